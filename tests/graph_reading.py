@@ -47,12 +47,12 @@ def whole(g: GraphTraversalSource, *, merge_runs: bool = False) -> tuple[dict[st
     """All there is: every vertex and edge with label and properties, sets sorted.
 
     `merge_run` vertices only if they are asked for: they differ after each merge. What a load leaves for the
-    next one (`merge_state`) is no lineage.
+    next one (`merge_state`) is no lineage, and when it created an element (`first_seen`) differs, too.
     """
     hidden = ["merge_state"] if merge_runs else ["merge_run", "merge_state"]
     every = g.V().has_label(P.without(hidden))
     vertices = {
-        vertex["id"]: (vertex["label"], {key: sorted(values) for key, values in vertex["properties"].items()})
+        vertex["id"]: (vertex["label"], _sorted(vertex["properties"]))
         for vertex in every.project("id", "label", "properties")
         .by(T.id)
         .by(T.label)
@@ -60,7 +60,7 @@ def whole(g: GraphTraversalSource, *, merge_runs: bool = False) -> tuple[dict[st
         .to_list()
     }
     edges = {
-        edge["id"]: (edge["from"], edge["label"], edge["to"], edge["properties"])
+        edge["id"]: (edge["from"], edge["label"], edge["to"], _without_time(edge["properties"]))
         for edge in g.E()
         .project("id", "from", "label", "to", "properties")
         .by(T.id)
@@ -71,3 +71,11 @@ def whole(g: GraphTraversalSource, *, merge_runs: bool = False) -> tuple[dict[st
         .to_list()
     }
     return vertices, edges
+
+
+def _sorted(properties: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    return {key: sorted(values) for key, values in _without_time(properties).items()}
+
+
+def _without_time(properties: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in properties.items() if key != "first_seen"}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from lineage_merge.config import Cleared, Config, Key, MetadataRule, Policy, Propagation, Rule
+from lineage_merge.config import Cleared, Config, History, Key, MetadataRule, Policy, Propagation, Rule
 from lineage_merge.config.policies import TagRule
 from lineage_merge.infra import storage
 from lineage_merge.model.errors import ConfigError
@@ -127,6 +127,10 @@ TEXTS: dict[str, tuple[str, Any]] = {
     ),
     "load.allow_retire": ("yes", True),
     "load.verify": ("true", True),
+    "history.location": ("s3://lake/history", "s3://lake/history"),
+    "history.keep": ("400d", "400d"),
+    "history.run_id": ("manual__1", "manual__1"),
+    "history.logical_date": ("2026-01-31", "2026-01-31"),
     "exporters": ("{mermaid: {columns: true}}", {"mermaid": {"columns": True}}),
     "query.layers": ("{raw: a*, mart: [b, c]}", {"raw": ("a*",), "mart": ("b", "c")}),
     "merge.rules": (
@@ -1087,3 +1091,28 @@ def test_all_errors_of_propagation_are_reported() -> None:
         "propagation.pii.clear[1].reason",
         "propagation.x.clear[0].column",
     ]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("history: s3://lake/history", History("s3://lake/history")),
+        ("history: /data/history", History("/data/history")),
+        ("history: {location: s3://lake/history, keep: 400d}", History("s3://lake/history", "400d")),
+        ("history: {keep: 2w}", History(keep="2w")),
+        ("history: none", History("none")),
+        ("history: false", History("none")),
+    ],
+)
+def test_the_history_is_a_location_or_a_mapping(tmp_path: Path, line: str, expected: History) -> None:
+    file = tmp_path / "lineage_merge.yml"
+    file.write_text(f"dag_name: d\nenvironment: dev\nspline: {{export: x}}\n{line}\n")
+    assert CONFIGURATION.load(file, environ={}).history == expected
+
+
+def test_a_relative_history_is_beside_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "lineage_merge.yml"
+    file.write_text("dag_name: d\nenvironment: dev\nspline: {export: x}\nhistory: history\n")
+    found = CONFIGURATION.load(file, environ={}).history
+    assert found.location == str(tmp_path / "history")
+    assert [History(keep=each).keep_days for each in ("", "400d", "2w", "1y")] == [None, 400, 14, 365]

@@ -11,10 +11,13 @@ from lineage_merge.cli.completion import complete_dags, complete_environments, c
 from lineage_merge.cli.error_handling import epilog, handle_errors, make_console, print_json, progress
 from lineage_merge.cli.graph_options import (
     EMBEDDED,
+    as_of_option,
     demo_option,
+    history_option,
     is_typed,
     rare_graph_file_option,
     require_graph_file,
+    require_history,
     select_graph_file,
 )
 from lineage_merge.cli.options import as_json_or_text, with_config_file
@@ -22,7 +25,12 @@ from lineage_merge.model.errors import ConfigError, NotFound
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
+    from lineage_merge.history.moments import Moment
     from lineage_merge.infra.progress import ProgressCallback
+    from lineage_merge.load.gremlin.connection import Endpoint
+    from lineage_merge.load.merge_run import MergeRun
+    from lineage_merge.load.remove_dag import Pipeline, Removed
+    from lineage_merge.query.graph import LineageGraph
 
 _GRAPH_OPTIONS = (
     click.option(
@@ -57,6 +65,7 @@ def _graph_options(command: Any) -> Any:
         "lineage-merge report --config lineage_merge.yml",
         "lineage-merge report --environment dev --dag tickit_daily --json",
         "lineage-merge report --config lineage_merge.yml --near-misses",
+        "lineage-merge report --config lineage_merge.yml --as-of 3d",
     ),
 )
 @click.option(
@@ -69,6 +78,8 @@ def _graph_options(command: Any) -> Any:
 )
 @_graph_options
 @demo_option
+@as_of_option
+@history_option
 @click.option(
     "--near-misses",
     "is_near_misses",
@@ -84,6 +95,8 @@ def report(
     graph_file: Path | None,
     config_file: Path | None,
     demo: bool,
+    as_of: str | None,
+    history: str,
     is_near_misses: bool,
     everything: bool,
     as_json: bool,
@@ -92,8 +105,6 @@ def report(
 
     With --near-misses, search the graph: another DAG may write what this one reads.
     """
-    from lineage_merge.cli.printing import print_merge_run
-
     with handle_errors(), progress(True) as on_progress:
         selected = select_graph_file(graph_file, demo, gremlin_endpoint)
         endpoint = EMBEDDED if selected else gremlin_endpoint
@@ -103,9 +114,22 @@ def report(
             # The search depends on the environment, its fixes on the configuration: neither needs a DAG.
             else _graph_config(config_file, dag_name, environment, endpoint, needs_dag=not is_near_misses)
         )
-        require_graph_file(selected, demo)
-        if is_near_misses:
+        if not as_of:
+            require_graph_file(selected, demo)
+        if is_near_misses and not as_of:
             _report_near_misses(config, selected, on_progress, as_json)
+            return
+        if as_of:
+            from lineage_merge.history.moments import parse_moment
+
+            location, moment = require_history(history, config, selected), parse_moment(as_of)
+            if is_near_misses:
+                from lineage_merge.history import pictures
+
+                past = pictures.as_of(location, moment, config.environment, on_progress)
+                _print_near_misses(past.graph, config, as_json)
+                return
+            _print_run(_past_run(location, moment, config), as_json, everything)
             return
         from lineage_merge.load import merge_run
         from lineage_merge.load.gremlin.connection import check
@@ -121,21 +145,46 @@ def report(
                     check_scope(graph, config.environment, config.dag_name)
         if found is None:
             raise NotFound(f"the graph has no merge of {config.dag_name} in {config.environment}")
+    _print_run(found, as_json, everything)
+
+
+def _print_run(found: "MergeRun", as_json: bool, everything: bool) -> None:
+    from lineage_merge.cli.printing import print_merge_run
+
     if as_json:
         print_json(found.as_json())
     else:
         print_merge_run(make_console(), found, everything=everything)
 
 
+def _past_run(location: str, moment: "Moment", config: "Config") -> "MergeRun":
+    """Return the newest merge of a DAG as of a moment. Raises `NotFound`."""
+    from lineage_merge.history.details import read_report
+    from lineage_merge.history.pictures import merges_until
+    from lineage_merge.load.merge_run import MergeRun
+
+    for scope, record in merges_until(location, moment, config.environment):
+        if scope.dag_name == config.dag_name:
+            report = read_report(location, scope, record)
+            written = record.added + record.changed
+            return MergeRun(*scope, record.name.time, written, record.retired, report)
+    raise NotFound(f"no merge of {config.dag_name} in {config.environment} until {moment}")
+
+
 def _report_near_misses(
     config: "Config", graph_file: Path | None, on_progress: "ProgressCallback", as_json: bool
 ) -> None:
-    from lineage_merge.cli.near_misses import print_near_misses
     from lineage_merge.query.backends.opening import open_graph
-    from lineage_merge.query.near_misses import near_misses
 
     with open_graph(config.gremlin, on_progress, graph_file) as graph:
-        found, notes = near_misses(graph, config)
+        _print_near_misses(graph, config, as_json)
+
+
+def _print_near_misses(graph: "LineageGraph", config: "Config", as_json: bool) -> None:
+    from lineage_merge.cli.near_misses import print_near_misses
+    from lineage_merge.query.near_misses import near_misses
+
+    found, notes = near_misses(graph, config)
     if as_json:
         listed = [{**each._asdict(), "evidence": list(each.evidence)} for each in found]
         print_json({"near_misses": listed, "notes": [each.message for each in notes]})
@@ -197,10 +246,26 @@ def remove(
             check(target)
             what = removing.Pipeline(config.environment, dag_name, job)
             removed = removing.remove(target, what, dry_run=dry_run)
+            if not dry_run:
+                _record_removal(config, selected, target, what, removed)
     if as_json:
         print_json({"dry_run": dry_run, "removed": dataclasses.asdict(removed)})
     else:
         click.echo(f"{'would be ' if dry_run else ''}removed: {removed_text(removed)}")
+
+
+def _record_removal(
+    config: "Config", graph_file: Path | None, target: "Endpoint", what: "Pipeline", removed: "Removed"
+) -> None:
+    from lineage_merge.history.layout import Scope
+    from lineage_merge.history.location import history_location
+    from lineage_merge.history.recording import record_removal
+    from lineage_merge.infra.engine.local import LocalEngine
+
+    if location := history_location(config, graph_file):
+        scope = Scope(what.environment, what.dag_name)
+        retired = removed.edges + removed.dropped + removed.untagged
+        record_removal(location, scope, retired, LocalEngine(), target, job=what.job)
 
 
 def _graph_config(

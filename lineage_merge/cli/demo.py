@@ -40,6 +40,7 @@ def demo(as_json: bool, quiet: bool) -> None:
     with handle_errors(), progress(quiet) as on_progress:
         from lineage_merge.cli import sample
         from lineage_merge.cli.interrupt import session
+        from lineage_merge.history.location import history_location
         from lineage_merge.infra.embedded.early_start import started_ahead
         from lineage_merge.infra.graph_files import demo_graph_file
         from lineage_merge.orchestration import pipeline
@@ -57,7 +58,8 @@ def demo(as_json: bool, quiet: bool) -> None:
             built = pipeline.build(spark, settings, on_progress)
             server.wait()
             with pipeline.endpoint(settings, on_progress, graph_file) as target:
-                loaded = pipeline.load_graph(built, settings, target, on_progress)
+                history = history_location(settings, graph_file)
+                loaded = pipeline.load_graph(built, settings, target, on_progress, history=history)
                 on_progress("querying the paths")
                 with open_graph(target) as graph:
                     ends = sample.path_ends(settings.environment)

@@ -67,8 +67,8 @@ EXIT_CODES = (
     ),
     ExitCode(
         11,
-        "a catalog or file of `export` or `exporters` failed; the load itself is complete",
-        "check the exporter's address and token, then run again",
+        "a catalog or file of `export` or `exporters`, or the history, failed; the load itself is complete",
+        "check the exporter's address and token, or history.location, then run again",
     ),
     ExitCode(
         12,

@@ -1,12 +1,16 @@
-"""Options that select an embedded graph: `--graph-file` and `--demo`."""
+"""Options that select a graph: `--graph-file` and `--demo`, and its history: `--as-of` and `--history`."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
 from lineage_merge.cli.command import Option
 from lineage_merge.model.errors import ConfigError
+
+if TYPE_CHECKING:
+    from lineage_merge.config import Config
 
 EMBEDDED = "embedded"  # as in `config`, which takes longer to import
 _EMPTY = "the graph is empty"
@@ -24,6 +28,30 @@ rare_graph_file_option = click.option(
     help="file of the embedded graph  [env: LINEAGE_MERGE_GRAPH_FILE]",
 )
 demo_option = click.option("--demo", is_flag=True, help="the graph of lineage-merge demo")
+as_of_option = click.option(
+    "--as-of",
+    "as_of",
+    metavar="TIME",
+    help="lineage as of a date, time, age (3d) or merge",
+)
+history_option = click.option(
+    "--history",
+    "history",
+    cls=Option,
+    more=True,
+    metavar="LOCATION",
+    default="",
+    help="folder or s3:// prefix of the history  [default: history.location]",
+)
+
+
+def require_history(location: str, config: "Config", graph_file: Path | None) -> str:
+    """Return the location of the history: `--history`, or that of the graph. Raises `ConfigError`."""
+    from lineage_merge.history.location import history_location
+
+    if found := location.rstrip("/") or history_location(config, graph_file):
+        return found
+    raise ConfigError("history.location", "no history is configured. Fix: set the key, or --history LOCATION")
 
 
 def select_graph_file(

@@ -58,7 +58,7 @@ def html(
             Options(
                 title=title or (start.name if start else options.dag) or "Lineage",
                 focus=start.id if start else "",
-                source=str(options.folder or options.graph_file or session.config.gremlin.endpoint),
+                source=options.source(session.config),
                 made_at=datetime.now(tz=UTC).strftime("%Y-%m-%d %H:%M UTC"),
             ),
         )

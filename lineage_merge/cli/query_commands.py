@@ -11,11 +11,12 @@ from lineage_merge.cli.check import check
 from lineage_merge.cli.command import Command, Option
 from lineage_merge.cli.completion import (
     complete_datasets,
-    complete_environments,
     complete_owners,
     complete_tags,
 )
+from lineage_merge.cli.diff import diff
 from lineage_merge.cli.error_handling import epilog
+from lineage_merge.cli.history import history
 from lineage_merge.cli.impact_commands import impact, owners
 from lineage_merge.cli.query_options import (
     QueryOptions,
@@ -25,7 +26,7 @@ from lineage_merge.cli.query_options import (
     query_command,
 )
 from lineage_merge.cli.tags import tags
-from lineage_merge.model.errors import ConfigError, NotFound
+from lineage_merge.model.errors import ConfigError
 
 if TYPE_CHECKING:
     from lineage_merge.query.elements import Subgraph
@@ -380,69 +381,6 @@ def cycles(options: QueryOptions) -> None:
 
 @click.command(
     cls=Command,
-    short_help="Show the differences of two environments.",
-    epilog=epilog(
-        "lineage-merge diff --environment dev prod",
-        "lineage-merge diff --environment dev prod --dag tickit_daily --json",
-    ),
-)
-@click.option(
-    "--environment",
-    "both",
-    nargs=2,
-    required=True,
-    metavar="A B",
-    shell_complete=complete_environments,
-    help="environments to compare",
-)
-@query_command("table", environment=False, formats=("table", "csv", "json"))
-def diff(options: QueryOptions, both: tuple[str, str]) -> None:
-    """Show the datasets, feeds and columns that only one of two environments has.
-
-    Elements are compared by id without the environment. Columns are compared for datasets that both have. An
-    environment without lineage is an empty side.
-    """
-    with open_session(options) as session:
-        from lineage_merge.query.comparison import compare
-        from lineage_merge.query.elements import Subgraph
-
-        _note_empty_side(session.graph, both, options.dag)
-        found = compare(session.graph, *both, options.dag)
-
-        def tables() -> Iterator[Any]:
-            from lineage_merge.cli.answer_tables import comparison_tables
-
-            return comparison_tables(found)
-
-        if options.format == "json":
-            from lineage_merge.cli.error_handling import print_json
-
-            sides = {each.environment: each.as_json() for each in (found.only_left, found.only_right)}
-            print_json({"question": "diff", "environments": list(both), "dag": options.dag, "only": sides})
-        else:
-            same = found.only_left.is_empty and found.only_right.is_empty
-            note = f"{both[0]} and {both[1]} are identical" if same else ""
-            print_answer(Answer(Subgraph(), tables=tables, note=note), options.format)
-
-
-def _note_empty_side(graph: "LineageGraph", both: tuple[str, str], dag: str | None) -> None:
-    """Write a note about an environment or DAG without lineage. Raises `NotFound` if both have none."""
-    from lineage_merge.query.names import check_scope
-
-    unknown: list[NotFound] = []
-    for environment in both:
-        try:
-            check_scope(graph, environment, dag)
-        except NotFound as error:
-            unknown.append(error)
-    if len(unknown) == len(both):
-        raise unknown[0]
-    for each in unknown:
-        click.echo(f"note: {each.message} {', '.join(each.candidates)}", err=True)
-
-
-@click.command(
-    cls=Command,
     short_help="List edges that violate a declared order of layers.",
     epilog=epilog(
         "lineage-merge layers --layer 'raw=s3://*-raw/*' --layer 'mart=*_marts.*'",
@@ -510,6 +448,7 @@ COMMANDS: tuple[click.Command, ...] = (
     cycles,
     layers,
     diff,
+    history,
     tags,
     check,
     *freshness_commands.COMMANDS,

@@ -1,8 +1,8 @@
-"""Common options of the query commands: the graph, the scope and the output format."""
+"""Common options of the query commands: the graph, its moment, the scope and the output format."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +13,10 @@ from lineage_merge.cli.completion import complete_dags, complete_environments
 from lineage_merge.cli.error_handling import handle_errors, progress
 from lineage_merge.cli.graph_options import (
     EMBEDDED,
+    as_of_option,
     demo_option,
     empty_hint,
+    history_option,
     is_typed,
     rare_graph_file_option,
     require_graph_file,
@@ -25,6 +27,8 @@ from lineage_merge.model.errors import NotFound
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
+    from lineage_merge.history.pictures import ScopedMerge
+    from lineage_merge.infra.progress import ProgressCallback
     from lineage_merge.query.graph import LineageGraph
 
 Command = Callable[..., Any]
@@ -34,7 +38,9 @@ Command = Callable[..., Any]
 class QueryOptions:
     """The graph to query, the scope, and the output format.
 
-    `graph_file`: the embedded graph that `--graph-file` or `demo` selects.
+    `graph_file`: the embedded graph that `--graph-file` or `demo` selects. `as_of`: the moment of the
+    history at `history` ("": that of the configuration); `merges`: those that the answer is made of, once the
+    graph is open.
     """
 
     file: Path | None
@@ -45,6 +51,9 @@ class QueryOptions:
     format: str
     graph_file: Path | None = None
     demo: bool = False
+    as_of: str | None = None
+    history: str = ""
+    merges: "list[ScopedMerge]" = field(default_factory=list)
 
     def config(self) -> "tuple[Config, str | None]":
         """Return the configuration, and the environment if one is set. Raises `ConfigError`."""
@@ -61,7 +70,15 @@ class QueryOptions:
 
     def header(self, question: str, environment: str | None, **more: Any) -> dict[str, Any]:
         """Return the first fields of the JSON of every answer."""
-        return {"question": question, "environment": environment, "dag": self.dag, **more}
+        header = {"question": question, "environment": environment, "dag": self.dag, **more}
+        if self.as_of:
+            header["as_of"] = {"moment": self.as_of, "merges": [each.as_json() for each in self.merges]}
+        return header
+
+    def source(self, config: "Config") -> str:
+        """Return the place that the answer is read from, for documents."""
+        place = str(self.folder or self.graph_file or config.gremlin.endpoint)
+        return f"{place}, history as of {self.as_of}" if self.as_of else place
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +99,17 @@ class Session:
 
 
 @contextmanager
-def open_session(options: QueryOptions) -> Iterator[Session]:
-    """Open the graph; errors are printed and end the command."""
+def open_session(options: QueryOptions, *, all_environments: bool = False) -> Iterator[Session]:
+    """Open the graph; errors are printed and end the command.
+
+    `all_environments`: also read those that the configuration does not set, of a history.
+    """
     with handle_errors(), progress(True) as on_progress:
         config, environment = options.config()
+        if options.as_of:
+            only = None if all_environments else environment
+            yield Session(_past_graph(options, config, only, on_progress), environment, config)
+            return
         require_graph_file(options.graph_file, options.demo)
         from lineage_merge.query.backends.opening import open_graph
 
@@ -99,6 +123,30 @@ def open_session(options: QueryOptions) -> Iterator[Session]:
                     raise NotFound(f"{error.message}; {hint}", error.candidates) from None
                 raise
 
+
+def _past_graph(
+    options: QueryOptions, config: "Config", environment: str | None, on_progress: "ProgressCallback"
+) -> "LineageGraph":
+    """Return the graph as of a moment, and print the merges that it is made of."""
+    from lineage_merge.cli.graph_options import require_history
+    from lineage_merge.history.moments import parse_moment
+    from lineage_merge.history.pictures import as_of
+
+    moment = parse_moment(options.as_of or "")
+    location = require_history(options.history, config, options.graph_file)
+    found = as_of(location, moment, environment, on_progress)
+    options.merges.extend(found.merges)
+    lines = [str(each) for each in found.merges]
+    shown = lines[:_SHOWN_MERGES] if len(lines) > _SHOWN_MERGES + 1 else lines
+    click.echo(f"as of {moment}:", err=True)
+    for line in shown:
+        click.echo(f"  {line}", err=True)
+    if len(shown) < len(lines):
+        click.echo(f"  and {len(lines) - len(shown)} more", err=True)
+    return found.graph
+
+
+_SHOWN_MERGES = 10
 
 _GRAPH_OPTIONS = (
     click.option(
@@ -118,8 +166,8 @@ _GRAPH_OPTIONS = (
     ),
     rare_graph_file_option,
     demo_option,
-    with_config_file,
 )
+_PAST_OPTIONS = (as_of_option, history_option)
 _ENVIRONMENT = click.option(
     "--environment",
     metavar="NAME",
@@ -143,9 +191,12 @@ def empty_note(session: Session, options: QueryOptions, note: str) -> str:
 
 
 def query_command(
-    default: str, *, environment: bool = True, formats: tuple[str, ...] = FORMATS
+    default: str, *, environment: bool = True, past: bool = True, formats: tuple[str, ...] = FORMATS
 ) -> Callable[[Command], Command]:
-    """Add the options of query commands; the command gets them as `QueryOptions`."""
+    """Add the options of query commands; the command gets them as `QueryOptions`.
+
+    `environment`, `past`: with `--environment`, and with `--as-of` and `--history`.
+    """
 
     def decorate(command: Command) -> Command:
         def gather(
@@ -157,12 +208,16 @@ def query_command(
             demo: bool,
             output: str,
             as_json: bool,
+            as_of: str | None = None,
+            history: str = "",
             **given: Any,
         ) -> None:
             only_environment = given.pop("environment") if environment else None
             if demo and not is_typed("environment"):
                 only_environment = None
             selected = select_graph_file(graph_file, demo, endpoint, folder)
+            if as_of and folder:
+                raise click.UsageError("--folder has no history: omit it with --as-of")
             options = QueryOptions(
                 config_file,
                 EMBEDDED if selected else endpoint,
@@ -172,6 +227,8 @@ def query_command(
                 "json" if as_json else output,
                 selected,
                 demo,
+                as_of,
+                history,
             )
             command(options, **given)
 
@@ -181,6 +238,8 @@ def query_command(
         decorators = [
             *([_ENVIRONMENT] if environment else []),
             *_GRAPH_OPTIONS,
+            *(_PAST_OPTIONS if past else ()),
+            with_config_file,
             click.option(
                 "--format",
                 "output",

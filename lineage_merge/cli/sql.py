@@ -81,7 +81,7 @@ _REJECTED = 7
     is_flag=True,
     help="include columns that determine rows (filters, joins)",
 )
-@query_command("tree")
+@query_command("tree", past=False)
 def sql(
     options: QueryOptions,
     paths: tuple[str, ...],

@@ -12,10 +12,12 @@ from lineage_merge.config.policies import Policy
 from lineage_merge.config.propagation import Cleared, Propagation
 from lineage_merge.config.settings import (
     EMBEDDED,
+    NO_HISTORY,
     Bulk,
     Config,
     Expect,
     Gremlin,
+    History,
     Load,
     Log,
     Merge,
@@ -29,12 +31,14 @@ from lineage_merge.config.validation import parse_default_schema, split_dataset
 
 __all__ = [
     "EMBEDDED",
+    "NO_HISTORY",
     "Bulk",
     "Cleared",
     "Config",
     "ConfigReader",
     "Expect",
     "Gremlin",
+    "History",
     "Key",
     "Load",
     "Log",

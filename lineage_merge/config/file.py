@@ -6,6 +6,7 @@ from typing import Any
 
 from lineage_merge.config.origins import Layers, Origins
 from lineage_merge.config.section import Section
+from lineage_merge.config.settings import NO_HISTORY
 from lineage_merge.infra import storage
 from lineage_merge.model.errors import ConfigError, SourceError
 
@@ -18,12 +19,19 @@ def read(file: Path | str, sections: Iterable[Section]) -> Layers:
     settings, lines = yaml_text.parse_with_lines(_text(file), origin)
     if not isinstance(settings, dict):
         raise ConfigError("", "must be a mapping with keys such as dag_name and environment", origin)
+    history = settings.get("history")
+    if isinstance(history, str) or history is False:
+        settings["history"] = {"location": history or NO_HISTORY}
     exporters = settings.get("exporters")
     exporter_paths = (
         [(f"exporters.{name}", "out") for name in exporters] if isinstance(exporters, dict) else []
     )
     source_paths = [f"{source.key}.{path}".rpartition(".") for source in sections for path in source.paths]
-    path_keys = [*((section, name) for section, _, name in source_paths), *exporter_paths]
+    path_keys = [
+        *((section, name) for section, _, name in source_paths),
+        *exporter_paths,
+        ("history", "location"),
+    ]
     for section, name in path_keys:
         entries: Any = settings
         for part in section.split("."):
@@ -56,7 +64,7 @@ def _beside(file: Path | str, location: str) -> str:
 
     Absolute paths and paths that begin with ``~`` are local, also if the file is on S3.
     """
-    if "://" in location:
+    if "://" in location or location == NO_HISTORY:
         return location
     try:
         local = Path(location).expanduser()

@@ -10,6 +10,9 @@ from lineage_merge.sources.dbt.settings import DbtProject
 from lineage_merge.sources.spline.settings import Spline
 
 EMBEDDED = "embedded"
+# Location of a history that is not written.
+NO_HISTORY = "none"
+_DAYS = {"d": 1, "w": 7, "y": 365}
 
 Settings = TypeVar("Settings")
 
@@ -118,6 +121,25 @@ class Load:
 
 
 @dataclass(frozen=True, slots=True)
+class History:
+    """The history of merges: its `location`, a folder or prefix in S3 ("": only beside an embedded graph).
+
+    `keep`: age from which `history compact` deletes merges, such as ``400d`` ("": never). `run_id`,
+    `logical_date`: of the orchestrator's run, stored with the merge.
+    """
+
+    location: str = ""
+    keep: str = ""
+    run_id: str = ""
+    logical_date: str = ""
+
+    @property
+    def keep_days(self) -> int | None:
+        """The age in days; None: merges are never deleted."""
+        return int(self.keep[:-1]) * _DAYS[self.keep[-1]] if self.keep else None
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """Settings of queries. `layers`: in their order, each with globs; a dataset matches any of them."""
 
@@ -167,6 +189,7 @@ class Config:
     propagation: Mapping[str, Propagation] = field(default_factory=dict)
     gremlin: Gremlin = field(default_factory=Gremlin)
     load: Load = field(default_factory=Load)
+    history: History = field(default_factory=History)
     query: Query = field(default_factory=Query)
     policies: tuple[Policy, ...] = ()
     spark: SparkOptions = field(default_factory=SparkOptions)

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
@@ -15,6 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
+from lineage_merge.graph_format.arrow import arrow_schema, write_parquet
 from lineage_merge.graph_format.schema import Row, edge_ddl, edge_schema, node_ddl, node_schema
 from lineage_merge.infra import shuffle_partitions
 from lineage_merge.infra.engine.on_spark import SparkEngine, SparkRows
@@ -83,6 +84,16 @@ def write(
             save(path)
 
 
+def write_columns(
+    spark: SparkSession, folder: str, rows: Rows[Row], ddl: str, without: Collection[str], compression: str
+) -> int:
+    """Write rows as Parquet below `folder`, without some columns; return their number."""
+    with _translated_errors(folder):
+        frame = _as_frame(spark, rows.map(partial(_values, _names(ddl))), ddl).drop(*without)
+        frame.write.mode("overwrite").option("compression", compression).parquet(folder)
+    return rows.count()
+
+
 def read(spark: SparkSession, folder: str) -> tuple[DataFrame, DataFrame]:
     """Read the nodes and edges below `folder`, in either format.
 
@@ -149,16 +160,10 @@ def _has_pyarrow() -> bool:
 
 
 def _write_parquet(kind: Kind, path: str, rows: Iterable[Row]) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    types = {"string": pa.string(), "bigint": pa.int64(), "array<string>": pa.list_(pa.string())}
-    columns = (each.split() for each in kind.ddl.split(", "))
-    schema = pa.schema([(name.strip("`"), types[declared]) for name, declared in columns])
     make_folder(path)
     with TemporaryDirectory(prefix="lineage-merge-") as work:
         file = Path(work, "part-00000.snappy.parquet")
-        pq.write_table(pa.Table.from_pylist(list(rows), schema), file, compression="snappy")
+        write_parquet(file, rows, arrow_schema(kind.ddl))
         write_file(f"{path}/{file.name}", file)
 
 

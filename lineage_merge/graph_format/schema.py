@@ -99,6 +99,7 @@ NODE_PROPERTIES: tuple[Property, ...] = (
     ),
     Property("warn_after_ms", "age of the newest row from which a freshness check warns", type="long"),
     Property("error_after_ms", "age of the newest row from which a freshness check fails", type="long"),
+    Property("first_seen", "when a load created it in the graph, in ms since 1970", type="long"),
     Property("last_merged_at", "time of the last merge of the DAG, in ms since 1970", type="long"),
     Property("documents_read", "number of documents that the merge read", type="long"),
     Property("elements_written", "number of vertices and edges that it wrote", type="long"),
@@ -127,7 +128,11 @@ EDGE_PROPERTIES: tuple[Property, ...] = (
     Property("undeclared", "true: the dbt SQL references the source without ref() or source()"),
     Property("transformation", "how a column is transformed, or what it controls (subtypes of OpenLineage)"),
     Property("expression", "how the column is computed, as readable text"),
+    Property("first_seen", "when a load created it in the graph, in ms since 1970", type="long"),
 )
+
+# Written when an element is created, and never changed by a load: merges do not know it.
+FIRST_SEEN = "first_seen"
 
 # Of vertices. The tag (`dag_name`) is a key of nodes, not a declared property.
 SETS = frozenset({"dag_name", *(each.name for each in NODE_PROPERTIES if each.many)})
@@ -154,6 +159,7 @@ _DATASET = (
     "constraints",
     "aliases",
     "resolved_names",
+    FIRST_SEEN,
 )
 _OF_JOB = ("job_type", "job_name")
 _JOB = (
@@ -169,6 +175,7 @@ _JOB = (
     "project",
     "owners",
     "tags",
+    FIRST_SEEN,
 )
 _ASSERTION = (
     "name",
@@ -191,6 +198,7 @@ _ASSERTION = (
     "tags",
     "job_type",
     "job_name",
+    FIRST_SEEN,
 )
 
 NODE_LABELS: tuple[Label, ...] = (
@@ -211,14 +219,24 @@ NODE_LABELS: tuple[Label, ...] = (
     Label(
         "column",
         "a column of a dataset",
-        ("name", "data_type", "description", "position", "tags", "owners", "meta", "constraints"),
+        (
+            "name",
+            "data_type",
+            "description",
+            "position",
+            "tags",
+            "owners",
+            "meta",
+            "constraints",
+            FIRST_SEEN,
+        ),
     ),
     Label("job", "a named process that moves data", _JOB),
     Label("assertion", "a test or data quality check of a dataset or column", _ASSERTION),
     Label(
         "operation",
         "a step of a job, as recorded by Spline",
-        ("name", "operation_type", "job_type", "job_name"),
+        ("name", "operation_type", "job_type", "job_name", FIRST_SEEN),
     ),
     Label(
         "merge_run",
@@ -245,21 +263,37 @@ EDGE_LABELS: tuple[Label, ...] = (
     Label(
         "feeds",
         "data flows from one dataset to another",
-        (*_OF_JOB, "operations", "sequence", "write_mode", "via", "column_lineage", "undeclared"),
+        (
+            *_OF_JOB,
+            "operations",
+            "sequence",
+            "write_mode",
+            "via",
+            "column_lineage",
+            "undeclared",
+            FIRST_SEEN,
+        ),
         _OF_JOB,
     ),
     Label(
         "feeds_column",
         "a column is computed from, or indirectly affected by, another",
-        (*_OF_JOB, "transformation", "expression"),
+        (*_OF_JOB, "transformation", "expression", FIRST_SEEN),
         _OF_JOB,
     ),
-    Label("influences", "a column controls which rows a dataset has", (*_OF_JOB, "transformation"), _OF_JOB),
-    Label("has_column", "a dataset has a column", ()),
-    Label("writes", "a job writes a dataset", _OF_JOB, _OF_JOB),
-    Label("checks", "an assertion checks a dataset or a column", _OF_JOB, _OF_JOB),
-    Label("references", "an assertion compares what it checks with a column", _OF_JOB, _OF_JOB),
-    Label("follows", "an operation consumes another", _OF_JOB, _OF_JOB),
+    Label(
+        "influences",
+        "a column controls which rows a dataset has",
+        (*_OF_JOB, "transformation", FIRST_SEEN),
+        _OF_JOB,
+    ),
+    Label("has_column", "a dataset has a column", (FIRST_SEEN,)),
+    Label("writes", "a job writes a dataset", (*_OF_JOB, FIRST_SEEN), _OF_JOB),
+    Label("checks", "an assertion checks a dataset or a column", (*_OF_JOB, FIRST_SEEN), _OF_JOB),
+    Label(
+        "references", "an assertion compares what it checks with a column", (*_OF_JOB, FIRST_SEEN), _OF_JOB
+    ),
+    Label("follows", "an operation consumes another", (*_OF_JOB, FIRST_SEEN), _OF_JOB),
 )
 
 # All labels of a DAG's edges. Without labels a server may search all edges at a vertex.

@@ -10,9 +10,11 @@ import io
 import os
 import shutil
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -47,6 +49,8 @@ _LINE_BLOCK_BYTES = 256 << 10  # short lines take ten times their bytes of memor
 _MAX_NAMES = 1000
 # S3's limit per request.
 _MAX_DELETED = 1000
+# Concurrent requests for small files.
+_MAX_READERS = 16
 
 
 class StoredFile(NamedTuple):
@@ -116,6 +120,32 @@ def read_text(location: str) -> str:
         raise DocumentError(shown(location), "", f"not UTF-8 text (byte {error.start})") from None
 
 
+def read_texts(locations: Sequence[str]) -> list[str | None]:
+    """Read small files, those in S3 concurrently; None for a missing file."""
+    if not locations or not is_s3(locations[0]):
+        return [_text_or_none(each) for each in locations]
+    client = _s3()  # safe in threads, unlike its creation
+    with ThreadPoolExecutor(min(_MAX_READERS, len(locations)), thread_name_prefix="s3") as pool:
+        return list(pool.map(partial(_s3_text_or_none, client), locations))
+
+
+def _text_or_none(location: str) -> str | None:
+    try:
+        return read_text(location)
+    except SourceMissing:
+        return None
+
+
+def _s3_text_or_none(client: Any, location: str) -> str | None:
+    try:
+        with _translate_errors(location):
+            bucket, key = _bucket_and_key(location)
+            text: str = client.get_object(Bucket=bucket, Key=key)["Body"].read().decode()
+            return text
+    except SourceMissing:
+        return None
+
+
 def read_beginning(location: str, limit: int) -> bytes:
     """Read at most `limit` bytes; of a file whose name ends in ``.gz`` unpacked, as far as it is intact."""
     with _translate_errors(location), _open(location) as stream:
@@ -139,6 +169,46 @@ def subfolders(location: str) -> list[str]:
         return sorted(str(each) for each in entries if each.is_dir() and not each.name.startswith("."))
 
 
+def children(folder: str, after: str = "") -> list[str]:
+    """Return the names of all files and folders in a folder, sorted; none if it is missing.
+
+    `after`: only names that sort after this one, up to which S3 lists nothing.
+    """
+    with _translate_errors(folder):
+        if is_s3(folder):
+            found = _children_s3(_s3(), folder, after)
+        else:
+            root = _local(folder)
+            found = [each.name for each in root.iterdir()] if root.is_dir() else []
+    return sorted(each for each in found if each > after and not each.startswith("."))
+
+
+def children_of(folders: Sequence[str]) -> list[list[str]]:
+    """Return `children` of each folder; those in S3 are listed concurrently."""
+    if not folders or not is_s3(folders[0]):
+        return [children(each) for each in folders]
+    client = _s3()
+
+    def listed(folder: str) -> list[str]:
+        with _translate_errors(folder):
+            return sorted(_children_s3(client, folder, ""))
+
+    with ThreadPoolExecutor(min(_MAX_READERS, len(folders)), thread_name_prefix="s3") as pool:
+        return list(pool.map(listed, folders))
+
+
+def _children_s3(client: Any, folder: str, after: str) -> list[str]:
+    bucket, key = _bucket_and_key(folder.rstrip("/") + "/")
+    pages = client.get_paginator("list_objects_v2").paginate(
+        Bucket=bucket, Prefix=key, Delimiter="/", **({"StartAfter": key + after} if after else {})
+    )
+    found: list[str] = []
+    for page in pages:
+        found += [each["Prefix"] for each in page.get("CommonPrefixes", ())]
+        found += [each["Key"] for each in page.get("Contents", ())]
+    return [each.removeprefix(key).rstrip("/") for each in found if each != key]
+
+
 def size_of(location: str) -> int:
     """Return the stored size of a file. Raises the same errors as reading it."""
     with _translate_errors(location):
@@ -160,6 +230,22 @@ def write_text(location: str, text: str) -> None:
             _s3().put_object(Bucket=bucket, Key=key, Body=text.encode())
         else:
             _local(location).write_text(text, encoding="utf-8")
+
+
+def create_file(location: str, text: str) -> None:
+    """Write a complete file or none, as UTF-8, also if the process is killed; creates parent folders."""
+    if is_s3(location):
+        write_text(location, text)
+        return
+    with _translate_errors(location, "write"):
+        target = _local(location)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        incomplete = target.with_name(f".{target.name}.{os.getpid()}")
+        with incomplete.open("w", encoding="utf-8") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+    move_into_place(incomplete, location)
 
 
 def write_file(location: str, file: Path) -> None:
@@ -201,6 +287,16 @@ def delete_folder(location: str) -> None:
             _delete_s3(_s3(), bucket, [_bucket_and_key(each.location)[1] for each in _list_s3(location)])
         elif _local(location).is_dir():
             shutil.rmtree(_local(location))
+
+
+def delete_file(location: str) -> None:
+    """Delete a file, which may be missing."""
+    with _translate_errors(location, "delete"):
+        if is_s3(location):
+            bucket, key = _bucket_and_key(location)
+            _delete_s3(_s3(), bucket, [key])
+        else:
+            _local(location).unlink(missing_ok=True)
 
 
 def _delete_s3(s3: Any, bucket: str, keys: list[str]) -> None:

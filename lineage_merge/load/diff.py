@@ -102,6 +102,11 @@ class StoredTexts:
     built_elsewhere: bool = False
 
 
+def created_at(element: Compared, now: int) -> int | None:
+    """Return the value of `first_seen` of an element that the load creates."""
+    return now if element.change == "new" else None
+
+
 def compare_nodes(
     nodes: Rows[Row], edges: Rows[Row], existing: GraphState, *, drops_values: bool = True
 ) -> Rows[Compared]:

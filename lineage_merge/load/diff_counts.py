@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from operator import add
 from typing import Literal
 
+from lineage_merge.graph_format.schema import RUN_LABELS
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load.diff import UNWRITTEN, Compared
 from lineage_merge.load.graph_state import StoredEdge
@@ -12,8 +13,9 @@ from lineage_merge.load.graph_state import StoredEdge
 # Edges of column lineage. A job type without any of them may only lack a parser.
 COLUMN_EDGE_LABELS = frozenset({"feeds_column", "influences"})
 
-# Kind, change, and for column lineage the job type.
+# Kind, change, and for column lineage the job type, for nodes whether they have properties of a run.
 _Key = tuple[Literal["node", "edge", "cleared", "interim"], str, str]
+_RUN = "run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,7 @@ class DiffCounts:
 
     `cleared`: elements from which a property, or a value of a set, is removed. `interim`: edges with an
     interim id, left by a killed load. `column_job_types`: types of the jobs for which the merge has column
-    lineage.
+    lineage. `changed_runs`: changed jobs and assertions.
     """
 
     nodes: dict[str, int]
@@ -30,6 +32,7 @@ class DiffCounts:
     cleared: int
     interim: int
     column_job_types: frozenset[str]
+    changed_runs: int = 0
 
     @property
     def unmatched_vertices(self) -> int:
@@ -61,6 +64,11 @@ class DiffCounts:
         """Return the number of edges that are new or differ."""
         return _to_write(self.edges)
 
+    @property
+    def new(self) -> int:
+        """Return the number of elements that the graph does not have."""
+        return self.nodes.get("new", 0) + self.edges.get("new", 0)
+
 
 def count_differences(
     nodes: Rows[Compared], edges: Rows[Compared], stored_edges: Rows[StoredEdge]
@@ -79,11 +87,12 @@ def count_differences(
             for (kind, change, job_type), _ in found
             if kind == "edge" and job_type and change != "unmatched"
         ),
+        changed_runs=sum(count for key, count in found if key == ("node", "changed", _RUN)),
     )
 
 
 def _keys_of_node(node: Compared) -> Iterator[tuple[_Key, int]]:
-    yield ("node", node.change, ""), 1
+    yield ("node", node.change, _RUN if node.row.get("label") in RUN_LABELS else ""), 1
     if node.cleared or node.dropped:
         yield ("cleared", "", ""), 1
 

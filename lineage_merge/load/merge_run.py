@@ -180,6 +180,23 @@ def mark_dags(
             execute(partial(add_mark, runs=batch, value=f"dag {started_load.token}"))
 
 
+@dataclass(frozen=True, slots=True)
+class LastLoad:
+    """When the last load of a DAG ended, in ms since 1970 (0: never), and whether another has not ended."""
+
+    merged_at: int = 0
+    is_unfinished: bool = False
+
+
+def read_last_load(endpoint: Endpoint, environment: str, dag_name: str) -> LastLoad:
+    """Read when the last load of a DAG ended."""
+    run = run_id(environment, dag_name)
+    with open_executor(endpoint) as execute:
+        found = execute(lambda g: g.V(run).value_map("last_merged_at", "load_token"))
+    values = found[0] if found else {}
+    return LastLoad(int(values.get("last_merged_at", [0])[0]), "load_token" in values)
+
+
 def read_last(endpoint: Endpoint, environment: str, dag_name: str) -> MergeRun | None:
     """Read the last merge of a DAG; None if there was none."""
     with open_executor(endpoint) as execute:

@@ -6,12 +6,13 @@ Elements with equal values are unchanged and need no comparison per property.
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from lineage_merge.graph_format.schema import EDGE_PROPERTIES, NODE_PROPERTIES, SETS, Row
+from lineage_merge.graph_format.schema import EDGE_PROPERTIES, FIRST_SEEN, NODE_PROPERTIES, SETS, Row
 
 _VERTEX_NAMES = frozenset({"environment", *(item.name for item in NODE_PROPERTIES)})
 _EDGE_NAMES = frozenset(item.name for item in EDGE_PROPERTIES)
 _ALL = _VERTEX_NAMES | _EDGE_NAMES
-_KEYS = frozenset({"environment", "dag_name"})
+_NOT_COMPARED_OF_EDGES = frozenset({"environment", "dag_name", FIRST_SEEN})
+_NOT_COMPARED_OF_VERTICES = frozenset({"dag_name", FIRST_SEEN})
 
 
 def node_values(row: Mapping[str, Any]) -> Row:
@@ -33,13 +34,13 @@ def edge_values(row: Mapping[str, Any]) -> Row:
 
 
 def stored_vertex_values(value_map: Mapping[str, list[Any]]) -> Row:
-    """Return the properties of a stored vertex (`value_map`), without its tags.
+    """Return the properties of a stored vertex (`value_map`), without its tags and `first_seen`.
 
     Sets are returned as sorted texts; of several values of a single-valued property the smallest text.
     """
     properties: Row = {}
     for name, values in value_map.items():
-        if values and name != "dag_name":
+        if values and name not in _NOT_COMPARED_OF_VERTICES:
             properties[name] = sorted(map(str, values)) if name in SETS else _first(values)
     return properties
 
@@ -49,14 +50,30 @@ def _first(values: list[Any]) -> Any:
 
 
 def stored_edge_values(value_map: Mapping[str, Any]) -> Row:
-    """Return the properties of a stored edge, without its environment and DAG."""
-    return {name: value for name, value in value_map.items() if name not in _KEYS}
+    """Return the properties of a stored edge, without its environment, DAG and `first_seen`."""
+    return {name: value for name, value in value_map.items() if name not in _NOT_COMPARED_OF_EDGES}
 
 
-def row_to_write(row: Mapping[str, Any], keys: Collection[str], names: Iterable[str] | None = None) -> Row:
-    """Return the keys of a row and its properties of these `names` (None: all), as `upserts` takes them."""
+def stored_first_seen(value_map: Mapping[str, Any]) -> Row:
+    """Return `first_seen` of a stored vertex or edge, if it has one."""
+    value = value_map.get(FIRST_SEEN)
+    if value is None:
+        return {}
+    return {FIRST_SEEN: min(value) if isinstance(value, list) else value}
+
+
+def row_to_write(
+    row: Mapping[str, Any],
+    keys: Collection[str],
+    names: Iterable[str] | None = None,
+    created_at: int | None = None,
+) -> Row:
+    """Return the keys of a row and its properties of these `names` (None: all), as `upserts` takes them.
+
+    `created_at`: time of the load, if the element is new.
+    """
     selected = _ALL if names is None else frozenset(names)
-    to_write: Row = {}
+    to_write: Row = {} if created_at is None else {FIRST_SEEN: created_at}
     for name, value in row.items():
         if value is not None and (name in selected or name in keys):
             to_write[name] = sorted(value) if name in SETS and isinstance(value, list | tuple) else value

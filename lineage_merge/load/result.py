@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+Effect = Literal["none", "runs", "lineage"]
+
 
 @dataclass(frozen=True, slots=True)
 class LoadResult:
@@ -15,6 +17,8 @@ class LoadResult:
     `compared`: with all stored elements of the DAG, or only with differences from the last load
     (`load.incremental_diff`). `exported`: a line per exporter that ran after the load. `all_requests`:
     writing (`requests`) and other requests. `elements_read`: elements, ids and numbers in their responses.
+    `added`: elements that are new, of `nodes` and `edges`. `effect`: nothing was written, only properties of
+    jobs and assertions (`runs`), or more. `moves`: (id, new id) of the moved datasets.
     """
 
     nodes: int
@@ -35,3 +39,6 @@ class LoadResult:
     exported: tuple[str, ...] = ()
     all_requests: int = 0
     elements_read: int = 0
+    added: int = 0
+    effect: Effect = "lineage"
+    moves: tuple[tuple[str, str], ...] = ()

@@ -22,7 +22,8 @@
     │   └── RetireRefused        a merge would retire more than the limit
     ├── ExportError              an export of the merged graph failed
     │   ├── ExportUnreachable      no connection to a catalog
-    │   └── ExportDenied           a catalog rejects the token
+    │   ├── ExportDenied           a catalog rejects the token
+    │   └── HistoryError           the history of a merge cannot be written
     ├── TooFewJoined             a merge joins less than `merge.expect`
     ├── CheckFailed              a change of SQL files breaks lineage, or cannot be parsed
     ├── PolicyViolated           lineage violates a policy of the configuration
@@ -193,6 +194,10 @@ class ExportUnreachable(ExportError):
 
 class ExportDenied(ExportError):
     """The server of an exporter rejects the token."""
+
+
+class HistoryError(ExportError):
+    """The history of a merge cannot be written. The graph itself is loaded."""
 
 
 class TooFewJoined(LineageMergeError):

@@ -17,6 +17,9 @@ from lineage_merge.config import EMBEDDED, Config
 from lineage_merge.exporters import after_load
 from lineage_merge.graph_format import files
 from lineage_merge.graph_format.schema import Row
+from lineage_merge.history.layout import Scope
+from lineage_merge.history.location import history_location
+from lineage_merge.history.recording import Recorder
 from lineage_merge.infra.embedded.server import EmbeddedServer
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.on_spark import SparkEngine
@@ -41,7 +44,13 @@ from lineage_merge.merge.report import REPORT, Report
 from lineage_merge.merge.resolved_names import IdentityRow, identities, job_runs
 from lineage_merge.merge.source_completeness import NOTHING, SourceCompleteness, assess
 from lineage_merge.model.elements import JobKey
-from lineage_merge.model.errors import DocumentError, ExportError, IntermediateError, SourceMissing
+from lineage_merge.model.errors import (
+    DocumentError,
+    ExportError,
+    HistoryError,
+    IntermediateError,
+    SourceMissing,
+)
 from lineage_merge.sources.read_all import configured_sources, input_bytes, read_all, read_in_one_task
 
 EMPTY = Report({}, {}, {}, (), ())
@@ -165,7 +174,9 @@ def run(
         with build(spark, config, on_progress) as built:
             if not dry_run:
                 fail_if_unmet(built.report)
-            return Outcome(built.report, load_graph(built, config, target, on_progress, dry_run=dry_run))
+            history = history_location(config, graph_file)
+            loaded = load_graph(built, config, target, on_progress, dry_run=dry_run, history=history)
+            return Outcome(built.report, loaded)
 
 
 def write_folder(built: Built, folder: str, file_format: files.Format = "parquet") -> None:
@@ -235,7 +246,8 @@ def load_folder(
             SourceCompleteness.from_json(found.get("coverage", {})),
         )
         with built:
-            return load_graph(built, config, target, on_progress, dry_run=dry_run)
+            history = history_location(config, graph_file)
+            return load_graph(built, config, target, on_progress, dry_run=dry_run, history=history)
 
 
 def _identity(row: Row) -> IdentityRow:
@@ -257,11 +269,13 @@ def load_graph(
     on_progress: ProgressCallback = no_progress,
     *,
     dry_run: bool = False,
+    history: str = "",
 ) -> LoadResult:
     """Update the graph; with `dry_run` only compute the changes.
 
-    Then runs `config.exporters`. Raises `GraphError`: `RetireRefused` if more than the limit would be
-    retired, unless `config.load.allow_retire`; `ExportError` if the graph is loaded, but an export failed.
+    Then adds the merge to a history, at `history` if set, and runs `config.exporters`. Raises `GraphError`:
+    `RetireRefused` if more than the limit would be retired, unless `config.load.allow_retire`; `ExportError`
+    if the graph is loaded, but its history is not written, or an export failed.
     """
 
     with running(config), step("load") as loading, own_errors():
@@ -272,6 +286,9 @@ def load_graph(
 
         on_progress("comparing with the graph")
         owner = _owner_of(built, config)
+        recorder = None
+        if history and not dry_run:
+            recorder = Recorder.before_load(history, Scope(*owner), target)
         loaded = update(
             Merge(
                 built.nodes,
@@ -292,10 +309,21 @@ def load_graph(
             on_progress=on_step_progress,
         )
         loading.count(**load_counts(loaded))
-    if dry_run or not config.exporters:
-        return loaded
-    with running(config), step("export"):
-        return replace(loaded, exported=after_load.send(config.exporters, target, *owner, on_progress))
+    unwritten: HistoryError | None = None
+    if recorder:
+        try:
+            with running(config), step("history"), own_errors():
+                engine = built.nodes.engine
+                recorder.record(engine, built.spark, config, loaded, built.report, on_progress)
+        except HistoryError as error:
+            unwritten = error  # after the exporters
+    if config.exporters and not dry_run:
+        with running(config), step("export"):
+            exported = after_load.send(config.exporters, target, *owner, on_progress)
+            loaded = replace(loaded, exported=exported)
+    if unwritten:
+        raise unwritten
+    return loaded
 
 
 def _owner_of(built: Built, config: Config) -> tuple[str, str]:

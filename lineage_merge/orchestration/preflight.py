@@ -1,9 +1,11 @@
 """Preflight checks: required services are reachable. Run before Spark starts, to fail fast."""
 
-from lineage_merge.config import EMBEDDED, Config
+from lineage_merge.config import EMBEDDED, NO_HISTORY, Config
 from lineage_merge.exporters import after_load
+from lineage_merge.history import merge_index
 from lineage_merge.load.gremlin import configured_endpoint
 from lineage_merge.load.gremlin.connection import check
+from lineage_merge.model.errors import ConfigError, SourceError
 from lineage_merge.sources import registry
 from lineage_merge.sources.kafka_landing import broker_check
 from lineage_merge.sources.source import function
@@ -22,10 +24,21 @@ def check_sources(config: Config) -> None:
 
 
 def check_graph(config: Config) -> None:
-    """Check the graph with one query, unless it is embedded, and the requirements of exporters.
+    """Check the graph with one query, unless it is embedded, exporters' requirements, and the history.
 
     Raises `GraphError` or `ConfigError`.
     """
     after_load.check(config.exporters)
+    _check_history(config.history.location)
     if config.gremlin.endpoint != EMBEDDED:
         check(configured_endpoint.endpoint(config.gremlin))
+
+
+def _check_history(location: str) -> None:
+    """List the history, which may be empty: a load whose merge cannot be added should not start."""
+    if location in ("", NO_HISTORY):
+        return
+    try:
+        merge_index.environments(location)
+    except SourceError as error:
+        raise ConfigError("history.location", error.message) from None

@@ -115,7 +115,7 @@ QUESTIONS = [
     ("no-consumer",),
     ("no-producer", "--environment", "dev"),
     ("cycles",),
-    ("diff", "--environment", "dev", "prod"),
+    ("diff", "dev", "prod"),
     ("layers", "--layer", "late=[xyz]", "--layer", "early=[abcde]"),
 ]
 
@@ -145,7 +145,7 @@ def test_results_are_available_in_all_formats(question: tuple[str, ...], pipelin
 
 
 def test_the_difference_of_two_environments_as_json(pipeline_folder: str) -> None:
-    output = json.loads(ask(pipeline_folder, "diff", "--environment", "prod", "dev", "--json").out)
+    output = json.loads(ask(pipeline_folder, "diff", "prod", "dev", "--json").out)
     assert output["environments"] == ["prod", "dev"]
     assert output["only"]["prod"] == {
         "datasets": ["redshift://wh:5439|q"],
@@ -186,7 +186,7 @@ def test_the_difference_of_two_environments_as_json(pipeline_folder: str) -> Non
         (("impact", "sid"), 9, "not found: sid; similar names:\n  dev|daily|spark|side\n"),
         (("path", "e#total", "z"), 9, "must be two datasets or two columns"),
         (("upstream", "z", "--depth", "0"), 2, "--depth"),
-        (("diff",), 2, "Missing option '--environment'"),
+        (("diff",), 2, "expected two environments, or --from TIME"),
         (("layers",), 2, "at least two layers are required"),
         (("layers", "--layer", "raw"), 2, "must be NAME=GLOB"),
     ],
@@ -229,7 +229,7 @@ def test_empty_results_are_no_errors(pipeline_folder: str) -> None:
         (("path", "z", "e"), "no path from z to e\n"),
         (("cycles", "--environment", "prod"), "no cycles\n"),
         (("datasets", "--search", "nothing"), "no matching dataset\n"),
-        (("diff", "--environment", "dev", "dev"), "dev and dev are identical\n"),
+        (("diff", "dev", "dev"), "dev and dev are identical\n"),
     ):
         outcome = ask(pipeline_folder, *question)
         assert (outcome.code, outcome.err) == (0, output)

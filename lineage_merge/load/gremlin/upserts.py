@@ -13,7 +13,14 @@ from gremlin_python.process.graph_traversal import GraphTraversal, __
 from gremlin_python.process.traversal import Bytecode, Cardinality, Direction, Merge, P, T
 from gremlin_python.statics import long
 
-from lineage_merge.graph_format.schema import EDGE_PROPERTIES, LONGS, NODE_PROPERTIES, RUN_LABELS, Property
+from lineage_merge.graph_format.schema import (
+    EDGE_PROPERTIES,
+    FIRST_SEEN,
+    LONGS,
+    NODE_PROPERTIES,
+    RUN_LABELS,
+    Property,
+)
 from lineage_merge.model.errors import IntermediateError
 
 # Neptune counts a label, and each property, as a record. A record takes one step and an element one more, so
@@ -23,12 +30,17 @@ MAX_RECORDS = 200
 MAX_CHARACTERS = 1_000_000
 
 _KEYS = (Property("environment", "dev, staging or prod"),)
-_SINGLE = tuple(item for item in (*_KEYS, *NODE_PROPERTIES) if not item.many)
+_CREATED = tuple(item for item in NODE_PROPERTIES if item.name == FIRST_SEEN)
+_SINGLE = tuple(item for item in (*_KEYS, *NODE_PROPERTIES) if not item.many and item not in _CREATED)
 _SETS = (
     Property("dag_name", "the DAGs it belongs to"),
     *(item for item in NODE_PROPERTIES if item.many),
 )
-_ON_EDGES = (*_KEYS, Property("dag_name", "the DAG it belongs to"), *EDGE_PROPERTIES)
+_ON_EDGES = (
+    *_KEYS,
+    Property("dag_name", "the DAG it belongs to"),
+    *(item for item in EDGE_PROPERTIES if item.name != FIRST_SEEN),
+)
 
 
 class Upsert(Protocol):
@@ -58,7 +70,8 @@ class VertexUpsert:
     """A vertex, created or matched by its id, with values to set (`single`) or add (`sets`).
 
     With `unless_newer` (a property's name and value), single values are only set if the stored value of that
-    property is not greater: a later run of the job may have been merged since the comparison.
+    property is not greater: a later run of the job may have been merged since the comparison. `created`:
+    values that only a new vertex gets.
     """
 
     id: str
@@ -66,11 +79,12 @@ class VertexUpsert:
     single: tuple[tuple[str, Any], ...]
     sets: tuple[tuple[str, Any], ...]
     unless_newer: tuple[str, Any] | None = None
+    created: tuple[tuple[str, Any], ...] = ()
 
     @property
     def records(self) -> int:
         """Return the number of records: the label and each value."""
-        return 1 + len(self.single) + len(self.sets)
+        return 1 + len(self.single) + len(self.sets) + len(self.created)
 
     @property
     def characters(self) -> int:
@@ -84,11 +98,12 @@ class VertexUpsert:
         """Return `mergeV`, and a `property` step for every value, on create and on match.
 
         `option(onCreate)` uses the server's default cardinality, and an explicit one inside it stores wrong
-        values on TinkerPop 3.7.1. Separate steps have an explicit cardinality and are as fast.
+        values on TinkerPop 3.7.1. Separate steps have an explicit cardinality and are as fast. The values of
+        `created` have one value on creation with any cardinality.
         """
         return [
             ["mergeV", {T.id: self.id}],
-            ["option", Merge.on_create, {T.id: self.id, T.label: self.label}],
+            ["option", Merge.on_create, {T.id: self.id, T.label: self.label, **dict(self.created)}],
             *self._singles(),
             *(["property", Cardinality.set_, key, value] for key, value in self.sets),
         ]
@@ -107,7 +122,7 @@ class VertexUpsert:
 class EdgeUpsert:
     """An edge, created or matched by its id; both ends must be in the graph.
 
-    `only_if_missing`: an existing edge stays unchanged.
+    `only_if_missing`: an existing edge stays unchanged. `created`: values that only a new edge gets.
     """
 
     id: str
@@ -116,11 +131,12 @@ class EdgeUpsert:
     to_id: str
     properties: tuple[tuple[str, Any], ...]
     only_if_missing: bool = False
+    created: tuple[tuple[str, Any], ...] = ()
 
     @property
     def records(self) -> int:
         """Return the number of records: the label and each property."""
-        return 1 + len(self.properties)
+        return 1 + len(self.properties) + len(self.created)
 
     @property
     def characters(self) -> int:
@@ -136,7 +152,11 @@ class EdgeUpsert:
         ends = {Direction.OUT: self.from_id, Direction.IN: self.to_id}
         merge: list[list[Any]] = [
             ["mergeE", {T.id: self.id}],
-            ["option", Merge.on_create, {T.id: self.id, T.label: self.label, **ends, **values}],
+            [
+                "option",
+                Merge.on_create,
+                {T.id: self.id, T.label: self.label, **ends, **values, **dict(self.created)},
+            ],
         ]
         return [*merge, ["option", Merge.on_match, values]] if values and not self.only_if_missing else merge
 
@@ -181,12 +201,13 @@ def vertex_upserts(row: Mapping[str, Any]) -> Iterator[VertexUpsert]:
     _require("node", row, ("id", "label", "environment", "dag_name"))
     single = tuple(_values(row, _SINGLE))
     members = tuple(_members(row))
+    created = tuple(_values(row, _CREATED))
     most = MAX_RECORDS - 1
-    first = most - len(single)
+    first = most - len(single) - len(created)
     # dbt merges are ordered by the time of the manifest, others by the time of the run.
     orders = [each for name in ("described_at", "last_run_at") for each in single if each[0] == name]
     newest = orders[0] if orders and row["label"] in RUN_LABELS else None
-    yield VertexUpsert(row["id"], row["label"], single, members[:first], newest)
+    yield VertexUpsert(row["id"], row["label"], single, members[:first], newest, created)
     for start in range(first, len(members), most):
         yield VertexUpsert(row["id"], row["label"], (), members[start : start + most])
 
@@ -197,8 +218,8 @@ def edge_upsert(row: Mapping[str, Any]) -> EdgeUpsert:
     Raises IntermediateError if the id, label, an end, environment or DAG name is missing.
     """
     _require("edge", row, ("id", "label", "from", "to", "environment", "dag_name"))
-    properties = tuple(_values(row, _ON_EDGES))
-    return EdgeUpsert(row["id"], row["label"], row["from"], row["to"], properties)
+    properties, created = tuple(_values(row, _ON_EDGES)), tuple(_values(row, _CREATED))
+    return EdgeUpsert(row["id"], row["label"], row["from"], row["to"], properties, created=created)
 
 
 AnyUpsert = TypeVar("AnyUpsert", bound=Upsert)

@@ -37,7 +37,7 @@ from lineage_merge.graph_format.schema import EDGE_KEYS, NODE_KEYS, RUN_LABELS, 
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.infra.storage import delete_folder, list_files
-from lineage_merge.load.diff import Compared
+from lineage_merge.load.diff import Compared, created_at
 from lineage_merge.load.gremlin.configured_endpoint import region_of
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import by_request, open_executor
@@ -138,10 +138,13 @@ class Parts:
     last: Rows[Row]
 
 
-def parts(nodes: Rows[Compared], edges: Rows[Compared], canonical: frozenset[str]) -> Parts:
-    """Divide the elements to write; `canonical`: ids of vertices that duplicates are moved to."""
-    rows = nodes.map(partial(_vertex_values, nodes.engine.share(canonical)))
-    of_edges = edges.map(_edge_values)
+def parts(nodes: Rows[Compared], edges: Rows[Compared], canonical: frozenset[str], now: int) -> Parts:
+    """Divide the elements to write.
+
+    `canonical`: ids of vertices that duplicates are moved to. `now`: `first_seen` of new elements.
+    """
+    rows = nodes.map(partial(_vertex_values, nodes.engine.share(canonical), now))
+    of_edges = edges.map(partial(_edge_values, now))
     return Parts(
         first=rows.filter(_is_first).map(itemgetter(1)),
         vertices=rows.filter(_is_not_first).map(_vertex),
@@ -155,18 +158,18 @@ class _Vertex(NamedTuple):
     values: Row
 
 
-def _vertex_values(canonical: Shared[frozenset[str]], node: Compared) -> _Vertex:
+def _vertex_values(canonical: Shared[frozenset[str]], now: int, node: Compared) -> _Vertex:
     row = node.row
     if node.change == "changed" and node.old_label:
         # The loader adds the label of a row to the labels of the vertex.
         row = {**row, "label": node.old_label}
     # Another merge may have changed the label since the comparison.
     by_request = row.get("id") in canonical.value or node.change == "label" or row.get("label") in RUN_LABELS
-    return _Vertex(by_request, row_to_write(row, NODE_KEYS, node.to_write))
+    return _Vertex(by_request, row_to_write(row, NODE_KEYS, node.to_write, created_at(node, now)))
 
 
-def _edge_values(edge: Compared) -> Row:
-    return row_to_write(edge.row, EDGE_KEYS, edge.to_write)
+def _edge_values(now: int, edge: Compared) -> Row:
+    return row_to_write(edge.row, EDGE_KEYS, edge.to_write, created_at(edge, now))
 
 
 def _is_first(vertex: _Vertex) -> bool:

@@ -10,9 +10,9 @@ from lineage_merge.load.diff_counts import DiffCounts, count_differences
 from lineage_merge.load.first_rows import first_rows
 from lineage_merge.load.graph_state import GraphState, StoredVertex
 from lineage_merge.load.incremental_diff import Changes, compare_changes, names_digest
-from lineage_merge.load.prune.plan import plan_deletions
+from lineage_merge.load.prune.plan import Deletions, plan_deletions
 from lineage_merge.load.renames import Renames, replaced_edges
-from lineage_merge.load.result import LoadResult
+from lineage_merge.load.result import Effect, LoadResult
 from lineage_merge.load.shard_digests import Shard
 from lineage_merge.load.stages.newer_jobs import without_newer_jobs
 from lineage_merge.load.stages.resolve_names import (
@@ -135,6 +135,9 @@ def _plan(merge: Merge, target: Target, comparison: _Comparison, digest: str) ->
         moved=len(comparison.moves),
         retirements=deletions.examples,
         compared="full" if comparison.shards is None else "changes",
+        added=counts.new,
+        effect=_effect(comparison, deletions),
+        moves=tuple(sorted(comparison.moves.items())),
     )
     return LoadPlan(
         existing=comparison.existing,
@@ -149,6 +152,17 @@ def _plan(merge: Merge, target: Target, comparison: _Comparison, digest: str) ->
         may_store_state=comparison.may_store_state,
         shards=comparison.shards,
     )
+
+
+def _effect(comparison: _Comparison, deletions: Deletions) -> Effect:
+    counts = comparison.counts
+    deleted = deletions.vertex_count + deletions.edge_count
+    renamed = comparison.moves or comparison.renames.of_kind("remove")
+    if counts.edges_to_write or counts.interim or deleted or renamed:
+        return "lineage"
+    if counts.nodes_to_write > counts.changed_runs:
+        return "lineage"
+    return "runs" if counts.changed_runs else "none"
 
 
 def describe_changes(plan: LoadPlan) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ anything old is deleted. With Neptune's bulk loader, labels and moves precede th
 follow it, because a failed load must delete nothing.
 """
 
+import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TypeVar
@@ -17,7 +18,7 @@ from lineage_merge.graph_format.schema import EDGE_KEYS, NODE_KEYS, Row
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.load import merge_run, vertex_merge
-from lineage_merge.load.diff import Compared
+from lineage_merge.load.diff import Compared, created_at
 from lineage_merge.load.graph_state import StoredEdge
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import by_request, open_executor
@@ -45,13 +46,14 @@ def write_changes(
     """Write all differences, then delete; returns the number of requests that wrote elements."""
     endpoint, environment, dag_name, started_load = target
     nodes, edges = plan.nodes.filter(_is_written), plan.edges.filter(_is_written)
+    now = time.time_ns() // 1_000_000
     if plan.result.relabelled:
         # In sequence: concurrent replacements of neighbours conflict.
         _in_one_partition(nodes.flat_map(_relabelled), partial(_replace_labels, endpoint))
     requests = 0
-    parts = bulk_load.parts(nodes, edges, frozenset(plan.moves.values())) if in_bulk else None
+    parts = bulk_load.parts(nodes, edges, frozenset(plan.moves.values()), now) if in_bulk else None
     if plan.result.nodes:
-        rows = parts.first if parts else nodes.map(partial(_row_to_write, NODE_KEYS))
+        rows = parts.first if parts else nodes.map(partial(_row_to_write, NODE_KEYS, now))
         requests += write("nodes", rows, endpoint, None, on_written)[1]
     if plan.moves:
         _in_one_partition(plan.nodes.engine.rows(plan.moves.items()), partial(_move, endpoint))
@@ -59,7 +61,7 @@ def write_changes(
         counts = plan.result.nodes, plan.result.edges
         bulk_load.load(in_bulk, endpoint, environment, dag_name, plan.nodes, parts, counts, on_progress)
     if plan.result.edges:
-        rows = parts.last if parts else edges.map(partial(_row_to_write, EDGE_KEYS))
+        rows = parts.last if parts else edges.map(partial(_row_to_write, EDGE_KEYS, now))
         requests += write("edges", rows, endpoint, None, on_written)[1]
     if plan.counts.cleared:
         _in_one_partition(edges.flat_map(_cleared_properties), partial(_clear_edges, endpoint))
@@ -85,8 +87,8 @@ def _is_written(element: Compared) -> bool:
     return element.is_written
 
 
-def _row_to_write(keys: tuple[str, ...], element: Compared) -> Row:
-    return row_to_write(element.row, keys, element.to_write)
+def _row_to_write(keys: tuple[str, ...], now: int, element: Compared) -> Row:
+    return row_to_write(element.row, keys, element.to_write, created_at(element, now))
 
 
 def _relabelled(node: Compared) -> Iterable[tuple[str, str, str]]:

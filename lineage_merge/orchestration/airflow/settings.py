@@ -6,7 +6,7 @@ from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lineage_merge.model.errors import ConfigError, LineageMergeError
-from lineage_merge.orchestration.airflow import connections, upstream_tasks
+from lineage_merge.orchestration.airflow import connections, history_run, upstream_tasks
 from lineage_merge.orchestration.airflow.attempts import Attempt, try_folder
 from lineage_merge.orchestration.airflow.compat import (
     AirflowFailException,
@@ -119,6 +119,7 @@ def resolved(merge: Merge, task: Any, context: Mapping[str, Any], *, here: bool)
             flags |= {key: _text(value) for key, value in reached.settings.items()}
             settings = CONFIGURATION.gather(merge.get("config") or None, flags=flags)
         _add_applications(settings, task, context)
+        history_run.add_run(settings, context)
         with connections.environment(reached.environment):
             yield Resolved(settings, CONFIGURATION.parse(settings))
 

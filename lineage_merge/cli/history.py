@@ -1,0 +1,165 @@
+"""The command `history`: merges, what they changed of an element, and compaction of the history."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lineage_merge.cli.command import Command
+from lineage_merge.cli.completion import complete_datasets_and_jobs
+from lineage_merge.cli.error_handling import epilog, handle_errors, make_console, print_json, progress
+from lineage_merge.cli.graph_options import history_option, require_history
+from lineage_merge.cli.query_options import QueryOptions, query_command
+
+if TYPE_CHECKING:
+    from lineage_merge.history.compaction import CompactionPlan
+    from lineage_merge.history.pictures import ScopedMerge
+    from lineage_merge.infra.progress import ProgressCallback
+
+_COMPACT = "compact"
+
+
+@click.command(
+    cls=Command,
+    short_help="List merges, or the changes of a dataset, column or job.",
+    epilog=epilog(
+        "lineage-merge history --environment prod --dag tickit_daily",
+        "lineage-merge history top_events_by_sales",
+        "lineage-merge history top_events_by_sales#total_sales --json",
+        "lineage-merge history compact --dry-run",
+    ),
+)
+@click.argument(
+    "name",
+    required=False,
+    metavar="[DATASET[#COLUMN]|JOB|compact]",
+    shell_complete=complete_datasets_and_jobs,
+)
+@click.option(
+    "--limit", type=click.IntRange(1), metavar="N", help="maximum number of results  [default: all]"
+)
+@history_option
+@click.option("--dry-run", is_flag=True, help="with compact: print what would be deleted")
+@query_command("table", past=False, formats=("table", "json"))
+def history(options: QueryOptions, name: str | None, limit: int | None, dry_run: bool) -> None:
+    """List the merges of the environment or DAG, newest first, with what each changed.
+
+    With the name of a dataset, column or job: when it appeared, when its edges, type, expression, label or
+    owner changed, when it was removed, and by which merge. The name may be one that the lineage had.
+
+    With compact: delete old merges. All of the last 14 days stay, then the last of each day for 90 days, then
+    the last of each month, until history.keep.
+    """
+    if options.folder:
+        raise click.UsageError("--folder has no history")
+    if dry_run and name != _COMPACT:
+        raise click.UsageError("--dry-run is an option of compact")
+    with handle_errors(), progress(True) as on_progress:
+        config, environment = options.config()
+        location = require_history(options.history, config, options.graph_file)
+        if name == _COMPACT:
+            _compact(options, location, environment, config.history.keep_days, dry_run, on_progress)
+        elif name:
+            _print_timeline(options, location, environment, name, limit)
+        else:
+            _print_merges(options, location, environment, limit)
+
+
+def _print_merges(options: QueryOptions, location: str, environment: str | None, limit: int | None) -> None:
+    from lineage_merge.history.timeline import merges_of
+
+    found = [*reversed(merges_of(location, environment, options.dag))][:limit]
+    if options.format == "json":
+        print_json(
+            {**options.header("history", environment), "merges": [_merge_json(each) for each in found]}
+        )
+        return
+    from lineage_merge.history.layout import shown_time
+    from lineage_merge.query.formats.table import add_row, new_table
+
+    table = new_table("time", "merge", "environment", "DAG", "added", "changed", "retired", "", "run")
+    for scope, record in found:
+        numbers = (record.added, record.changed, record.retired)
+        add_row(
+            table,
+            shown_time(record.name.time),
+            record.id,
+            *scope,
+            *(f"{each:,}" if each else "" for each in numbers),
+            {"full": "", "runs": "only runs"}.get(record.kind, record.kind),
+            record.run_id,
+        )
+    make_console().print(table)
+
+
+def _merge_json(merge: "ScopedMerge") -> dict[str, Any]:
+    record = merge.record
+    return {
+        **merge.as_json(),
+        "kind": record.kind,
+        "added": record.added,
+        "changed": record.changed,
+        "retired": record.retired,
+        "vertices": record.vertices,
+        "edges": record.edges,
+        "run_id": record.run_id,
+        "logical_date": record.logical_date,
+        "version": record.version,
+    }
+
+
+def _print_timeline(
+    options: QueryOptions, location: str, environment: str | None, name: str, limit: int | None
+) -> None:
+    from lineage_merge.history.past_names import resolve_past
+    from lineage_merge.history.timeline import merges_of, shown_events, timeline
+
+    merges = merges_of(location, environment)
+    element = resolve_past(location, name, merges, environment, options.dag)
+    events = timeline(location, element, merges)
+    events = events[-limit:] if limit else events
+    if options.format == "json":
+        header = options.header("history", environment, of=element.id)
+        print_json({**header, "events": [each.as_json() for each in reversed(events)]})
+        return
+    from lineage_merge.query.formats.table import add_row, new_table
+
+    table = new_table("time", "merge", "DAG", element.title)
+    for row in shown_events(events):
+        add_row(table, *row)
+    make_console().print(table)
+
+
+def _compact(
+    options: QueryOptions,
+    location: str,
+    environment: str | None,
+    keep_days: int | None,
+    dry_run: bool,
+    on_progress: "ProgressCallback",
+) -> None:
+    from lineage_merge.history.compaction import Retention, compact, plan_compaction
+
+    plans = plan_compaction(location, Retention(keep_days=keep_days), environment, options.dag)
+    if not dry_run:
+        compact(location, plans, on_progress)
+    if options.format == "json":
+        print_json({"dry_run": dry_run, "location": location, "dags": [_plan_json(each) for each in plans]})
+        return
+    verb = "would delete" if dry_run else "deleted"
+    for plan in plans:
+        click.echo(
+            f"{plan.scope.dag_name} in {plan.scope.environment}: {verb} {len(plan.merges):,} merges and the"
+            f" files of {len(plan.files):,}; {plan.remaining:,} merges remain"
+        )
+    if not plans:
+        click.echo(f"{location}: no history", err=True)
+
+
+def _plan_json(plan: "CompactionPlan") -> dict[str, Any]:
+    return {
+        "environment": plan.scope.environment,
+        "dag": plan.scope.dag_name,
+        "merges": list(map(str, plan.merges)),
+        "files": list(map(str, plan.files)),
+        "remaining": plan.remaining,
+    }

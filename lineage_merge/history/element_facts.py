@@ -1,0 +1,106 @@
+"""What an entry has of one dataset, column or job."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from lineage_merge.graph_format.schema import Row
+from lineage_merge.history.entry_files import all_columns, has_files, missing_files, read_table
+from lineage_merge.model.elements import decode
+from lineage_merge.query.elements import COLUMN, JOB, Vertex, dataset_of, normalize_properties, title_of_id
+from lineage_merge.query.lineage_changes import compared_values
+
+
+class FactKey(NamedTuple):
+    """A property (without `name`), or a related element."""
+
+    what: str
+    name: str = ""
+
+
+# Values by property or related element: of several edges all.
+Facts = dict[FactKey, frozenset[str]]
+
+_EDGE_COLUMNS = ("label", "from", "to", "job_type", "job_name", "transformation", "expression")
+
+
+def facts_of(
+    ids: Iterable[str], element: Vertex, nodes: str, edges: str, runs: str = "", *, must_exist: bool = False
+) -> Facts | None:
+    """Return the facts of an element in an entry, given its folders; None if the entry does not have it.
+
+    `ids`: that of the element, and former ones. `must_exist`: an entry without files is an error.
+    """
+    import pyarrow.compute as pc
+
+    wanted = sorted(ids)
+    identifier = pc.field("id")
+    condition = identifier.isin(wanted)
+    is_dataset = element.label not in (COLUMN, JOB)
+    if is_dataset:
+        for each in wanted:
+            # Columns have the id of the dataset and a name: "}" follows "|".
+            condition = condition | ((identifier >= f"{each}|") & (identifier < f"{each}}}"))
+    if must_exist and not has_files(nodes):
+        raise missing_files(nodes, "no files")
+    rows = _rows(nodes, all_columns("nodes"), condition)
+    if runs:
+        rows += _rows(runs, all_columns("runs"), identifier.isin(wanted))
+    own = [row for row in rows if row["id"] in wanted]
+    if not own:
+        return None
+    facts: Facts = {
+        FactKey(name): frozenset({value})
+        for name, value in compared_values(_vertex(own[-1])).items()
+        if not (name == "label" and element.label in (COLUMN, JOB))
+    }
+    if is_dataset:
+        for row in rows:
+            if row["label"] == COLUMN and dataset_of(row["id"]) in wanted:
+                facts[FactKey("column", row.get("name", ""))] = frozenset({row.get("data_type", "")} - {""})
+    ends = (pc.field("from").isin(wanted)) | (pc.field("to").isin(wanted))
+    if element.label == JOB:
+        of_job = (pc.field("job_name") == element.name) & (pc.field("label") == "feeds")
+        ends = ends | of_job
+    for key, value in _related(_rows(edges, _EDGE_COLUMNS, ends), set(wanted), element):
+        facts[key] = facts.get(key, frozenset()) | {value} - {""}
+    return facts
+
+
+def _related(edges: Iterable[Row], ids: set[str], element: Vertex) -> Iterator[tuple[FactKey, str]]:
+    for row in edges:
+        label, start, end = row["label"], row["from"], row["to"]
+        job = row.get("job_name", "")
+        how = " ".join(row[name] for name in ("transformation", "expression") if row.get(name))
+        if element.label == JOB:
+            if label == "writes":
+                yield FactKey("writes", title_of_id(end)), ""
+            elif label == "feeds" and row.get("job_type") == element.properties.get("job_type"):
+                yield FactKey("reads", title_of_id(start)), ""
+        elif label == "feeds":
+            if start in ids:
+                yield FactKey("downstream", title_of_id(end)), job
+            if end in ids:
+                yield FactKey("upstream", title_of_id(start)), job
+        elif label == "writes":
+            yield FactKey("job", job), ""
+        elif label == "feeds_column":
+            if start in ids:
+                yield FactKey("target", _column_title(end)), how
+            if end in ids:
+                yield FactKey("source", _column_title(start)), how
+        elif label == "influences":
+            yield FactKey("rows of", title_of_id(end)), how
+
+
+def _column_title(identifier: str) -> str:
+    return f"{title_of_id(dataset_of(identifier))}#{decode(identifier.rpartition('|')[2])}"
+
+
+def _rows(folder: str, columns: Iterable[str], condition: Any) -> list[Row]:
+    found = read_table(folder, [*columns], condition).to_pylist()
+    return [{name: value for name, value in row.items() if value is not None} for row in found]
+
+
+def _vertex(row: Row) -> Vertex:
+    values = {name: value for name, value in row.items() if name not in ("id", "label")}
+    return Vertex(row["id"], row["label"], normalize_properties(values))

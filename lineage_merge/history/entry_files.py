@@ -1,0 +1,147 @@
+"""Parquet files of an entry: written by the engine's workers, read without Spark.
+
+Rows of nodes are sorted by id, rows of edges by target, so that the statistics of row groups exclude most of
+a file when one element is read.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from importlib.util import find_spec
+from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from lineage_merge.graph_format.arrow import arrow_schema, rows_of_batches, write_parquet
+from lineage_merge.graph_format.schema import Row, edge_ddl, node_ddl
+from lineage_merge.history.layout import PARTITION_KEYS, Kind
+from lineage_merge.infra import storage
+from lineage_merge.infra.engine.rows import Rows
+from lineage_merge.model.errors import IntermediateError, SourceMissing
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+COMPRESSION = "zstd"
+GROUP_ROWS = 4096
+_DDL = {"nodes": node_ddl(), "runs": node_ddl(), "edges": edge_ddl()}
+_SORTED_BY = {"nodes": "id", "runs": "id", "edges": "to"}
+# Maximum rows per file, which a worker holds in memory.
+_FILE_ROWS = 500_000
+
+
+def has_pyarrow() -> bool:
+    """Return whether this process can write and read Parquet without Spark."""
+    return find_spec("pyarrow") is not None
+
+
+def write_rows(rows: Rows[Row], kind: Kind, folder: str, spark: "SparkSession | None" = None) -> int:
+    """Write rows below a folder, a file per partition; return their number.
+
+    Each worker writes with pyarrow. Without pyarrow `spark` writes. Raises `SourceError`, and
+    `IntermediateError` without either of the two.
+    """
+    if has_pyarrow():
+        storage.make_folder(folder)
+        with rows.engine.own_errors():
+            return sum(rows.map_numbered_partitions(partial(_write_partition, kind, folder)).collect())
+    if spark is None:
+        raise IntermediateError(f"{storage.shown(folder)}: {_NEEDS_PYARROW}")
+    from lineage_merge.graph_format import files
+
+    return files.write_columns(spark, folder, rows, _DDL[kind], PARTITION_KEYS, COMPRESSION)
+
+
+def _write_partition(kind: Kind, folder: str, number: int, rows: Iterable[Row]) -> Iterator[int]:
+    schema = arrow_schema(_DDL[kind], PARTITION_KEYS)
+    ordered = sorted(rows, key=lambda row: (row[_SORTED_BY[kind]], row["id"]))
+    for start in range(0, len(ordered), _FILE_ROWS):
+        part = ordered[start : start + _FILE_ROWS]
+        with TemporaryDirectory(prefix="lineage-merge-") as work:
+            file = Path(work, f"part-{number:05}-{start // _FILE_ROWS:05}.parquet")
+            write_parquet(file, part, schema, COMPRESSION, GROUP_ROWS)
+            storage.write_file(f"{folder}/{file.name}", file)
+        yield len(part)
+
+
+def read_rows(folder: str) -> Iterator[Row]:
+    """Yield the rows of a folder, without unknown values; none if the folder is empty.
+
+    Raises `SourceError`, and `IntermediateError` if a file is damaged.
+    """
+    for file in _files(folder):
+        with _opened(file) as opened:
+            try:
+                yield from rows_of_batches(opened.iter_batches())
+            except OSError:  # of Arrow
+                raise _damaged(file) from None
+
+
+def all_columns(kind: Kind) -> list[str]:
+    """Return the columns of the files of a kind."""
+    return list(arrow_schema(_DDL[kind], PARTITION_KEYS).names)
+
+
+def read_table(folder: str, columns: Sequence[str], where: Any = None) -> Any:
+    """Return some columns of the rows that match an Arrow expression, as one table.
+
+    Columns that a file does not have are null. Errors as in `read_rows`.
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    kind: Kind = "edges" if "from" in columns else "nodes"
+    schema = arrow_schema(_DDL[kind], PARTITION_KEYS)
+    tables = []
+    for file in _files(folder):
+        source: Any = BytesIO(storage.read_bytes(file)) if storage.is_s3(file) else file
+        try:
+            # The schema, because files of earlier versions have fewer columns.
+            tables.append(
+                parquet.read_table(
+                    source, columns=list(columns), filters=where, schema=schema, partitioning=None
+                )
+            )
+        except (pa.ArrowException, OSError):
+            raise _damaged(file) from None
+    return pa.concat_tables(tables) if tables else schema.empty_table().select(list(columns))
+
+
+def _opened(file: str) -> Any:
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ModuleNotFoundError:
+        raise IntermediateError(f"{storage.shown(file)}: {_NEEDS_PYARROW}") from None
+    try:
+        return parquet.ParquetFile(BytesIO(storage.read_bytes(file)))
+    except (pa.ArrowException, OSError):
+        raise _damaged(file) from None
+
+
+def _damaged(file: str) -> IntermediateError:
+    return IntermediateError(f"{storage.shown(file)}: invalid or incomplete Parquet file")
+
+
+def has_files(folder: str) -> bool:
+    """Return whether a folder has Parquet files."""
+    return bool(_files(folder))
+
+
+def missing_files(folder: str, problem: str) -> IntermediateError:
+    """Return the error of an entry without all of its files."""
+    return IntermediateError(
+        f"{storage.shown(folder)}: {problem}; `history compact` deleted the entry meanwhile, or its files are"
+        " damaged. Fix: repeat the command"
+    )
+
+
+def _files(folder: str) -> list[str]:
+    try:
+        found = storage.list_files(folder)
+    except SourceMissing:
+        return []
+    return [each.location for each in found if each.location.endswith(".parquet")]
+
+
+_NEEDS_PYARROW = "Parquet needs pyarrow. Fix: pip install 'lineage-merge[parquet]'"

@@ -1,0 +1,124 @@
+"""Folders and names of the history. Pure.
+
+::
+
+    nodes/environment=prod/dag_name=daily/entry=20261123T031201480Z-3f9a1c2b4d5e/part-00000.parquet
+    edges/environment=prod/dag_name=daily/entry=20261123T031201480Z-3f9a1c2b4d5e/part-00000.parquet
+    runs/environment=prod/dag_name=daily/entry=20261124T031155020Z-b01d22e07a91/part-00000.parquet
+    moves/environment=prod/dag_name=daily/20261123T031201480Z-3f9a1c2b4d5e.json
+    details/environment=prod/dag_name=daily/20261123T031201480Z-3f9a1c2b4d5e.json
+    merges/environment=prod/dag_name=daily/20261123T031201480Z-3f9a1c2b4d5e.json
+
+Partitions are named as in Hive. A merge has an object of its own in `merges/`, so that an object store needs
+no append and concurrent merges never overwrite each other. It is written last: without it, the other files of
+a merge do not count.
+"""
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Literal, NamedTuple, Self
+
+Kind = Literal["nodes", "edges", "runs"]
+# The folders of Parquet files.
+KINDS: tuple[Kind, ...] = ("nodes", "edges", "runs")
+# Those of an entry.
+ENTRY_KINDS: tuple[Kind, Kind] = ("nodes", "edges")
+MERGES = "merges"
+DETAILS = "details"
+MOVES = "moves"
+# Stored in the names of folders, not in the files.
+PARTITION_KEYS = ("environment", "dag_name")
+
+# Beginnings of the names of partitions.
+_ENVIRONMENT, _DAG, ENTRY = "environment=", "dag_name=", "entry="
+_NAME = re.compile(r"(\d{8}T\d{6})(\d{3})Z-([0-9a-f]{12})")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Scope(NamedTuple):
+    """An environment and a DAG, whose merges form one sequence."""
+
+    environment: str
+    dag_name: str
+
+
+class MergeName(NamedTuple):
+    """The name of a merge: its time in ms since 1970, and a random id. Sorts by time."""
+
+    time: int
+    id: str
+
+    def __str__(self) -> str:
+        return f"{file_time(self.time)}-{self.id}"
+
+    @classmethod
+    def parse(cls, text: str) -> Self | None:
+        """Return the name of a merge; None for another text."""
+        found = _NAME.fullmatch(text)
+        if not found:
+            return None
+        try:
+            seconds = datetime.strptime(found[1], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
+        except ValueError:
+            return None
+        return cls((seconds - _EPOCH) // timedelta(milliseconds=1) + int(found[2]), found[3])
+
+
+def moment_of(time: int) -> datetime:
+    """Return a time in ms since 1970 as a datetime."""
+    return _EPOCH + timedelta(milliseconds=time)
+
+
+def file_time(time: int) -> str:
+    """``20261123T031201480Z``: sorts as the time does, without characters that file systems reject."""
+    return f"{moment_of(time):%Y%m%dT%H%M%S}{time % 1000:03}Z"
+
+
+def shown_time(time: int) -> str:
+    """``2026-11-23 03:12:01 UTC``."""
+    return f"{moment_of(time):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def scope_folder(location: str, kind: str, scope: Scope) -> str:
+    """Return the folder of an environment and DAG."""
+    return f"{environment_folder(location, kind, scope.environment)}/{_DAG}{scope.dag_name}"
+
+
+def environment_folder(location: str, kind: str, environment: str) -> str:
+    """Return the folder of an environment."""
+    return f"{location.rstrip('/')}/{kind}/{_ENVIRONMENT}{environment}"
+
+
+def entry_folder(location: str, kind: Kind, scope: Scope, name: MergeName) -> str:
+    """Return the folder of the Parquet files of a merge."""
+    return f"{scope_folder(location, kind, scope)}/{ENTRY}{name}"
+
+
+def merge_file(location: str, scope: Scope, name: MergeName) -> str:
+    """Return the object of a merge."""
+    return f"{scope_folder(location, MERGES, scope)}/{name}.json"
+
+
+def moves_file(location: str, scope: Scope, name: MergeName) -> str:
+    """Return the file with the ids that a merge replaced, which few merges have."""
+    return f"{scope_folder(location, MOVES, scope)}/{name}.json"
+
+
+def details_file(location: str, scope: Scope, name: MergeName) -> str:
+    """Return the file with the report and the configuration of a merge."""
+    return f"{scope_folder(location, DETAILS, scope)}/{name}.json"
+
+
+def environment_of(folder: str) -> str:
+    """Return the environment that a folder is named after; "" for another folder."""
+    return folder.removeprefix(_ENVIRONMENT) if folder.startswith(_ENVIRONMENT) else ""
+
+
+def dag_name_of(folder: str) -> str:
+    """Return the DAG that a folder is named after; "" for another folder."""
+    return folder.removeprefix(_DAG) if folder.startswith(_DAG) else ""
+
+
+def name_of(file: str) -> MergeName | None:
+    """Return the merge that a file or the folder of an entry is named after."""
+    return MergeName.parse(file.removeprefix(ENTRY).removesuffix(".json"))

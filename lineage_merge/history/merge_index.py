@@ -1,0 +1,123 @@
+"""The index of a history: lists, reads and writes the objects of merges."""
+
+import json
+from collections.abc import Mapping, Sequence
+from operator import itemgetter
+
+from lineage_merge.history import layout
+from lineage_merge.history.layout import DETAILS, KINDS, MERGES, MOVES, MergeName, Scope
+from lineage_merge.history.merge_record import FORMAT, MergeRecord, parse_record
+from lineage_merge.infra import storage
+from lineage_merge.model.errors import IntermediateError, SourceError
+
+ScopedName = tuple[Scope, MergeName]
+# `history compact` may delete a merge after it was listed.
+_LISTINGS = 5
+
+
+def environments(location: str) -> list[str]:
+    """Return the environments of a history, sorted."""
+    names = storage.children(f"{location.rstrip('/')}/{MERGES}")
+    return [each for each in map(layout.environment_of, names) if each]
+
+
+def scopes(location: str, environment: str | None = None, dag: str | None = None) -> list[Scope]:
+    """Return the environments and DAGs of a history, sorted; None: any."""
+    found: list[Scope] = []
+    for each in environments(location) if environment is None else [environment]:
+        names = storage.children(layout.environment_folder(location, MERGES, each))
+        dags = (layout.dag_name_of(name) for name in names)
+        found += [Scope(each, name) for name in dags if name and dag in (None, name)]
+    return found
+
+
+def merge_names(location: str, scopes: Sequence[Scope]) -> list[list[MergeName]]:
+    """Return the merges of each DAG, oldest first."""
+    listed = storage.children_of([layout.scope_folder(location, MERGES, each) for each in scopes])
+    return [sorted(name for each in names if (name := layout.name_of(each))) for names in listed]
+
+
+def read_records(location: str, merges: Sequence[ScopedName]) -> list[MergeRecord | None]:
+    """Return these merges; None for one that was deleted meanwhile.
+
+    Raises `IntermediateError` for an unknown format.
+    """
+    files = [layout.merge_file(location, *each) for each in merges]
+    return [
+        None if text is None else parse_record(text, storage.shown(file))
+        for file, text in zip(files, storage.read_texts(files), strict=True)
+    ]
+
+
+def newest_record(location: str, scope: Scope) -> MergeRecord | None:
+    """Return the newest merge of a DAG; None if there is none."""
+    return newest_until(location, [scope])[0]
+
+
+def newest_until(location: str, scopes: Sequence[Scope], time: int | None = None) -> list[MergeRecord | None]:
+    """Return the newest merge of each DAG that is not younger than a time (ms since 1970; None: any).
+
+    None if a DAG has none.
+    """
+    for _ in range(_LISTINGS):
+        names = [
+            [each for each in found if time is None or each.time <= time]
+            for found in merge_names(location, scopes)
+        ]
+        newest = [(scope, found[-1]) for scope, found in zip(scopes, names, strict=True) if found]
+        records = dict(zip(newest, read_records(location, newest), strict=True))
+        if None not in records.values():
+            by_scope = {scope: record for (scope, _), record in records.items()}
+            return [by_scope.get(each) for each in scopes]
+    raise SourceError(f"{storage.shown(location)}: merges are deleted while they are read")
+
+
+def write_record(location: str, scope: Scope, record: MergeRecord) -> None:
+    """Add a merge to the index, which completes it."""
+    storage.create_file(layout.merge_file(location, scope, record.name), record.text())
+
+
+def write_moves(location: str, scope: Scope, name: MergeName, ids: Mapping[str, str]) -> None:
+    """Store the ids of datasets that a merge replaced, each with its new one."""
+    text = json.dumps({"format": FORMAT, "moves": ids}, ensure_ascii=False)
+    storage.create_file(layout.moves_file(location, scope, name), text + "\n")
+
+
+def read_moves(
+    location: str, environment: str, after: MergeName, until: MergeName
+) -> list[tuple[MergeName, dict[str, str]]]:
+    """Return the ids that merges of an environment replaced, oldest first.
+
+    A merge that is not complete counts: its load is.
+    """
+    folder = layout.environment_folder(location, MOVES, environment)
+    dags = [dag for each in storage.children(folder) if (dag := layout.dag_name_of(each))]
+    found: list[tuple[MergeName, str]] = []
+    for dag in dags:
+        scope = Scope(environment, dag)
+        for each in storage.children(layout.scope_folder(location, MOVES, scope), str(after)):
+            name = layout.name_of(each)
+            if name and after < name <= until:
+                found.append((name, layout.moves_file(location, scope, name)))
+    texts = storage.read_texts([file for _, file in found])
+    moves = [(name, _moves(text, file)) for (name, file), text in zip(found, texts, strict=True) if text]
+    return sorted(moves, key=itemgetter(0))
+
+
+def _moves(text: str, file: str) -> dict[str, str]:
+    try:
+        return {str(old): str(new) for old, new in json.loads(text)["moves"].items()}
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise IntermediateError(f"{storage.shown(file)}: not the moves of a merge") from None
+
+
+def entry_names(location: str, scope: Scope, after: MergeName | None = None) -> set[MergeName]:
+    """Return the merges that have files besides their object in the index, completed or not."""
+    found: set[MergeName] = set()
+    for kind in KINDS:
+        start = f"{layout.ENTRY}{after}" if after else ""
+        for each in storage.children(layout.scope_folder(location, kind, scope), start):
+            found |= {name} if (name := layout.name_of(each)) else set()
+    for each in storage.children(layout.scope_folder(location, DETAILS, scope), str(after or "")):
+        found |= {name} if (name := layout.name_of(each)) else set()
+    return {each for each in found if after is None or each > after}

@@ -1,0 +1,118 @@
+"""The object of a merge in the index. Pure."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from lineage_merge.history.layout import MergeName, shown_time
+from lineage_merge.model.errors import IntermediateError
+
+# Version of the layout and of the objects in the index.
+FORMAT = 1
+# By version: returns the object of that version as one of the next.
+MIGRATIONS: Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
+
+# full: an entry with all nodes and edges. runs: only properties of newest runs changed, in `runs/`.
+# unchanged: nothing was written. removed: `lineage-merge remove` deleted the DAG.
+MergeKind = Literal["full", "runs", "unchanged", "removed"]
+
+
+@dataclass(frozen=True, slots=True)
+class MergeRecord:
+    """A merge in the history of a DAG.
+
+    `entry`: the merge whose nodes and edges are the picture after this one; None: no lineage. `runs`: the
+    merge whose vertices replace those of `entry`. `merged_at`: as on the `merge_run` vertex, in ms since
+    1970. `added`, `changed`, `retired`: numbers of elements. `run_id`, `logical_date`: of the orchestrator.
+    `version`: of lineage_merge.
+    """
+
+    name: MergeName
+    kind: MergeKind
+    entry: MergeName | None
+    runs: MergeName | None = None
+    merged_at: int = 0
+    added: int = 0
+    changed: int = 0
+    retired: int = 0
+    vertices: int = 0
+    edges: int = 0
+    run_id: str = ""
+    logical_date: str = ""
+    version: str = ""
+
+    @property
+    def id(self) -> str:
+        """The id of the merge."""
+        return self.name.id
+
+    def text(self) -> str:
+        """Return the object in the index: one line, as Athena reads JSON."""
+        values: dict[str, Any] = {
+            "format": FORMAT,
+            "merge": str(self.name),
+            "id": self.id,
+            "time": shown_time(self.name.time).removesuffix(" UTC"),
+            "kind": self.kind,
+            "entry": str(self.entry or ""),
+            "runs": str(self.runs or ""),
+            "merged_at": self.merged_at,
+            "added": self.added,
+            "changed": self.changed,
+            "retired": self.retired,
+            "vertices": self.vertices,
+            "edges": self.edges,
+            "run_id": self.run_id,
+            "logical_date": self.logical_date,
+            "version": self.version,
+        }
+        return json.dumps(values, ensure_ascii=False) + "\n"
+
+
+def parse_record(text: str, where: str) -> MergeRecord:
+    """Return the merge of an object; one of an older format is migrated. Raises `IntermediateError`."""
+    try:
+        found = json.loads(text)
+        version = found["format"]
+        if isinstance(version, int) and version > FORMAT:
+            raise IntermediateError(
+                f"{where}: written by a newer version of lineage_merge (history format {version}, this one"
+                f" reads {FORMAT}). Fix: pip install --upgrade lineage-merge"
+            )
+        while version != FORMAT:
+            found = MIGRATIONS[version](found)
+            version = found["format"]
+        return MergeRecord(
+            name=_required(found["merge"]),
+            kind=found["kind"],
+            entry=_name(found["entry"]),
+            runs=_name(found["runs"]),
+            merged_at=int(found["merged_at"]),
+            added=int(found["added"]),
+            changed=int(found["changed"]),
+            retired=int(found["retired"]),
+            vertices=int(found["vertices"]),
+            edges=int(found["edges"]),
+            run_id=str(found["run_id"]),
+            logical_date=str(found["logical_date"]),
+            version=str(found["version"]),
+        )
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise IntermediateError(f"{where}: not a merge of a history") from None
+
+
+def _required(text: str) -> MergeName:
+    name = _name(text)
+    if name is None:
+        raise ValueError(text)
+    return name
+
+
+def _name(text: str) -> MergeName | None:
+    if not text:
+        return None
+    name = MergeName.parse(text)
+    if name is None:
+        raise ValueError(text)
+    return name

@@ -1,0 +1,74 @@
+"""Resolution of a name to an element that the lineage has, or had."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from lineage_merge.graph_format.schema import DATASET_LABELS
+from lineage_merge.history import layout
+from lineage_merge.history.entry_files import read_table
+from lineage_merge.history.layout import MergeName, Scope
+from lineage_merge.history.pictures import ScopedMerge
+from lineage_merge.model.errors import NotFound
+from lineage_merge.query.backends.in_memory import InMemory
+from lineage_merge.query.elements import COLUMN, JOB, Vertex
+from lineage_merge.query.names import resolve_any
+
+_COLUMNS = ("id", "label", "name", "namespace", "qualified_name", "location", "job_type")
+
+
+def resolve_past(
+    location: str, text: str, merges: Sequence[ScopedMerge], environment: str | None, dag: str | None
+) -> Vertex:
+    """Return the dataset, column or job of a name: of the newest lineage, else of the newest that had it.
+
+    `merges`: oldest first. Raises `NotFound` and `Ambiguous`.
+    """
+    newest = {each.scope: each for each in merges}
+    try:
+        return resolve_any(_names(location, list(newest.values())), text, environment, dag)
+    except NotFound as error:
+        seen = {_entry(each) for each in newest.values()}
+        for each in reversed(merges):
+            entry = _entry(each)
+            if entry in seen or each.record.entry is None:
+                continue
+            seen.add(entry)
+            try:
+                return resolve_any(_names(location, [each], text), text, environment, dag)
+            except NotFound:
+                continue
+        raise error from None
+
+
+def _entry(merge: ScopedMerge) -> tuple[Scope, MergeName | None]:
+    return merge.scope, merge.record.entry
+
+
+def _names(location: str, merges: Sequence[ScopedMerge], text: str = "") -> InMemory:
+    """Return the vertices that can be named, without edges; of an old entry only those like the text."""
+    import pyarrow.compute as pc
+
+    condition = pc.field("label").isin([*DATASET_LABELS, COLUMN, JOB])
+    if text:
+        # The last part of the dataset's name is in its id, whatever form the text has.
+        dataset = text.rpartition("#")[0] or text
+        last = max(dataset.rstrip("/").replace("|", "/").replace(".", "/").split("/")[-1:], default="")
+        names = [pc.match_substring(pc.field(each), last, ignore_case=True) for each in ("id", "location")]
+        condition = condition & (names[0] | names[1])
+    rows: dict[str, dict[str, Any]] = {}
+    dags: dict[str, set[str]] = {}
+    for scope, record in merges:
+        if record.entry is None:
+            continue
+        folder = layout.entry_folder(location, "nodes", scope, record.entry)
+        for row in read_table(folder, _COLUMNS, condition).to_pylist():
+            rows[row["id"]] = {**row, "environment": scope.environment}
+            dags.setdefault(row["id"], set()).add(scope.dag_name)
+    return InMemory((_vertex(row, dags[key]) for key, row in rows.items()), ())
+
+
+def _vertex(row: dict[str, Any], dags: set[str]) -> Vertex:
+    properties = {
+        key: value for key, value in row.items() if value is not None and key not in ("id", "label")
+    }
+    return Vertex(row["id"], row["label"], {**properties, "dag_name": tuple(sorted(dags))})

@@ -1,0 +1,179 @@
+"""Lineage as of a moment, from the newest entry of each DAG that is not younger.
+
+Vertices that several DAGs share: the newest entry that has a vertex takes precedence, because it was read
+from the graph with the values that the loads of all DAGs until then had left. `dag_name` is the set of DAGs
+whose entry has the vertex. A dataset that a later merge of another DAG moved to a new id is renamed in older
+entries, as in the graph.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from lineage_merge.graph_format.schema import Row
+from lineage_merge.history import layout, merge_index
+from lineage_merge.history.entry_files import missing_files, read_rows
+from lineage_merge.history.layout import ENTRY_KINDS, MergeName, Scope, shown_time
+from lineage_merge.history.merge_record import MergeRecord
+from lineage_merge.history.moments import Moment
+from lineage_merge.history.moves import renamed
+from lineage_merge.infra import storage
+from lineage_merge.infra.progress import ProgressCallback, no_progress
+from lineage_merge.model.errors import NotFound
+from lineage_merge.query.backends.in_memory import InMemory
+from lineage_merge.query.elements import Edge, Vertex, normalize_properties
+
+_VERTEX_KEYS = ("id", "label")
+_EDGE_KEYS = ("id", "label", "from", "to")
+
+
+class ScopedMerge(NamedTuple):
+    """A merge of an environment and DAG."""
+
+    scope: Scope
+    record: MergeRecord
+
+    def __str__(self) -> str:
+        environment, dag_name = self.scope
+        name = self.record.name
+        return f"{dag_name} in {environment}: merge {name.id} of {shown_time(name.time)}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return a JSON object for scripts."""
+        return {
+            "environment": self.scope.environment,
+            "dag": self.scope.dag_name,
+            "merge": self.record.id,
+            "time": shown_time(self.record.name.time),
+        }
+
+
+class AsOf(NamedTuple):
+    """The lineage as of a moment, and the merges that it is made of."""
+
+    moment: Moment
+    merges: tuple[ScopedMerge, ...]
+    graph: InMemory
+
+
+def as_of(
+    location: str,
+    moment: Moment,
+    environment: str | None = None,
+    on_progress: ProgressCallback = no_progress,
+) -> AsOf:
+    """Return the lineage as of a moment, of an environment or of all.
+
+    Raises `NotFound` if the history has no merge until then, `SourceError`, and `IntermediateError` for
+    damaged files.
+    """
+    on_progress(f"reading the history {storage.shown(location)}")
+    merges = merges_until(location, moment, environment)
+    present = [each for each in merges if each.record.entry]
+    return AsOf(moment, tuple(present), picture_of(location, merges))
+
+
+def merges_until(location: str, moment: Moment, environment: str | None = None) -> list[ScopedMerge]:
+    """Return the newest merge of each DAG that is not younger, oldest first. Raises `NotFound`."""
+    scopes = merge_index.scopes(location, environment)
+    if not scopes:
+        where = f" of {environment}" if environment else ""
+        known = merge_index.environments(location) if environment else []
+        raise NotFound(
+            f"{storage.shown(location)}: no history{where}" + ("; it has:" if known else ""), tuple(known)
+        )
+    time = _time_of(location, scopes, moment)
+    newest = merge_index.newest_until(location, scopes, time)
+    found = [ScopedMerge(scope, each) for scope, each in zip(scopes, newest, strict=True) if each]
+    if not found:
+        first = min((each[0].time for each in merge_index.merge_names(location, scopes) if each), default=0)
+        raise NotFound(f"no merge until {moment}; the history begins at {shown_time(first)}")
+    return sorted(found, key=lambda each: each.record.name)
+
+
+def _time_of(location: str, scopes: Sequence[Scope], moment: Moment) -> int:
+    """Return the time of a moment, looked up if it is a merge."""
+    if not moment.merge:
+        return moment.time
+    found = {
+        name
+        for names in merge_index.merge_names(location, scopes)
+        for name in names
+        if name.id.startswith(moment.merge)
+    }
+    if len(found) != 1:
+        problem = "several merges begin with" if found else "unknown merge:"
+        raise NotFound(f"{problem} {moment.merge}", tuple(sorted(map(str, found))))
+    return found.pop().time
+
+
+def picture_of(location: str, merges: Sequence[ScopedMerge]) -> InMemory:
+    """Return the lineage of these merges, of one per DAG."""
+    vertices: dict[str, Row] = {}
+    dags: dict[str, set[str]] = {}
+    edges: dict[str, Row] = {}
+    moves = {each: moves_of(location, each, merges) for each in {each.scope.environment for each in merges}}
+    for scope, record in sorted(merges, key=_precedence):
+        nodes, own_edges = entry_rows(location, scope, record)
+        for name, ids in moves[scope.environment]:
+            if record.entry and name > record.entry:
+                nodes, own_edges = renamed(nodes, own_edges, ids, scope)
+        for identifier, row in nodes.items():
+            vertices[identifier] = {**row, "environment": scope.environment}
+            dags.setdefault(identifier, set()).add(scope.dag_name)
+        for edge in own_edges:
+            edges[edge["id"]] = {**edge, "environment": scope.environment, "dag_name": scope.dag_name}
+    return InMemory(
+        (_vertex(row, dags[identifier]) for identifier, row in vertices.items()), map(_edge, edges.values())
+    )
+
+
+def moves_of(
+    location: str, environment: str, merges: Sequence[ScopedMerge]
+) -> list[tuple[MergeName, dict[str, str]]]:
+    """Return the ids that merges of an environment replaced since the oldest entry, oldest first."""
+    own = [each.record for each in merges if each.scope.environment == environment and each.record.entry]
+    if len(own) < 2:  # the entry of a DAG has the ids that it moved itself
+        return []
+    oldest = min(each.entry for each in own if each.entry)
+    return merge_index.read_moves(location, environment, oldest, max(each.name for each in own))
+
+
+def _precedence(merge: ScopedMerge) -> tuple[int, int]:
+    """Return the order of entries: by the time of their nodes, then of their merges."""
+    record = merge.record
+    return (record.entry.time if record.entry else 0, record.name.time)
+
+
+def entry_rows(location: str, scope: Scope, record: MergeRecord) -> tuple[dict[str, Row], list[Row]]:
+    """Return the nodes by id, and the edges, of a DAG after a merge.
+
+    Raises `IntermediateError` if files of the entry are missing.
+    """
+    if record.entry is None:
+        return {}, []
+    nodes_folder, edges_folder = (
+        layout.entry_folder(location, kind, scope, record.entry) for kind in ENTRY_KINDS
+    )
+    nodes = {row["id"]: row for row in read_rows(nodes_folder)}
+    edges = [*read_rows(edges_folder)]
+    for folder, found, stored in (
+        (nodes_folder, len(nodes), record.vertices),
+        (edges_folder, len(edges), record.edges),
+    ):
+        if found != stored:
+            raise missing_files(folder, f"{found:,} of {stored:,} rows")
+    if record.runs:
+        for row in read_rows(layout.entry_folder(location, "runs", scope, record.runs)):
+            nodes[row["id"]] = row
+    return nodes, edges
+
+
+def _vertex(row: Row, dags: Iterable[str]) -> Vertex:
+    values = {key: value for key, value in row.items() if key not in _VERTEX_KEYS}
+    properties = normalize_properties(values) | {"dag_name": tuple(sorted(dags))}
+    return Vertex(row["id"], row["label"], properties)
+
+
+def _edge(row: Row) -> Edge:
+    properties = normalize_properties({key: value for key, value in row.items() if key not in _EDGE_KEYS})
+    return Edge(row["id"], row["label"], row["from"], row["to"], properties)

@@ -1,0 +1,182 @@
+"""Adds a merge to the history, after its load.
+
+An entry is read from the graph, because the graph has more of a DAG than its merge: jobs that did not run
+keep their lineage. A load that changed nothing adds only an object that refers to the entry before; one that
+changed only properties of newest runs stores those vertices.
+"""
+
+import time
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lineage_merge.config import Config
+from lineage_merge.history import layout, merge_index
+from lineage_merge.history.details import write_details
+from lineage_merge.history.entry_files import write_rows
+from lineage_merge.history.layout import ENTRY_KINDS, MergeName, Scope
+from lineage_merge.history.merge_record import MergeKind, MergeRecord
+from lineage_merge.infra.engine.rows import Engine
+from lineage_merge.infra.progress import ProgressCallback, no_progress
+from lineage_merge.load.gremlin.connection import Endpoint
+from lineage_merge.load.merge_run import LastLoad, read_last_load
+from lineage_merge.load.picture import Picture, read_picture, read_runs
+from lineage_merge.load.result import Effect, LoadResult
+from lineage_merge.merge.report import Report
+from lineage_merge.model.errors import HistoryError, LineageMergeError
+from lineage_merge.model.version import __version__
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class Recorder:
+    """The history of a DAG before a load: `before` is the load of the graph that the load continues."""
+
+    location: str
+    scope: Scope
+    endpoint: Endpoint
+    before: LastLoad
+
+    @classmethod
+    def before_load(cls, location: str, scope: Scope, endpoint: Endpoint) -> "Recorder":
+        """Read what the graph stores about the last load of a DAG. Raises `GraphError`."""
+        return cls(location, scope, endpoint, read_last_load(endpoint, *scope))
+
+    def record(
+        self,
+        engine: Engine,
+        spark: "SparkSession | None",
+        config: Config,
+        loaded: LoadResult,
+        report: Report | None,
+        on_progress: ProgressCallback = no_progress,
+    ) -> MergeRecord:
+        """Add the merge of a load that has ended. Raises `HistoryError`."""
+        on_progress("writing the history")
+        try:
+            return self._record(engine, spark, config, loaded, report)
+        except HistoryError:
+            raise
+        except LineageMergeError as error:
+            raise HistoryError(
+                f"the graph is loaded, but its history is not written: {error.message}"
+            ) from None
+
+    def _record(
+        self,
+        engine: Engine,
+        spark: "SparkSession | None",
+        config: Config,
+        loaded: LoadResult,
+        report: Report | None,
+    ) -> MergeRecord:
+        newest = merge_index.newest_record(self.location, self.scope)
+        kind = kind_of(loaded.effect, newest, self.before, self._has_unfinished_entry(newest))
+        merged_at = read_last_load(self.endpoint, *self.scope).merged_at
+        name = new_name(merged_at, newest)
+        vertices, edges = (newest.vertices, newest.edges) if newest else (0, 0)
+        if kind == "full":
+            picture = read_picture(engine, self.endpoint, *self.scope)
+            vertices, edges = write_entry(self.location, self.scope, name, picture, spark)
+        elif kind == "runs":
+            rows = read_runs(engine, self.endpoint, *self.scope)
+            write_rows(rows, "runs", layout.entry_folder(self.location, "runs", self.scope, name), spark)
+        if loaded.moves:
+            merge_index.write_moves(self.location, self.scope, name, dict(loaded.moves))
+        if kind != "unchanged":
+            write_details(layout.details_file(self.location, self.scope, name), report, config)
+        record = MergeRecord(
+            name=name,
+            kind=kind,
+            entry=name if kind == "full" or newest is None else newest.entry,
+            runs=_runs(kind, name, newest),
+            merged_at=merged_at,
+            added=loaded.added,
+            changed=loaded.nodes + loaded.edges - loaded.added,
+            retired=loaded.retired_nodes + loaded.retired_edges,
+            vertices=vertices,
+            edges=edges,
+            run_id=config.history.run_id,
+            logical_date=config.history.logical_date,
+            version=__version__,
+        )
+        merge_index.write_record(self.location, self.scope, record)
+        return record
+
+    def _has_unfinished_entry(self, newest: MergeRecord | None) -> bool:
+        """Return whether a merge is being added, or its process was killed."""
+        return bool(newest and merge_index.entry_names(self.location, self.scope, newest.name))
+
+
+def kind_of(
+    effect: Effect, newest: MergeRecord | None, before: LastLoad, has_unfinished_entry: bool
+) -> MergeKind:
+    """Return what has to be stored of a load. Pure.
+
+    A reference to the entry before is correct only if that entry is what the graph had before the load: every
+    load since was recorded, and none was killed.
+    """
+    is_known = (
+        newest is not None
+        and newest.entry is not None
+        and newest.merged_at == before.merged_at
+        and not before.is_unfinished
+        and not has_unfinished_entry
+    )
+    if not is_known or effect == "lineage":
+        return "full"
+    return "runs" if effect == "runs" else "unchanged"
+
+
+def new_name(merged_at: int, newest: MergeRecord | None) -> MergeName:
+    """Return the name of a new merge, which sorts after the newest one whatever the clocks say."""
+    at = max(merged_at, newest.name.time + 1) if newest else merged_at
+    return MergeName(at, uuid.uuid4().hex[:12])
+
+
+def write_entry(
+    location: str, scope: Scope, name: MergeName, picture: Picture, spark: "SparkSession | None" = None
+) -> tuple[int, int]:
+    """Write nodes and edges of an entry; return their numbers. The entry is not complete yet."""
+    nodes, edges = (layout.entry_folder(location, kind, scope, name) for kind in ENTRY_KINDS)
+    return write_rows(picture.nodes, "nodes", nodes, spark), write_rows(picture.edges, "edges", edges, spark)
+
+
+def _runs(kind: MergeKind, name: MergeName, newest: MergeRecord | None) -> MergeName | None:
+    if kind == "runs":
+        return name
+    return newest.runs if kind == "unchanged" and newest else None
+
+
+def record_removal(
+    location: str, scope: Scope, retired: int, engine: Engine, endpoint: Endpoint, *, job: str = ""
+) -> MergeRecord | None:
+    """Add the removal of a DAG, or of a `job` of it; None if the DAG has no history.
+
+    Raises `HistoryError`.
+    """
+    try:
+        newest = merge_index.newest_record(location, scope)
+        if newest is None:
+            return None
+        name = new_name(time.time_ns() // 1_000_000, newest)
+        before = read_last_load(endpoint, *scope)
+        counts = (0, 0)
+        if job:
+            counts = write_entry(location, scope, name, read_picture(engine, endpoint, *scope))
+        record = MergeRecord(
+            name=name,
+            kind="full" if job else "removed",
+            entry=name if job else None,
+            merged_at=before.merged_at,
+            retired=retired,
+            vertices=counts[0],
+            edges=counts[1],
+            version=__version__,
+        )
+        merge_index.write_record(location, scope, record)
+    except LineageMergeError as error:
+        raise HistoryError(f"removed, but the history is not written: {error.message}") from None
+    return record

@@ -1,0 +1,201 @@
+"""The history of one dataset, column or job: when it appeared, changed and went, and by which merge.
+
+Reads only the rows of the element: of each entry the row groups whose statistics include its id.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from lineage_merge.history import layout, merge_index
+from lineage_merge.history.element_facts import FactKey, Facts, facts_of
+from lineage_merge.history.layout import MergeName, Scope, shown_time
+from lineage_merge.history.merge_record import MergeRecord
+from lineage_merge.history.pictures import ScopedMerge
+from lineage_merge.infra import storage
+from lineage_merge.model.errors import NotFound
+from lineage_merge.query.elements import JOB, Vertex
+
+_READERS = 8
+
+EventKind = Literal["appeared", "removed", "added", "dropped", "changed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What a merge changed of an element.
+
+    `what`: a property, or column, upstream, downstream, source, target; `name`: of that element, "" for a
+    property. Without `what`, the element itself appeared or was removed.
+    """
+
+    merge: ScopedMerge
+    kind: EventKind
+    what: str = ""
+    name: str = ""
+    before: str = ""
+    after: str = ""
+
+    def __str__(self) -> str:
+        if not self.what:
+            return f"{self.kind}: {self.after}" if self.after else self.kind
+        subject = f"{self.what} {self.name}".strip()
+        if self.kind == "changed":
+            return f"{subject}: {self.before or 'none'} -> {self.after or 'none'}"
+        value = self.after or self.before
+        return f"{subject} {self.kind}" + (f" ({value})" if value else "")
+
+    def as_json(self) -> dict[str, Any]:
+        """Return a JSON object for scripts."""
+        values = {
+            "event": self.kind,
+            "what": self.what,
+            "name": self.name,
+            "before": self.before,
+            "after": self.after,
+        }
+        return {**self.merge.as_json(), **{key: value for key, value in values.items() if value}}
+
+
+class _Read(NamedTuple):
+    """The rows of an element in the entry of a merge."""
+
+    scope: Scope
+    entry: MergeName
+    runs: MergeName | None
+    is_empty: bool
+
+
+def merges_of(location: str, environment: str | None = None, dag: str | None = None) -> list[ScopedMerge]:
+    """Return all merges, oldest first. Raises `NotFound` if the history has none."""
+    scopes = merge_index.scopes(location, environment, dag)
+    listed = merge_index.merge_names(location, scopes)
+    names = [(scope, name) for scope, found in zip(scopes, listed, strict=True) for name in found]
+    records = merge_index.read_records(location, names)
+    found = [ScopedMerge(scope, each) for (scope, _), each in zip(names, records, strict=True) if each]
+    if not found:
+        limits = [each for each in (dag, environment) if each]
+        where = f" of {' in '.join(limits)}" if limits else ""
+        raise NotFound(f"{storage.shown(location)}: no history{where}")
+    return sorted(found, key=lambda each: each.record.name)
+
+
+def timeline(location: str, element: Vertex, merges: Sequence[ScopedMerge]) -> list[Event]:
+    """Return the events of an element, oldest first. `merges`: all of its environment, oldest first."""
+    own = [each for each in merges if each.scope.environment == element.environment]
+    if element.label == JOB:
+        own = [each for each in own if each.scope.dag_name in element.dags]
+    ids = {element.id, *former_ids(location, element, own)}
+    facts = _read_all(location, ids, element, own)
+    events: list[Event] = []
+    state: dict[Scope, tuple[MergeRecord, Facts]] = {}
+    before: Facts | None = None
+    for merge in own:
+        key = _key(merge, element)
+        found = facts[key] if key else None
+        state.pop(merge.scope, None)
+        if found:
+            state[merge.scope] = (merge.record, found)
+        after = _combined(state.values())
+        events += _events(merge, before, after)
+        before = after
+    return events
+
+
+def former_ids(location: str, element: Vertex, merges: Sequence[ScopedMerge]) -> set[str]:
+    """Return the ids that a dataset or column had before merges moved it."""
+    if not merges or element.label == JOB:
+        return set()
+    first, last = MergeName(0, ""), merges[-1].record.name
+    wanted = {element.id}
+    for _, ids in reversed(merge_index.read_moves(location, element.environment, first, last)):
+        for old, new in ids.items():
+            for each in [*wanted]:
+                if each == new or each.startswith(f"{new}|"):
+                    wanted.add(old + each[len(new) :])
+    return wanted - {element.id}
+
+
+def _key(merge: ScopedMerge, element: Vertex) -> _Read | None:
+    record = merge.record
+    if record.entry is None:
+        return None
+    runs = record.runs if element.label == JOB else None
+    return _Read(merge.scope, record.entry, runs, record.vertices == 0)
+
+
+def _read_all(
+    location: str, ids: set[str], element: Vertex, merges: Iterable[ScopedMerge]
+) -> Mapping[_Read, Facts | None]:
+    keys = list(dict.fromkeys(key for each in merges if (key := _key(each, element))))
+
+    def read(key: _Read) -> Facts | None:
+        nodes = layout.entry_folder(location, "nodes", key.scope, key.entry)
+        edges = layout.entry_folder(location, "edges", key.scope, key.entry)
+        runs = layout.entry_folder(location, "runs", key.scope, key.runs) if key.runs else ""
+        return facts_of(ids, element, nodes, edges, runs, must_exist=not key.is_empty)
+
+    with ThreadPoolExecutor(_READERS, thread_name_prefix="history") as pool:
+        return dict(zip(keys, pool.map(read, keys), strict=True))
+
+
+def _combined(states: Iterable[tuple[MergeRecord, Facts]]) -> Facts | None:
+    """Return what all DAGs have of an element; the newest entry takes precedence."""
+    ordered = sorted(states, key=lambda each: (each[0].entry or each[0].name, each[0].name))
+    if not ordered:
+        return None
+    combined: Facts = {}
+    for _, facts in ordered:
+        # Properties are those of the newest entry, relations those of all DAGs.
+        earlier = {key: values for key, values in combined.items() if key.name}
+        combined = earlier | facts
+        for key in earlier.keys() & facts.keys():
+            if key.what != "column":
+                combined[key] = earlier[key] | facts[key]
+    return combined
+
+
+def _events(merge: ScopedMerge, before: Facts | None, after: Facts | None) -> Iterator[Event]:
+    if before is None or after is None:
+        if after is not None:
+            yield Event(merge, "appeared", after=_summary(after))
+        elif before is not None:
+            yield Event(merge, "removed")
+        return
+    for key in sorted(before.keys() | after.keys()):
+        old, new = before.get(key), after.get(key)
+        if old == new:
+            continue
+        values = {"before": _text(old), "after": _text(new)}
+        if key.name and old is None:
+            yield Event(merge, "added", *key, **values)
+        elif key.name and new is None:
+            yield Event(merge, "dropped", *key, **values)
+        else:
+            yield Event(merge, "changed", *key, **values)
+
+
+def _text(values: frozenset[str] | None) -> str:
+    return "; ".join(sorted(values or ()))
+
+
+def _summary(facts: Facts) -> str:
+    """``table, 3 columns, 2 upstream``."""
+    label = _text(facts.get(FactKey("label")))
+    numbers: dict[str, int] = {}
+    for key in facts:
+        if key.name:
+            numbers[key.what] = numbers.get(key.what, 0) + 1
+    columns = numbers.pop("column", 0)
+    counted = [f"{columns} column{'s' if columns != 1 else ''}"] if columns else []
+    parts = [label, *counted, *(f"{number} {what}" for what, number in sorted(numbers.items()))]
+    return ", ".join(each for each in parts if each)
+
+
+def shown_events(events: Iterable[Event]) -> list[tuple[str, str, str, str]]:
+    """Return time, merge, DAG and text of events, newest first."""
+    return [
+        (shown_time(each.merge.record.name.time), each.merge.record.id, each.merge.scope.dag_name, str(each))
+        for each in reversed([*events])
+    ]

@@ -1,0 +1,261 @@
+"""A scripted month: lineage at twelve moments, the history of six elements, the changes of eight pairs."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lineage_merge.history.moments import parse_moment
+from lineage_merge.history.pictures import as_of
+from lineage_merge.query.backends.in_memory import InMemory
+from lineage_merge.query.lineage_changes import compare_pictures
+from tests.command_line import in_process
+from tests.history.scripted_month import scripted_month
+
+
+@pytest.fixture(scope="module")
+def location(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return scripted_month(str(tmp_path_factory.mktemp("month"))).location
+
+
+def picture(location: str, moment: str) -> InMemory:
+    return as_of(location, parse_moment(moment), "dev").graph
+
+
+def feeds(graph: InMemory) -> str:
+    """``raw>orders``, ordered."""
+    names = ((start.rpartition("|")[2], end.rpartition("|")[2]) for start, end in graph.pairs(["feeds"]))
+    return " ".join(sorted(f"{start}>{end}" for start, end in names))
+
+
+def columns(graph: InMemory, of: str) -> str:
+    """``amount:int``, ordered."""
+    found = [each for each in graph.search("", ["column"]) if each.id.rpartition("|")[0].endswith(f"|{of}")]
+    return " ".join(sorted(f"{each.name}:{each.properties['data_type']}" for each in found))
+
+
+FIRST = "orders>mart raw>orders raw>ref"
+RULE = "orders>mart raw>orders raw>ref ref>mart"
+AUDITED = "orders>audit_log orders>mart raw>orders raw>ref ref>mart"
+LAST = "orders>mart raw2>orders raw>orders raw>ref ref>mart"
+
+
+@pytest.mark.parametrize(
+    ("moment", "expected_feeds", "orders"),
+    [
+        ("2026-01-01T04:30", "raw>orders raw>ref", "amount:int id:int"),
+        ("2026-01-01", FIRST, "amount:int id:int"),
+        ("2026-01-05T04:00", FIRST, "amount:int id:int note:string"),
+        ("2026-01-09T03:59:59", FIRST, "amount:int id:int note:string"),
+        ("2026-01-11", FIRST, "amount:bigint id:int note:string"),
+        ("2026-01-14", FIRST, "amount:bigint comment:string id:int"),
+        ("2026-01-16T05:00", RULE, "amount:bigint comment:string id:int"),
+        ("2026-01-18", AUDITED, "amount:bigint comment:string id:int"),
+        ("2026-01-20", AUDITED, "amount:bigint comment:string id:int"),
+        ("2026-01-24T04:00", RULE, "amount:bigint comment:string id:int"),
+        ("2026-01-27T04:00", LAST, "amount:bigint comment:string id:int"),
+        ("2026-03-01", LAST, "amount:bigint comment:string id:int"),
+    ],
+)
+def test_the_lineage_of_a_moment(location: str, moment: str, expected_feeds: str, orders: str) -> None:
+    found = picture(location, moment)
+    assert (feeds(found), columns(found, "orders")) == (expected_feeds, orders)
+
+
+def test_a_moved_dataset_has_one_vertex(location: str) -> None:
+    before, after = picture(location, "2026-01-15"), picture(location, "2026-01-16")
+    assert {each.id for each in before.named("ref", ["table"])} == {"dev|s3://lake|ref"}
+    assert {each.id for each in after.named("ref", ["table"])} == {"dev|wh|ref"}
+
+
+def asked(location: str, *arguments: str) -> Any:
+    outcome = in_process(*arguments, "--history", location, "--environment", "dev", "--json")
+    assert outcome.code == 0, outcome
+    return json.loads(outcome.out)
+
+
+def events(location: str, name: str) -> list[tuple[str, ...]]:
+    """Day, DAG and what happened, oldest first."""
+    found = asked(location, "history", name)["events"]
+    return [
+        (
+            each["time"][8:10],
+            each["dag"],
+            " ".join(filter(None, (each["event"], each.get("what"), each.get("name")))),
+            " > ".join(filter(None, (each.get("before"), each.get("after")))),
+        )
+        for each in reversed(found)
+    ]
+
+
+def test_history_of_a_dataset(location: str) -> None:
+    assert events(location, "wh|orders") == [
+        ("01", "daily", "appeared", "table, 2 columns, 1 job, 1 upstream"),
+        ("01", "marts", "added downstream mart", "model"),
+        ("05", "daily", "added column note", "string"),
+        ("09", "daily", "changed column amount", "int > bigint"),
+        ("14", "daily", "added column comment", "string"),
+        ("14", "daily", "dropped column note", "string"),
+        ("18", "daily", "added downstream audit_log", "audit"),
+        ("24", "daily", "dropped downstream audit_log", "audit"),
+        ("27", "daily", "added upstream raw2", "load"),
+    ]
+
+
+def test_history_of_a_view_that_became_a_table(location: str) -> None:
+    assert events(location, "mart") == [
+        ("01", "marts", "appeared", "view, 1 column, 1 job, 1 upstream"),
+        ("07", "marts", "changed label", "view > table"),
+        ("16", "marts", "added upstream ref", "model"),
+        ("22", "marts", "changed owners", "ana"),
+    ]
+
+
+def test_history_of_a_column(location: str) -> None:
+    assert events(location, "mart#total") == [
+        ("01", "marts", "appeared", "1 source"),
+        ("12", "marts", "changed source orders#amount", "sum(amount) > sum(amount) / 100"),
+    ]
+
+
+def test_history_of_a_column_that_was_removed(location: str) -> None:
+    assert events(location, "wh|orders#note") == [
+        ("05", "daily", "appeared", ""),
+        ("14", "daily", "removed", ""),
+    ]
+
+
+def test_history_of_a_job_that_was_removed(location: str) -> None:
+    assert events(location, "audit") == [
+        ("18", "daily", "appeared", "1 reads, 1 writes"),
+        ("24", "daily", "removed", ""),
+    ]
+
+
+def test_history_of_a_dataset_that_was_moved(location: str) -> None:
+    found = events(location, "wh|ref")
+    assert found[0][:3] == ("01", "daily", "appeared")
+    assert ("16", "marts", "added downstream mart", "model") in found
+
+
+def test_history_lists_merges(location: str) -> None:
+    found = asked(location, "history")["merges"]
+    assert len(found) == 30
+    assert [each["kind"] for each in found if each["dag"] == "marts"] == ["full"] * 6
+    of_dag = asked(location, "history", "--dag", "daily", "--limit", "3")["merges"]
+    assert [(each["time"][:10], each["kind"]) for each in of_dag] == [
+        ("2026-01-27", "full"),
+        ("2026-01-26", "unchanged"),
+        ("2026-01-25", "unchanged"),
+    ]
+
+
+def changes(location: str, start: str, end: str, *more: str) -> set[str]:
+    found = asked(location, "diff", "--from", start, "--to", end, *more)["changes"]
+    return {f"{each['action']} {each['kind']} {each['title']}" for each in found}
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "expected"),
+    [
+        ("2026-01-01", "2026-01-04", set()),
+        ("2026-01-04", "2026-01-05", {"added column orders#note"}),
+        ("2026-01-05", "2026-01-09", {"changed dataset mart", "changed column orders#amount"}),
+        ("2026-01-09", "2026-01-12", {"changed expression orders#amount -> mart#total"}),
+        ("2026-01-13", "2026-01-14", {"removed column orders#note", "added column orders#comment"}),
+        (
+            "2026-01-17",
+            "2026-01-18",
+            {"added dataset audit_log", "added job audit", "added feed orders -> audit_log"},
+        ),
+        (
+            "2026-01-18",
+            "2026-01-24",
+            {
+                "removed dataset audit_log",
+                "removed job audit",
+                "removed feed orders -> audit_log",
+                "changed dataset mart",
+            },
+        ),
+        ("2026-01-24", "2026-01-30", {"added dataset raw2", "added feed raw2 -> orders"}),
+    ],
+)
+def test_the_changes_between_two_moments(location: str, start: str, end: str, expected: set[str]) -> None:
+    assert changes(location, start, end) == expected
+    reverse = {"added": "removed", "removed": "added", "changed": "changed"}
+    mirrored = {f"{reverse[each.partition(' ')[0]]} {each.partition(' ')[2]}" for each in expected}
+    pictures = (picture(location, each) for each in (end, start))
+    assert {
+        f"{each.action} {each.kind} {each.title}" for each in compare_pictures(*pictures, "dev")
+    } == mirrored
+
+
+def test_changes_are_limited_to_what_feeds_a_dataset(location: str) -> None:
+    upstream = changes(location, "2026-01-17", "2026-01-30", "--upstream-of", "mart")
+    assert upstream == {"changed dataset mart", "added dataset raw2", "added feed raw2 -> orders"}
+    audited = changes(location, "2026-01-17", "2026-01-18", "--upstream-of", "mart")
+    assert audited == set()
+    downstream = changes(location, "2026-01-04", "2026-01-12", "--downstream-of", "wh|orders#amount")
+    assert downstream == {
+        "changed dataset mart",
+        "changed column orders#amount",
+        "changed expression orders#amount -> mart#total",
+    }
+    of_dag = changes(location, "2026-01-05", "2026-01-09", "--dag", "marts")
+    assert of_dag == {"changed dataset mart", "changed column orders#amount"}
+
+
+def test_changes_as_markdown(location: str, tmp_path: Path) -> None:
+    arguments = ("--from", "2026-01-09", "--to", "2026-01-14", "--history", location, "--environment", "dev")
+    outcome = in_process("diff", *arguments, "--format", "markdown")
+    assert outcome.code == 0, outcome
+    assert outcome.out == (
+        "## Lineage changes from 2026-01-09 23:59:59 UTC to 2026-01-14 23:59:59 UTC\n"
+        "\n"
+        "| | added | removed | changed |\n"
+        "| --- | ---: | ---: | ---: |\n"
+        "| datasets | 0 | 0 | 0 |\n"
+        "| jobs | 0 | 0 | 0 |\n"
+        "| feeds | 0 | 0 | 0 |\n"
+        "| columns | 1 | 1 | 0 |\n"
+        "| column lineage | 0 | 0 | 1 |\n"
+        "\n"
+        "### Columns\n"
+        "\n"
+        "- added `orders#comment`\n"
+        "- removed `orders#note`\n"
+        "\n"
+        "### Column lineage\n"
+        "\n"
+        "- changed `orders#amount -> mart#total`\n"
+        "    - expression: `sum(amount)` → `sum(amount) / 100`\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("diff --to 1d", "Missing option '--from'"),
+        ("diff dev prod --from 1d", "omit --as-of and ENVIRONMENT"),
+        ("diff dev", "expected two environments, or --from TIME"),
+        ("diff dev prod --format markdown", "need --from"),
+        ("diff --from soon", "--from: not a time: soon"),
+        ("diff --from 1d --upstream-of a --downstream-of b", "mutually exclusive"),
+        ("history --dry-run", "--dry-run is an option of compact"),
+        ("history --folder x", "--folder has no history"),
+    ],
+)
+def test_wrong_options(location: str, arguments: str, message: str) -> None:
+    outcome = in_process(*arguments.split(), "--history", location)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert message in outcome.err
+
+
+def test_an_unknown_name_and_an_unknown_dag(location: str) -> None:
+    missing = in_process("history", "nothing", "--history", location)
+    assert (missing.code, missing.err) == (9, "error: not found: nothing\n")
+    unknown = in_process("history", "--dag", "x", "--history", location)
+    assert unknown.code == 9
+    assert "no history of x" in unknown.err

@@ -1,0 +1,82 @@
+"""`first_seen`: written once, when a load creates an element."""
+
+import time
+from typing import Any
+
+from gremlin_python.process.graph_traversal import GraphTraversalSource, __
+from gremlin_python.process.traversal import Merge, T
+
+from lineage_merge.infra.engine.local import LocalEngine
+from lineage_merge.load.diff import Compared, created_at
+from lineage_merge.load.gremlin.connection import Endpoint
+from lineage_merge.load.gremlin.upserts import edge_upsert, vertex_upserts
+from lineage_merge.load.property_values import row_to_write, stored_edge_values, stored_vertex_values
+from lineage_merge.load.result import LoadResult
+from lineage_merge.load.update import update
+from tests.made_merges import Made, dataset
+
+NODE = {"id": "dev|wh|a", "label": "table", "environment": "dev", "dag_name": "daily", "name": "a"}
+EDGE = {**NODE, "label": "feeds", "from": "dev|wh|a", "to": "dev|wh|b", "job_type": "spark", "job_name": "j"}
+
+
+def load(url: str, made: Made, *, verify: bool = False) -> LoadResult:
+    engine = LocalEngine()
+    return update(made.merge(engine), Endpoint(url), "dev", made.dag, allow_retire=True, verify=verify)
+
+
+def times(g: GraphTraversalSource) -> dict[str, Any]:
+    vertices = g.V().not_(__.has_label("merge_run", "merge_state")).project("id", "at")
+    found = {
+        each["id"]: each["at"] for each in vertices.by(T.id).by(__.values("first_seen").fold()).to_list()
+    }
+    edges = g.E().project("id", "at").by(T.id).by(__.values("first_seen").fold())
+    return found | {each["id"]: each["at"] for each in edges.to_list()}
+
+
+def test_each_element_has_the_time_of_its_first_load(gremlin: GraphTraversalSource, gremlin_url: str) -> None:
+    begin = time.time_ns() // 1_000_000
+    load(gremlin_url, Made().job("spark", "load", {"b": ["a"]}).column("b", "c", data_type="int"))
+    first = times(gremlin)
+    assert len(first) == 7
+    assert all(len(each) == 1 and begin <= each[0] <= time.time_ns() // 1_000_000 for each in first.values())
+
+    time.sleep(0.002)
+    again = load(gremlin_url, Made().job("spark", "load", {"b": ["a"]}).column("b", "c", data_type="int"))
+    assert (again.nodes, again.edges, again.effect) == (0, 0, "none")
+    full = load(
+        gremlin_url, Made().job("spark", "load", {"b": ["a"]}).column("b", "c", data_type="int"), verify=True
+    )
+    assert (full.nodes, full.edges, full.effect, full.compared) == (0, 0, "none", "full")
+    assert times(gremlin) == first
+
+    time.sleep(0.002)
+    changed = Made().job("spark", "load", {"b": ["a", "new"]}, at=2, operations="Join")
+    load(gremlin_url, changed.node("b", "view").column("b", "c", data_type="bigint"))
+    load(gremlin_url, Made("weekly").node("a", description="shared"))
+    after = times(gremlin)
+    # A changed label replaces the vertex, and its edges.
+    assert {key: at for key, at in after.items() if key in first} == first
+    created = {key: at for key, at in after.items() if key not in first}
+    assert dataset("new") in created
+    assert min(created.values()) > max(first.values())
+
+
+def test_only_new_elements_get_the_time() -> None:
+    assert created_at(Compared("new", NODE), 5) == 5
+    for change in ("changed", "label"):
+        assert created_at(Compared(change, NODE), 5) is None
+    assert row_to_write(NODE, ("id",), (), None) == {"id": NODE["id"]}
+
+
+def test_the_time_is_only_set_on_creation() -> None:
+    for upsert in (*vertex_upserts({**NODE, "first_seen": 5}), edge_upsert({**EDGE, "first_seen": 5})):
+        steps = upsert.steps()
+        (create,) = (step[2] for step in steps if step[0] == "option" and step[1] == Merge.on_create)
+        assert create["first_seen"] == 5
+        others = [step for step in steps if step[0] != "option" or step[1] != Merge.on_create]
+        assert "first_seen" not in str(others)
+
+
+def test_the_time_is_not_compared() -> None:
+    assert stored_vertex_values({"name": ["a"], "first_seen": [5]}) == {"name": "a"}
+    assert stored_edge_values({"job_name": "j", "first_seen": 5}) == {"job_name": "j"}
