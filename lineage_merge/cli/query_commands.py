@@ -43,7 +43,12 @@ _INFLUENCES = click.option(
 )
 _SEARCH = click.option("--search", metavar="TEXT", default="", help="part of the name")
 _LIMIT = click.option(
-    "--limit", type=click.IntRange(1), metavar="N", help="maximum number of results  [default: all]"
+    "--limit",
+    cls=Option,
+    more=True,
+    type=click.IntRange(1),
+    metavar="N",
+    help="maximum number of results  [default: all]",
 )
 
 
@@ -182,7 +187,7 @@ def path(
     shell_complete=complete_owners,
     help="with this owner; repeated: with all of them",
 )
-@click.option("--without-owner", is_flag=True, help="without an owner")
+@click.option("--without-owner", cls=Option, more=True, is_flag=True, help="without an owner")
 @click.option("--failed", is_flag=True, help="whose newest run, or a test of it, failed")
 @click.option(
     "--limit",
