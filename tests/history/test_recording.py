@@ -16,6 +16,7 @@ from lineage_merge.history.moments import parse_moment
 from lineage_merge.history.pictures import as_of
 from lineage_merge.history.recording import Recorder, kind_of, new_name, record_removal
 from lineage_merge.infra.engine.local import LocalEngine
+from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load import merge_run
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.merge_run import LastLoad
@@ -204,3 +205,16 @@ def test_the_configuration_has_no_secrets() -> None:
 def test_merges_are_listed(loads: Loads) -> None:
     names = [loads.load(each).name for each in (first(), first())]
     assert merge_index.merge_names(loads.location, [DAILY]) == [names]
+
+
+def test_a_distributed_load_is_recorded(
+    gremlin: GraphTraversalSource, gremlin_url: str, tmp_path: Path, each_engine: Engine
+) -> None:
+    endpoint, location = Endpoint(gremlin_url), str(tmp_path)
+    loads = Loads(gremlin_url, location)
+    for number, made in enumerate((first(), first().job("spark", "load", {"b": ["a"]}, at=2))):
+        recorder = Recorder.before_load(location, DAILY, endpoint)
+        loaded = update(made.merge(each_engine), endpoint, *DAILY, allow_retire=True)
+        record = recorder.record(each_engine, None, CONFIG, loaded, None)
+        assert record.kind == ("full", "runs")[number]
+        assert loads.history(record) == loads.graph()
