@@ -9,7 +9,7 @@ from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge.config import Config, Gremlin, History
 from lineage_merge.history import merge_index
-from lineage_merge.history.details import read_report, without_secrets
+from lineage_merge.history.details import read_report, without_secrets, write_details
 from lineage_merge.history.layout import MergeName, Scope
 from lineage_merge.history.merge_record import MergeKind, MergeRecord
 from lineage_merge.history.moments import parse_moment
@@ -24,6 +24,7 @@ from lineage_merge.load.remove_dag import Pipeline, remove
 from lineage_merge.load.result import Effect
 from lineage_merge.load.update import update
 from lineage_merge.merge.report import Report
+from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import HistoryError
 from lineage_merge.query.backends.gremlin import open_gremlin
 from lineage_merge.query.elements import ALL_VERTEX_LABELS, EDGE_LABELS
@@ -218,3 +219,12 @@ def test_a_distributed_load_is_recorded(
         record = recorder.record(each_engine, None, CONFIG, loaded, None)
         assert record.kind == ("full", "runs")[number]
         assert loads.history(record) == loads.graph()
+
+
+def test_the_stored_report_has_no_passwords(tmp_path: Path) -> None:
+    message = "connect to jdbc:postgresql://h/db?password=s3cret"
+    problem = Problem("rejected", "s3://u:s3cret@lake/x.json", "", message)
+    write_details(str(tmp_path / "d.json"), Report({}, {}, {}, (), (problem,)), CONFIG)
+    text = (tmp_path / "d.json").read_text()
+    assert "s3cret" not in text
+    assert "lake/x.json" in text
