@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from lineage_merge.config import Propagation
+from lineage_merge.config.propagation import Cleared
 from lineage_merge.infra.embedded import EmbeddedServer
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.query.backends.files import edge_of_row, vertex_of_row
@@ -320,3 +321,15 @@ def test_vertices_are_read_once_and_only_columns_of_violations() -> None:
     assert len(graph.ids) == len(set(graph.ids))
     shown = {id_ for id_, each in check.subgraph.vertices.items() if each.label == "column"}
     assert set(graph.ids) <= shown
+
+
+def test_an_unknown_tag_is_noted_with_a_similar_one_and_a_cleared_tag_is_known() -> None:
+    policies = [
+        {"name": "unknown", "tag": "PII", "must_not_reach": "*.marts.*"},
+        {"name": "cleared", "tag": "secret", "must_not_reach": "*.marts.*"},
+    ]
+    cleared = Cleared("*", "*", "replaced every night")
+    settings = {"secret": Propagation(clear=(cleared,))}
+    check = check_policies(in_memory(violating()), parsed(policies), propagation=settings, environment="dev")
+    notes = [each.notes for each in check.results]
+    assert notes == [("no column or dataset has the tag PII; did you mean pii?",), ()]

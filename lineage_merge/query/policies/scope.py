@@ -7,7 +7,7 @@ from functools import cached_property
 from lineage_merge.config.propagation import Propagation
 from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.query.dataset_globs import DatasetGlobs, names_of
-from lineage_merge.query.elements import Edge, Vertex, dataset_of
+from lineage_merge.query.elements import COLUMN, Edge, Vertex, dataset_of
 from lineage_merge.query.graph import LineageGraph
 from lineage_merge.query.layers import Layer
 from lineage_merge.query.tag_propagation import PropagatedTags, propagate_ids
@@ -95,6 +95,12 @@ class Scope:
         return propagate_ids(
             self.graph, self._tags, self._propagation, self.environment, datasets=self.datasets
         )
+
+    @cached_property
+    def tag_names(self) -> frozenset[str]:
+        """The names of all tags."""
+        tagged = self.graph.tagged((*DATASET_LABELS, COLUMN), self.environment)
+        return frozenset(tag for each in tagged for tag in each.properties["tags"])
 
     def vertices(self, ids: Iterable[str]) -> Mapping[str, Vertex]:
         """Return datasets and columns by id; those not known yet are read in one batch."""

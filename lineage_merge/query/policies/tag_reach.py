@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from lineage_merge.config import Policy
 from lineage_merge.config.policies import TagRule
+from lineage_merge.infra.similar_names import did_you_mean
 from lineage_merge.query.dataset_globs import DatasetGlobs, Selection
 from lineage_merge.query.elements import COLUMN, Vertex, dataset_of
 from lineage_merge.query.policies.scope import Scope
@@ -51,8 +52,13 @@ def tag_reach(policy: Policy, rule: TagRule, scope: Scope) -> PolicyResult:
         for carrier, owner in found
         if carrier.id in vertices
     ]
-    carried = {each.tag for each in carriers}
-    notes = [f"no column or dataset has the tag {tag}" for tag in rule.tags if tag not in carried]
+    # A tag that is cleared everywhere exists, too.
+    existing = {each.tag for each in (*carriers, *scope.tags.stops)}
+    notes = [
+        f"no column or dataset has the tag {tag}{did_you_mean(tag, scope.tag_names)}"
+        for tag in rule.tags
+        if tag not in existing
+    ]
     notes += scope.unmatched(unmatched, accepted.globs)
     return PolicyResult(policy, len(selected), tuple(violations), tuple(notes))
 
