@@ -53,7 +53,7 @@ def tag_reach(policy: Policy, rule: TagRule, scope: Scope) -> PolicyResult:
         if carrier.id in vertices
     ]
     # A tag that is cleared everywhere exists, too.
-    existing = {each.tag for each in (*carriers, *scope.tags.stops)}
+    existing = {each.tag for each in carriers} | {each.tag for each in scope.tags.stops}
     notes = [
         f"no column or dataset has the tag {tag}{did_you_mean(tag, scope.tag_names)}"
         for tag in rule.tags
