@@ -71,7 +71,11 @@ class LastUpdate:
 
         If `is_uncertain`, the last update may have been later.
         """
-        known = [each for each in (self.written_at, self.loaded_at) if each is not None]
+        checked_at = self.check.properties.get("last_run_at") if self.check else None
+        # A newest row in the future of its check, such as a planned event, was loaded at an unknown time.
+        is_possible = self.loaded_at is None or checked_at is None or self.loaded_at <= checked_at
+        loaded_at = self.loaded_at if is_possible else None
+        known = [each for each in (self.written_at, loaded_at) if each is not None]
         return max(known, default=None) if self.stores_rows else None
 
     @cached_property

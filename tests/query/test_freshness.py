@@ -125,6 +125,11 @@ def test_a_freshness_check_gives_the_newest_row_and_makes_stale() -> None:
     }
 
 
+def test_a_newest_row_in_the_future_of_its_check_is_no_update() -> None:
+    made = MadeRuns().chain("raw > a", 80).loaded("raw", 500, checked=90)
+    assert ask(made) == {("raw", "unknown", ("no_known_update",), ""), ("a", "fresh", (), "")}
+
+
 def test_of_several_freshness_checks_the_newest_counts() -> None:
     made = MadeRuns().loaded("raw", 40, "failed", checked=50)
     made.check("again", "raw", "passed", 60, assertion_type="freshness", max_loaded_at=55 * HOUR)
