@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from lineage_merge.infra.durations import parse_duration
-from lineage_merge.query.formats.times import duration_text, utc_time
+from lineage_merge.query.formats.times import duration_text, utc_moment, utc_time
 
 MINUTE = 60_000
 HOUR = 60 * MINUTE
@@ -64,3 +64,10 @@ def test_times_are_in_utc() -> None:
     assert utc_time(1795394954855) == "2026-11-23 00:49 UTC"
     assert utc_time(1795394954855, seconds=True) == "2026-11-23 00:49:14 UTC"
     assert utc_time(None) == ""
+
+
+def test_a_number_that_is_no_date_is_shown_as_it_is() -> None:
+    # Nanoseconds, taken for milliseconds.
+    assert utc_time(1795394954855000000, seconds=True) == "1795394954855000000 ms"
+    assert utc_time(-(10**15)) == "-1000000000000000 ms"
+    assert utc_moment(9 * 10**18) is None

@@ -97,12 +97,15 @@ def _tables(answer: Answer) -> "Iterable[RenderableType]":
 
 
 def _print_tables(answer: Answer) -> None:
+    from rich.text import Text
+
     from lineage_merge.query.formats.table import AnswerTable, table
 
     # Tables without rows are omitted: the note is printed instead.
     console = make_console()
     for each in answer.tables() if answer.tables else [table(answer.graph)]:
         if not isinstance(each, AnswerTable):
-            console.print(each)
+            # Lines are not broken: names and globs in them are copied.
+            console.print(each, soft_wrap=isinstance(each, Text))
         elif each.row_count:
             console.print(each.without_empty_columns())

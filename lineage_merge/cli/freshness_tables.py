@@ -31,7 +31,7 @@ def freshness_tables(shown: Sequence[Freshness], everything: Sequence[Freshness]
     for each in shown:
         update, cause = each.update, each.because_of
         written = utc_time(update.written_at)
-        if not written and update.failed_at is not None:
+        if update.is_uncertain:
             written = f"before {utc_time(update.failed_at)}"
         add_row(
             table,

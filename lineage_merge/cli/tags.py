@@ -134,4 +134,5 @@ def _nothing(session: Session, options: QueryOptions, of: "Vertex | None", tag: 
         return f"no tags; {hint}" if hint else "no tags"
     tagged = session.graph.tagged((*DATASET_LABELS, COLUMN), session.environment, options.dag)
     known = {name for each in tagged for name in each.properties["tags"]}
-    return f"no dataset or column has the tag {tag}{did_you_mean(tag, known)}"
+    where = f" of DAG {options.dag}" if options.dag else ""
+    return f"no dataset or column{where} has the tag {tag}{did_you_mean(tag, known)}"

@@ -1,6 +1,7 @@
 """Export as files for Neptune's bulk loader: a folder with `vertices/` and `edges/`.
 
-It contains the complete graph, including operations and merge runs: a copy for another cluster. The format is
+It contains the complete graph, including operations and merge runs: a copy for another cluster. Only the
+digests of the last load are left out: the next load compares everything and writes them again. The format is
 AWS's "Gremlin load data format", see `graph_format.neptune_csv`. Vertices must be loaded first.
 """
 
@@ -21,7 +22,8 @@ from lineage_merge.infra.storage import delete_folder
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.query.elements import ALL_VERTEX_LABELS, Edge, Vertex
 
-_LABELS = (*ALL_VERTEX_LABELS, *(each.name for each in EDGE_LABELS))
+_DIGESTS = "merge_state"
+_LABELS = (*(each for each in ALL_VERTEX_LABELS if each != _DIGESTS), *(each.name for each in EDGE_LABELS))
 
 
 def send(export: Export) -> ExportResult:

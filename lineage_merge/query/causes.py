@@ -221,7 +221,8 @@ def late_writes(situation: Situation, dataset: str) -> Iterator[Finding]:
     """Yield the dataset if it is an input that was updated after the dataset in question."""
     if dataset in situation.newer_inputs.get(situation.start, {}):
         update, start = situation.updates[dataset], situation.updates[situation.start]
-        before = _at(start.updated_at) or f" before the failed run{_at(start.failed_at)}"
+        failed = f" before the failed run{_at(start.failed_at)}"
+        before = failed if start.is_uncertain else _at(start.updated_at)
         evidence = f"updated{_at(update.updated_at)}; {start.dataset.title} was last updated{before}"
         yield Finding(
             update.dataset,

@@ -61,15 +61,19 @@ TEST = "TEST"
 # An assertion that accepts any type.
 UNTYPED_TEST = "UNTYPED_TEST"
 
-_DIRECT = frozenset({"IDENTITY", "TRANSFORMATION", "AGGREGATION"})
+# "": not known, so the worst is assumed.
+_DIRECT = frozenset({"IDENTITY", "TRANSFORMATION", "AGGREGATION", ""})
 _ORDERS = frozenset({"GROUP_BY", "SORT", "WINDOW"})
 _NAME = r"""(?:[\w$.]|`[^`]*`|"[^"]*")+"""
-# A call on nothing but columns: an expression as the argument may not accept another type.
+# A call on nothing but columns, possibly over a window: an expression as the argument may not accept another
+# type.
 _CALL = re.compile(
     rf"\s*(\w+)\s*\(\s*(?:distinct\s+)?{_NAME}(?:\s*,\s*{_NAME})*"
-    r"(?:\s+as\s+\w[\w ]*(?:\([\d, ]+\))?)?\s*\)\s*",
+    r"(?:\s+as\s+\w[\w ]*(?:\([\d, ]+\))?)?\s*\)\s*(?:over\s*(?:\([^()]*\)|\w+)\s*)?",
     re.IGNORECASE,
 )
+# Aggregates of which the result is one of the values.
+_SELECTING = frozenset({"min", "max", "first", "last", "first_value", "last_value", "any_value"})
 _CASTS = frozenset({"cast", "try_cast", "safe_cast"})
 
 
@@ -131,7 +135,7 @@ def _retyped(step: Step) -> State:
 def _aggregated(functions: frozenset[str]) -> State:
     if functions == {"count"}:
         return State.UNAFFECTED
-    return State.CARRIED if functions <= {"count", "min", "max"} else State.BROKEN
+    return State.CARRIED if functions <= _SELECTING | {"count"} else State.BROKEN
 
 
 def _outer_calls(expression: str) -> frozenset[str]:

@@ -93,7 +93,8 @@ def assess(
         stale = own[each] + upstream_reasons
         unknown = _unknown(update, each in of_inputs.newest_behind)
         status: Status = "stale" if stale else "unknown" if unknown else "fresh"
-        age = None if update.updated_at is None else max(now - update.updated_at, 0)
+        is_known = update.updated_at is not None and not update.is_uncertain
+        age = max(now - (update.updated_at or 0), 0) if is_known else None
         found.append(Freshness(update, status, stale + unknown, age, min(candidates, default=None)))
     return sorted(found, key=_order)
 
@@ -110,9 +111,9 @@ def own_reasons(update: LastUpdate, now: int, older_than_ms: int | None) -> Iter
 def _unknown(update: LastUpdate, has_known_upstream: bool) -> tuple[Reason, ...]:
     if not update.stores_rows:
         return () if has_known_upstream else ("no_known_update",)
-    if update.updated_at is not None:
-        return ()
-    return ("no_known_update",) if update.failed_at is None else ("failed_run",)
+    if update.is_uncertain:
+        return ("failed_run",)
+    return () if update.updated_at is not None else ("no_known_update",)
 
 
 def _nearest_upstream(wanted: set[str], inputs: Mapping[str, tuple[str, ...]]) -> dict[str, Nearest]:

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 # Longer texts are cut by the sources.
 _MAX_LENGTH = 1_000
-_CALL = re.compile(r"([A-Za-z_]\w*)\s*\(")
+# The name may be quoted, and have a schema: "gov"."mask"(email), `project.gov.mask`(email).
+_CALL = re.compile(r"([A-Za-z_]\w*)[`\"]?\s*\(")
+_NAMED = re.compile(r"\sas\s+[`\"]?\w+[`\"]?\s*$", re.IGNORECASE)
 _NO_SQLGLOT = "needs sqlglot. Fix: pip install 'lineage-merge[columns]'"
 
 
@@ -32,20 +34,25 @@ def enclosing_function(
     """Return the function whose calls contain all occurrences of a column, "" if there is none.
 
     `columns`: names of all columns from which the value is computed. Names are compared in any case. Outside
-    of such calls, another name may be the column under another name (``SELECT email AS raw``): a doubt.
+    of such calls, another name may be the column under another name (``SELECT email AS raw``): a doubt. If
+    all names are inside, so is the column: ``md5(raw)``.
     """
     if len(expression) >= _MAX_LENGTH:
         return ""
     known = {each.lower() for each in columns}
     wanted = column.lower()
     found: set[str] = set()
+    renamed: set[str] = set()
+    is_all_inside = True
     for names, calls in _parsed(expression):
         inside = next((each for each in calls if _matches(each, functions)), "")
-        if inside and wanted in names:
-            found.add(inside)
-        elif not inside and (wanted in names or not names & known):
+        if inside:
+            (found if wanted in names else renamed).add(inside)
+        elif wanted in names or not names & known:
             return ""
-    return min(found, default="")
+        else:
+            is_all_inside = False
+    return min(found or (renamed if is_all_inside else ()), default="")
 
 
 def _matches(function: str, globs: Sequence[str]) -> bool:
@@ -68,6 +75,8 @@ def _parsed(expression: str) -> tuple[tuple[frozenset[str], tuple[str, ...]], ..
         tree = parse_one(expression, dialect=dialect, error_level=ErrorLevel.RAISE)
     except (SqlglotError, RecursionError, ValueError):
         return ()
+    if _NAMED.search(expression):
+        tree = tree.unalias()
     written = {each.lower() for each in _CALL.findall(expression)}
     found = []
     for name in tree.find_all(exp.Identifier):
@@ -83,8 +92,17 @@ def _functions_around(node: "exp.Expr") -> Iterator[str]:
 
     parent = node.parent
     while parent is not None:
-        if isinstance(parent, exp.Anonymous):
-            yield str(parent.name).lower()
+        called = parent.expression if isinstance(parent, exp.Dot) else None
+        if isinstance(called, exp.Anonymous) and called is not node:
+            # The schema of a function, or in DuckDB its first argument: name.lower().
+            yield _name(called)
+        elif isinstance(parent, exp.Anonymous):
+            yield _name(parent)
         elif isinstance(parent, exp.Func) and not isinstance(parent, exp.Case | exp.Connector):
             yield from (each.lower() for each in parent.sql_names())
-        parent = parent.parent
+        node, parent = parent, parent.parent
+
+
+def _name(call: "exp.Anonymous") -> str:
+    """Return the name of a function, in lower case, without its schema."""
+    return str(call.name).rpartition(".")[2].lower()

@@ -26,7 +26,7 @@ class LastUpdate:
     """The jobs and freshness checks of a dataset, by id, and the times that they give.
 
     Times are ms since 1970, None if unknown. `written_at`: newest successful run of a job that writes it.
-    `failed_at`: newest failed run, if no job has a successful one; the last write was not later.
+    `failed_at`: newest failed run, if it is later than that: its job may have written between them.
     `loaded_at`: newest row according to the newest freshness check.
     """
 
@@ -41,10 +41,10 @@ class LastUpdate:
 
     @cached_property
     def failed_at(self) -> int | None:
-        """End of the newest failed run, if no job's newest run succeeded."""
-        if self.written_at is not None:
-            return None
-        return max((_time(each) for each in self.jobs if _is_run(each, FAILED)), default=None)
+        """End of the newest failed run of its jobs, if it is later than the newest successful one."""
+        failed_at = max((_time(each) for each in self.jobs if _is_run(each, FAILED)), default=None)
+        is_newest = failed_at is not None and (self.written_at is None or failed_at > self.written_at)
+        return failed_at if is_newest else None
 
     @cached_property
     def check(self) -> Vertex | None:
@@ -67,14 +67,27 @@ class LastUpdate:
 
     @cached_property
     def updated_at(self) -> int | None:
-        """The later of `written_at` and `loaded_at`; None for a dataset that stores no rows."""
-        known = [each for each in (self.written_at, self.loaded_at) if each is not None]
+        """The later of `written_at` and `loaded_at`; None for a dataset that stores no rows.
+
+        If `is_uncertain`, the last update may have been later.
+        """
+        checked_at = self.check.properties.get("last_run_at") if self.check else None
+        # A newest row in the future of its check, such as a planned event, was loaded at an unknown time.
+        is_possible = self.loaded_at is None or checked_at is None or self.loaded_at <= checked_at
+        loaded_at = self.loaded_at if is_possible else None
+        known = [each for each in (self.written_at, loaded_at) if each is not None]
         return max(known, default=None) if self.stores_rows else None
 
     @cached_property
+    def is_uncertain(self) -> bool:
+        """Whether a job whose newest run failed may have written after `updated_at`."""
+        is_later = self.updated_at is None or (self.failed_at or 0) > self.updated_at
+        return self.stores_rows and self.failed_at is not None and is_later
+
+    @cached_property
     def not_after(self) -> int | None:
-        """The last update was not later: its time, or that of the newest failed run."""
-        return self.updated_at if self.updated_at is not None or not self.stores_rows else self.failed_at
+        """The last update was not later: its time, or that of a later failed run."""
+        return self.failed_at if self.is_uncertain else self.updated_at
 
 
 def last_updates(graph: LineageGraph, datasets: Iterable[Vertex]) -> dict[str, LastUpdate]:

@@ -8,7 +8,7 @@ tags of its sources as a whole.
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from lineage_merge.config.propagation import Propagation, propagation_of
 from lineage_merge.query.elements import Edge, Vertex, dataset_of
@@ -110,7 +110,25 @@ def propagate(
 
     `propagation`: settings by tag, `*` for tags without settings.
     """
-    reach = read_reach(graph, tags, environment, dag)
+    found = propagate_ids(graph, tags, propagation, environment, dag)
+    needed = {each.id for each in found.carriers} | {each.id for each in found.stops}
+    read = graph.vertices(sorted(needed - found.vertices.keys()))
+    return replace(found, vertices={**found.vertices, **{each.id: each for each in read}})
+
+
+def propagate_ids(
+    graph: LineageGraph,
+    tags: Collection[str] | None,
+    propagation: Mapping[str, Propagation],
+    environment: str | None = None,
+    dag: str | None = None,
+    datasets: Mapping[str, Vertex] | None = None,
+) -> PropagatedTags:
+    """Return the same as `propagate`, but of columns only the vertices of those that have the tags.
+
+    `datasets`: vertices that need not be read again.
+    """
+    reach = read_reach(graph, tags, environment, dag, datasets or {})
     origins: dict[str, list[str]] = defaultdict(list)
     for each in reach.tagged:
         for tag in each.properties["tags"]:
@@ -126,11 +144,7 @@ def propagate(
         carriers += sorted((*walk.carriers.values(), *walk.rows()), key=lambda each: each.id)
         stops += sorted(walk.stopped(), key=lambda each: each.id)
     known = {**{each.id: each for each in reach.tagged}, **reach.datasets}
-    needed = {each.id for each in carriers} | {each.id for each in stops}
-    needed -= known.keys()
-    return PropagatedTags(
-        tuple(carriers), tuple(stops), known | {each.id: each for each in graph.vertices(sorted(needed))}
-    )
+    return PropagatedTags(tuple(carriers), tuple(stops), known)
 
 
 def _sources(

@@ -28,9 +28,13 @@ class TagReach:
 
 
 def read_reach(
-    graph: LineageGraph, tags: Collection[str] | None, environment: str | None, dag: str | None
+    graph: LineageGraph,
+    tags: Collection[str] | None,
+    environment: str | None,
+    dag: str | None,
+    read: Mapping[str, Vertex],
 ) -> TagReach:
-    """Read everything that these tags (None: any) can reach."""
+    """Read everything that these tags (None: any) can reach. `read`: datasets that are read already."""
     wanted = None if tags is None else sorted(set(tags))
     found = graph.tagged((*DATASET_LABELS, COLUMN), environment, dag, wanted)
     tagged = tuple(sorted(found, key=lambda each: each.id))
@@ -39,7 +43,8 @@ def read_reach(
         {each.id for each in tagged if each.label == COLUMN}, {each.id for each in tagged if each.is_dataset}
     )
     ids = reading.datasets | {edge.to_id for edge in reading.edges.values() if edge.label == "influences"}
-    known = {each.id: each for each in tagged if each.is_dataset}
+    known = {each: read[each] for each in ids if each in read}
+    known |= {each.id: each for each in tagged if each.is_dataset}
     datasets = known | {each.id: each for each in graph.vertices(sorted(ids - known.keys()))}
     return TagReach(
         tagged,

@@ -250,3 +250,12 @@ def test_the_examples_of_the_schema_are_valid_policies() -> None:
         "must_have",
         "must_be_fed_by",
     ]
+
+
+def test_a_fix_is_one_line_with_a_glob_to_copy(tmp_path: Path) -> None:
+    name = f"wh.marts.{'long_' * 60}name"
+    made = MadeLineage().flow(f"wh.staging.a > {name}")
+    policies = [{"name": "marts-are-owned", "datasets": "*.marts.*", "must_have": ["owner", "test"]}]
+    outcome = ask(made, tmp_path, policies=policies)
+    (fix,) = (line for line in outcome.out.splitlines() if line.startswith("    Fix: "))
+    assert fix.endswith(f'or accept it: add "{name}" to except of marts-are-owned')

@@ -206,3 +206,13 @@ def test_hostile_names_are_quoted_and_on_one_line(tmp_path: Path) -> None:
     job |= {"status": "failed", "last_run_at": HOUR, "name": "x; rm -rf /\x1b[31m\n[bold]"}
     lines = stripped(ask(made.folder(tmp_path / "made"), "why", "b").out)
     assert "   lineage-merge jobs --failed --search 'x; rm -rf /\ufffd[31m [bold]'" in lines
+
+
+def test_times_that_are_no_dates_are_shown_as_numbers(tmp_path: Path) -> None:
+    # Nanoseconds, taken for milliseconds.
+    made = MadeRuns().chain("raw > a", 1).ran("to_a", 10**12).loaded("raw", 10**12, "failed")
+    folder = made.folder(tmp_path / "made")
+    shown = f"{10**12 * HOUR} ms"
+    assert shown in ask(folder, "freshness").out
+    assert shown in ask(folder, "why", "a").out
+    assert shown in ask(folder, "jobs").out

@@ -108,6 +108,8 @@ def test_an_empty_answer_has_a_note(folder: Path) -> None:
     outcome = ask(folder, "--tag", "pi")
     assert (outcome.code, outcome.out) == (0, "")
     assert outcome.err == "no dataset or column has the tag pi; did you mean pii?\n"
+    of_dag = ask(folder, "--tag", "pi", "--dag", "crm_daily")
+    assert of_dag.err == "no dataset or column of DAG crm_daily has the tag pi; did you mean pii?\n"
     assert (
         ask(folder, "crm.main_marts.filtered#country").err
         == "crm.main_marts.filtered#country carries no tag\n"

@@ -13,7 +13,8 @@ from lineage_merge.exporters import graphml, neptune_csv
 from lineage_merge.exporters.exporter import Export
 from lineage_merge.graph_format import neptune_parts
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.query.backends.files import read_folder
+from lineage_merge.query.backends.files import edge_of_row, read_folder, vertex_of_row
+from lineage_merge.query.backends.in_memory import InMemory
 from lineage_merge.query.backends.opening import open_graph
 from lineage_merge.query.elements import Edge, Vertex
 from lineage_merge.query.graph import LineageGraph
@@ -112,6 +113,16 @@ def test_neptune_csv_restores_the_same_graph(
     assert found == whole(gremlin)
     made = pipeline()
     assert sent.counts == {"vertices": len(made.nodes), "edges": len(made.edges), "files": 2}
+
+
+def test_digests_of_the_last_load_are_not_exported(tmp_path: Path) -> None:
+    # A load writes them without the DAG as a property.
+    digests = Vertex("dev|daily|merge_state|0", "merge_state", {"environment": "dev", "name": "0"})
+    made = pipeline()
+    vertices = [*map(vertex_of_row, made.nodes.values()), digests]
+    graph = InMemory(vertices, map(edge_of_row, made.edges.values()))
+    sent = neptune_csv.send(Export(graph, {"out": str(tmp_path / "copy")}))
+    assert sent.counts["vertices"] == len(made.nodes)
 
 
 class Large:

@@ -225,7 +225,14 @@ def test_outputs_with_the_same_inputs_are_one_event(tmp_path: Path) -> None:
     assert {each["name"] for each in event["outputs"]} == {"b", "c"}
 
 
-@pytest.mark.parametrize("facts", [{}, {"last_run_at": 1795252901088, "status": "failed"}])
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {},
+        {"last_run_at": 1795252901088, "status": "failed"},
+        {"last_run_at": 1795252901088000000, "status": "succeeded"},  # no date
+    ],
+)
 def test_without_a_successful_newest_run_a_job_event_is_sent(tmp_path: Path, facts: dict[str, Any]) -> None:
     made = MadeLineage().flow("a > b")
     made.nodes["dev|daily|spark|load"].update(facts)

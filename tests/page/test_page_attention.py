@@ -62,3 +62,14 @@ def test_what_is_worth_a_look(opened: Opened, tmp_path: Path) -> None:
     show(page, "list")
     choose_filter(page, "status", "failed")
     assert entries(page) == ["broken"]
+
+
+def test_a_time_that_is_no_date_does_not_break_the_page(opened: Opened, tmp_path: Path) -> None:
+    found = graph()
+    # Nanoseconds, taken for milliseconds.
+    found.vertices["dev|daily|spark|broken"].properties["last_run_at"] = NOW * 1_000_000
+    file = tmp_path / "times.html"
+    file.write_text(render(found, Options(title="x", made_at=MADE_AT)), encoding="utf-8")
+    page = opened(file)
+    page.locator("#sidebar .row", has_text="broken failed").click()
+    expect(page.locator("#panel")).to_contain_text(f"{NOW * 1_000_000} ms")

@@ -26,6 +26,8 @@ TESTS = {
     (RELATIONSHIP, "failed", 1, "stg_orders#customer_id"),
     ("source_not_null_crm_customers_customer_id", "passed", 0, "raw_customers#customer_id"),
     ("unique_orders_order_id", "passed", 0, "orders#order_id"),
+    # Of an ephemeral model: it checks what the model reads.
+    ("unique_paid_orders_order_id", "passed", 0, "stg_orders"),
     ("unique_stg_customers_customer_id", "passed", 0, "stg_customers#customer_id"),
 }
 

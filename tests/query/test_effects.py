@@ -51,6 +51,8 @@ def test_the_effect_on_a_direct_reader(step: Step, drop: Effect, rename: Effect,
         ("drop", [COPY, CASE], BREAKS),
         ("drop", [COPY, CASE, COPY], DEPENDS),
         ("drop", [CASE, FILTER], DEPENDS),
+        # Without a transformation, the column may be computed from the dropped one.
+        ("drop", [Step(""), COPY], BREAKS),
         # A new name reaches as far as it is copied with all columns, and breaks the next reader.
         ("rename", [COPY, COPY], DEPENDS),
         ("rename", [ALONG, ALONG], CHANGES),
@@ -94,6 +96,12 @@ def test_only_a_cast_of_the_column_itself_accepts_another_type(expression: str, 
         ("count(id) / sum(id)", BREAKS),
         ("count(id) | sum(id)", BREAKS),
         ("count(id) | min(id)", CHANGES),
+        ("count(id) over (partition by day)", UNAFFECTED),
+        ("max(id) OVER (PARTITION BY day ORDER BY hour)", CHANGES),
+        ("first_value(id) over latest", CHANGES),
+        ("any_value(id)", CHANGES),
+        ("max(id) over (order by a) + max(id) over (order by b)", BREAKS),
+        ("sum(id) over (partition by day)", BREAKS),
     ],
 )
 def test_only_a_count_of_columns_accepts_any_type(expression: str, expected: Effect) -> None:

@@ -125,6 +125,11 @@ def test_a_freshness_check_gives_the_newest_row_and_makes_stale() -> None:
     }
 
 
+def test_a_newest_row_in_the_future_of_its_check_is_no_update() -> None:
+    made = MadeRuns().chain("raw > a", 80).loaded("raw", 500, checked=90)
+    assert ask(made) == {("raw", "unknown", ("no_known_update",), ""), ("a", "fresh", (), "")}
+
+
 def test_of_several_freshness_checks_the_newest_counts() -> None:
     made = MadeRuns().loaded("raw", 40, "failed", checked=50)
     made.check("again", "raw", "passed", 60, assertion_type="freshness", max_loaded_at=55 * HOUR)
@@ -147,9 +152,23 @@ def test_a_failed_newest_run_leaves_the_last_write_unknown() -> None:
 
 def test_of_several_jobs_the_newest_successful_run_counts() -> None:
     made = MadeRuns().flow("raw > a", job="first").flow("raw > a", job="second").flow("raw > a", job="third")
-    made.ran("first", 10).ran("second", 20).ran("third", 30, "failed")
+    made.ran("first", 10).ran("second", 20).ran("third", 15, "failed")
     (update,) = last_updates(made.graph(), [vertex(made.graph(), at("a"))]).values()
-    assert (update.written_at, update.failed_at) == (20 * HOUR, None)
+    assert (update.written_at, update.failed_at, update.not_after) == (20 * HOUR, None, 20 * HOUR)
+
+
+def test_a_failed_run_after_a_successful_one_of_another_job_leaves_the_last_write_unknown() -> None:
+    # `hourly` may have written a at any time before its failed run.
+    made = MadeRuns().flow("raw > a", job="monthly").flow("raw > a", job="hourly", dag="other")
+    made.ran("monthly", 20).ran("hourly", 95, "failed", dag="other").loaded("raw", 30)
+    unknown = ("a", "unknown", ("failed_run",), "")
+    assert {row for row in ask(made) if row[0] == "a"} == {unknown}
+    (found,) = [each for each in freshness(made.graph(), now=NOW) if short(each.dataset.id) == "a"]
+    assert (found.age_ms, found.update.updated_at, found.update.not_after) == (None, 20 * HOUR, 95 * HOUR)
+    # Neither that it is older than 24 hours, nor that it has not seen what was loaded at 30, is known.
+    assert ("a", "stale", ("stale_upstream", "failed_run"), "1 raw") in ask(made, 24)
+    made.loaded("raw", 96)
+    assert ("a", "stale", ("newer_input", "failed_run"), "1 raw") in ask(made)
 
 
 def test_a_view_shows_its_inputs_and_has_no_age() -> None:

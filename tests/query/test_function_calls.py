@@ -24,6 +24,17 @@ FUNCTIONS = ("sha2", "MD5", "mask*")
         ("md5(contact.email)", "contact", ["contact"], "md5"),
         ("md5(email) | sha2(email, 256)", "email", ["email"], "md5"),
         ("md5(concat(email, salt))", "email", ["email"], "md5"),
+        # A function of a schema, quoted or not.
+        ("gov.mask_email(email)", "email", ["email"], "mask_email"),
+        ("dwh.gov.mask_email(lower(c.email))", "email", ["email"], "mask_email"),
+        ('"gov"."mask_email"(email)', "email", ["email"], "mask_email"),
+        ("`dwh.gov.mask_email`(email)", "email", ["email"], "mask_email"),
+        ("concat(gov.mask_email(email), name)", "email", ["email", "name"], "mask_email"),
+        # The result has a name.
+        ("md5(email) AS email", "email", ["email"], "md5"),
+        # WITH renamed AS (SELECT email AS raw): all names are inside.
+        ("md5(raw)", "email", ["email"], "md5"),
+        ("coalesce(md5(raw), '')", "email", ["email"], "md5"),
     ],
 )
 def test_all_occurrences_are_inside(expression: str, column: str, columns: list[str], function: str) -> None:
@@ -41,7 +52,10 @@ def test_all_occurrences_are_inside(expression: str, column: str, columns: list[
         ("md5(a.email) || b.email", "email", ["email"]),
         # The same column under another name.
         ("coalesce(md5(email), raw)", "email", ["email"]),
-        ("md5(hidden)", "email", ["email"]),
+        ("concat(md5(raw), name)", "email", ["email", "name"]),
+        ("gov.upper(email) || gov.mask_email(name)", "email", ["email", "name"]),
+        ("raw.lower() || md5(email)", "email", ["email"]),
+        ("struct(email AS e, md5(email) AS h)", "email", ["email"]),
         # No column, but text.
         ("md5('email')", "email", ["email"]),
         ("'md5(email)'", "email", ["email"]),

@@ -1,6 +1,6 @@
 """Policies on a pipeline with expected violations, and on the corrected pipeline, on all backends."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from lineage_merge.config import Propagation
+from lineage_merge.config.propagation import Cleared
 from lineage_merge.infra.embedded import EmbeddedServer
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.query.backends.files import edge_of_row, vertex_of_row
 from lineage_merge.query.backends.in_memory import InMemory
 from lineage_merge.query.backends.opening import open_graph
+from lineage_merge.query.elements import Vertex
 from lineage_merge.query.graph import LineageGraph
 from lineage_merge.query.policies import PolicyCheck, check_policies
 from tests.dbt_shop import graph as shop_graph
@@ -294,3 +296,40 @@ def test_requirements_on_a_dbt_project() -> None:
     files = {each.title: each.file_path for each in check.results[0].violations}
     assert files["shop.main.orders"] == "models/marts/orders.sql"
     assert [each.checked for each in check.results] == [6, 3, 6, 9]
+
+
+class Read(InMemory):
+    """A graph that notes the ids whose vertices are read one more time."""
+
+    ids: list[str]
+
+    def vertices(self, ids: Iterable[str]) -> list[Vertex]:
+        wanted = list(ids)
+        self.ids += wanted
+        return super().vertices(wanted)
+
+
+def test_vertices_are_read_once_and_only_columns_of_violations() -> None:
+    made = violating()
+    # Ten columns that carry the tag where no policy forbids it.
+    for number in range(10):
+        made.columns(f"s3://lake|customers.email > wh.staging.customers.copy_{number}")
+    graph = Read(map(vertex_of_row, made.nodes.values()), map(edge_of_row, made.edges.values()))
+    graph.ids = []
+    policies = [*POLICIES, {"name": "again", "tag": "pii", "must_not_reach": "*.marts.*#mail"}]
+    check = check_policies(graph, parsed(policies), layers=layers(), environment="dev")
+    assert len(graph.ids) == len(set(graph.ids))
+    shown = {id_ for id_, each in check.subgraph.vertices.items() if each.label == "column"}
+    assert set(graph.ids) <= shown
+
+
+def test_an_unknown_tag_is_noted_with_a_similar_one_and_a_cleared_tag_is_known() -> None:
+    policies = [
+        {"name": "unknown", "tag": "PII", "must_not_reach": "*.marts.*"},
+        {"name": "cleared", "tag": "secret", "must_not_reach": "*.marts.*"},
+    ]
+    cleared = Cleared("*", "*", "replaced every night")
+    settings = {"secret": Propagation(clear=(cleared,))}
+    check = check_policies(in_memory(violating()), parsed(policies), propagation=settings, environment="dev")
+    notes = [each.notes for each in check.results]
+    assert notes == [("no column or dataset has the tag PII; did you mean pii?",), ()]

@@ -6,7 +6,6 @@ A run of checks reads a dataset and writes none. Checks of a dataset by the same
 import uuid
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import Any
 
 import attr
@@ -17,6 +16,7 @@ from lineage_merge.exporters.exporter import Export
 from lineage_merge.exporters.graph_batches import Check, checked_datasets
 from lineage_merge.exporters.openlineage.facets import PRODUCER, moment, of_dataset
 from lineage_merge.query.elements import dataset_id_of, name_parts, title_of_id
+from lineage_merge.query.formats.times import utc_moment
 
 _Assertion = data_quality_assertions_dataset.Assertion
 # Newer versions of the client have more.
@@ -40,6 +40,9 @@ def check_events(export: Export) -> Iterator[RunEvent]:
                 groups[dag, str(each.assertion.properties.get("job_type", ""))].append(each)
         for (dag, job_type), checks in sorted(groups.items()):
             at = max(each.assertion.properties["last_run_at"] for each in checks)
+            ended = utc_moment(at)
+            if ended is None:
+                continue
             job = Job(
                 export.settings.get("namespace") or dataset.environment,
                 f"{dag}.{job_type}.{shown}.test",
@@ -64,7 +67,7 @@ def check_events(export: Export) -> Iterator[RunEvent]:
             yield RunEvent(
                 run=Run(_run_id(dataset.id, dag, job_type, at)),
                 eventType=RunState.COMPLETE,
-                eventTime=moment(datetime.fromtimestamp(at / 1000, tz=UTC)),
+                eventTime=moment(ended),
                 job=job,
                 inputs=[tested],
                 outputs=[],

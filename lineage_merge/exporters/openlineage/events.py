@@ -8,7 +8,7 @@ listener of OpenLineage.
 import uuid
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from openlineage.client.event_v2 import InputDataset, Job, JobEvent, OutputDataset, Run, RunEvent, RunState
@@ -28,6 +28,7 @@ from lineage_merge.exporters.graph_batches import Job as JobLineage
 from lineage_merge.exporters.openlineage.check_events import check_events
 from lineage_merge.exporters.openlineage.facets import PRODUCER, column_lineage, ends, moment, of_dataset
 from lineage_merge.query.elements import Vertex, name_parts, title_of_id
+from lineage_merge.query.formats.times import utc_moment
 
 Event = RunEvent | JobEvent
 
@@ -104,13 +105,14 @@ def _event(
     now: datetime,
 ) -> Event:
     properties = job.vertex.properties if job.vertex else {}
-    last = properties.get("last_run_at")
+    at = properties.get("last_run_at")
+    last = utc_moment(at) if at else None
     sources = sorted({each for flow in flows for each in flow.sources})
     event_fields: dict[str, Any] = {
         "job": named,
         "inputs": [InputDataset(*_named(each), facets=_facets(each, known)) for each in sources],
         "outputs": [_output(flow, known, columns) for flow in flows],
-        "eventTime": moment(datetime.fromtimestamp(last / 1000, tz=UTC) if last else now),
+        "eventTime": moment(last or now),
         "producer": PRODUCER,
     }
     # The lineage is that of a successful run. If the newest run failed, its time and id do not belong to it.

@@ -1,10 +1,10 @@
 """Properties as facts of the page: pairs of a name and a text without passwords (pure)."""
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 from lineage_merge.infra.redaction import redact
+from lineage_merge.query.formats.times import utc_time
 
 Facts = list[list[str]]
 
@@ -29,7 +29,7 @@ def facts(properties: Mapping[str, Any], keys: Iterable[str]) -> Facts:
         if value is None or value == "" or value == () or value == []:
             continue
         if key in _TIMES:
-            value = datetime.fromtimestamp(int(value) / 1000, tz=UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+            value = utc_time(int(value), seconds=True)
         found.append([key.replace("_", " "), shown(value)])
     return found
 

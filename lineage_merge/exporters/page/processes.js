@@ -112,9 +112,12 @@ lineage.processes = (() => {
     return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
   }
 
-  /** Return a time as text: "2026-11-22 10:40:05". */
-  const timeText = (time) =>
-    time === null ? "" : new Date(time).toISOString().slice(0, 19).replace("T", " ");
+  /** Return a time as text: "2026-11-22 10:40:05"; a number that is no date as it is. */
+  const timeText = (time) => {
+    if (time === null) return "";
+    if (!(Math.abs(time) <= 8.64e15)) return `${time} ms`;
+    return new Date(time).toISOString().slice(0, 19).replace("T", " ");
+  };
 
   const STATES = { ok: "succeeded", stale: `older than ${STALE_HOURS} h`, failed: "failed", none: "no run recorded" };
 

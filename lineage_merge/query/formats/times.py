@@ -1,4 +1,4 @@
-"""Times and durations in tables."""
+"""Times and durations as text."""
 
 from datetime import UTC, datetime
 
@@ -8,11 +8,24 @@ _DAY = 24 * _HOUR
 
 
 def utc_time(milliseconds: int | None, *, seconds: bool = False) -> str:
-    """Return ``2026-11-23 02:48 UTC``, "" for an unknown time; `seconds`: ``2026-11-23 02:48:40 UTC``."""
+    """Return ``2026-11-23 02:48 UTC``, "" for an unknown time; `seconds`: ``2026-11-23 02:48:40 UTC``.
+
+    A number of another unit, such as microseconds, may be no date: it is returned as it is.
+    """
     if milliseconds is None:
         return ""
-    form = "%Y-%m-%d %H:%M:%S UTC" if seconds else "%Y-%m-%d %H:%M UTC"
-    return datetime.fromtimestamp(milliseconds / 1000, tz=UTC).strftime(form)
+    moment = utc_moment(milliseconds)
+    if moment is None:
+        return f"{milliseconds} ms"
+    return moment.strftime("%Y-%m-%d %H:%M:%S UTC" if seconds else "%Y-%m-%d %H:%M UTC")
+
+
+def utc_moment(milliseconds: int) -> datetime | None:
+    """Return a time, None if the number is no date."""
+    try:
+        return datetime.fromtimestamp(milliseconds / 1000, tz=UTC)
+    except (OverflowError, OSError, ValueError):
+        return None
 
 
 def duration_text(milliseconds: int | None) -> str:

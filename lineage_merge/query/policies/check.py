@@ -6,7 +6,7 @@ from dataclasses import replace
 from lineage_merge.config import Policy
 from lineage_merge.config.policies import LayerRule, RequirementRule, SourceRule, TagRule
 from lineage_merge.config.propagation import Propagation
-from lineage_merge.query.elements import Vertex, dataset_of, subgraph
+from lineage_merge.query.elements import dataset_of, subgraph
 from lineage_merge.query.graph import LineageGraph
 from lineage_merge.query.layers import Layer
 from lineage_merge.query.lineage import ends
@@ -38,13 +38,8 @@ def check_policies(
     found = [violation for each in results for violation in each.violations]
     edges = [edge for each in found for edge in each.path]
     ids = ends(edges) | {each.element_id for each in found if each.element_id}
-    known: dict[str, Vertex] = dict(scope.datasets)
-    if tags:
-        known |= scope.tags.vertices
-    owners = {dataset_of(each) for each in ids} & known.keys()
-    return PolicyCheck(
-        tuple(results), subgraph((known[each] for each in ids | owners if each in known), edges)
-    )
+    owners = {dataset_of(each) for each in ids} & scope.datasets.keys()
+    return PolicyCheck(tuple(results), subgraph(scope.vertices(ids | owners).values(), edges))
 
 
 def _result(policy: Policy, scope: Scope) -> PolicyResult:

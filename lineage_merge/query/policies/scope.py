@@ -7,10 +7,10 @@ from functools import cached_property
 from lineage_merge.config.propagation import Propagation
 from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.query.dataset_globs import DatasetGlobs, names_of
-from lineage_merge.query.elements import Edge, Vertex, dataset_of
+from lineage_merge.query.elements import COLUMN, Edge, Vertex, dataset_of
 from lineage_merge.query.graph import LineageGraph
 from lineage_merge.query.layers import Layer
-from lineage_merge.query.tag_propagation import PropagatedTags, propagate
+from lineage_merge.query.tag_propagation import PropagatedTags, propagate_ids
 
 FRESHNESS = "freshness"
 
@@ -31,6 +31,7 @@ class Scope:
         self.graph = graph
         self._tags = tags
         self._propagation = propagation or {}
+        self._read: dict[str, Vertex] = {}
         self.layers = tuple(layers)
         self.environment = environment
         self.dag = dag
@@ -90,8 +91,24 @@ class Scope:
 
     @cached_property
     def tags(self) -> PropagatedTags:
-        """What carries the tags of all policies."""
-        return propagate(self.graph, self._tags, self._propagation, self.environment)
+        """What carries the tags of all policies; `vertices` reads its columns."""
+        return propagate_ids(
+            self.graph, self._tags, self._propagation, self.environment, datasets=self.datasets
+        )
+
+    @cached_property
+    def tag_names(self) -> frozenset[str]:
+        """The names of all tags."""
+        tagged = self.graph.tagged((*DATASET_LABELS, COLUMN), self.environment)
+        return frozenset(tag for each in tagged for tag in each.properties["tags"])
+
+    def vertices(self, ids: Iterable[str]) -> Mapping[str, Vertex]:
+        """Return datasets and columns by id; those not known yet are read in one batch."""
+        wanted = set(ids)
+        self._read.update({each: self.datasets[each] for each in wanted & self.datasets.keys()})
+        missing = sorted(wanted - self._read.keys())
+        self._read.update({each.id: each for each in (self.graph.vertices(missing) if missing else ())})
+        return {each: self._read[each] for each in wanted if each in self._read}
 
     def select(self, globs: Iterable[str], exceptions: Iterable[str]) -> tuple[list[Vertex], list[str]]:
         """Return the checked datasets that match a glob and no exception, and notes on unmatched globs."""

@@ -4,11 +4,13 @@ from collections.abc import Mapping
 
 from lineage_merge.config import Policy
 from lineage_merge.config.policies import TagRule
+from lineage_merge.infra.similar_names import did_you_mean
 from lineage_merge.query.dataset_globs import DatasetGlobs, Selection
 from lineage_merge.query.elements import COLUMN, Vertex, dataset_of
 from lineage_merge.query.policies.scope import Scope
 from lineage_merge.query.policies.violations import PolicyResult, Violation, accept
 from lineage_merge.query.tag_propagation import Carrier
+from lineage_merge.query.tag_stops import column_name
 
 
 def tag_reach(policy: Policy, rule: TagRule, scope: Scope) -> PolicyResult:
@@ -21,11 +23,11 @@ def tag_reach(policy: Policy, rule: TagRule, scope: Scope) -> PolicyResult:
     unmatched = dict.fromkeys((*wanted.globs, *accepted.globs))
     selected: dict[str, tuple[Selection, Selection]] = {}
     for each in scope.checked:
-        found = wanted.selection(scope.names[each.id])
-        if found.whole or found.of_columns:
+        chosen = wanted.selection(scope.names[each.id])
+        if chosen.whole or chosen.of_columns:
             but = accepted.selection(scope.names[each.id])
-            selected[each.id] = (found, but)
-            for glob in (*found.whole, *found.of_columns, *but.whole, *but.of_columns):
+            selected[each.id] = (chosen, but)
+            for glob in (*chosen.whole, *chosen.of_columns, *but.whole, *but.of_columns):
                 unmatched.pop(glob, None)
     carriers = [each for each in scope.tags.carriers if each.tag in rule.tags]
     # The origin by dataset and tag, of datasets that are listed as a whole.
@@ -34,17 +36,29 @@ def tag_reach(policy: Policy, rule: TagRule, scope: Scope) -> PolicyResult:
         for each in carriers
         if not each.by_rows and each.id in selected and _is_violated(selected[each.id])
     }
-    violations = []
+    found = []
     for carrier in carriers:
-        vertex = scope.tags.vertices.get(carrier.id)
-        owner = dataset_of(carrier.id) if vertex and vertex.label == COLUMN else carrier.id
-        if vertex is None or owner not in selected:
+        is_column = carrier.id not in scope.datasets
+        owner = dataset_of(carrier.id) if is_column else carrier.id
+        if owner not in selected:
             continue
-        column = vertex.name if vertex.label == COLUMN else None
-        if _is_violated(selected[owner], column) and not (column and _is_repeated(carrier, owner, whole)):
-            violations.append(_violation(policy, carrier, vertex, scope.datasets[owner], scope.tags.vertices))
-    carried = {each.tag for each in carriers}
-    notes = [f"no column or dataset has the tag {tag}" for tag in rule.tags if tag not in carried]
+        column = column_name(carrier.id) if is_column else None
+        if _is_violated(selected[owner], column) and not (is_column and _is_repeated(carrier, owner, whole)):
+            found.append((carrier, owner))
+    ids = {id_ for carrier, _ in found for id_ in (carrier.id, carrier.origin)}
+    vertices = scope.vertices(ids | {dataset_of(each) for each in ids})
+    violations = [
+        _violation(policy, carrier, vertices[carrier.id], vertices[owner], vertices)
+        for carrier, owner in found
+        if carrier.id in vertices
+    ]
+    # A tag that is cleared everywhere exists, too.
+    existing = {each.tag for each in carriers} | {each.tag for each in scope.tags.stops}
+    notes = [
+        f"no column or dataset has the tag {tag}{did_you_mean(tag, scope.tag_names)}"
+        for tag in rule.tags
+        if tag not in existing
+    ]
     notes += scope.unmatched(unmatched, accepted.globs)
     return PolicyResult(policy, len(selected), tuple(violations), tuple(notes))
 

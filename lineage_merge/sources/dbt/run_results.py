@@ -21,7 +21,7 @@ from lineage_merge.sources.dbt import artefact
 _SUPPORTED = frozenset({*range(1, 7), 20})
 _VERSION = re.compile(r"https?://schemas\.getdbt\.com/dbt/run-results/v([0-9]{1,4})\.json")
 _BUILD_NOTHING = frozenset(
-    {"clone", "compile", "docs", "freshness", "generate", "list", "parse", "run-operation", "show", "test"}
+    {"clone", "compile", "docs", "freshness", "generate", "list", "parse", "run-operation", "show"}
 )
 _TESTS_ONLY = "test"
 _TEST_IDS = ("test.", "unit_test.")
@@ -78,8 +78,8 @@ def read_run_results(location: str, text: str) -> tuple[RunResults, list[Problem
     """Parse and validate run results; `location` names them in errors.
 
     Raises `DocumentError` for text that is not JSON, no run results, or of an unknown version. A single
-    malformed result is left out and returned as a `Problem` (`rejected`). Commands that build nothing yield
-    no runs.
+    malformed result is left out and returned as a `Problem` (`rejected`). Commands that build nothing and run
+    no tests yield no runs, and a notice.
     """
     document = artefact.parse(location, text, "run results file")
     _check(location, document)
@@ -94,9 +94,9 @@ def read_run_results(location: str, text: str) -> tuple[RunResults, list[Problem
     if command in _BUILD_NOTHING:
         why = f"was written by dbt {command}, which builds no models, so it has no last runs"
         problems.append(Problem("notice", location, "args.which", why))
+        return RunResults(command=command), problems
+    if command == _TESTS_ONLY:
         runs = {}
-        if command != _TESTS_ONLY:
-            return RunResults(command=command), problems
     return RunResults(invocation, command, runs, tests), problems
 
 

@@ -92,13 +92,20 @@ def test_a_duration_that_is_none_is_left_out(seconds: float) -> None:
     assert results.runs == {"model.p.m": NodeRun("succeeded", AT, None)}
 
 
-@pytest.mark.parametrize("command", ["compile", "generate", "show", "test", "run-operation", "clone"])
+@pytest.mark.parametrize("command", ["compile", "generate", "show", "run-operation", "clone"])
 def test_a_command_that_builds_nothing_has_no_runs(command: str) -> None:
     content = document(result("model.p.m", "success"), command=command)
     results, (problem,) = read_run_results("r.json", json.dumps(content))
     assert results.runs == {}
     assert (problem.kind, problem.document, problem.field) == ("notice", "r.json", "args.which")
     assert command in problem.message
+
+
+def test_results_of_dbt_test_need_no_notice() -> None:
+    # The documented file of a separate test task: it has no models, and its tests count.
+    content = document(result("model.p.m", "success"), result("test.p.t", "fail", failures=2), command="test")
+    results, problems = read_run_results("r.json", json.dumps(content))
+    assert (results.runs, results.tests["test.p.t"].failures, problems) == ({}, 2, [])
 
 
 @pytest.mark.parametrize("command", ["test", "build"])
