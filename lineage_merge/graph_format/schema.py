@@ -312,6 +312,22 @@ DATASET_LABELS = (
 )
 # Sets that a merge may know completely: a row with an empty one says that there is no value.
 REPLACED_SETS = ("tags", "owners", "constraints")
+# Facts that only dbt projects state, of which a project always states all.
+PROJECT_FACTS = (
+    "meta",
+    "file_path",
+    "access",
+    "group",
+    "contract",
+    "version",
+    "latest_version",
+    "deprecation_date",
+    "materialization",
+    "exposure_type",
+    "metric_type",
+    "url",
+    "maturity",
+)
 # dbt's semantic layer: no platform stores these.
 SEMANTIC_LABELS = ("semantic_model", "metric", "saved_query")
 # Vertices with properties of their newest run: only these change with every run of a pipeline.

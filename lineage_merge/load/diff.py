@@ -11,7 +11,8 @@ always stay unchanged.
 
 Sets grow: values of a set that the merge does not have stay. The exception are `REPLACED_SETS`, such as tags,
 of a vertex that only this DAG has: if the merge knows the set, even as empty, its other values are dropped
-(`dropped`), unless a document was rejected, which may contain them.
+(`dropped`), unless a document was rejected, which may contain them. The same applies to `PROJECT_FACTS`, such
+as a deprecation date, of what a dbt project describes.
 
 If several DAGs have different values for a property of a dataset, the DAG that builds the dataset takes
 precedence (one of its jobs writes it, or its catalog knows the location). If none of them builds it, the
@@ -34,6 +35,7 @@ from lineage_merge.graph_format.schema import (
     LONGS,
     NODE_KEYS,
     NODE_PROPERTIES,
+    PROJECT_FACTS,
     REPLACED_SETS,
     RUN_LABELS,
     Row,
@@ -179,9 +181,13 @@ def compared_node(
 
 
 def _dropped(node: Row, stored: StoredVertex) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the stored values of sets that the merge knows without them."""
+    """Yield the stored values that the merge knows without them: of sets, and facts of a dbt project."""
     if stored.shared or not stored.tagged:
         return
+    if node.get("constraints") is not None:  # a project describes it
+        for name in PROJECT_FACTS:
+            if node.get(name) is None and (value := stored.properties.get(name)):
+                yield name, (str(value),)
     for name in REPLACED_SETS:
         if node.get(name) is not None and (stored_values := stored.properties.get(name)):
             values = sorted(set(stored_values) - set(map(str, node[name])))

@@ -203,7 +203,7 @@ def test_ctrl_c_stops_a_build_without_leftovers(
     assert rest.splitlines()[-1] == "interrupted"
     assert "Traceback" not in rest
     assert "Exception" not in rest
-    assert time.monotonic() - stopping < 15
+    assert time.monotonic() - stopping < 50
     while group_lives(process.pid):  # Java ends by itself soon after
         assert time.monotonic() - stopping < 20, "a process was left behind"
         time.sleep(0.1)

@@ -166,6 +166,46 @@ def test_tags_and_owners_that_the_project_no_longer_has_are_dropped(
     assert (again.nodes, again.edges) == (0, 0)
 
 
+SINGLES = ("contract", "deprecation_date", "group", "access", "meta", "file_path", "description")
+
+
+def singles_of(gremlin: GraphTraversalSource) -> set[tuple[str, str]]:
+    vertices, _ = whole(gremlin)
+    return {
+        (each.removeprefix(TABLES), name)
+        for each in (*_WITH_SETS, f"{TABLES}main.customers_v1")
+        for name in SINGLES
+        if vertices[each][1].get(name)
+    }
+
+
+WITHDRAWN = {
+    ("main.customers_v1", "deprecation_date"),
+    ("main.customers_v2", "contract"),
+    ("main.stg_customers", "group"),
+    ("main.customers_v2", "meta"),
+}
+
+
+def test_facts_that_the_project_no_longer_states_are_dropped(
+    load: Load, gremlin: GraphTraversalSource
+) -> None:
+    load(documents())
+    before = singles_of(gremlin)
+    assert before >= WITHDRAWN
+    later = next_day()
+    without_tags(later)
+    nodes = later["manifest"]["nodes"]
+    nodes["model.shop.customers.v1"]["deprecation_date"] = None
+    contract = nodes["model.shop.customers.v2"]["config"]["contract"]
+    contract["enforced"] = False
+    nodes["model.shop.customers.v2"]["meta"] = nodes["model.shop.customers.v2"]["config"]["meta"] = {}
+    load(later)
+    assert singles_of(gremlin) == before - WITHDRAWN
+    again = load(later)
+    assert (again.nodes, again.edges) == (0, 0)
+
+
 def test_tags_stay_while_a_document_is_rejected_or_another_dag_shares_the_dataset(
     load: Load, gremlin: GraphTraversalSource
 ) -> None:
