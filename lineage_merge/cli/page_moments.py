@@ -49,8 +49,9 @@ def read_moments(
         times.setdefault(_time(found), found)
     pictures = [times[time] for time in sorted(times)]
     start, limit, graphs = _selected(pictures, environment, dag, focus, depth)
+    names = _names(sorted(times))
     moments = [
-        PageMoment(_key(time), _name(time), graph, tuple(map(str, picture.merges)))
+        PageMoment(_key(time), names[time], graph, tuple(map(str, picture.merges)))
         for time, picture, graph in zip(sorted(times), pictures, graphs, strict=True)
     ]
     changes = {}
@@ -101,5 +102,10 @@ def _key(time: int) -> str:
     return datetime.fromtimestamp(time // 1000, tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _name(time: int) -> str:
-    return datetime.fromtimestamp(time // 1000, tz=UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+def _names(times: Sequence[int]) -> dict[int, str]:
+    """Return the times for display; with seconds if two are in the same minute."""
+    moments = {time: datetime.fromtimestamp(time // 1000, tz=UTC) for time in times}
+    names = {time: f"{each:%Y-%m-%d %H:%M} UTC" for time, each in moments.items()}
+    if len({*names.values()}) == len(names):
+        return names
+    return {time: f"{each:%Y-%m-%d %H:%M:%S} UTC" for time, each in moments.items()}

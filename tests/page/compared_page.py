@@ -8,7 +8,8 @@ from tempfile import TemporaryDirectory
 from lineage_merge.cli.page_moments import PageMoments, read_moments
 from lineage_merge.exporters.page import Options, render_moments
 from lineage_merge.infra.progress import no_progress
-from tests.history.made_history import MadeHistory
+from lineage_merge.model.elements import encode
+from tests.history.made_history import MadeHistory, at
 from tests.made_merges import Made
 
 MADE_AT = "2026-01-03 08:00 UTC"
@@ -24,51 +25,56 @@ TIMES = ("2026-01-01", "2026-01-02", "2026-01-03")
 
 
 def daily(moment: int) -> Made:
-    """The Spark jobs: a column dropped, one renamed, and one of another type at 1; a job and its file removed at 2."""
-    made = Made("daily").node(RAW, "file").node(ORDERS).node(STOCK)
-    made.job(*LOAD, {ORDERS: [RAW], STOCK: [RAW]}, at=1_767_240_000_000 + moment * 86_400_000)
-    columns = {"id": "int", "amount": "int" if moment == 0 else "bigint"}
-    renamed = "placed" if moment == 0 else "placed_at"
-    columns |= {"note": "string", renamed: "date"} if moment == 0 else {renamed: "date"}
-    for position, (name, data_type) in enumerate(columns.items()):
-        source = "placed" if name == renamed else name
+    """The Spark jobs: a column dropped, renamed, of another type at 1; a job and its file removed at 2."""
+    made = (
+        Made("daily").node(RAW, "file", name="orders").node(ORDERS, name="orders").node(STOCK, name="stock")
+    )
+    made.job(*LOAD, {ORDERS: [RAW], STOCK: [RAW]}, at=_time(moment, 4))
+    for position, (name, data_type) in enumerate(_columns(moment).items()):
+        source = name.removesuffix("_at")
         made.feeds_column(LOAD, (RAW, source), (ORDERS, name), transformation="IDENTITY")
         made.column(ORDERS, name, data_type=data_type, position=position)
     made.column(RAW, "note", data_type="string").column(STOCK, "sku", data_type="string")
     if moment < 2:
-        made.node(EXPORT, "file").job(*EXPORTER, {EXPORT: [ORDERS]})
+        made.node(EXPORT, "file", name="orders_csv").job(*EXPORTER, {EXPORT: [ORDERS]}, at=_time(moment, 4))
     return made
 
 
 def weekly(moment: int, name: str = "customers") -> Made:
     """The dbt models: another expression and owner, and a new model, at 2."""
     model = ("dbt", "model.shop.revenue")
-    made = Made("weekly").node(ORDERS)
-    made.node(REVENUE, qualified_name="dev.marts.revenue", owners=["anna" if moment < 2 else "ben"])
-    made.job(*model, {REVENUE: [ORDERS]}, project="shop")
+    made = Made("weekly").node(ORDERS, name="orders")
+    made.node(REVENUE, name="revenue", owners=["anna" if moment < 2 else "ben"])
+    made.job(*model, {REVENUE: [ORDERS]}, project="shop", at=_time(moment, 5))
     expression = "sum(amount)" if moment < 2 else "sum(amount - refund)"
-    made.feeds_column(
-        model, (ORDERS, "amount"), (REVENUE, "total"), transformation="AGGREGATION", expression=expression
-    )
+    how = {"transformation": "AGGREGATION", "expression": expression}
+    made.feeds_column(model, (ORDERS, "amount"), (REVENUE, "total"), **how)
     if moment == 2:
-        made.node(f"{MARTS}{name}").job(
-            "dbt", f"model.shop.{name}", {f"{MARTS}{name}": [ORDERS]}, project="shop"
-        )
-        made.feeds_column(
-            ("dbt", f"model.shop.{name}"),
-            (ORDERS, "id"),
-            (f"{MARTS}{name}", "order_id"),
-            transformation="IDENTITY",
-        )
+        mart, job = f"{MARTS}{encode(name)}", ("dbt", f"model.shop.{name}")
+        made.node(mart, name=name).job(*job, {mart: [ORDERS]}, project="shop", at=_time(moment, 5))
+        made.feeds_column(job, (ORDERS, "id"), (mart, "order_id"), transformation="IDENTITY")
+    # Both DAGs know the types.
+    for position, (column, data_type) in enumerate(_columns(moment).items()):
+        made.column(ORDERS, column, data_type=data_type, position=position)
     return made
 
 
-def write(location: str) -> MadeHistory:
-    """Write the history."""
+def _columns(moment: int) -> dict[str, str]:
+    if moment == 0:
+        return {"id": "int", "amount": "int", "note": "string", "placed": "date"}
+    return {"id": "int", "amount": "bigint", "placed_at": "date"}
+
+
+def _time(moment: int, hour: int) -> int:
+    return at(f"{TIMES[moment]}T0{hour}:00")
+
+
+def write(location: str, name: str = "customers") -> MadeHistory:
+    """Write the history; `name`: of the new model."""
     history = MadeHistory(location)
     for moment, day in enumerate(TIMES):
         history.full(f"{day}T04:00", daily(moment))
-        history.full(f"{day}T05:00", weekly(moment))
+        history.full(f"{day}T05:00", weekly(moment, name))
     return history
 
 
@@ -81,7 +87,8 @@ def moments(
 
 def rendered(found: PageMoments) -> str:
     """Return the page of moments at a fixed time."""
-    return render_moments(found.moments, found.changes, Options(title="shop", made_at=MADE_AT))
+    focus = found.start.id if found.start else ""
+    return render_moments(found.moments, found.changes, Options(title="shop", focus=focus, made_at=MADE_AT))
 
 
 @cache

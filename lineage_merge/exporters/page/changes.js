@@ -104,6 +104,14 @@ lineage.changes = (() => {
     return actions.some((each) => each) ? "changed" : "";
   }
 
+  /** Return the mark of what several processes have in common; null for none. */
+  function writerMark(processes) {
+    const marks = processes.map((each) => each.mark).filter((each) => each);
+    const isAll = marks.length === processes.length && new Set(marks.map((each) => each.action)).size === 1;
+    if (isAll || !marks.length) return marks[0] ?? null;
+    return { action: "changed", words: `~ ${counted(marks.length, "job")} changed` };
+  }
+
   const datasetTitle = (model, at) => (at < 0 ? "" : model.datasets[at].title);
   const columnTitle = (model, at) => (at < 0 ? "" : `${datasetTitle(model, model.columns[at].dataset)}#${model.columns[at].name}`);
 
@@ -136,5 +144,5 @@ lineage.changes = (() => {
     ];
   }
 
-  return { attach, lineAction, titleOf, counts, rows, KINDS, TITLES, SIGNS };
+  return { attach, lineAction, writerMark, titleOf, counts, rows, KINDS, TITLES, SIGNS };
 })();

@@ -117,7 +117,11 @@ lineage.compare = (() => {
     picker(app);
     if (["moment", "compare"].includes(at)) byId(at).focus();
     if (!app.model.changes) return;
+    const rest = app.model.datasets.filter((each) => !app.passing().dataset(each)).length;
     const actions = Object.keys(SIGNS).filter((action) => app.model.changes.some((each) => each.action === action));
+    if (rest && app.state.view === "pipeline" && app.state.filters.changed) {
+      byId("key").prepend(element("span", {}, `${counted(rest, "other dataset")} not drawn`));
+    }
     byId("key").prepend(...actions.map((action) => lineage.marks.badge({ action, words: `${SIGNS[action]} ${action}` })));
   }
 
@@ -141,6 +145,12 @@ lineage.compare = (() => {
     if (each.kind === "job") return {};
     return each.kind === "dataset" || each.kind === "feed" ? { "data-to-dataset": at } : { "data-to-column": at };
   };
+
+  /** Add to the caption of a frame how its jobs changed. */
+  function captioned(caption, writer) {
+    const mark = writer && lineage.changes.writerMark(writer.processes);
+    return mark ? { ...caption, more: [caption.more, mark.words].filter((each) => each).join(" · ") } : caption;
+  }
 
   function entry(model, each) {
     const words = [each.from === null ? null : [name(titleOf(model, each, each.from)), " → "], name(titleOf(model, each, each.at))];
@@ -196,13 +206,20 @@ lineage.compare = (() => {
   }
 
   /** Add to the details of the selection how it changed. */
-  function explain(content, app, subject) {
-    if (!content || !app.model.changes) return content;
+  function explain(content, app, writer) {
+    const { model, state, scene } = app;
+    if (!content || !model.changes) return content;
+    const subject = {
+      column: model.columns[state.column],
+      dataset: model.datasets[state.dataset],
+      edge: state.edge === null ? null : scene.edges.find((each) => each.key === state.edge),
+      writer,
+    };
     const found = [...new Set(changesOf(app.model, subject))];
     const mark = (subject.column ?? subject.dataset)?.mark;
     if (!found.length && !mark) return content;
     const title = `Changed since ${list()[shown.from].name}`;
-    const made = section(title, "", mark ? element("p", {}, lineage.marks.badge(mark)) : null, entries(app.model, found));
+    const made = section(title, "", mark ? element("p", {}, lineage.marks.badge(mark)) : null, entries(model, found));
     made.id = "changes";
     content.splice(1, 0, made);
     return content;
@@ -241,5 +258,5 @@ lineage.compare = (() => {
 
   const announce = (model) => say(words(model));
 
-  return { first, everything, turn, write, read, open, tab, drawn, summary, explain, start, announce };
+  return { first, everything, turn, write, read, open, tab, drawn, summary, explain, captioned, start, announce };
 })();

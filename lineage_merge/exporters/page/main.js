@@ -84,7 +84,8 @@ lineage.main = (() => {
 
   const caption = (frame) => {
     const writer = writers.find((each) => each.frame === frame);
-    return writer ? lineage.pipeline.caption(model, writer) : { icon: "job", title: "", more: "" };
+    const made = writer ? lineage.pipeline.caption(model, writer) : { icon: "job", title: "", more: "" };
+    return lineage.compare?.captioned(made, writer) ?? made;
   };
 
   function focusedPlace() {
@@ -191,13 +192,7 @@ lineage.main = (() => {
     else if (state.dataset !== null && trace) content = lineage.panel.ofDataset(model, state, model.datasets[state.dataset], trace);
     else if (state.edge !== null) content = lineage.panel.ofEdge(model, scene, state.edge);
     else if (writer) content = lineage.panel.ofWriter(model, writer);
-    const subject = {
-      column: state.column === null ? null : model.columns[state.column],
-      dataset: state.dataset === null ? null : model.datasets[state.dataset],
-      edge: state.edge === null ? null : scene.edges.find((each) => each.key === state.edge),
-      writer,
-    };
-    lineage.panel.show(lineage.compare?.explain(content, app, subject) ?? content ?? summary());
+    lineage.panel.show(lineage.compare?.explain(content, app, writer) ?? content ?? summary());
   }
 
   // Without a selection, the panel shows what changed.
@@ -298,10 +293,7 @@ lineage.main = (() => {
 
   function restore() {
     const turns = lineage.compare?.turn(model, location.hash);
-    if (turns) {
-      drawn = "";
-      overview = null;
-    }
+    if (turns) [drawn, overview] = ["", null];
     const linked = lineage.links.read(model, location.hash, fresh);
     state = linked.state;
     render({ opens: linked.window ? "window" : true });
@@ -329,18 +321,10 @@ lineage.main = (() => {
       passing,
       shownBands,
       focusedPlace,
-      get scene() {
-        return scene;
-      },
-      get state() {
-        return state;
-      },
-      get found() {
-        return found;
-      },
-      get overview() {
-        return overview;
-      },
+      get scene() { return scene; },
+      get state() { return state; },
+      get found() { return found; },
+      get overview() { return overview; },
     };
     Object.assign(app, lineage.transitions.of(app));
     app.search = lineage.search.start(model, (each) => lineage.events.chosen(app, each));
@@ -355,9 +339,7 @@ lineage.main = (() => {
       const band = model.bands[model.bandOf[index]].key;
       state = { ...state, view: isPhone() ? "list" : "pipeline", band, focus: index, dataset: index };
       render({ opens: true });
-    } else {
-      restore();
-    }
+    } else restore();
     document.documentElement.dataset.ready = "yes";
     return app;
   }

@@ -2,7 +2,7 @@
 // Marks changed elements wherever a view draws them, in words and with a class.
 lineage.marks = (() => {
   const { element, counted } = lineage.dom;
-  const SELECTED = ".card, [data-column], .entry, .member, .item, .row, .what, .frame-label, .band, .line, .top";
+  const SELECTED = ".card, [data-column], .entry, .member, .item, .row, .what, .band, .line, .top";
   let app = null;
   let observer = null;
 
@@ -60,11 +60,13 @@ lineage.marks = (() => {
   function ofBand(band) {
     const { members } = app.model.bands.find((each) => each.key === band.dataset.key) ?? { members: [] };
     const found = badge(changedAmong(members));
+    band.classList.add("marked");
     if (found) band.querySelector("header h2").after(found);
   }
 
   // A box shows the first of its datasets: the mark counts all.
   function ofBox(top) {
+    top.classList.add("marked");
     const hidden = top.parentElement.querySelector(".rest");
     const found = hidden && badge(changedAmong((top.parentElement.dataset.members ?? "").split(",").filter(Boolean).map(Number)));
     if (found) hidden.append(" ", found);
@@ -73,17 +75,19 @@ lineage.marks = (() => {
   function linked({ toDataset, toColumn, frame }) {
     if (toDataset !== undefined) return app.model.datasets[toDataset]?.mark;
     if (toColumn !== undefined) return app.model.columns[toColumn]?.mark;
-    const own = frame === undefined ? [] : app.model.processes.filter((each) => each.frame === frame);
-    const marks = own.map((each) => each.mark).filter(Boolean);
-    if (!marks.length) return null;
-    const isAll = marks.length === own.length && new Set(marks.map((each) => each.action)).size === 1;
-    return isAll ? marks[0] : { action: "changed", words: `~ ${counted(marks.length, "job")}` };
+    return frame === undefined ? null : lineage.changes.writerMark(app.model.processes.filter((each) => each.frame === frame));
   }
 
   function ofLink(node) {
     const mark = linked(node.dataset);
     if (!mark || node.closest("#changes")) return;
     classed(node, mark);
+    // Overview and index have room for the sign only.
+    if (node.matches(".member, .row")) {
+      node.title = `${node.title ? `${node.title} · ` : ""}${mark.words}`;
+      node.append(element("span", { class: "sign", "aria-hidden": "true" }, mark.words[0]), element("span", { class: "unseen" }, mark.words));
+      return;
+    }
     const place = node.querySelector(":scope > .two > span, :scope > .what");
     if (place) place.prepend(badge(mark), " ");
     else node.append(badge(mark));

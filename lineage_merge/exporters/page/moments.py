@@ -39,7 +39,7 @@ MAX_MOMENTS = 8
 
 @dataclass(frozen=True, slots=True)
 class PageMoment:
-    """The lineage of a moment. `key`: its time as in a link; `name`: the time for display; `merges`: texts."""
+    """The lineage of a moment. `key`: its time as in a link; `name`: for display; `merges`: as texts."""
 
     key: str
     name: str
