@@ -1,5 +1,6 @@
 """A scripted history of two DAGs at three moments, and its page."""
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -10,7 +11,7 @@ from lineage_merge.exporters.page import Options, render_moments
 from lineage_merge.infra.progress import no_progress
 from lineage_merge.model.elements import encode
 from tests.history.made_history import MadeHistory, at
-from tests.made_merges import Made
+from tests.made_merges import Made, dataset
 
 MADE_AT = "2026-01-03 08:00 UTC"
 RAW = "s3://shop-raw|orders"
@@ -26,9 +27,7 @@ TIMES = ("2026-01-01", "2026-01-02", "2026-01-03")
 
 def daily(moment: int) -> Made:
     """The Spark jobs: a column dropped, renamed, of another type at 1; a job and its file removed at 2."""
-    made = (
-        Made("daily").node(RAW, "file", name="orders").node(ORDERS, name="orders").node(STOCK, name="stock")
-    )
+    made = _nodes("daily", {RAW: "file", ORDERS: "table", STOCK: "table"})
     made.job(*LOAD, {ORDERS: [RAW], STOCK: [RAW]}, at=_time(moment, 4))
     for position, (name, data_type) in enumerate(_columns(moment).items()):
         source = name.removesuffix("_at")
@@ -36,26 +35,36 @@ def daily(moment: int) -> Made:
         made.column(ORDERS, name, data_type=data_type, position=position)
     made.column(RAW, "note", data_type="string").column(STOCK, "sku", data_type="string")
     if moment < 2:
-        made.node(EXPORT, "file", name="orders_csv").job(*EXPORTER, {EXPORT: [ORDERS]}, at=_time(moment, 4))
+        made.nodes |= _nodes("daily", {EXPORT: "file"}).nodes
+        made.job(*EXPORTER, {EXPORT: [ORDERS]}, at=_time(moment, 4))
     return made
 
 
 def weekly(moment: int, name: str = "customers") -> Made:
     """The dbt models: another expression and owner, and a new model, at 2."""
     model = ("dbt", "model.shop.revenue")
-    made = Made("weekly").node(ORDERS, name="orders")
-    made.node(REVENUE, name="revenue", owners=["anna" if moment < 2 else "ben"])
+    made = _nodes("weekly", {ORDERS: "table", REVENUE: "table"})
+    made.node(REVENUE, owners=["anna" if moment < 2 else "ben"])
     made.job(*model, {REVENUE: [ORDERS]}, project="shop", at=_time(moment, 5))
     expression = "sum(amount)" if moment < 2 else "sum(amount - refund)"
     how = {"transformation": "AGGREGATION", "expression": expression}
     made.feeds_column(model, (ORDERS, "amount"), (REVENUE, "total"), **how)
     if moment == 2:
         mart, job = f"{MARTS}{encode(name)}", ("dbt", f"model.shop.{name}")
-        made.node(mart, name=name).job(*job, {mart: [ORDERS]}, project="shop", at=_time(moment, 5))
+        made.node(mart).job(*job, {mart: [ORDERS]}, project="shop", at=_time(moment, 5))
+        made.nodes[dataset(mart)]["name"] = name
         made.feeds_column(job, (ORDERS, "id"), (mart, "order_id"), transformation="IDENTITY")
     # Both DAGs know the types.
     for position, (column, data_type) in enumerate(_columns(moment).items()):
         made.column(ORDERS, column, data_type=data_type, position=position)
+    return made
+
+
+def _nodes(dag: str, labels: dict[str, str]) -> Made:
+    made = Made(dag)
+    for identifier, label in labels.items():
+        made.node(identifier, label)
+        made.nodes[dataset(identifier)]["name"] = re.split("[|.]", identifier)[-1]
     return made
 
 

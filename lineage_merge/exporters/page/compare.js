@@ -109,7 +109,7 @@ lineage.compare = (() => {
     byId("export-changes").hidden = !model.changes;
   }
 
-  const isSummary = (app) => Boolean(app.model.changes) && (isOpen ?? !app.isPhone());
+  const isSummary = (app) => Boolean(app.model.changes) && (isOpen ?? (!app.isPhone() && app.state.view === "pipeline"));
 
   /** Draw what surrounds a view: the picker, and the key of the marks. */
   function drawn(app) {
