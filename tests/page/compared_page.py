@@ -1,6 +1,5 @@
 """A scripted history of two DAGs at three moments, and its page."""
 
-import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -52,7 +51,7 @@ def weekly(moment: int, name: str = "customers") -> Made:
     if moment == 2:
         mart, job = f"{MARTS}{encode(name)}", ("dbt", f"model.shop.{name}")
         made.node(mart).job(*job, {mart: [ORDERS]}, project="shop", at=_time(moment, 5))
-        made.nodes[dataset(mart)]["name"] = name
+        made.nodes[dataset(mart)] |= {"name": name, "qualified_name": f"dev.marts.{name}"}
         made.feeds_column(job, (ORDERS, "id"), (mart, "order_id"), transformation="IDENTITY")
     # Both DAGs know the types.
     for position, (column, data_type) in enumerate(_columns(moment).items()):
@@ -64,7 +63,9 @@ def _nodes(dag: str, labels: dict[str, str]) -> Made:
     made = Made(dag)
     for identifier, label in labels.items():
         made.node(identifier, label)
-        made.nodes[dataset(identifier)]["name"] = re.split("[|.]", identifier)[-1]
+        name = identifier.rpartition("|")[2]
+        more = {"name": name.rpartition(".")[2]} | ({"qualified_name": name} if label == "table" else {})
+        made.nodes[dataset(identifier)] |= more
     return made
 
 

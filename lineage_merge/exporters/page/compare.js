@@ -111,11 +111,15 @@ lineage.compare = (() => {
 
   const isSummary = (app) => Boolean(app.model.changes) && (isOpen ?? (!app.isPhone() && app.state.view === "pipeline"));
 
+  // The controls are made again on each change.
+  const refocus = ({ id, dataset }) =>
+    (byId(id) ?? [...byId("moments").querySelectorAll("button")].find((each) => each.dataset.changed === dataset.changed))?.focus();
+
   /** Draw what surrounds a view: the picker, and the key of the marks. */
   function drawn(app) {
-    const at = document.activeElement?.id;
+    const at = byId("moments").contains(document.activeElement) && document.activeElement;
     picker(app);
-    if (["moment", "compare"].includes(at)) byId(at).focus();
+    if (at) refocus(at);
     if (!app.model.changes) return;
     const rest = app.model.datasets.filter((each) => !app.passing().dataset(each)).length;
     const actions = Object.keys(SIGNS).filter((action) => app.model.changes.some((each) => each.action === action));
@@ -136,8 +140,8 @@ lineage.compare = (() => {
         element("div", { class: "was" }, element("span", {}, what), element("del", {}, name(before || "none")), " → ", element("ins", {}, name(after || "none"))),
       );
     }
-    const told = each.differences.filter(({ name: what }) => ["job", "expression"].includes(what)); // style: allow
-    return told.map(({ name: what, before, after }) => element("div", { class: "was" }, element("span", {}, what), name(after || before)));
+    const described = each.differences.filter(({ name: what }) => ["job", "expression"].includes(what));
+    return described.map(({ name: what, before, after }) => element("div", { class: "was" }, element("span", {}, what), name(after || before)));
   }
 
   const link = (each, at) => {
@@ -149,7 +153,7 @@ lineage.compare = (() => {
   /** Add to the caption of a frame how its jobs changed. */
   function captioned(caption, writer) {
     const mark = writer && lineage.changes.writerMark(writer.processes);
-    return mark ? { ...caption, more: [caption.more, mark.words].filter((each) => each).join(" · ") } : caption;
+    return mark ? { ...caption, more: [mark.words, caption.more].filter((each) => each).join(" · ") } : caption;
   }
 
   function entry(model, each) {

@@ -242,7 +242,7 @@ lineage.overview = (() => {
     byId("sidebar").replaceChildren(
       ...[
         ...section("Pipelines", shown, INDEX.bands, pipeline),
-        ...section("Worth a look", worthALook(model, datasets), INDEX.looks, look),
+        ...section("Worth a look", worthALook(model, datasets.filter((each) => each.mark?.action !== "removed")), INDEX.looks, look),
         ...section("End points", withTwins(endPoints(model, datasets)), INDEX.ends, entry),
         ...section("Sources", withTwins(sources(model, datasets)), INDEX.sources, entry),
       ].filter((each) => each),
