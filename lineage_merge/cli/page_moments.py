@@ -14,6 +14,7 @@ from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.model.errors import ConfigError, NotFound
 from lineage_merge.query.elements import Subgraph, Vertex
 from lineage_merge.query.lineage_changes import Limit, compare_pictures
+from lineage_merge.query.names import check_scope
 
 
 class PageMoments(NamedTuple):
@@ -66,7 +67,10 @@ def _selected(
 ) -> tuple[Vertex | None, Limit | None, list[Subgraph]]:
     """Return what the page shows of each picture; with a focus, the lineage that it has in any of them."""
     if focus is None:
-        return None, None, [_everything(each, environment, dag) for each in pictures]
+        graphs = [_everything(each, environment, dag) for each in pictures]
+        if not any(each.vertices for each in graphs):
+            check_scope(pictures[-1].graph, environment, dag)
+        return None, None, graphs
     start: Vertex | None = None
     datasets: set[str] = set()
     unknown: NotFound | None = None

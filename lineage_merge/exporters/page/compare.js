@@ -4,7 +4,7 @@ lineage.compare = (() => {
   const { element, button, name, byId, counted, say } = lineage.dom;
   const { KINDS, TITLES, SIGNS, titleOf, counts } = lineage.changes;
   const { section } = lineage.details;
-  const MOST = 200;
+  const MOST = 80;
   const CHOICES = [["", "Everything"], ["near", "Changes and neighbours"], ["only", "Only changes"]];
 
   let data = null;
@@ -129,7 +129,7 @@ lineage.compare = (() => {
     byId("key").prepend(...actions.map((action) => lineage.marks.badge({ action, words: `${SIGNS[action]} ${action}` })));
   }
 
-  const tally = (found) =>
+  const numbersOf = (found) =>
     Object.entries(found).flatMap(([action, number]) => (number ? [element("span", { class: `is-${action}`, title: action, "aria-label": `${number} ${action}`, role: "img" }, `${SIGNS[action]}${lineage.dom.digits(number)}`)] : []));
 
   // What is written of a change beside its name: before and after, or how it is computed.
@@ -153,7 +153,8 @@ lineage.compare = (() => {
   /** Add to the caption of a frame how its jobs changed. */
   function captioned(caption, writer) {
     const mark = writer && lineage.changes.writerMark(writer.processes);
-    return mark ? { ...caption, more: [mark.words, caption.more].filter((each) => each).join(" · ") } : caption;
+    if (!mark) return caption;
+    return { ...caption, title: `${mark.words[0]} ${caption.title}`, more: [mark.words.slice(2), caption.more].filter((each) => each).join(" · ") };
   }
 
   function entry(model, each) {
@@ -182,9 +183,9 @@ lineage.compare = (() => {
       ),
       element(
         "dl",
-        { class: "facts tally" },
+        { class: "facts numbers" },
         kinds.map(([kind, found]) => {
-          const numbers = tally(found);
+          const numbers = numbersOf(found);
           return element("div", {}, element("dt", {}, TITLES[kind]), element("dd", {}, numbers.length ? numbers : "no changes"));
         }),
       ),

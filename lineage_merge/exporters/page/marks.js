@@ -69,7 +69,10 @@ lineage.marks = (() => {
     top.classList.add("marked");
     const hidden = top.parentElement.querySelector(".rest");
     const found = hidden && badge(changedAmong((top.parentElement.dataset.members ?? "").split(",").filter(Boolean).map(Number)));
-    if (found) hidden.append(" ", found);
+    if (!found) return;
+    found.title = found.textContent.slice(2);
+    found.textContent = found.textContent.replace(" changed", "");
+    hidden.append(" ", found);
   }
 
   function linked({ toDataset, toColumn, frame }) {
