@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lineage_merge.cli.command import Command
+from lineage_merge.cli.command import Command, Option
 from lineage_merge.cli.completion import complete_datasets
 from lineage_merge.cli.error_handling import epilog, handle_errors, print_json, progress
 from lineage_merge.cli.query_options import QueryOptions, open_session, query_command
@@ -41,7 +41,13 @@ if TYPE_CHECKING:
     multiple=True,
     help="also embed the lineage of then, to compare (repeatable)",
 )
-@click.option("--title", metavar="TEXT", help="title of the page  [default: the DAG, the focus, or Lineage]")
+@click.option(
+    "--title",
+    cls=Option,
+    more=True,
+    metavar="TEXT",
+    help="title of the page  [default: the DAG, the focus, or Lineage]",
+)
 @query_command("text", formats=("text", "json"))
 def html(
     options: QueryOptions,
