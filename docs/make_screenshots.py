@@ -1,7 +1,7 @@
 """Take the screenshots of the page: ``python docs/make_screenshots.py``, in a checkout with the extra `test`.
 
-Of a merge of all captures (`tests/data/page_captures.json`), of a dbt project with tests, and of 3,000
-generated datasets. Arguments are names of pictures, such as `page_tests.png`  [default: all].
+Of a merge of all captures (`tests/data/page_captures.json`), of a dbt project with tests, of a history, and
+of 3,000 generated datasets. Arguments are names of pictures, such as `page_tests.png`  [default: all].
 """
 
 import json
@@ -18,7 +18,7 @@ sys.path.insert(0, str(REPOSITORY))
 
 from lineage_merge.exporters.page import Options, render  # noqa: E402
 from lineage_merge.exporters.page.document import document  # noqa: E402
-from tests.page import chromium, shop_page  # noqa: E402
+from tests.page import chromium, compared_page, shop_page  # noqa: E402
 from tests.page.page_graphs import large  # noqa: E402
 
 PICTURES = REPOSITORY / "docs" / "images"
@@ -76,6 +76,12 @@ def tests(page: Page) -> None:
     page.locator("#panel .test summary").first.click()
 
 
+def compare(page: Page) -> None:
+    """Compare the newest moment with the oldest."""
+    page.locator("#views [data-view='compare']").click()
+    page.locator("#compare").select_option("0")
+
+
 def search(page: Page, text: str) -> None:
     """Go to the first that is found."""
     page.locator("#search").fill(text)
@@ -102,6 +108,7 @@ ALL = (
     Picture("page_tests.png", tests, data="shop"),
     Picture("page_columns.png", column),
     Picture("page_columns_dark.png", column, dark=True),
+    Picture("page_compare.png", compare, data="compared"),
     Picture("page_list.png", listed),
     Picture("page_search.png", found),
     Picture("page_phone.png", overview, phone=True),
@@ -121,6 +128,7 @@ def main() -> None:
         pages = {
             "captures": document({**captures, "title": "Lineage"}),
             "shop": shop_page.page(),
+            "compared": compared_page.page(),
             "large": render(large(), Options(title="3,000 datasets")),
         }
         browser = playwright.chromium.launch(executable_path=program)

@@ -1,13 +1,17 @@
 """The command `html`."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from lineage_merge.cli.command import Command
+from lineage_merge.cli.command import Command, Option
 from lineage_merge.cli.completion import complete_datasets
-from lineage_merge.cli.error_handling import epilog, print_json
+from lineage_merge.cli.error_handling import epilog, handle_errors, print_json, progress
 from lineage_merge.cli.query_options import QueryOptions, open_session, query_command
+
+if TYPE_CHECKING:
+    from lineage_merge.exporters.page import Options
+    from lineage_merge.query.elements import Subgraph, Vertex
 
 
 @click.command(
@@ -17,6 +21,7 @@ from lineage_merge.cli.query_options import QueryOptions, open_session, query_co
         "lineage-merge html --out lineage.html --focus top_events_by_sales",
         "lineage-merge html --out marts.html --folder lineage --dag tickit_daily",
         "lineage-merge html --out s3://docs/lineage.html -c lineage_merge.yml --environment prod",
+        "lineage-merge html --out changes.html --moment 7d",
     ),
 )
 @click.option("--out", "location", required=True, metavar="FILE", help="output file, local or s3://")
@@ -29,10 +34,28 @@ from lineage_merge.cli.query_options import QueryOptions, open_session, query_co
 @click.option(
     "--depth", type=click.IntRange(1), metavar="N", help="maximum hops from --focus  [default: unlimited]"
 )
-@click.option("--title", metavar="TEXT", help="title of the page  [default: the DAG, the focus, or Lineage]")
+@click.option(
+    "--moment",
+    "moments",
+    metavar="TIME",
+    multiple=True,
+    help="also embed the lineage of then, to compare (repeatable)",
+)
+@click.option(
+    "--title",
+    cls=Option,
+    more=True,
+    metavar="TEXT",
+    help="title of the page  [default: the DAG, the focus, or Lineage]",
+)
 @query_command("text", formats=("text", "json"))
 def html(
-    options: QueryOptions, location: str, focus: str | None, depth: int | None, title: str | None
+    options: QueryOptions,
+    location: str,
+    focus: str | None,
+    depth: int | None,
+    moments: tuple[str, ...],
+    title: str | None,
 ) -> None:
     """Write the lineage as one HTML file that works offline.
 
@@ -41,31 +64,15 @@ def html(
     """
     if depth and not focus:
         raise click.UsageError("--depth requires --focus")
-    with open_session(options) as session:
-        from datetime import UTC, datetime
-
-        from lineage_merge.exporters.page import Options, render
-        from lineage_merge.exporters.page.selection import entire_graph, neighborhood
-        from lineage_merge.infra import storage
-
-        start = None
-        if focus:
-            start, graph = neighborhood(session.graph, focus, depth, session.environment, options.dag)
-        else:
-            graph = entire_graph(session.graph, session.environment, options.dag)
-        page = render(
-            graph,
-            Options(
-                title=title or (start.name if start else options.dag) or "Lineage",
-                focus=start.id if start else "",
-                source=options.source(session.config),
-                made_at=datetime.now(tz=UTC).strftime("%Y-%m-%d %H:%M UTC"),
-            ),
-        )
-        storage.write_text(location, page)
-        if hint := session.empty_hint():
-            click.echo(hint, err=True)
+    if moments and options.folder:
+        raise click.UsageError("--folder has no history: omit it with --moment")
+    make = _page_of_moments if moments else _page
+    page, graph = make(options, focus, depth, title, moments)
     columns = sum(each.label == "column" for each in graph.vertices.values())
+    from lineage_merge.infra import storage
+
+    with handle_errors():
+        storage.write_text(location, page)
     header: dict[str, Any] = {
         "out": location,
         "datasets": len(graph.datasets),
@@ -78,3 +85,55 @@ def html(
         click.echo(
             f"{location}: {header['datasets']:,} datasets, {columns:,} columns, {header['bytes']:,} bytes"
         )
+
+
+def _page(
+    options: QueryOptions, focus: str | None, depth: int | None, title: str | None, _: tuple[str, ...]
+) -> "tuple[str, Subgraph]":
+    """Return the page, and what it shows."""
+    with open_session(options) as session:
+        from lineage_merge.exporters.page import render
+        from lineage_merge.exporters.page.selection import entire_graph, neighborhood
+
+        start = None
+        if focus:
+            start, graph = neighborhood(session.graph, focus, depth, session.environment, options.dag)
+        else:
+            graph = entire_graph(session.graph, session.environment, options.dag)
+        page = render(graph, _options(title, start, options, options.source(session.config)))
+        if hint := session.empty_hint():
+            click.echo(hint, err=True)
+    return page, graph
+
+
+def _page_of_moments(
+    options: QueryOptions, focus: str | None, depth: int | None, title: str | None, moments: tuple[str, ...]
+) -> "tuple[str, Subgraph]":
+    """Return the page of several moments from the history, and what it shows of the newest."""
+    with handle_errors(), progress(True) as on_progress:
+        config, environment = options.config()
+        from lineage_merge.cli.graph_options import require_history
+        from lineage_merge.cli.page_moments import read_moments
+        from lineage_merge.exporters.page import render_moments
+        from lineage_merge.infra import storage
+
+        history = require_history(options.history, config, options.graph_file)
+        found = read_moments(
+            history, moments, options.as_of or "0m", environment, options.dag, focus, depth, on_progress
+        )
+        source = f"history {storage.shown(history)}"
+        page = render_moments(found.moments, found.changes, _options(title, found.start, options, source))
+    return page, found.moments[-1].graph
+
+
+def _options(title: str | None, start: "Vertex | None", options: QueryOptions, source: str) -> "Options":
+    from datetime import UTC, datetime
+
+    from lineage_merge.exporters.page import Options
+
+    return Options(
+        title=title or (start.name if start else options.dag) or "Lineage",
+        focus=start.id if start else "",
+        source=source,
+        made_at=datetime.now(tz=UTC).strftime("%Y-%m-%d %H:%M UTC"),
+    )

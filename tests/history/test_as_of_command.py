@@ -1,6 +1,7 @@
 """Questions with `--as-of`."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -126,3 +127,41 @@ def test_mistakes(ask: Ask, history: MadeHistory, arguments: str, code: int, mes
     outcome = ask("datasets", *arguments.split())
     assert (outcome.code, outcome.out) == (code, "")
     assert message in outcome.err
+
+
+def test_a_page_embeds_earlier_moments(ask: Ask, history: MadeHistory, tmp_path: Path) -> None:
+    made = ask("html", "--out", "m.html", "--moment", "2026-01-01", "--moment", "2026-01-02", "--json")
+    assert made.code == 0, made
+    assert json.loads(made.out)["datasets"] == 3
+    found = re.search(r'id="data">(.*?)</script>', (tmp_path / "m.html").read_text())
+    assert found
+    data = json.loads(found[1])
+    assert [each["key"] for each in data["moments"]["list"]][:2] == [
+        "2026-01-01T23:59:59Z",
+        "2026-01-02T23:59:59Z",
+    ]
+    assert {each["name"] for each in data["datasets"]} == {"a", "b", "mart", "x"}
+    one = ask("html", "--out", "one.html", "--as-of", "2026-01-02", "--moment", "000000000001", "--json")
+    assert json.loads(one.out)["datasets"] == 3
+    weekly = ask("html", "--out", "w.html", "--moment", "2026-01-01", "--dag", "weekly")
+    assert weekly.code == 0, weekly
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        ("--moment soon", 2, "--moment: not a time: soon"),
+        ("--moment 1d --as-of 2026-01-02", 2, "--moment: 1d is later than 2026-01-02 23:59:59 UTC"),
+        ("--moment 2025-12-31", 9, "no merge until 2025-12-31 23:59:59 UTC"),
+        ("--moment 1d --folder x", 2, "--folder has no history"),
+        ("--moment 1d --dag nothing", 9, "unknown DAG: nothing"),
+        ("--moment 1d --environment nothing", 9, "no history of nothing; it has:"),
+    ],
+)
+def test_wrong_moments_of_a_page(
+    ask: Ask, history: MadeHistory, arguments: str, code: int, message: str, tmp_path: Path
+) -> None:
+    outcome = ask("html", "--out", "m.html", *arguments.split())
+    assert outcome.code == code, outcome
+    assert message in outcome.err
+    assert not (tmp_path / "m.html").exists()

@@ -1,5 +1,6 @@
 """The lineage as one self-contained HTML file: `render` creates it from a part of the graph."""
 
-from lineage_merge.exporters.page.document import Options, render
+from lineage_merge.exporters.page.document import Options, render, render_moments
+from lineage_merge.exporters.page.moments import PageMoment
 
-__all__ = ["Options", "render"]
+__all__ = ["Options", "PageMoment", "render", "render_moments"]

@@ -47,6 +47,13 @@ SCRIPTS = (
     "events.js",
     "main.js",
 )
+# Only of a page with several moments, before `main.js`.
+MOMENT_SCRIPTS = ("moments.js", "changes.js", "marks.js", "compare.js")
+
+
+def script_names(*, has_moments: bool) -> tuple[str, ...]:
+    """Return the scripts of a page in execution order."""
+    return (*SCRIPTS[:-1], *MOMENT_SCRIPTS, SCRIPTS[-1]) if has_moments else SCRIPTS
 
 
 @cache

@@ -5,13 +5,14 @@ import hashlib
 import html
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from lineage_merge.exporters.page import assets
 from lineage_merge.exporters.page.data import page_data
 from lineage_merge.exporters.page.facts import safe, safe_id
+from lineage_merge.exporters.page.moments import Changes, PageMoment, moments_data
 from lineage_merge.model.version import __version__
 from lineage_merge.query.elements import Subgraph
 
@@ -43,15 +44,25 @@ class Options:
 
 def render(graph: Subgraph, options: Options) -> str:
     """Return the page; the result is deterministic."""
+    return document({**page_data(graph), **_about(options)})
+
+
+def render_moments(moments: Sequence[PageMoment], changes: Changes, options: Options) -> str:
+    """Return the page of several moments, oldest first, that can be compared; it opens at the newest."""
+    return document({**moments_data(moments, changes), **_about(options)})
+
+
+def _about(options: Options) -> dict[str, str]:
     about = {"title": safe(options.title), "source": safe(options.source), "made_at": options.made_at}
-    data = {**page_data(graph), **about, "focus": safe_id(options.focus), "version": __version__}
-    return document(data)
+    return {**about, "focus": safe_id(options.focus), "version": __version__}
 
 
 def document(data: Mapping[str, Any]) -> str:
-    """Return the page of data in the format of `page_data`, with title and metadata."""
-    script = _STRICT + "".join(_compact(assets.text(name).removeprefix(_STRICT)) for name in assets.SCRIPTS)
-    style = _SPACES.sub(lambda found: found[1] or ":", _COMMENT.sub("", assets.text("page.css")))
+    """Return the page of data in the format of `page_data` or `moments_data`, with title and metadata."""
+    names = assets.script_names(has_moments="moments" in data)
+    script = _STRICT + "".join(_compact(assets.text(name).removeprefix(_STRICT)) for name in names)
+    styles = "".join(map(assets.text, ("page.css", "moments.css") if "moments" in data else ("page.css",)))
+    style = _SPACES.sub(lambda found: found[1] or ":", _COMMENT.sub("", styles))
     parts = {
         "policy": _policy(script, style),
         "title": html.escape(str(data["title"])),

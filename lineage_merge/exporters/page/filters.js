@@ -2,7 +2,7 @@
 // Filters of the page; one that has no value in the data is not offered.
 lineage.filters = (() => {
   const { element, button, byId } = lineage.dom;
-  const KEYS = ["environment", "dag", "kind", "platform", "job", "tag", "owner", "status", "older"];
+  const KEYS = ["environment", "dag", "kind", "platform", "job", "tag", "owner", "status", "older", "changed"];
   const NAMES = {
     environment: "Environment",
     dag: "DAG",
@@ -13,6 +13,7 @@ lineage.filters = (() => {
     owner: "Owner",
     status: "Status",
     older: "Freshness",
+    changed: "Changes",
   };
   const { FILTERS, has, duration } = lineage.assertions;
   const { everyOf, tagsOf, ownersOf, NO_OWNER } = lineage.model;
@@ -34,12 +35,14 @@ lineage.filters = (() => {
       owner: [...owners, ...(owners.length && model.datasets.some((dataset) => !ownersOf(dataset).length) ? [NO_OWNER] : [])],
       status: Object.keys(FILTERS).filter((status) => model.datasets.some((dataset) => has(dataset, status))),
       older: AGES.filter((age) => model.now - oldest > duration(age)),
+      changed: lineage.compare ? ["near", "only"] : [],
     };
   }
 
   function wordsOf(key, value) {
     if (key === "status") return FILTERS[value] ?? value;
     if (key === "older") return `older than ${value.replace(/[mhdw]$/, " $&")}`;
+    if (key === "changed") return value === "only" ? "only changes" : "changes and neighbours";
     if (key === "kind") return lineage.places.kindWord(value);
     return key === "owner" && value === NO_OWNER ? "no owner" : value;
   }

@@ -9,11 +9,13 @@ lineage.heading = (() => {
       ["overview", "Overview"],
       ["pipeline", "Pipeline"],
       ["column", "Column trace"],
+      ...(lineage.compare ? [["compare", "Compare"]] : []),
       ["list", "List"],
     ];
+    const current = lineage.compare?.tab(state) ?? state.view;
     byId("views").replaceChildren(
       ...tabs.map(([view, words]) =>
-        button({ "data-view": view, "aria-current": state.view === view ? "page" : null }, words),
+        button({ "data-view": view, "aria-current": current === view ? "page" : null }, words),
       ),
     );
     byId("phone-tabs").replaceChildren(

@@ -24,6 +24,7 @@ lineage.links = (() => {
     if (state.grouping !== "folder") params.set("group", state.grouping);
     for (const index of state.open) params.append("open", id(index));
     for (const key of state.groups) params.append("opened", key);
+    lineage.compare?.write(params);
     if (window_) {
       const scale = Math.round(window_.scale * 1000) / 1000;
       params.set("window", [Math.round(window_.x), Math.round(window_.y), scale].join(","));
@@ -57,6 +58,7 @@ lineage.links = (() => {
     for (const id of params.getAll("open")) if (index(id) !== null) state.open.add(index(id));
     state.groups = params.getAll("opened");
     state.view = viewOf(model, state, params.get("view"));
+    lineage.compare?.read(params, state);
     const view = (params.get("window") ?? "").split(",").map(Number);
     const isWindow = view.length === 3 && view.every(Number.isFinite) && view[2] > 0.05 && view[2] < 4;
     return { state, window: isWindow ? { x: view[0], y: view[1], scale: view[2] } : null };

@@ -7,7 +7,7 @@ lineage.main = (() => {
   const PHONE = 720;
 
   const data = JSON.parse(byId("data").textContent);
-  const model = lineage.model.build(data);
+  const model = lineage.compare?.first(data) ?? lineage.model.build(data);
 
   const fresh = () => ({
     view: null, // overview, pipeline, column or list; null: as the window allows
@@ -34,6 +34,7 @@ lineage.main = (() => {
   let drawn = "";
   let hovered = null;
   let saving = 0;
+  let app = null;
   let overview = null;
   let filterMenu = null;
   const viewport = lineage.viewport.over(byId("stage"), byId("world"), () => save(false));
@@ -83,7 +84,8 @@ lineage.main = (() => {
 
   const caption = (frame) => {
     const writer = writers.find((each) => each.frame === frame);
-    return writer ? lineage.pipeline.caption(model, writer) : { icon: "job", title: "", more: "" };
+    const made = writer ? lineage.pipeline.caption(model, writer) : { icon: "job", title: "", more: "" };
+    return lineage.compare?.captioned(made, writer) ?? made;
   };
 
   function focusedPlace() {
@@ -190,8 +192,11 @@ lineage.main = (() => {
     else if (state.dataset !== null && trace) content = lineage.panel.ofDataset(model, state, model.datasets[state.dataset], trace);
     else if (state.edge !== null) content = lineage.panel.ofEdge(model, scene, state.edge);
     else if (writer) content = lineage.panel.ofWriter(model, writer);
-    lineage.panel.show(content);
+    lineage.panel.show(lineage.compare?.explain(content, app, writer) ?? content ?? summary());
   }
+
+  // Without a selection, the panel shows what changed.
+  const summary = () => lineage.compare?.summary(app) ?? null;
 
   function drawOverview(passes, shown) {
     const print = JSON.stringify([state.filters, byId("overview").clientWidth]);
@@ -199,7 +204,7 @@ lineage.main = (() => {
       overview = { print, ...lineage.overview.draw(model, shown, passes) };
       lineage.overview.index(model, shown);
     }
-    lineage.panel.show(null);
+    lineage.panel.show(summary());
   }
 
   function drawList(passes, shown) {
@@ -233,6 +238,7 @@ lineage.main = (() => {
     lineage.heading.key(model, state, scene);
     byId("nothing").hidden = boxes > 0;
     tabStop();
+    lineage.compare?.drawn(app);
     lineage.heading.counts(model, state, scene, shown);
   }
 
@@ -286,10 +292,13 @@ lineage.main = (() => {
   }
 
   function restore() {
+    const turns = lineage.compare?.turn(model, location.hash);
+    if (turns) [drawn, overview] = ["", null];
     const linked = lineage.links.read(model, location.hash, fresh);
     state = linked.state;
     render({ opens: linked.window ? "window" : true });
     if (linked.window) viewport.set(linked.window);
+    if (turns) lineage.compare.announce(model);
   }
 
   /** Start the page. */
@@ -300,8 +309,8 @@ lineage.main = (() => {
     byId("about").textContent = about.filter((each) => each).join(", ");
     lineage.theme.start();
     lineage.theme.legend();
-    filterMenu = lineage.filters.start(model, filtered);
-    const app = {
+    filterMenu = lineage.filters.start(lineage.compare?.everything() ?? model, filtered);
+    app = {
       model,
       viewport,
       first,
@@ -312,21 +321,14 @@ lineage.main = (() => {
       passing,
       shownBands,
       focusedPlace,
-      get scene() {
-        return scene;
-      },
-      get state() {
-        return state;
-      },
-      get found() {
-        return found;
-      },
-      get overview() {
-        return overview;
-      },
+      get scene() { return scene; },
+      get state() { return state; },
+      get found() { return found; },
+      get overview() { return overview; },
     };
     Object.assign(app, lineage.transitions.of(app));
     app.search = lineage.search.start(model, (each) => lineage.events.chosen(app, each));
+    lineage.compare?.start(app);
     lineage.keyboard.start(app);
     lineage.events.start(app);
     window.addEventListener("popstate", restore);
@@ -337,9 +339,7 @@ lineage.main = (() => {
       const band = model.bands[model.bandOf[index]].key;
       state = { ...state, view: isPhone() ? "list" : "pipeline", band, focus: index, dataset: index };
       render({ opens: true });
-    } else {
-      restore();
-    }
+    } else restore();
     document.documentElement.dataset.ready = "yes";
     return app;
   }

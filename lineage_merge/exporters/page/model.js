@@ -103,7 +103,7 @@ lineage.model = (() => {
 
   // Return predicates for datasets and edges that match the filters.
   function passing(model, filters) {
-    const { dag, environment, kind, platform, job, tag, owner, status, older } = filters;
+    const { dag, environment, kind, platform, job, tag, owner, status, older, changed } = filters;
     const limit = lineage.assertions.duration(older);
     const dags = dag ? new Set(model.dags.flatMap((name, index) => (name === dag ? [index] : []))) : null;
     const jobs = job
@@ -118,6 +118,7 @@ lineage.model = (() => {
       (!ofJob || ofJob.has(each.index)) &&
       (!tag || everyOf(each, tagsOf).includes(tag)) &&
       (!owner || isOwned(each, owner)) &&
+      (!changed || !model.changes || each[changed]) &&
       (!status || lineage.assertions.has(each, status)) &&
       (!limit || (each.freshAt !== null && model.now - each.freshAt > limit));
     const edge = (each) => (!jobs || jobs.has(each.job)) && (!dags || dags.has(model.jobs[each.job].dag));

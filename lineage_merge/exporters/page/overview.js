@@ -32,7 +32,7 @@ lineage.overview = (() => {
     if (box.rest) list.append(element("span", { class: "rest" }, `+${lineage.dom.digits(box.rest)}`));
     const made = element(
       "div",
-      { role: "group", class: `box${box.isOutside ? " is-outside" : ""}`, "data-box": box.key, "aria-label": `${box.full}, ${counted(box.members.length, "dataset")}` },
+      { role: "group", class: `box${box.isOutside ? " is-outside" : ""}`, "data-box": box.key, "data-members": lineage.compare && box.members, "aria-label": `${box.full}, ${counted(box.members.length, "dataset")}` },
       button(
         {
           class: "top",
@@ -60,7 +60,7 @@ lineage.overview = (() => {
       laid.routes.map(({ edge, points }) =>
         drawn(
           "g",
-          { class: "line", "data-source": edge.source, "data-target": edge.target, "data-edge": edge.key },
+          { class: "line", "data-source": edge.source, "data-target": edge.target, "data-edge": edge.key, "data-feeds": lineage.compare && edge.feeds.map((feed) => feed.index) },
           drawn("path", { class: "drawn", d: path(points) }),
           drawn("path", { class: "tip", d: arrow(points) }),
         ),
@@ -242,7 +242,7 @@ lineage.overview = (() => {
     byId("sidebar").replaceChildren(
       ...[
         ...section("Pipelines", shown, INDEX.bands, pipeline),
-        ...section("Worth a look", worthALook(model, datasets), INDEX.looks, look),
+        ...section("Worth a look", worthALook(model, datasets.filter((each) => each.mark?.action !== "removed")), INDEX.looks, look),
         ...section("End points", withTwins(endPoints(model, datasets)), INDEX.ends, entry),
         ...section("Sources", withTwins(sources(model, datasets)), INDEX.sources, entry),
       ].filter((each) => each),

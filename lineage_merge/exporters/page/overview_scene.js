@@ -82,7 +82,7 @@ lineage.overviewScene = (() => {
     const cells = names.length + (rest ? 1 : 0);
     const rows = cells <= TALL ? cells : Math.min(TALL, Math.ceil(cells / (cells > 12 ? 6 : 2)));
     const columns = Math.ceil(cells / rows);
-    const wide = ({ name, worst }) => Math.min(220, textWidth(name, 12, worst === "failed")) + (worst === "failed" ? 43 : 30);
+    const wide = ({ name, worst, mark }) => (mark ? 14 : 0) + Math.min(220, textWidth(name, 12, worst === "failed")) + (worst === "failed" ? 43 : 30);
     const widest = Math.max(...names.map((index) => wide(model.datasets[index])));
     const title = shortened(box.title, LONGEST_TITLE);
     return {

@@ -50,8 +50,8 @@ lineage.scene = (() => {
 
   // Columns of an expanded card, in steps.
   function rowsOf(model, state, index) {
-    const { columns } = model.datasets[index];
-    if (!state.open.has(index)) return { rows: [], more: 0 };
+    const { columns, featured } = model.datasets[index];
+    if (!state.open.has(index)) return featured ?? { rows: [], more: 0 };
     const rows = state.whole.has(index) ? columns : columns.slice(0, MOST_ROWS);
     return { rows, more: columns.length - rows.length };
   }

@@ -36,6 +36,7 @@ lineage.search = (() => {
     const input = byId("search");
     const results = byId("results");
     let entries = null;
+    let indexed = null;
     let found = [];
     let active = -1;
 
@@ -56,7 +57,9 @@ lineage.search = (() => {
       const isColumn = each.kind === "column";
       const dataset = model.datasets[isColumn ? model.columns[each.at].dataset : each.at];
       const text = isColumn ? model.columns[each.at].name : dataset.name;
-      return [icon(dataset.kind), text, isColumn ? `column of ${dataset.title}` : dataset.title, dataset.environment];
+      const { mark } = isColumn ? model.columns[each.at] : dataset;
+      const where = isColumn ? `column of ${dataset.title}` : dataset.title;
+      return [icon(dataset.kind), text, mark ? `${mark.words} · ${where}` : where, dataset.environment];
     }
 
     function option(each, at) {
@@ -91,7 +94,8 @@ lineage.search = (() => {
     }
 
     function show() {
-      entries ??= index(model);
+      if (indexed !== model.datasets) entries = index(model);
+      indexed = model.datasets;
       const answer = lineage.matching.find(entries, input.value, ownerOf);
       found = answer.found;
       const lines = found.map(option);

@@ -17,6 +17,7 @@ from lineage_merge.query.elements import (
 )
 from lineage_merge.query.graph import LineageGraph
 from lineage_merge.query.lineage import lineage
+from lineage_merge.query.lineage_changes import Limit
 from lineage_merge.query.names import check_scope, resolve_dataset_or_column
 
 Element = TypeVar("Element", Vertex, Vertex | Edge)
@@ -70,6 +71,22 @@ def neighborhood(
     compared = graph.edges_from([each.id for each in tests], ["references"], dag)
     jobs = graph.vertices({each.from_id for each in written})
     return start, subgraph([*vertices.values(), *jobs, *tests], chain(edges, written, checks, compared))
+
+
+def within(graph: Subgraph, limit: Limit) -> Subgraph:
+    """Return the datasets of a limit, their columns, tests, and the jobs that write them."""
+    writers = {
+        each.from_id for each in graph.edges if each.label == "writes" and each.to_id in limit.datasets
+    }
+    inside = {
+        each.id
+        for each in graph.vertices.values()
+        if each.id in writers
+        or (each.is_dataset and limit.has_dataset(each.id))
+        or (each.label == COLUMN and limit.has_column(each.id))
+    }
+    tests = {each.from_id for each in graph.edges if each.label == "checks" and each.to_id in inside}
+    return subgraph((graph.vertices[each] for each in inside | tests), graph.edges)
 
 
 def _limited(elements: Iterable[Element]) -> Iterator[Element]:

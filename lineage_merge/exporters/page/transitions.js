@@ -80,6 +80,10 @@ lineage.transitions = (() => {
     }
 
     function show(view, patch = {}) {
+      if (view === "compare") {
+        lineage.compare.open(app);
+        return;
+      }
       const next = { ...cleared, view, focus: null, depth: null, groups: [], ...patch };
       if (view === "pipeline" && next.band === undefined) {
         const at = app.state.dataset ?? (app.state.column === null ? null : model.columns[app.state.column].dataset);
@@ -141,6 +145,10 @@ lineage.transitions = (() => {
     };
 
     function exportView(kind) {
+      if (kind === "changes") {
+        lineage.exporting.run("csv", "", `${model.title} changes`, () => lineage.changes.rows(model));
+        return;
+      }
       if (app.state.view === "overview") app.overview.drawAll();
       const band = model.bands.find((each) => each.key === app.state.band);
       const title =
@@ -163,7 +171,7 @@ lineage.transitions = (() => {
       },
     };
 
-    return { select, trace, toggleColumns, openGroup, focus, show, back, enter, exportView, actions };
+    return { select, trace, toggleColumns, openGroup, focus, show, back, enter, exportView, actions, cleared };
   }
 
   return { of };

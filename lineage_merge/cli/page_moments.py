@@ -1,0 +1,115 @@
+"""The moments of a page, read from the history, and their differences."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from itertools import combinations
+from typing import NamedTuple
+
+from lineage_merge.exporters.page import PageMoment
+from lineage_merge.exporters.page.moments import MAX_MOMENTS, Changes
+from lineage_merge.exporters.page.selection import entire_graph, neighborhood, within
+from lineage_merge.history.moments import parse_moment
+from lineage_merge.history.pictures import AsOf, as_of
+from lineage_merge.infra.progress import ProgressCallback
+from lineage_merge.model.errors import ConfigError, NotFound
+from lineage_merge.query.elements import Subgraph, Vertex
+from lineage_merge.query.lineage_changes import Limit, compare_pictures
+from lineage_merge.query.names import check_scope
+
+
+class PageMoments(NamedTuple):
+    """Moments, oldest first, the changes of each pair, and the vertex of `--focus`."""
+
+    moments: list[PageMoment]
+    changes: Changes
+    start: Vertex | None
+
+
+def read_moments(
+    location: str,
+    earlier: Sequence[str],
+    newest: str,
+    environment: str | None,
+    dag: str | None,
+    focus: str | None,
+    depth: int | None,
+    on_progress: ProgressCallback,
+) -> PageMoments:
+    """Read the lineage of the earlier moments and the newest one.
+
+    Raises `ConfigError` for too many moments, or ones that are younger than the newest; `NotFound`.
+    """
+    if len(earlier) >= MAX_MOMENTS:
+        raise ConfigError("--moment", f"more than {MAX_MOMENTS - 1} moments: {len(earlier)}")
+    last = as_of(location, parse_moment(newest), environment, on_progress)
+    times = {_time(last): last}
+    for text in earlier:
+        found = as_of(location, parse_moment(text, option="--moment"), environment, on_progress)
+        if _time(found) > _time(last):
+            raise ConfigError("--moment", f"{text} is later than {last.moment}")
+        times.setdefault(_time(found), found)
+    pictures = [times[time] for time in sorted(times)]
+    start, limit, graphs = _selected(pictures, environment, dag, focus, depth)
+    names = _names(sorted(times))
+    moments = [
+        PageMoment(_key(time), names[time], graph, tuple(map(str, picture.merges)))
+        for time, picture, graph in zip(sorted(times), pictures, graphs, strict=True)
+    ]
+    changes = {}
+    for before, after in combinations(range(len(pictures)), 2):
+        both = pictures[before].graph, pictures[after].graph
+        changes[before, after] = compare_pictures(*both, environment, dag, limit)
+    return PageMoments(moments, changes, start)
+
+
+def _selected(
+    pictures: Sequence[AsOf], environment: str | None, dag: str | None, focus: str | None, depth: int | None
+) -> tuple[Vertex | None, Limit | None, list[Subgraph]]:
+    """Return what the page shows of each picture; with a focus, the lineage that it has in any of them."""
+    if focus is None:
+        graphs = [_everything(each, environment, dag) for each in pictures]
+        if not any(each.vertices for each in graphs):
+            check_scope(pictures[-1].graph, environment, dag)
+        return None, None, graphs
+    start: Vertex | None = None
+    datasets: set[str] = set()
+    unknown: NotFound | None = None
+    for each in pictures:
+        try:
+            start, found = neighborhood(each.graph, focus, depth, environment, dag)
+        except NotFound as error:
+            unknown = error
+            continue
+        datasets |= {dataset.id for dataset in found.datasets}
+    if start is None and unknown:
+        raise unknown
+    limit = Limit(frozenset(datasets))
+    return start, limit, [within(_everything(each, environment, dag), limit) for each in pictures]
+
+
+def _everything(picture: AsOf, environment: str | None, dag: str | None) -> Subgraph:
+    """Return everything of an environment and DAG, which a moment may not have yet."""
+    try:
+        return entire_graph(picture.graph, environment, dag)
+    except NotFound:
+        return Subgraph()
+
+
+def _time(picture: AsOf) -> int:
+    """Return the time of a moment in ms since 1970; of one that is a merge, the merge's."""
+    if not picture.moment.merge:
+        return picture.moment.time
+    return max((each.record.name.time for each in picture.merges), default=0)
+
+
+def _key(time: int) -> str:
+    return datetime.fromtimestamp(time // 1000, tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _names(times: Sequence[int]) -> dict[int, str]:
+    """Return the times for display; with seconds if two are in the same minute."""
+    moments = {time: datetime.fromtimestamp(time // 1000, tz=UTC) for time in times}
+    names = {time: f"{each:%Y-%m-%d %H:%M} UTC" for time, each in moments.items()}
+    if len({*names.values()}) == len(names):
+        return names
+    return {time: f"{each:%Y-%m-%d %H:%M:%S} UTC" for time, each in moments.items()}
