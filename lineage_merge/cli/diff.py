@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     shell_complete=complete_datasets,
     help="only what it feeds, at either moment",
 )
-@query_command("table", formats=("table", "json", "markdown"))
+@query_command("table", formats=("table", "csv", "json", "markdown"))
 def diff(
     options: QueryOptions,
     environments: tuple[str, ...],
@@ -155,7 +155,17 @@ def _compare_moments(
     if options.format == "markdown":
         click.echo(change_tables.markdown(changes, title).encode("utf-8", "replace"), nl=False)
         return
-    change_tables.print_changes(changes, title)
+    from lineage_merge.query.elements import Subgraph
+
+    note = "" if changes else f"no changes {title}"
+
+    def tables() -> Iterator[Any]:
+        return change_tables.change_tables(changes, title)
+
+    def rows() -> Iterator[Any]:
+        yield change_tables.change_rows(changes)
+
+    print_answer(Answer(Subgraph(), tables=tables, rows=rows, note=note), options.format)
 
 
 def _moment_json(picture: "AsOf") -> dict[str, Any]:
