@@ -57,11 +57,9 @@ def diff(
 ) -> None:
     """Show the differences of two environments, or of the lineage at two moments (--from, --to).
 
-    Environments: the datasets, feeds and columns that only one of them has, by id without the environment.
-    Columns are compared for datasets that both have.
-
-    Moments: what was added, removed and changed, as the history has it: datasets, jobs, feeds, columns and
-    how columns are computed.
+    Environments: the datasets, feeds and columns (of common datasets) that only one has, by id without the
+    environment. Moments: datasets, jobs, feeds, columns, and how they are computed, that were added, removed
+    or changed.
     """
     if start or end:
         if environments or options.as_of:
