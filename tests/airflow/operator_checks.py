@@ -112,7 +112,7 @@ def test_a_configured_history_is_kept_with_the_run_of_airflow(step: Any) -> None
     assert call.arguments["--history-logical-date"] == "2026-01-31T00:00:00+00:00"
 
     on_disk = merge_of(settings={**given, "history.location": "history"})
-    with pytest.raises(AirflowFailException, match="history.location: a cluster needs s3://"):
+    with pytest.raises(AirflowFailException, match=r"history\.location: a cluster needs s3://"):
         cluster.job_call(step, on_disk, task, {"ti": SimpleNamespace(), "dag_run": run}, attempt)
 
 
