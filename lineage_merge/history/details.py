@@ -18,10 +18,17 @@ from lineage_merge.model.errors import IntermediateError
 def write_details(file: str, report: Report | None, config: Config) -> None:
     """Write the report and the configuration of a merge."""
     values = {
-        "report": report.as_json() if report else None,
+        "report": _redacted(report) if report else None,
         "configuration": without_secrets(config),
     }
     storage.create_file(file, json.dumps(values, ensure_ascii=False, indent=2) + "\n")
+
+
+def _redacted(report: Report) -> dict[str, Any]:
+    shown = report.as_json()
+    for problem in shown["problems"]:
+        problem["document"], problem["message"] = redact(problem["document"]), redact(problem["message"])
+    return shown
 
 
 def read_report(location: str, scope: Scope, record: MergeRecord) -> Report | None:

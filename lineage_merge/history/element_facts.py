@@ -1,10 +1,11 @@
 """What an entry has of one dataset, column or job."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from lineage_merge.graph_format.schema import Row
-from lineage_merge.history.entry_files import all_columns, has_files, missing_files, read_table
+from lineage_merge.history.entry_files import has_files, missing_files
+from lineage_merge.history.row_search import Condition, search_rows
 from lineage_merge.model.elements import decode
 from lineage_merge.query.elements import COLUMN, JOB, Vertex, dataset_of, normalize_properties, title_of_id
 from lineage_merge.query.lineage_changes import compared_values
@@ -30,21 +31,14 @@ def facts_of(
 
     `ids`: that of the element, and former ones. `must_exist`: an entry without files is an error.
     """
-    import pyarrow.compute as pc
-
     wanted = sorted(ids)
-    identifier = pc.field("id")
-    condition = identifier.isin(wanted)
     is_dataset = element.label not in (COLUMN, JOB)
-    if is_dataset:
-        for each in wanted:
-            # Columns have the id of the dataset and a name: "}" follows "|".
-            condition = condition | ((identifier >= f"{each}|") & (identifier < f"{each}}}"))
     if must_exist and not has_files(nodes):
         raise missing_files(nodes, "no files")
-    rows = _rows(nodes, all_columns("nodes"), condition)
+    prefixes = tuple(f"{each}|" for each in wanted) if is_dataset else ()  # of columns
+    rows = search_rows(nodes, [Condition("id", tuple(wanted), prefixes)])
     if runs:
-        rows += _rows(runs, all_columns("runs"), identifier.isin(wanted))
+        rows += search_rows(runs, [Condition("id", tuple(wanted))])
     own = [row for row in rows if row["id"] in wanted]
     if not own:
         return None
@@ -57,11 +51,10 @@ def facts_of(
         for row in rows:
             if row["label"] == COLUMN and dataset_of(row["id"]) in wanted:
                 facts[FactKey("column", row.get("name", ""))] = frozenset({row.get("data_type", "")} - {""})
-    ends = (pc.field("from").isin(wanted)) | (pc.field("to").isin(wanted))
+    ends = [Condition("to", tuple(wanted)), Condition("from", tuple(wanted))]
     if element.label == JOB:
-        of_job = (pc.field("job_name") == element.name) & (pc.field("label") == "feeds")
-        ends = ends | of_job
-    for key, value in _related(_rows(edges, _EDGE_COLUMNS, ends), set(wanted), element):
+        ends.append(Condition("job_name", (element.name,)))
+    for key, value in _related(search_rows(edges, ends, _EDGE_COLUMNS), set(wanted), element):
         facts[key] = facts.get(key, frozenset()) | {value} - {""}
     return facts
 
@@ -94,11 +87,6 @@ def _related(edges: Iterable[Row], ids: set[str], element: Vertex) -> Iterator[t
 
 def _column_title(identifier: str) -> str:
     return f"{title_of_id(dataset_of(identifier))}#{decode(identifier.rpartition('|')[2])}"
-
-
-def _rows(folder: str, columns: Iterable[str], condition: Any) -> list[Row]:
-    found = read_table(folder, [*columns], condition).to_pylist()
-    return [{name: value for name, value in row.items() if value is not None} for row in found]
 
 
 def _vertex(row: Row) -> Vertex:

@@ -74,12 +74,7 @@ def read_rows(folder: str) -> Iterator[Row]:
             try:
                 yield from rows_of_batches(opened.iter_batches())
             except OSError:  # of Arrow
-                raise _damaged(file) from None
-
-
-def all_columns(kind: Kind) -> list[str]:
-    """Return the columns of the files of a kind."""
-    return list(arrow_schema(_DDL[kind], PARTITION_KEYS).names)
+                raise damaged_file(file) from None
 
 
 def read_table(folder: str, columns: Sequence[str], where: Any = None) -> Any:
@@ -103,8 +98,14 @@ def read_table(folder: str, columns: Sequence[str], where: Any = None) -> Any:
                 )
             )
         except (pa.ArrowException, OSError):
-            raise _damaged(file) from None
+            raise damaged_file(file) from None
     return pa.concat_tables(tables) if tables else schema.empty_table().select(list(columns))
+
+
+def opened_files(folder: str) -> Iterator[tuple[str, Any]]:
+    """Yield the files of a folder, opened. Errors as in `read_rows`."""
+    for file in _files(folder):
+        yield file, _opened(file)
 
 
 def _opened(file: str) -> Any:
@@ -114,12 +115,14 @@ def _opened(file: str) -> Any:
     except ModuleNotFoundError:
         raise IntermediateError(f"{storage.shown(file)}: {_NEEDS_PYARROW}") from None
     try:
-        return parquet.ParquetFile(BytesIO(storage.read_bytes(file)))
+        source: Any = BytesIO(storage.read_bytes(file)) if storage.is_s3(file) else file
+        return parquet.ParquetFile(source)
     except (pa.ArrowException, OSError):
-        raise _damaged(file) from None
+        raise damaged_file(file) from None
 
 
-def _damaged(file: str) -> IntermediateError:
+def damaged_file(file: str) -> IntermediateError:
+    """Return the error of a file that Arrow cannot read."""
     return IntermediateError(f"{storage.shown(file)}: invalid or incomplete Parquet file")
 
 

@@ -95,7 +95,7 @@ def test_a_merge_without_sources_asks_for_spline() -> None:
 
 
 @pytest.mark.parametrize("step", ["build", "load"])
-def test_a_configured_history_is_kept_with_the_run_of_airflow(step: Any) -> None:
+def test_a_configured_history_is_passed_on_with_the_run_of_airflow(step: Any) -> None:
     given = {
         **GRAPH,
         "openlineage.events": "s3://lineage/events/",

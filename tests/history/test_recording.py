@@ -10,13 +10,14 @@ from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge.config import Config, Gremlin, History
 from lineage_merge.history import merge_index
-from lineage_merge.history.details import read_report, without_secrets
+from lineage_merge.history.details import read_report, without_secrets, write_details
 from lineage_merge.history.layout import MergeName, Scope
 from lineage_merge.history.merge_record import MergeKind, MergeRecord
 from lineage_merge.history.moments import parse_moment
 from lineage_merge.history.pictures import as_of
 from lineage_merge.history.recording import Recorder, kind_of, new_name, record_removal
 from lineage_merge.infra.engine.local import LocalEngine
+from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load import merge_run
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.merge_run import LastLoad
@@ -24,6 +25,7 @@ from lineage_merge.load.remove_dag import Pipeline, remove
 from lineage_merge.load.result import Effect
 from lineage_merge.load.update import update
 from lineage_merge.merge.report import Report
+from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import HistoryError
 from lineage_merge.query.backends.gremlin import open_gremlin
 from lineage_merge.query.elements import ALL_VERTEX_LABELS, EDGE_LABELS
@@ -237,3 +239,25 @@ def test_the_picture_of_each_merge_is_the_graph_of_then_in_random_histories(load
             recorded.append((record, loads.graph()))
     for record, graph in recorded:
         assert loads.history(record) == graph
+
+
+def test_a_distributed_load_is_recorded(
+    gremlin: GraphTraversalSource, gremlin_url: str, tmp_path: Path, each_engine: Engine
+) -> None:
+    endpoint, location = Endpoint(gremlin_url), str(tmp_path)
+    loads = Loads(gremlin_url, location)
+    for number, made in enumerate((first(), first().job("spark", "load", {"b": ["a"]}, at=2))):
+        recorder = Recorder.before_load(location, DAILY, endpoint)
+        loaded = update(made.merge(each_engine), endpoint, *DAILY, allow_retire=True)
+        record = recorder.record(each_engine, None, CONFIG, loaded, None)
+        assert record.kind == ("full", "runs")[number]
+        assert loads.history(record) == loads.graph()
+
+
+def test_the_stored_report_has_no_passwords(tmp_path: Path) -> None:
+    message = "connect to jdbc:postgresql://h/db?password=s3cret"
+    problem = Problem("rejected", "s3://u:s3cret@lake/x.json", "", message)
+    write_details(str(tmp_path / "d.json"), Report({}, {}, {}, (), (problem,)), CONFIG)
+    text = (tmp_path / "d.json").read_text()
+    assert "s3cret" not in text
+    assert "lake/x.json" in text

@@ -13,6 +13,7 @@ from lineage_merge.query.backends.in_memory import InMemory
 from lineage_merge.query.lineage_changes import compare_pictures
 from tests.command_line import in_process
 from tests.history.scripted_month import scripted_month
+from tests.s3_fixtures import S3
 
 
 @pytest.fixture(scope="module")
@@ -310,3 +311,17 @@ def test_compact_has_no_csv(location: str) -> None:
     outcome = in_process("history", "compact", "--dry-run", "--history", location, "--format", "csv")
     assert (outcome.code, outcome.out) == (2, "")
     assert "compact has no CSV" in outcome.err
+
+
+def test_a_history_in_s3_gives_the_same_answers(location: str, s3: S3) -> None:
+    for file in Path(location).rglob("*"):
+        if file.is_file():
+            s3.put("lake", f"history/{file.relative_to(location)}", file)
+    remote = "s3://lake/history"
+    assert feeds(picture(remote, "2026-01-20")) == AUDITED
+    assert events(remote, "mart") == events(location, "mart")
+    assert events(remote, "wh|orders#note") == events(location, "wh|orders#note")
+    assert changes(remote, "2026-01-05", "2026-01-09") == changes(location, "2026-01-05", "2026-01-09")
+    assert asked(remote, "history") == asked(location, "history")
+    dry = asked(remote, "history", "compact", "--dry-run")
+    assert dry["dags"] == asked(location, "history", "compact", "--dry-run")["dags"]

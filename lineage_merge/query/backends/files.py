@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
+from lineage_merge.graph_format.arrow import rows_of_batches
 from lineage_merge.infra.storage import Slice, StoredFile, list_files, read_bytes, read_lines
 from lineage_merge.model.errors import IntermediateError, SourceMissing
 from lineage_merge.query.backends.in_memory import InMemory
@@ -88,7 +89,6 @@ def _parquet(file: StoredFile) -> Iterator[Any]:
         ) from None
     try:
         table = parquet.ParquetFile(io.BytesIO(read_bytes(file.location)))
-        for batch in table.iter_batches():
-            yield from batch.to_pylist()
+        yield from rows_of_batches(table.iter_batches())
     except (pa.ArrowException, OSError):
         raise IntermediateError(f"{file.location}: invalid or incomplete Parquet file") from None
