@@ -25,6 +25,7 @@ FILLED = {
     "ArtifactsPrefix": "artifacts",
     "FolderPrefix": "folders",
     "BulkPrefix": "bulk",
+    "HistoryPrefix": "history",
     "SourcesBucket": "sources",
     "SourcesPrefix": "dbt",
     "GlueDatabases": "tickit_*",

@@ -7,15 +7,23 @@ job, the loader and `publish` are recorded here, against a stand-in for S3.
 import json
 import re
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from botocore.client import BaseClient
 
+from lineage_merge.config import Config, History
+from lineage_merge.history.compaction import Retention, compact, plan_compaction
+from lineage_merge.history.moments import parse_moment
+from lineage_merge.history.pictures import as_of
 from lineage_merge.infra import storage
+from lineage_merge.orchestration import preflight
 from lineage_merge.orchestration.publish import artefacts
+from tests.history.made_history import MadeHistory
 from tests.iam_policy import Need, allows, needs
+from tests.made_merges import Made
 from tests.s3_fixtures import S3
 from tests.test_deploy import FILLED, POLICIES
 
@@ -116,6 +124,30 @@ def test_who_writes_a_folder_may_write_list_read_and_delete_it(
         "s3:DeleteObject",
     }
     assert refused(policy, calls) == []
+
+
+def test_the_job_may_add_merges_to_the_history_read_and_compact_it(calls: list[Need]) -> None:
+    location = "s3://lineage/history"
+    made = Made().job("spark", "load", {"b": ["a"]})
+    preflight.check_graph(Config("daily", "dev", history=History(location)))
+    history = MadeHistory(location)
+    for day in ("2026-01-01", "2026-01-02", "2026-01-03"):
+        history.full(day, made, moves={"dev|wh|x": "dev|wh|a"})
+    history.runs("2026-01-04", "daily", made.nodes.values())
+    as_of(location, parse_moment("2026-01-04"), "dev")
+    now = datetime(2026, 12, 1, tzinfo=UTC)
+    plans = plan_compaction(location, Retention(), now=now)
+    compact(location, plans)
+
+    assert [len(each.merges) for each in plans] == [3]
+    assert {need.action for need in calls} == {
+        "s3:PutObject",
+        "s3:GetObject",
+        "s3:ListBucket",
+        "s3:DeleteObject",
+    }
+    assert refused("glue_job", calls) == []
+    assert refused("publisher", calls)
 
 
 def test_the_publisher_may_write_what_the_task_group_reads(calls: list[Need]) -> None:

@@ -1,13 +1,13 @@
-"""Printing of changes between two moments: tables for terminals, Markdown for tickets."""
+"""Texts of changes between two moments: tables for terminals and CSV, Markdown for tickets."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from rich.table import Table
 from rich.text import Text
 
-from lineage_merge.cli.error_handling import make_console
 from lineage_merge.query.formats.describe import one_line, truncate
-from lineage_merge.query.formats.table import add_row, new_table
+from lineage_merge.query.formats.table import AnswerTable, add_row, new_table
 from lineage_merge.query.lineage_changes import ACTIONS, Change, Difference, Kind, counts
 
 _TITLES: dict[Kind, str] = {
@@ -17,27 +17,35 @@ _TITLES: dict[Kind, str] = {
     "column": "columns",
     "expression": "column lineage",
 }
+_NONE = Difference("", "", "")
 
 
-def print_changes(changes: Sequence[Change], title: str) -> None:
-    """Print the numbers of changes, then the changes, by kind."""
-    console = make_console()
+def change_tables(changes: Sequence[Change], title: str) -> Iterator[Table | Text]:
+    """Yield the numbers of changes, then the changes, by kind."""
     if not changes:
-        console.print(f"no changes {title}", soft_wrap=True)
         return
-    console.print(Text(f"changes {title}", style="bold"), soft_wrap=True)
-    summary = new_table("", *ACTIONS)
+    yield Text(f"changes {title}", style="bold")
+    summary = new_table("", *ACTIONS, is_summary=True)
     for kind, numbers in counts(changes).items():
-        add_row(summary, _TITLES[kind], *(f"{numbers[each]:,}" if numbers[each] else "" for each in ACTIONS))
-    console.print(summary)
+        add_row(summary, _TITLES[kind], *(numbers[each] or "" for each in ACTIONS))
+    yield summary
     for kind, group in groupby(changes, key=lambda each: each.kind):
-        console.print()
+        yield Text()
         table = new_table(_TITLES[kind], "", "property", "before", "after")
         for change in group:
-            for number, difference in enumerate(_differences(change) or [Difference("", "", "")]):
+            for number, difference in enumerate(_differences(change) or [_NONE]):
                 first = (change.title, change.action) if number == 0 else ("", "")
                 add_row(table, *first, difference.name, *map(truncate, difference[1:]))
-        console.print(table)
+        yield table
+
+
+def change_rows(changes: Sequence[Change]) -> AnswerTable:
+    """Return a row per change and property; for CSV."""
+    table = new_table("kind", "action", "element", "property", "before", "after", "from", "id")
+    for each in changes:
+        for difference in each.differences or [_NONE]:
+            add_row(table, each.kind, each.action, each.title, *difference, each.source, each.id)
+    return table
 
 
 def markdown(changes: Sequence[Change], title: str) -> str:

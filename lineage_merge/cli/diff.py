@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     shell_complete=complete_datasets,
     help="only what it feeds, at either moment",
 )
-@query_command("table", formats=("table", "json", "markdown"))
+@query_command("table", formats=("table", "csv", "json", "markdown"))
 def diff(
     options: QueryOptions,
     environments: tuple[str, ...],
@@ -57,11 +57,9 @@ def diff(
 ) -> None:
     """Show the differences of two environments, or of the lineage at two moments (--from, --to).
 
-    Environments: the datasets, feeds and columns that only one of them has, by id without the environment.
-    Columns are compared for datasets that both have.
-
-    Moments: what was added, removed and changed, as the history has it: datasets, jobs, feeds, columns and
-    how columns are computed.
+    Environments: the datasets, feeds and columns (of common datasets) that only one has, by id without the
+    environment. Moments: datasets, jobs, feeds, columns, and how they are computed, that were added, removed
+    or changed.
     """
     if start or end:
         if environments or options.as_of:
@@ -155,7 +153,17 @@ def _compare_moments(
     if options.format == "markdown":
         click.echo(change_tables.markdown(changes, title).encode("utf-8", "replace"), nl=False)
         return
-    change_tables.print_changes(changes, title)
+    from lineage_merge.query.elements import Subgraph
+
+    note = "" if changes else f"no changes {title}"
+
+    def tables() -> Iterator[Any]:
+        return change_tables.change_tables(changes, title)
+
+    def rows() -> Iterator[Any]:
+        yield change_tables.change_rows(changes)
+
+    print_answer(Answer(Subgraph(), tables=tables, rows=rows, note=note), options.format)
 
 
 def _moment_json(picture: "AsOf") -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Query commands about late or wrong data: `freshness`, `tests` and `why`."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,7 +14,7 @@ from lineage_merge.cli.query_options import QueryOptions, Session, empty_note, o
 
 if TYPE_CHECKING:
     from lineage_merge.query.assertions import Check
-    from lineage_merge.query.causes import Cause
+    from lineage_merge.query.causes import Cause, FindChanges, RecentChange
     from lineage_merge.query.elements import Vertex
     from lineage_merge.query.freshness import Freshness
 
@@ -150,12 +150,23 @@ def tests(options: QueryOptions, name: str | None, failed: bool, depth: int | No
 @click.argument("name", metavar="DATASET[#COLUMN]", shell_complete=complete_datasets)
 @time_options.older_than
 @_DEPTH
+@click.option(
+    "--changes-since",
+    callback=time_options.parse_age,
+    default="7d",
+    show_default=True,
+    metavar="DURATION",
+    help="age of merges whose changes are causes, with a history",
+)
 @query_command("table", formats=_FORMATS)
-def why(options: QueryOptions, name: str, older_than: int | None, depth: int | None) -> None:
+def why(
+    options: QueryOptions, name: str, older_than: int | None, depth: int | None, changes_since: int
+) -> None:
     """Find the nearest causes, at a dataset and upstream of it, why its data may be late or wrong.
 
     Causes are failed and missing runs, stale sources, inputs that were updated after the dataset, and failed
-    tests. For a column: at the datasets of the columns from which it is computed.
+    tests; with a history also what recent merges changed. For a column: at the datasets of the columns from
+    which it is computed.
     """
     now = time_options.now_ms()
     with open_session(options) as session:
@@ -166,7 +177,13 @@ def why(options: QueryOptions, name: str, older_than: int | None, depth: int | N
 
         start = resolve_dataset_or_column(session.graph, name, session.environment, options.dag)
         found = diagnose(
-            session.graph, start, now=now, depth=depth, older_than_ms=older_than, dag=options.dag
+            session.graph,
+            start,
+            now=now,
+            depth=depth,
+            older_than_ms=older_than,
+            dag=options.dag,
+            find_changes=_changes_finder(session, options, start.environment, now, changes_since),
         )
         scope = ("--environment", session.environment) if session.environment else ()
         header = options.header(
@@ -191,6 +208,31 @@ def why(options: QueryOptions, name: str, older_than: int | None, depth: int | N
 
         note = "" if found.causes else f"{start.title}: no cause found"
         print_answer(Answer(subgraph(vertices), header, tables=tables, rows=rows, note=note), options.format)
+
+
+def _changes_finder(
+    session: Session, options: QueryOptions, environment: str, now: int, changes_since: int
+) -> "FindChanges | None":
+    """Return the search for changes in the history; None without one."""
+    from lineage_merge.history.location import history_location
+    from lineage_merge.model.errors import LineageMergeError
+
+    location = options.history.rstrip("/") or history_location(session.config, options.graph_file)
+    if options.folder or not location:
+        return None
+    # As of a moment: until the newest merge of then.
+    until = max((each.record.name.time for each in options.merges), default=now)
+
+    def find(datasets: Collection[str]) -> "Mapping[str, Sequence[RecentChange]]":
+        from lineage_merge.history.recent_changes import recent_changes
+
+        try:
+            return recent_changes(location, environment, datasets, until - changes_since, until)
+        except LineageMergeError as error:
+            click.echo(f"note: recent changes are unknown: {error.message}", err=True)
+            return {}
+
+    return find
 
 
 def _resolve(session: Session, options: QueryOptions, name: str | None) -> "Vertex | None":

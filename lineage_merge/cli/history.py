@@ -1,12 +1,14 @@
 """The command `history`: merges, what they changed of an element, and compaction of the history."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from lineage_merge.cli.answers import Answer, print_answer
 from lineage_merge.cli.command import Command
 from lineage_merge.cli.completion import complete_datasets_and_jobs
-from lineage_merge.cli.error_handling import epilog, handle_errors, make_console, print_json, progress
+from lineage_merge.cli.error_handling import epilog, handle_errors, print_json, progress
 from lineage_merge.cli.graph_options import history_option, require_history
 from lineage_merge.cli.query_options import QueryOptions, query_command
 
@@ -24,7 +26,7 @@ _COMPACT = "compact"
     epilog=epilog(
         "lineage-merge history --environment prod --dag tickit_daily",
         "lineage-merge history top_events_by_sales",
-        "lineage-merge history top_events_by_sales#total_sales --json",
+        "lineage-merge history top_events_by_sales#total_sales --format csv",
         "lineage-merge history compact --dry-run",
     ),
 )
@@ -39,7 +41,7 @@ _COMPACT = "compact"
 )
 @history_option
 @click.option("--dry-run", is_flag=True, help="with compact: print what would be deleted")
-@query_command("table", past=False, formats=("table", "json"))
+@query_command("table", past=False, formats=("table", "csv", "json"))
 def history(options: QueryOptions, name: str | None, limit: int | None, dry_run: bool) -> None:
     """List the merges of the environment or DAG, newest first, with what each changed.
 
@@ -51,6 +53,8 @@ def history(options: QueryOptions, name: str | None, limit: int | None, dry_run:
     """
     if options.folder:
         raise click.UsageError("--folder has no history")
+    if name == _COMPACT and options.format == "csv":
+        raise click.UsageError("compact has no CSV")
     if dry_run and name != _COMPACT:
         raise click.UsageError("--dry-run is an option of compact")
     with handle_errors(), progress(True) as on_progress:
@@ -73,22 +77,14 @@ def _print_merges(options: QueryOptions, location: str, environment: str | None,
             {**options.header("history", environment), "merges": [_merge_json(each) for each in found]}
         )
         return
-    from lineage_merge.history.layout import shown_time
-    from lineage_merge.query.formats.table import add_row, new_table
+    from lineage_merge.query.elements import Subgraph
 
-    table = new_table("time", "merge", "environment", "DAG", "added", "changed", "retired", "", "run")
-    for scope, record in found:
-        numbers = (record.added, record.changed, record.retired)
-        add_row(
-            table,
-            shown_time(record.name.time),
-            record.id,
-            *scope,
-            *(f"{each:,}" if each else "" for each in numbers),
-            {"full": "", "runs": "only runs"}.get(record.kind, record.kind),
-            record.run_id,
-        )
-    make_console().print(table)
+    def tables() -> Iterator[Any]:
+        from lineage_merge.cli.history_tables import merge_table
+
+        yield merge_table(found)
+
+    print_answer(Answer(Subgraph(), tables=tables), options.format)
 
 
 def _merge_json(merge: "ScopedMerge") -> dict[str, Any]:
@@ -111,7 +107,7 @@ def _print_timeline(
     options: QueryOptions, location: str, environment: str | None, name: str, limit: int | None
 ) -> None:
     from lineage_merge.history.past_names import resolve_past
-    from lineage_merge.history.timeline import merges_of, shown_events, timeline
+    from lineage_merge.history.timeline import merges_of, timeline
 
     merges = merges_of(location, environment)
     element = resolve_past(location, name, merges, environment, options.dag)
@@ -121,12 +117,19 @@ def _print_timeline(
         header = options.header("history", environment, of=element.id)
         print_json({**header, "events": [each.as_json() for each in reversed(events)]})
         return
-    from lineage_merge.query.formats.table import add_row, new_table
+    from lineage_merge.query.elements import Subgraph
 
-    table = new_table("time", "merge", "DAG", element.title)
-    for row in shown_events(events):
-        add_row(table, *row)
-    make_console().print(table)
+    def tables() -> Iterator[Any]:
+        from lineage_merge.cli.history_tables import event_table
+
+        yield event_table(events, element.title)
+
+    def rows() -> Iterator[Any]:
+        from lineage_merge.cli.history_tables import event_rows
+
+        yield event_rows(events)
+
+    print_answer(Answer(Subgraph(), tables=tables, rows=rows), options.format)
 
 
 def _compact(

@@ -6,6 +6,7 @@ whose entry has the vertex. A dataset that a later merge of another DAG moved to
 entries, as in the graph.
 """
 
+import gc
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -108,6 +109,17 @@ def _time_of(location: str, scopes: Sequence[Scope], moment: Moment) -> int:
 
 def picture_of(location: str, merges: Sequence[ScopedMerge]) -> InMemory:
     """Return the lineage of these merges, of one per DAG."""
+    is_enabled = gc.isenabled()
+    # Everything that is read is needed until the end: garbage collection would take half of the time.
+    gc.disable()
+    try:
+        return _picture_of(location, merges)
+    finally:
+        if is_enabled:
+            gc.enable()
+
+
+def _picture_of(location: str, merges: Sequence[ScopedMerge]) -> InMemory:
     vertices: dict[str, Row] = {}
     dags: dict[str, set[str]] = {}
     edges: dict[str, Row] = {}

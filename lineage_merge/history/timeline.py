@@ -86,35 +86,42 @@ def timeline(location: str, element: Vertex, merges: Sequence[ScopedMerge]) -> l
     own = [each for each in merges if each.scope.environment == element.environment]
     if element.label == JOB:
         own = [each for each in own if each.scope.dag_name in element.dags]
-    ids = {element.id, *former_ids(location, element, own)}
-    facts = _read_all(location, ids, element, own)
+    moved = former_ids(location, element, own)
+    facts = {each: _read_all(location, each, element, own) for each in (*moved, element.id)}
+    first = next((each for each in own if facts[element.id].get(_key(each, element))), None)
+    # A former id that existed beside the element was another dataset until it was moved.
+    counts_from = {
+        each: name if first and first.record.name < name else MergeName(0, "") for each, name in moved.items()
+    } | {element.id: MergeName(0, "")}
     events: list[Event] = []
-    state: dict[Scope, tuple[MergeRecord, Facts]] = {}
+    newest: dict[Scope, ScopedMerge] = {}
     before: Facts | None = None
     for merge in own:
-        key = _key(merge, element)
-        found = facts[key] if key else None
-        state.pop(merge.scope, None)
-        if found:
-            state[merge.scope] = (merge.record, found)
-        after = _combined(state.values())
+        newest[merge.scope] = merge
+        after = _combined(
+            (each.record, found)
+            for identifier, start in counts_from.items()
+            if start <= merge.record.name
+            for each in newest.values()
+            if (found := facts[identifier].get(_key(each, element)))
+        )
         events += _events(merge, before, after)
         before = after
     return events
 
 
-def former_ids(location: str, element: Vertex, merges: Sequence[ScopedMerge]) -> set[str]:
-    """Return the ids that a dataset or column had before merges moved it."""
+def former_ids(location: str, element: Vertex, merges: Sequence[ScopedMerge]) -> dict[str, MergeName]:
+    """Return the ids that a dataset or column had, with the merge that moved each to that of the element."""
     if not merges or element.label == JOB:
-        return set()
+        return {}
     first, last = MergeName(0, ""), merges[-1].record.name
-    wanted = {element.id}
-    for _, ids in reversed(merge_index.read_moves(location, element.environment, first, last)):
+    wanted: dict[str, MergeName | None] = {element.id: None}
+    for name, ids in reversed(merge_index.read_moves(location, element.environment, first, last)):
         for old, new in ids.items():
-            for each in [*wanted]:
+            for each, later in [*wanted.items()]:
                 if each == new or each.startswith(f"{new}|"):
-                    wanted.add(old + each[len(new) :])
-    return wanted - {element.id}
+                    wanted.setdefault(old + each[len(new) :], later or name)
+    return {each: name for each, name in wanted.items() if name}
 
 
 def _key(merge: ScopedMerge, element: Vertex) -> _Read | None:
@@ -126,15 +133,15 @@ def _key(merge: ScopedMerge, element: Vertex) -> _Read | None:
 
 
 def _read_all(
-    location: str, ids: set[str], element: Vertex, merges: Iterable[ScopedMerge]
-) -> Mapping[_Read, Facts | None]:
+    location: str, identifier: str, element: Vertex, merges: Iterable[ScopedMerge]
+) -> Mapping[_Read | None, Facts | None]:
     keys = list(dict.fromkeys(key for each in merges if (key := _key(each, element))))
 
     def read(key: _Read) -> Facts | None:
         nodes = layout.entry_folder(location, "nodes", key.scope, key.entry)
         edges = layout.entry_folder(location, "edges", key.scope, key.entry)
         runs = layout.entry_folder(location, "runs", key.scope, key.runs) if key.runs else ""
-        return facts_of(ids, element, nodes, edges, runs, must_exist=not key.is_empty)
+        return facts_of([identifier], element, nodes, edges, runs, must_exist=not key.is_empty)
 
     with ThreadPoolExecutor(_READERS, thread_name_prefix="history") as pool:
         return dict(zip(keys, pool.map(read, keys), strict=True))

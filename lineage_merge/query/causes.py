@@ -5,8 +5,8 @@ A rule yields what it finds at one dataset of a `Situation`. A new kind of cause
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from lineage_merge.query.assertions import NOT_PASSED, Check, checks_within
@@ -25,7 +25,7 @@ from lineage_merge.query.last_updates import (
 from lineage_merge.query.newer_inputs import input_updates
 from lineage_merge.query.upstream import Upstream, upstream
 
-Kind = Literal["failed_run", "missing_run", "failed_test", "stale_source", "late_write"]
+Kind = Literal["failed_run", "missing_run", "failed_test", "stale_source", "late_write", "recent_change"]
 
 # A job missed a run if most other jobs of its DAG ran so much later.
 MISSED_AFTER_MS = 12 * 60 * 60 * 1000
@@ -60,6 +60,18 @@ class Cause(NamedTuple):
     finding: Finding
 
 
+class RecentChange(NamedTuple):
+    """What a merge changed at a dataset: the merge, its time (ms since 1970), and the changes as texts."""
+
+    merge: str
+    dag: str
+    at: int
+    changes: tuple[str, ...]
+
+
+FindChanges = Callable[[Collection[str]], Mapping[str, Sequence[RecentChange]]]
+
+
 @dataclass(frozen=True, slots=True)
 class Situation:
     """What the rules read: the datasets upstream of `start`, with their last updates and checks.
@@ -67,6 +79,7 @@ class Situation:
     `start` is a dataset: that of the column in question. `newer_inputs`: the inputs that were updated after a
     dataset, with distances; only the nearest, but of `start` all. `dag_runs`: ends of the newest runs of all
     jobs, by DAG and job id. `older_than_ms`: age from which data is stale at the time `now` (None: none).
+    `changes`: what recent merges changed, by dataset, newest first.
     """
 
     start: str
@@ -77,6 +90,7 @@ class Situation:
     dag_runs: Mapping[str, Mapping[str, int]]
     now: int
     older_than_ms: int | None = None
+    changes: Mapping[str, Sequence[RecentChange]] = field(default_factory=dict)
 
     def title(self, dataset: str) -> str:
         """Return the display name of a dataset."""
@@ -125,10 +139,12 @@ def diagnose(
     depth: int | None = None,
     older_than_ms: int | None = None,
     dag: str | None = None,
+    find_changes: FindChanges | None = None,
 ) -> Diagnosis:
     """Return the causes at `start` and upstream of it within `depth` hops (None: unlimited), nearest first.
 
-    For a column: at the datasets of the columns from which it is computed.
+    For a column: at the datasets of the columns from which it is computed. `find_changes` returns what recent
+    merges changed at these datasets.
     """
     scope = upstream(graph, start, depth=depth, dag=dag)
     updates = last_updates(graph, scope.datasets.values())
@@ -139,7 +155,8 @@ def diagnose(
     of_inputs = input_updates(updates, scope.inputs)
     newer = {each: of_inputs.newer(each, nearest=each != first) for each in updates}
     runs = _dag_runs(graph, start.environment, updates)
-    situation = Situation(first, scope, updates, newer, checks, runs, now, older_than_ms)
+    changes = find_changes(scope.datasets) if find_changes else {}
+    situation = Situation(first, scope, updates, newer, checks, runs, now, older_than_ms, changes)
     return Diagnosis(situation, find_causes(situation))
 
 
@@ -234,6 +251,16 @@ def late_writes(situation: Situation, dataset: str) -> Iterator[Finding]:
         )
 
 
+def recent_changes(situation: Situation, dataset: str) -> Iterator[Finding]:
+    """Yield the dataset if recent merges changed its inputs, its columns or how they are computed."""
+    if changes := situation.changes.get(dataset):
+        evidence = "; ".join(
+            f"merge {each.merge} of {each.dag}{_at(each.at)}: {', '.join(each.changes)}" for each in changes
+        )
+        following = ("history", situation.title(dataset))
+        yield Finding(situation.updates[dataset].dataset, evidence, following, changes[0].at)
+
+
 def failed_tests(situation: Situation, dataset: str) -> Iterator[Finding]:
     """Yield the tests of the dataset and its columns that did not pass, each once."""
     failed = {
@@ -258,6 +285,7 @@ RULES: Mapping[Kind, Rule] = {
     "stale_source": stale_sources,
     "late_write": late_writes,
     "failed_test": failed_tests,
+    "recent_change": recent_changes,
 }
 
 

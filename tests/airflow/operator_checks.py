@@ -94,6 +94,28 @@ def test_a_merge_without_sources_asks_for_spline() -> None:
         resolve(merge_of(settings=GRAPH))
 
 
+@pytest.mark.parametrize("step", ["build", "load"])
+def test_a_configured_history_is_passed_on_with_the_run_of_airflow(step: Any) -> None:
+    given = {
+        **GRAPH,
+        "openlineage.events": "s3://lineage/events/",
+        "history.location": "s3://lineage/history",
+    }
+    task = SimpleNamespace(get_flat_relatives=lambda upstream: [])
+    run = SimpleNamespace(dag_id="sales", run_id="manual__1", logical_date="2026-01-31T00:00:00+00:00")
+    attempt = Attempt("try-1", "s3://lineage/runs/try-1")
+    merge = merge_of(settings=given)
+
+    call = cluster.job_call(step, merge, task, {"ti": SimpleNamespace(), "dag_run": run}, attempt)
+    assert call.arguments["--history-location"] == "s3://lineage/history"
+    assert call.arguments["--history-run-id"] == "manual__1"
+    assert call.arguments["--history-logical-date"] == "2026-01-31T00:00:00+00:00"
+
+    on_disk = merge_of(settings={**given, "history.location": "history"})
+    with pytest.raises(AirflowFailException, match=r"history\.location: a cluster needs s3://"):
+        cluster.job_call(step, on_disk, task, {"ti": SimpleNamespace(), "dag_run": run}, attempt)
+
+
 class Glue:
     """A client of Glue with some runs; a run that is started is RUNNING, one that is stopped STOPPED."""
 

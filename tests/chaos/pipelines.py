@@ -59,7 +59,7 @@ def settings(
 def _other() -> tuple[SplineDatabase, dict[str, Any]]:
     spline = SplineDatabase("other")
     spline.plan("audit", reads=["s3://lake/sales", "s3://raw/users"], writes="s3://lake/audit", at=DAY)
-    dbt = _Project("other", 1).source("raw.sales").source("mart.v").source("mart.dropped")
+    dbt = DbtProject("other", 1).source("raw.sales").source("mart.v").source("mart.dropped")
     dbt.model("q", "select id, amount from wh.raw.sales", "raw.sales")
     dbt.model("r", "select id, amount from wh.mart.v", "mart.v").model("s", "select 1 as one", "mart.dropped")
     return spline, dbt.manifest()
@@ -70,7 +70,7 @@ def _before() -> tuple[SplineDatabase, dict[str, Any]]:
     _ingest(spline, 1, "s3://raw/dates")
     spline.plan("ingest", reads=["s3://raw/sales"], writes="s3://lake/dropped", at=DAY, run="r1")
     _spread(spline, 1, 16)
-    dbt = _Project("daily", 1).source("raw.sales").source("raw.users")
+    dbt = DbtProject("daily", 1).source("raw.sales").source("raw.users")
     dbt.model("v", "select id, amount from wh.raw.sales", "raw.sales", materialized="view")
     dbt.model("m", "select v.id, u.age from wh.mart.v join wh.raw.users u using (id)", "v", "raw.users")
     dbt.model("dropped", "select id, age from wh.mart.m", "m")
@@ -88,7 +88,7 @@ def _after() -> tuple[SplineDatabase, dict[str, Any]]:
     _spread(spline, 1, 16)
     _spread(spline, 2, 40)
     location = {"external": {"location": "s3://lake/sales/"}}
-    dbt = _Project("daily", 2).source("raw.sales", **location).source("raw.users")
+    dbt = DbtProject("daily", 2).source("raw.sales", **location).source("raw.users")
     dbt.model("v", "select id, amount * 2 as amount from wh.raw.sales", "raw.sales")
     dbt.model("m", "select v.id, v.amount from wh.mart.v", "v")
     for number in range(2, 20):
@@ -108,7 +108,7 @@ def _spread(spline: SplineDatabase, run: int, targets: int) -> None:
         spline.plan("spread", reads=reads, writes=target, at=run * DAY + number / 10, run=f"s{run}")
 
 
-class _Project:
+class DbtProject:
     """A dbt project of one day: sources by schema and name, models with their parents."""
 
     def __init__(self, name: str, day: int) -> None:
@@ -117,7 +117,7 @@ class _Project:
         self._nodes: dict[str, Any] = {}
         self._sources: dict[str, Any] = {}
 
-    def source(self, name: str, **more: Any) -> "_Project":
+    def source(self, name: str, **more: Any) -> "DbtProject":
         schema, _, table = name.partition(".")
         unique_id = f"source.{self._name}.{name}"
         columns = {column: {"name": column} for column in ("id", "amount", "age")}
@@ -134,7 +134,9 @@ class _Project:
         }
         return self
 
-    def model(self, name: str, sql: str, *parents: str, materialized: str = "table") -> "_Project":
+    def model(
+        self, name: str, sql: str, *parents: str, materialized: str = "table", **more: Any
+    ) -> "DbtProject":
         unique_id = f"model.{self._name}.{name}"
         kinds = {parent: "source" if "." in parent else "model" for parent in parents}
         self._nodes[unique_id] = {
@@ -150,6 +152,7 @@ class _Project:
             "config": {"materialized": materialized},
             "depends_on": {"nodes": [f"{kind}.{self._name}.{parent}" for parent, kind in kinds.items()]},
             "columns": {},
+            **more,
         }
         return self
 

@@ -1,12 +1,16 @@
 """Airflow's run in the settings of a history."""
 
 from datetime import UTC, datetime
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from lineage_merge.orchestration.airflow.history_run import add_run
+from lineage_merge.history.location import history_location
+from lineage_merge.model.errors import ConfigError
+from lineage_merge.orchestration import cluster_entrypoint
+from lineage_merge.orchestration.airflow.history_run import add_run, check_location
 from lineage_merge.orchestration.configuration import CONFIGURATION
 
 
@@ -34,3 +38,36 @@ def test_a_cluster_gets_the_run_as_arguments() -> None:
     settings: dict[str, Any] = {"history": {"location": "s3://lake/h"}}
     add_run(settings, {"dag_run": SimpleNamespace(run_id="r1", logical_date=None)})
     assert CONFIGURATION.by_key(settings) == {"history.location": "s3://lake/h", "history.run_id": "r1"}
+
+
+@pytest.mark.parametrize(
+    "history", ["s3://lake/h", "{location: s3://lake/h, keep: 400d}"], ids=["text", "mapping"]
+)
+def test_the_load_of_a_cluster_keeps_a_history_with_the_run(history: str, tmp_path: Path) -> None:
+    """From a configuration file to the configuration of the job, through the arguments of Glue or EMR."""
+    file = tmp_path / "c.yml"
+    file.write_text(
+        "dag_name: daily\nenvironment: prod\nopenlineage: {events: s3://lake/events/}\n"
+        f"gremlin: {{endpoint: 'wss://neptune:8182/gremlin'}}\nhistory: {history}\n"
+    )
+    settings = CONFIGURATION.gather(file)
+    run = SimpleNamespace(run_id="scheduled__2026-01-31", logical_date=datetime(2026, 1, 31, tzinfo=UTC))
+    add_run(settings, {"dag_run": run})
+    arguments = cluster_entrypoint.arguments("load", "s3://lake/runs/1", CONFIGURATION.by_key(settings))
+    words = [word for pair in arguments.items() for word in pair]
+    parsed = cluster_entrypoint.parse_arguments(["--JOB_NAME", "lineage_merge", *words])
+    config = CONFIGURATION.load(None, flags=parsed.flags)
+    assert config.history.location == "s3://lake/h"
+    assert (config.history.run_id, config.history.logical_date) == (
+        "scheduled__2026-01-31",
+        "2026-01-31 00:00:00+00:00",
+    )
+    assert history_location(config) == "s3://lake/h"
+
+
+def test_a_cluster_keeps_no_history_on_its_disks() -> None:
+    check_location("s3://lake/h")
+    check_location("")
+    check_location("none")
+    with pytest.raises(ConfigError, match=r"history\.location: a cluster needs s3://.*, not history"):
+        check_location("history")

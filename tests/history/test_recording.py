@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterable
 from pathlib import Path
+from random import Random
 
 import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
@@ -206,6 +207,38 @@ def test_the_configuration_has_no_secrets() -> None:
 def test_merges_are_listed(loads: Loads) -> None:
     names = [loads.load(each).name for each in (first(), first())]
     assert merge_index.merge_names(loads.location, [DAILY]) == [names]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_picture_of_each_merge_is_the_graph_of_then_in_random_histories(loads: Loads, seed: int) -> None:
+    random = Random(seed)
+    recorded: list[tuple[MergeRecord, set[str]]] = []
+    last: dict[str, Made] = {}
+    unrecorded: set[str] = set()
+    for number in range(1, random.randint(3, 6)):
+        dag = random.choice(["daily", "weekly"])
+        targets = random.sample("abcd", random.randint(1, 2))
+        flows = {target: random.sample("abcd", random.randint(0, 2)) for target in targets}
+        kind = random.choice(["changed", "again", "unrecorded", "killed", "moved"])
+        made = Made(dag).job("spark", f"{dag}_job", flows, at=number)
+        if kind == "moved" and "a" in flows:
+            made.node("new").alias("a", "new")
+        if kind == "again":
+            made = last.get(dag, made)
+        last[dag] = made
+        time.sleep(0.002)  # times of merges differ
+        if kind == "unrecorded":
+            loads.unrecorded(made)
+            unrecorded.add(dag)
+            continue
+        if kind == "killed":
+            merge_run.begin(loads.endpoint, "dev", dag, {})  # its token stays
+        record = loads.load(made)
+        unrecorded.discard(dag)
+        if not unrecorded:  # the history does not have the lineage of such a load
+            recorded.append((record, loads.graph()))
+    for record, graph in recorded:
+        assert loads.history(record) == graph
 
 
 def test_a_distributed_load_is_recorded(

@@ -1,5 +1,6 @@
 """A scripted month: lineage at twelve moments, the history of six elements, the changes of eight pairs."""
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -260,6 +261,56 @@ def test_an_unknown_name_and_an_unknown_dag(location: str) -> None:
     unknown = in_process("history", "--dag", "x", "--history", location)
     assert unknown.code == 9
     assert "no history of x" in unknown.err
+
+
+@pytest.mark.parametrize(
+    ("some", "none"),
+    [
+        (("history",), None),
+        (("history", "mart"), None),
+        (
+            ("diff", "--from", "2026-01-01", "--to", "2026-01-09"),
+            ("diff", "--from", "2026-01-02", "--to", "2026-01-03"),
+        ),
+    ],
+)
+def test_csv_has_the_same_header_for_every_answer(
+    location: str, some: tuple[str, ...], none: tuple[str, ...] | None
+) -> None:
+    options = ("--history", location, "--environment", "dev", "--format", "csv")
+    full = in_process(*some, *options)
+    assert full.code == 0, full
+    header, *rows = full.out.splitlines()
+    assert rows
+    assert header.split(",")[0] in {"time", "kind"}
+    if none:
+        empty = in_process(*none, *options)
+        assert (empty.code, empty.out.splitlines()) == (0, [header])
+        assert empty.err.startswith("no changes from 2026-01-02")
+
+
+def test_history_and_changes_as_csv(location: str) -> None:
+    options = ("--history", location, "--environment", "dev", "--format", "csv")
+    listed = list(csv.DictReader(in_process("history", "mart", *options).out.splitlines()))
+    assert [(each["time"][:10], each["event"], each["what"], each["after"]) for each in listed] == [
+        ("2026-01-22", "changed", "owners", "ana"),
+        ("2026-01-16", "added", "upstream", "model"),
+        ("2026-01-07", "changed", "label", "table"),
+        ("2026-01-01", "appeared", "", "view, 1 column, 1 job, 1 upstream"),
+    ]
+    changed = in_process("diff", "--from", "2026-01-05", "--to", "2026-01-09", *options).out
+    assert list(csv.reader(changed.splitlines()))[1:] == [
+        ["dataset", "changed", "mart", "label", "view", "table", "", "dev|wh|mart"],
+        ["column", "changed", "orders#amount", "data_type", "int", "bigint", "", "dev|wh|orders|amount"],
+    ]
+    merges = list(csv.DictReader(in_process("history", "--dag", "marts", *options).out.splitlines()))
+    assert [(each["DAG"], each["kind"]) for each in merges] == [("marts", "full")] * 6
+
+
+def test_compact_has_no_csv(location: str) -> None:
+    outcome = in_process("history", "compact", "--dry-run", "--history", location, "--format", "csv")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "compact has no CSV" in outcome.err
 
 
 def test_a_history_in_s3_gives_the_same_answers(location: str, s3: S3) -> None:

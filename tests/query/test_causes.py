@@ -178,7 +178,14 @@ def test_causes_with_the_same_distance_are_in_the_order_of_the_rules() -> None:
     made.loaded("b", 10, "failed")
     kinds = [each.kind for each in why(made, "c").causes]
     assert kinds == ["failed_run", "missing_run", "stale_source", "failed_test"]
-    assert list(RULES) == ["failed_run", "missing_run", "stale_source", "late_write", "failed_test"]
+    assert list(RULES) == [
+        "failed_run",
+        "missing_run",
+        "stale_source",
+        "late_write",
+        "failed_test",
+        "recent_change",
+    ]
 
 
 @pytest.mark.parametrize("start", ["x", "y"])

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lineage_merge.model.errors import ConfigError, PolicyViolated, RetireRefused
+from lineage_merge.orchestration.airflow import history_run
 from lineage_merge.orchestration.airflow.attempts import Attempt
 from lineage_merge.orchestration.airflow.compat import AirflowException, AirflowFailException
 from lineage_merge.orchestration.airflow.connections import aws, environment
@@ -43,6 +44,7 @@ def job_call(step: "Step", merge: Merge, task: Any, context: Mapping[str, Any], 
             raise ConfigError(
                 "", f"a cluster needs folder or artifacts as s3://bucket/prefix, not {attempt.folder}"
             )
+        history_run.check_location(config.history.location)
         arguments = cluster_entrypoint.arguments(
             step, attempt.folder, CONFIGURATION.by_key(settings), attempt=attempt.name
         )

@@ -1,0 +1,228 @@
+"""A year of daily merges of one DAG: questions as of a moment, the history of an element, and size on disk.
+
+    python benchmarks/history.py --entries 365 --vertices 20000
+
+1. `folder`: a question to the newest node and edge files (Parquet), as a build writes them.
+2. `--as-of`: the same question to the history of as many merges, each of which changed 1 % of the vertices.
+3. `history NAME`: all changes of a dataset, of the same history.
+
+Each is a command in a process of its own. Both answers of the question are the same, which is checked.
+Entries are written by the code that records a merge.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from benchmarks import results
+from benchmarks.results import Figure
+from lineage_merge.graph_format.arrow import arrow_schema, write_parquet
+from lineage_merge.graph_format.schema import edge_ddl, node_ddl
+from lineage_merge.history import merge_index
+from lineage_merge.history.layout import MergeName, Scope
+from lineage_merge.history.merge_record import MergeRecord
+from lineage_merge.history.recording import write_entry
+from lineage_merge.infra.engine.local import LocalEngine
+from lineage_merge.load.picture import Picture
+from lineage_merge.model.elements import JobKey, column_id, edge_id, job_id
+
+# Maximum ratio to the same question to a folder.
+TIMES = 1.5
+MAX_SECONDS = 3.0
+COLUMNS = 8
+PARENTS = 3
+SCOPE = Scope("prod", "daily")
+NAMESPACE = "redshift://warehouse.eu-west-1:5439"
+FIRST = datetime(2025, 1, 1, 4, tzinfo=UTC)
+Row = dict[str, Any]
+
+
+def table(number: int) -> str:
+    """The id of a table."""
+    return f"prod|{NAMESPACE}|dev.schema_{number % 20}.table_{number:05}"
+
+
+class Dag:
+    """Node and edge rows by id, of which each day changes some."""
+
+    def __init__(self, vertices: int) -> None:
+        self.nodes: dict[str, Row] = {}
+        self.edges: dict[str, Row] = {}
+        # A table, its columns, and a job for each ten tables.
+        self.tables = vertices * 10 // ((COLUMNS + 1) * 10 + 1)
+        for number in range(self.tables):
+            self._add(number)
+
+    def _add(self, number: int) -> None:
+        job = JobKey("spark", f"job_{number // 10:04}")
+        name = f"dev.schema_{number % 20}.table_{number:05}"
+        self._node(job_id(*SCOPE, job), "job", name=job.name, job_type="spark", last_run_at=1_750_000_000_000)
+        self._node(
+            table(number), "table", name=name, namespace=NAMESPACE, qualified_name=name, format="parquet"
+        )
+        self._edge(job, job_id(*SCOPE, job), "writes", table(number))
+        parents = range(max(0, number - PARENTS), number)
+        for parent in parents:
+            self._edge(
+                job, table(parent), "feeds", table(number), operations="Filter > Join", write_mode="overwrite"
+            )
+        for position in range(COLUMNS):
+            column = column_id(table(number), f"column_{position}")
+            self._node(
+                column, "column", name=f"column_{position}", data_type="decimal(18,2)", position=position
+            )
+            self._edge(None, table(number), "has_column", column)
+            if parents:
+                source = column_id(table(parents[-1]), f"column_{position}")
+                expression = f"coalesce(t.column_{position}, 0) * {number}"
+                self._edge(
+                    job,
+                    source,
+                    "feeds_column",
+                    column,
+                    transformation="TRANSFORMATION",
+                    expression=expression,
+                )
+
+    def change(self, day: int) -> None:
+        """Change the data types of 1 % of the columns, other ones each day."""
+        columns = [each for each in self.nodes.values() if each["label"] == "column"]
+        for each in columns[day % 100 :: 100]:
+            each["data_type"] = f"decimal(18,{day % 9})"
+
+    def _node(self, identifier: str, label: str, **values: Any) -> None:
+        self.nodes[identifier] = {
+            "id": identifier,
+            "label": label,
+            "environment": SCOPE[0],
+            "dag_name": SCOPE[1],
+            **values,
+        }
+
+    def _edge(self, job: JobKey | None, start: str, label: str, end: str, **values: Any) -> None:
+        of_job = {"job_type": job.job_type, "job_name": job.name} if job else {}
+        identifier = edge_id(*SCOPE, job, start, label, end)
+        ends = {"id": identifier, "label": label, "from": start, "to": end}
+        self.edges[identifier] = {**ends, "environment": SCOPE[0], "dag_name": SCOPE[1], **of_job, **values}
+
+
+def size(folder: Path) -> int:
+    """Return the bytes of all files."""
+    return sum(each.stat().st_size for each in folder.rglob("*") if each.is_file())
+
+
+def record(location: Path, dag: Dag, entries: int) -> dict[str, float]:
+    """Write the history; return bytes per merge that changed something, and per unchanged one."""
+    engine = LocalEngine()
+    for day in range(entries):
+        if day:
+            dag.change(day)
+        time_ms = int((FIRST + timedelta(days=day)).timestamp() * 1000)
+        name = MergeName(time_ms, f"{day:012x}")
+        picture = Picture(engine.rows(dag.nodes.values()), engine.rows(dag.edges.values()))
+        vertices, edges = write_entry(str(location), SCOPE, name, picture)
+        newest = MergeRecord(name, "full", name, merged_at=time_ms, vertices=vertices, edges=edges)
+        merge_index.write_record(str(location), SCOPE, newest)
+        if day % 50 == 0:
+            print(f"  entry {day}", file=sys.stderr)
+    changed = size(location) / entries
+    before = size(location)
+    again = MergeName(newest.name.time + 1, "f" * 12)
+    unchanged = MergeRecord(again, "unchanged", newest.name, vertices=vertices, edges=edges)
+    merge_index.write_record(str(location), SCOPE, unchanged)
+    return {"changed": changed, "unchanged": size(location) - before}
+
+
+def write_folder(folder: Path, dag: Dag) -> None:
+    """Write the newest lineage as a build does."""
+    for kind, rows, ddl in (("nodes", dag.nodes, node_ddl()), ("edges", dag.edges, edge_ddl())):
+        (folder / kind).mkdir(parents=True)
+        write_parquet(
+            folder / kind / "part-00000.parquet",
+            list(rows.values()),
+            arrow_schema(ddl, ()),
+            "snappy",
+            100_000,
+        )
+
+
+def ask(*words: str) -> tuple[float, Any]:
+    """Return the seconds of a command, and its JSON."""
+    started = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-m", "lineage_merge", *words, "--environment", SCOPE[0], "--json"],
+        check=True,
+        capture_output=True,
+    )
+    return time.perf_counter() - started, json.loads(done.stdout)
+
+
+def measure(folder: Path, location: Path, name: str, rounds: int) -> dict[str, list[float]]:
+    """Ask in turns."""
+    taken: dict[str, list[float]] = {"folder": [], "--as-of": [], "history": []}
+    question = ("upstream", name, "--depth", "3")
+    for _ in range(rounds):
+        seconds, expected = ask(*question, "--folder", str(folder))
+        taken["folder"].append(seconds)
+        seconds, found = ask(*question, "--as-of", "0d", "--history", str(location))
+        taken["--as-of"].append(seconds)
+        if _ids(found) != _ids(expected):
+            raise SystemExit("the history returns another answer than the folder")
+        seconds, events = ask("history", f"{name}#column_0", "--history", str(location))
+        taken["history"].append(seconds)
+    print(f"{len(events['events'])} events of {name}#column_0")
+    return taken
+
+
+def _ids(answer: Any) -> set[str]:
+    return {each["id"] for each in (*answer["vertices"], *answer["edges"])}
+
+
+def figures(taken: dict[str, list[float]], bytes_of: dict[str, float], case: str) -> Iterator[Figure]:
+    """Print and return the results."""
+    seconds = {name: statistics.median(each) for name, each in taken.items()}
+    for name, each in seconds.items():
+        print(f"{name:10} {each:6.2f} s")
+    ratio = seconds["--as-of"] / seconds["folder"]
+    print(
+        f"--as-of / folder {ratio:.2f}; per merge: {bytes_of['changed'] / 1024:,.0f} KiB changed, "
+        f"{bytes_of['unchanged']:,.0f} bytes unchanged"
+    )
+    yield Figure(case, "folder", round(seconds["folder"], 3), "s")
+    yield Figure(case, "--as-of", round(seconds["--as-of"], 3), "s")
+    yield Figure(case, "--as-of / folder", round(ratio, 2), "times", at_most=TIMES)
+    yield Figure(case, "history NAME", round(seconds["history"], 3), "s", at_most=MAX_SECONDS)
+    yield Figure(case, "size of a merge that changed 1 %", round(bytes_of["changed"] / 1024), "KiB")
+    yield Figure(case, "size of an unchanged merge", round(bytes_of["unchanged"]), "bytes")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Seconds and sizes of a history")
+    parser.add_argument("--entries", type=int, default=365)
+    parser.add_argument("--vertices", type=int, default=20_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    results.add_option(parser)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as work:
+        folder, location = Path(work, "folder"), Path(work, "history")
+        dag = Dag(arguments.vertices)
+        print(f"{len(dag.nodes):,} vertices, {len(dag.edges):,} edges")
+        bytes_of = record(location, dag, arguments.entries)
+        write_folder(folder, dag)
+        taken = measure(
+            folder, location, f"dev.schema_0.table_{dag.tables // 20 * 20 - 20:05}", arguments.rounds
+        )
+        found = [*figures(taken, bytes_of, f"{arguments.entries} merges")]
+    results.append(arguments.results, "history", found)
+
+
+if __name__ == "__main__":
+    main()
