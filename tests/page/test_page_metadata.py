@@ -424,7 +424,7 @@ def test_exports_have_the_states(opened: Opened, file: Path, tmp_path: Path) -> 
         for row in csv.DictReader(io.StringIO(saved(page, "csv", tmp_path)))
     }
     assert {
-        ("shop.main.stg_orders", "4", "4", "0", ""),
+        ("shop.main.stg_orders", "5", "4", "0", ""),
         ("shop.main.stg_customers", "4", "1", "1", "CRM team"),
         ("shop.main_raw.raw_customers", "2", "1", "0", "crm-import@example.com; crm@example.com"),
     } <= rows

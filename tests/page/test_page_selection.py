@@ -134,6 +134,7 @@ def test_opening_a_group_is_one_step_back(opened: Opened) -> None:
     page = opened(large(), "#view=pipeline")
     for _ in range(6):
         before, steps_before = cards(page), history_length(page)
+        page.wait_for_timeout(300)  # a click while the page draws the last event again is lost
         page.locator(".card.group:not(.is-outside)").first.click()
         eventually(page, lambda before=before: cards(page) != before)
         assert history_length(page) == steps_before + 1
@@ -143,7 +144,7 @@ def test_opening_a_group_is_one_step_back(opened: Opened) -> None:
 
 def eventually(page: Page, holds: Callable[[], bool]) -> None:
     """Wait for a change that the page draws after an event."""
-    for _ in range(100):
+    for _ in range(400):
         if holds():
             return
         page.wait_for_timeout(50)

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from lineage_merge.config import NO_HISTORY
 from lineage_merge.infra.storage import is_s3
 from lineage_merge.model.errors import ConfigError
 
@@ -21,5 +20,7 @@ def add_run(settings: dict[str, Any], context: Mapping[str, Any]) -> None:
 
 def check_location(location: str) -> None:
     """Raise `ConfigError` for a folder, because a cluster's local disks are deleted after the job."""
+    from lineage_merge.config import NO_HISTORY  # not while Airflow parses DAGs
+
     if location not in ("", NO_HISTORY) and not is_s3(location):
         raise ConfigError("history.location", f"a cluster needs s3://bucket/prefix, not {location}")
