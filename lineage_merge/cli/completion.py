@@ -1,5 +1,6 @@
 """Shell completion of names in the graph. It starts no server, prints no errors and ends within a second."""
 
+import os
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -10,8 +11,9 @@ import click
 if TYPE_CHECKING:
     from lineage_merge.cli.graph_ids import Ids, Kind, Location
 
-# For reading names; starting Python takes the rest of a second.
+# Limit of reading names; starting Python takes the rest of a second.
 _SECONDS = 0.5
+_SECONDS_VARIABLE = "LINEAGE_MERGE_COMPLETION_SECONDS"
 _ENDPOINTS = ("endpoint", "gremlin_endpoint", "key_gremlin_endpoint")
 
 Complete = Callable[[click.Context, click.Parameter, str], list[str]]
@@ -81,8 +83,12 @@ def complete_owners(context: click.Context, _parameter: click.Parameter, typed: 
     return _values(context, "owners", typed)
 
 
+def _deadline() -> float:
+    return time.monotonic() + float(os.environ.get(_SECONDS_VARIABLE) or _SECONDS)
+
+
 def _values(context: click.Context, key: str, typed: str) -> list[str]:
-    deadline = time.monotonic() + _SECONDS
+    deadline = _deadline()
     from lineage_merge.cli.property_values import read_values
 
     location, _ = _selected(context)
@@ -93,7 +99,7 @@ def _ids(
     context: click.Context, kinds: "tuple[Kind, ...]", typed: str, *, one_environment: bool = True
 ) -> "Ids":
     """Return the ids of the graph and environment that the options typed so far select."""
-    deadline = time.monotonic() + _SECONDS
+    deadline = _deadline()
     from lineage_merge.cli.graph_ids import read_ids
     from lineage_merge.model.elements import encode
 

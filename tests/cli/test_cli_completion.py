@@ -28,20 +28,11 @@ TABLE_ELSEWHERE = "dev|redshift://other:5439|dev.public.orders"
 JOB = "dev|daily|spark|loader"
 
 
-def complete(line: str, *, shell: str = "bash", **variables: str) -> list[str]:
-    """Return the values that the program completes at the end of a line.
+def complete(line: str, *, shell: str = "bash", seconds: str = "30", **variables: str) -> list[str]:
+    """Return the values that the program completes at the end of a line; it must print nothing else.
 
-    Reading a graph ends after half a second, which a busy machine may exceed: an empty answer is asked again.
+    `seconds`: limit of reading names, which a busy machine may exceed if it is the default, "".
     """
-    for _ in range(5):
-        found = complete_once(line, shell, **variables)
-        if found:
-            return found
-    return []
-
-
-def complete_once(line: str, shell: str, **variables: str) -> list[str]:
-    """Return the values that the program completes; it must print nothing else."""
     words = line.split(" ")
     asked = {
         "bash": {"COMP_LINE": line, "COMP_POINT": str(len(line)), "COMP_BREAKS": " \t\n\"'@><=;|&(:"},
@@ -50,10 +41,15 @@ def complete_once(line: str, shell: str, **variables: str) -> list[str]:
     }[shell]
     done = subprocess.run(
         [PROGRAM],
-        env=clean_environment(_LINEAGE_MERGE_COMPLETE=f"{shell}_complete", **asked, **variables),
+        env=clean_environment(
+            _LINEAGE_MERGE_COMPLETE=f"{shell}_complete",
+            LINEAGE_MERGE_COMPLETION_SECONDS=seconds,
+            **asked,
+            **variables,
+        ),
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=60,
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
@@ -227,10 +223,12 @@ def test_a_server_without_response_delays_for_a_moment_only() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"ws://127.0.0.1:{silent.getsockname()[1]}/gremlin"
         started = time.monotonic()
-        assert complete(f"lineage-merge upstream --gremlin-endpoint {address} ") == []
+        assert complete(f"lineage-merge upstream --gremlin-endpoint {address} ", seconds="") == []
         waited = time.monotonic() - started
     started = time.monotonic()
-    assert complete(f"lineage-merge upstream --gremlin-endpoint {address} ") == []  # refused at once
+    assert (
+        complete(f"lineage-merge upstream --gremlin-endpoint {address} ", seconds="") == []
+    )  # refused at once
     # The driver's own limit is 10 s.
     assert waited - (time.monotonic() - started) < 5
 
@@ -240,7 +238,12 @@ def bash(graph_file: Path) -> Iterator[int]:
     """An interactive bash with completion; yields its terminal."""
     if not shutil.which("bash"):
         pytest.skip("bash is not installed")
-    variables = {"LINEAGE_MERGE_GRAPH_FILE": str(graph_file), "PS1": "$ ", "TERM": "dumb"}
+    variables = {
+        "LINEAGE_MERGE_GRAPH_FILE": str(graph_file),
+        "LINEAGE_MERGE_COMPLETION_SECONDS": "20",
+        "PS1": "$ ",
+        "TERM": "dumb",
+    }
     path = f"{PROGRAM.parent}{os.pathsep}{os.environ['PATH']}"
     child, terminal = pty.fork()
     if child == 0:

@@ -25,6 +25,15 @@ def choose_filter(page: Page, what: str, value: str) -> None:
         field.select_option(value)
 
 
+def click_in_graph(card: Locator) -> None:
+    """Click a card or a part of it that may be outside the window.
+
+    Playwright's pointer scrolls to such a card. The page undoes that, because it moves its graph itself: on a
+    busy machine the card moves between the events of the click.
+    """
+    card.dispatch_event("click")
+
+
 def find(page: Page, text: str) -> None:
     """Search, and go to the first result."""
     page.locator("#search").fill(text)

@@ -10,6 +10,7 @@ from tests.page.page_reading import (
     card,
     cards,
     choose_filter,
+    click_in_graph,
     columns,
     entries,
     find,
@@ -163,8 +164,7 @@ def test_many_columns_are_shown_in_steps(opened: Opened) -> None:
     page = opened(made.graph(), "#view=pipeline")
     page.locator(".toggle").click()
     expect(page.locator(".card .column .name")).to_have_count(60)
-    page.wait_for_timeout(300)  # a click while the page draws the last event again is lost
-    page.locator(".more").click()
+    click_in_graph(page.locator(".more"))
     expect(page.locator(".card .column .name")).to_have_count(300, timeout=20_000)
     find(page, "wide#c299")
     assert focused(page) == "c299"

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.page.page_graphs import WAREHOUSE, PageGraph, large
-from tests.page.page_reading import Opened, card, cards, choose_filter, find, selected, show
+from tests.page.page_reading import Opened, card, cards, choose_filter, click_in_graph, find, selected, show
 
 
 @pytest.fixture
@@ -134,8 +134,7 @@ def test_opening_a_group_is_one_step_back(opened: Opened) -> None:
     page = opened(large(), "#view=pipeline")
     for _ in range(6):
         before, steps_before = cards(page), history_length(page)
-        page.wait_for_timeout(300)  # a click while the page draws the last event again is lost
-        page.locator(".card.group:not(.is-outside)").first.click()
+        click_in_graph(page.locator(".card.group:not(.is-outside)").first)
         eventually(page, lambda before=before: cards(page) != before)
         assert history_length(page) == steps_before + 1
     page.go_back()

@@ -191,13 +191,11 @@ def test_the_command_shows_owners_tags_and_reasons(folder: str, url: str) -> Non
     assert "--owner and --without-owner exclude each other" in both.err
 
 
-LATER = time.monotonic() + 1000
-
-
 def test_tags_and_owners_are_completed_from_every_place(file: Path, folder: str, url: str) -> None:
     places = (Location(graph_file=file), Location(folder=Path(folder)), Location(gremlin={"endpoint": url}))
     for place in places:
-        assert read_values(place, "tags", "", LATER) == [
+        later = time.monotonic() + 1000
+        assert read_values(place, "tags", "", later) == [
             "PII",
             "contact",
             "crm",
@@ -207,8 +205,8 @@ def test_tags_and_owners_are_completed_from_every_place(file: Path, folder: str,
             "staging",
             "weekly",
         ]
-        assert read_values(place, "tags", "s", LATER) == ["staging"]
-        assert read_values(place, "owners", "crm", LATER) == ["crm-import@example.com", "crm@example.com"]
+        assert read_values(place, "tags", "s", later) == ["staging"]
+        assert read_values(place, "owners", "crm", later) == ["crm-import@example.com", "crm@example.com"]
 
 
 def test_the_traversal_conforms_to_neptunes_grammar(url: str) -> None:
