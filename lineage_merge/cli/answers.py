@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from lineage_merge.query.elements import Subgraph
     from lineage_merge.query.graph import Direction
+    from lineage_merge.query.interface.result import Result
 
 FORMATS = ("tree", "table", "csv", "json", "mermaid", "dot", "graphml")
 
@@ -36,6 +37,22 @@ class Answer:
     note: str = ""
     lines: "Callable[[], Iterable[Text]] | None" = None
     rows: "Callable[[], Iterable[RenderableType]] | None" = None
+
+
+def print_result(result: "Result", output_format: str) -> None:
+    """Print the answer of a question in a format of `FORMATS`."""
+    header = {**result.header(), **result.fields()} if output_format == "json" else {}
+    answer = Answer(
+        result.graph,
+        header,
+        result.roots,
+        result.direction,
+        tables=result.tables,
+        note=result.note,
+        lines=result.lines,
+        rows=result.csv_tables,
+    )
+    print_answer(answer, output_format)
 
 
 def print_answer(answer: Answer, output_format: str) -> None:

@@ -8,7 +8,7 @@ import click
 from lineage_merge.cli.answers import Answer, print_answer
 from lineage_merge.cli.command import Command
 from lineage_merge.cli.error_handling import epilog
-from lineage_merge.cli.query_options import QueryOptions, empty_note, open_session, query_command
+from lineage_merge.cli.query_options import QueryOptions, open_session, query_command
 from lineage_merge.model.errors import ConfigError, PolicyViolated
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def check(options: QueryOptions, names: tuple[str, ...], location: str | None) -
         )
         note = "" if any(each.violations for each in found.results) else f"no violations: {found.summary}"
         if not any(each.checked for each in found.results):
-            note = empty_note(session, options, f"{note}; nothing was checked")
+            note = session.empty_note(f"{note}; nothing was checked")
         header = options.header("check", session.environment)
         output_format = options.format
         if location:
@@ -87,7 +87,7 @@ def _selected(policies: "Sequence[Policy]", names: Sequence[str]) -> "list[Polic
 
 def _print(found: "PolicyCheck", header: dict[str, Any], output_format: str, note: str) -> None:
     def tables() -> Iterator[Any]:
-        from lineage_merge.cli.policy_tables import policy_tables
+        from lineage_merge.query.formats.policy_tables import policy_tables
 
         return policy_tables(found)
 
@@ -104,8 +104,8 @@ def _text(found: "PolicyCheck", header: dict[str, Any], output_format: str) -> s
     from lineage_merge.query.formats.json_text import as_json, json_text
 
     if output_format == "csv":
-        from lineage_merge.cli.policy_tables import violation_table
         from lineage_merge.query.formats.csv_text import csv_text
+        from lineage_merge.query.formats.policy_tables import violation_table
 
         text = csv_text([violation_table(found)]).removesuffix("\n")
     elif output_format == "junit":

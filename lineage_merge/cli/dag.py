@@ -10,18 +10,17 @@ from lineage_merge.cli.command import Command
 from lineage_merge.cli.completion import complete_dags, complete_environments, complete_jobs
 from lineage_merge.cli.error_handling import epilog, handle_errors, make_console, print_json, progress
 from lineage_merge.cli.graph_options import (
-    EMBEDDED,
     as_of_option,
     demo_option,
     history_option,
     is_typed,
     rare_graph_file_option,
-    require_graph_file,
-    require_history,
     select_graph_file,
 )
 from lineage_merge.cli.options import as_json_or_text, with_config_file
 from lineage_merge.model.errors import ConfigError, NotFound
+from lineage_merge.query.interface.selection import EMBEDDED
+from lineage_merge.query.interface.session import require_graph_file, require_history
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config

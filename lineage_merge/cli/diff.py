@@ -90,7 +90,7 @@ def _compare_environments(options: QueryOptions, both: tuple[str, str]) -> None:
         found = compare(session.graph, *both, options.dag)
 
         def tables() -> Iterator[Any]:
-            from lineage_merge.cli.answer_tables import comparison_tables
+            from lineage_merge.query.formats.answer_tables import comparison_tables
 
             return comparison_tables(found)
 
@@ -124,9 +124,9 @@ def _compare_moments(
 ) -> None:
     with handle_errors(), progress(True) as on_progress:
         config, environment = options.config()
-        from lineage_merge.cli.graph_options import require_history
         from lineage_merge.history.moments import parse_moment
         from lineage_merge.history.pictures import as_of
+        from lineage_merge.query.interface.session import require_history
         from lineage_merge.query.lineage_changes import compare_pictures, counts
 
         moments = parse_moment(start, option="--from"), parse_moment(end, option="--to")

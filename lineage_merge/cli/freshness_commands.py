@@ -10,13 +10,14 @@ from lineage_merge.cli.answers import Answer, print_answer
 from lineage_merge.cli.command import Command
 from lineage_merge.cli.completion import complete_datasets
 from lineage_merge.cli.error_handling import epilog
-from lineage_merge.cli.query_options import QueryOptions, Session, empty_note, open_session, query_command
+from lineage_merge.cli.query_options import QueryOptions, open_session, query_command
 
 if TYPE_CHECKING:
     from lineage_merge.query.assertions import Check
     from lineage_merge.query.causes import Cause
     from lineage_merge.query.elements import Vertex
     from lineage_merge.query.freshness import Freshness
+    from lineage_merge.query.interface.session import Session
 
 _FORMATS = ("table", "csv", "json")
 _DEPTH = click.option(
@@ -51,8 +52,8 @@ def freshness(
     """
     now = time_options.now_ms()
     with open_session(options) as session:
-        from lineage_merge.cli.freshness_tables import freshness_counts, freshness_tables
         from lineage_merge.query.elements import subgraph
+        from lineage_merge.query.formats.freshness_tables import freshness_counts, freshness_tables
         from lineage_merge.query.freshness import freshness as assess
 
         start = _resolve(session, options, name)
@@ -74,7 +75,7 @@ def freshness(
             counts=freshness_counts(found),
             datasets=[_freshness_json(each) for each in shown],
         )
-        note = "" if found else empty_note(session, options, "no datasets")
+        note = "" if found else session.empty_note("no datasets")
 
         def tables() -> Iterator[Any]:
             return freshness_tables(shown, found)
@@ -107,9 +108,9 @@ def tests(options: QueryOptions, name: str | None, failed: bool, depth: int | No
     with open_session(options) as session:
         from dataclasses import replace
 
-        from lineage_merge.cli.freshness_tables import check_tables
         from lineage_merge.query.assertions import all_checks, checks_upstream
         from lineage_merge.query.elements import subgraph
+        from lineage_merge.query.formats.freshness_tables import check_tables
 
         start = _resolve(session, options, name)
         if start is None:
@@ -129,7 +130,7 @@ def tests(options: QueryOptions, name: str | None, failed: bool, depth: int | No
         note = ""
         if not shown.checks:
             note = "no failed tests" if failed and found.checks else f"no tests{scope}"
-            note = empty_note(session, options, note)
+            note = session.empty_note(note)
 
         def tables() -> Iterator[Any]:
             return check_tables(found, shown, scope)
@@ -159,9 +160,9 @@ def why(options: QueryOptions, name: str, older_than: int | None, depth: int | N
     """
     now = time_options.now_ms()
     with open_session(options) as session:
-        from lineage_merge.cli.freshness_tables import cause_lines, cause_table
         from lineage_merge.query.causes import diagnose
         from lineage_merge.query.elements import subgraph
+        from lineage_merge.query.formats.freshness_tables import cause_lines, cause_table
         from lineage_merge.query.names import resolve_dataset_or_column
 
         start = resolve_dataset_or_column(session.graph, name, session.environment, options.dag)
@@ -193,7 +194,7 @@ def why(options: QueryOptions, name: str, older_than: int | None, depth: int | N
         print_answer(Answer(subgraph(vertices), header, tables=tables, rows=rows, note=note), options.format)
 
 
-def _resolve(session: Session, options: QueryOptions, name: str | None) -> "Vertex | None":
+def _resolve(session: "Session", options: QueryOptions, name: str | None) -> "Vertex | None":
     from lineage_merge.query.names import resolve_dataset_or_column
 
     if name is None:
@@ -243,7 +244,7 @@ def _check_json(found: "Check") -> dict[str, Any]:
 
 
 def _cause_json(found: "Cause", scope: tuple[str, ...]) -> dict[str, Any]:
-    from lineage_merge.cli.freshness_tables import command_text
+    from lineage_merge.query.formats.freshness_tables import command_text
 
     finding = found.finding
     return {

@@ -7,8 +7,9 @@ import click
 from lineage_merge.cli.command import Command
 from lineage_merge.cli.completion import complete_datasets_and_jobs
 from lineage_merge.cli.error_handling import epilog, handle_errors, make_console, print_json, progress
-from lineage_merge.cli.graph_options import history_option, require_history
+from lineage_merge.cli.graph_options import history_option
 from lineage_merge.cli.query_options import QueryOptions, query_command
+from lineage_merge.query.interface.session import require_history
 
 if TYPE_CHECKING:
     from lineage_merge.history.compaction import CompactionPlan

@@ -10,10 +10,11 @@ from lineage_merge.cli.answers import Answer, print_answer
 from lineage_merge.cli.command import Command
 from lineage_merge.cli.completion import complete_datasets
 from lineage_merge.cli.error_handling import epilog
-from lineage_merge.cli.query_options import QueryOptions, Session, open_session, query_command
+from lineage_merge.cli.query_options import QueryOptions, open_session, query_command
 
 if TYPE_CHECKING:
     from lineage_merge.query.elements import Vertex
+    from lineage_merge.query.interface.session import Session
     from lineage_merge.query.tag_propagation import Carrier, PropagatedTags, Stop
 
 
@@ -67,7 +68,7 @@ def _counts(found: "PropagatedTags", header: dict[str, Any], note: str) -> Answe
     numbers = counts(found)
 
     def tables() -> Iterator[Any]:
-        from lineage_merge.cli.tag_tables import count_table
+        from lineage_merge.query.formats.tag_tables import count_table
 
         yield count_table(numbers)
 
@@ -84,12 +85,12 @@ def _carriers(found: "PropagatedTags", chosen: "PropagatedTags", header: dict[st
     }
 
     def tables() -> Iterator[Any]:
-        from lineage_merge.cli.tag_tables import carrier_tables
+        from lineage_merge.query.formats.tag_tables import carrier_tables
 
         return carrier_tables(chosen)
 
     def lines() -> Iterator[Any]:
-        from lineage_merge.cli.tag_tables import carrier_tree
+        from lineage_merge.query.formats.tag_tables import carrier_tree
 
         return carrier_tree(chosen, with_paths(found, chosen.carriers))
 
@@ -119,7 +120,7 @@ def _stop_json(stop: "Stop") -> dict[str, Any]:
     }
 
 
-def _nothing(session: Session, options: QueryOptions, of: "Vertex | None", tag: str | None) -> str:
+def _nothing(session: "Session", options: QueryOptions, of: "Vertex | None", tag: str | None) -> str:
     """Return the note of an empty answer. Raises `NotFound` if the environment or DAG is unknown."""
     from lineage_merge.graph_format.schema import DATASET_LABELS
     from lineage_merge.infra.similar_names import did_you_mean
