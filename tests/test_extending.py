@@ -198,11 +198,11 @@ def test_a_question_is_answered_with_the_listed_files(tree: Tree, tmp_path: Path
     )
     method = (EXTENSIONS / "question" / "method.txt").read_text()
     interface = tree.edit(
-        "lineage_merge/query/interface/lineage.py",
-        ("    @property\n    def _graph(", f"{method}\n    @property\n    def _graph("),
+        "lineage_merge/query/interface/listing_questions.py",
+        ("    def _listed(", f"{method}\n    def _listed("),
         (
-            "from contextlib import ExitStack\n",
-            "from contextlib import ExitStack\nfrom functools import partial\n",
+            "from typing import TYPE_CHECKING\n",
+            "from functools import partial\nfrom typing import TYPE_CHECKING\n",
         ),
     )
     assert tree.add("question") | {edited, interface} == listed("Add a question", "popular")

@@ -111,7 +111,7 @@ def test_only_a_column_can_be_retyped(folder: str) -> None:
         (("upstream", "mart"), ("upstream", "raw")),
         (("downstream", "raw#id"), ("downstream", "mart#customers")),
         (("path", "raw", "mart"), ("path", "mart", "raw")),
-        (("diff", "--environment", "dev", "prod"), ("diff", "--environment", "dev", "dev")),
+        (("diff", "dev", "prod"), ("diff", "dev", "dev")),
         (
             ("layers", "--layer=a=mart", "--layer=b=raw", "--layer=c=copy"),
             ("layers", "--layer=a=raw", "--layer=b=mart"),

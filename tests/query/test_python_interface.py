@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from lineage_merge.cli import time_options
 from lineage_merge.config import Config, Gremlin
 from lineage_merge.infra.embedded import EmbeddedServer
 from lineage_merge.model.errors import Ambiguous, ConfigError, NotFound, QueryError
@@ -48,6 +49,14 @@ QUESTIONS: dict[str, tuple[Callable[[Lineage], Result], tuple[str, ...]]] = {
     "no consumer": (lambda it: it.no_consumer(), ("no-consumer",)),
     "no producer": (lambda it: it.no_producer(), ("no-producer",)),
     "cycles": (lambda it: it.cycles(), ("cycles",)),
+    "tests": (lambda it: it.tests(), ("tests",)),
+    "tests of a dataset": (
+        lambda it: it.tests("shop.main.orders", failed=True),
+        ("tests", "shop.main.orders", "--failed"),
+    ),
+    "numbers of tags": (lambda it: it.tags(), ("tags",)),
+    "tags": (lambda it: it.tags("shop.main.orders"), ("tags", "shop.main.orders")),
+    "unknown tag": (lambda it: it.tags(tag="pi"), ("tags", "--tag", "pi")),
 }
 
 
@@ -96,6 +105,77 @@ def test_memory_folder_and_server_give_the_same_answers(lineage: Lineage, server
             assert ask(memory).to_dict() == expected.to_dict()
             assert ask(of_server).to_dict() == expected.to_dict()
             assert list(ask(of_server).records()) == list(expected.records())
+
+
+def test_answers_about_late_data_are_those_of_the_command_line(
+    lineage: Lineage, folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 1_790_000_000_000
+    monkeypatch.setattr(time_options, "now_ms", lambda: now)
+    asked: dict[tuple[str, ...], Result] = {
+        ("freshness", "--older-than", "1d"): lineage.freshness(older_than="1d", now=now),
+        ("why", "shop.main.orders"): lineage.why("shop.main.orders", now=now),
+    }
+    for words, found in asked.items():
+        assert found.to_dict() == json.loads(in_process(*words, "--folder", folder, "--json").out)
+        assert found.to_csv() == in_process(*words, "--folder", folder, "--format", "csv").out
+        assert all(list(each) == list(found.columns) for each in found.records())
+    stale = lineage.freshness(older_than=timedelta(days=1), stale=True, now=now)
+    assert {each["status"] for each in stale.records()} == {"stale"}
+    with pytest.raises(QueryError, match="depth requires a dataset"):
+        lineage.tests(depth=1)
+
+
+def test_violations_of_policies_are_an_answer(folder: str, tmp_path: Path) -> None:
+    file = tmp_path / "merge.yml"
+    file.write_text("policies: [{name: owned, datasets: '*', must_have: [owner]}]\n")
+    outcome = in_process("check", "--config", file, "--folder", folder, "--json")
+    assert outcome.code == 14, outcome.err
+    with Lineage.open(folder, config=file) as lineage:
+        found = lineage.check()
+        assert found.failed
+        assert found.to_dict() == json.loads(outcome.out)
+        assert {each["policy"] for each in found.records()} == {"owned"}
+        with pytest.raises(ConfigError, match="unknown policy: onwed"):
+            lineage.check(["onwed"])
+
+
+def test_differences_of_environments_are_those_of_the_command_line(tmp_path: Path) -> None:
+    made = MadeLineage().flow("a > b").flow("a > c", environment="prod")
+    folder = made.folder(tmp_path)
+    with Lineage.open(folder) as lineage:
+        found = lineage.compare("dev", "prod")
+    assert found.to_dict() == json.loads(in_process("diff", "dev", "prod", "--folder", folder, "--json").out)
+    assert {
+        (each["environment"], each["kind"], each["what"].rpartition("|")[2]) for each in found.records()
+    } == {
+        ("dev", "dataset", "b"),
+        ("dev", "feed", "a"),
+        ("prod", "dataset", "c"),
+        ("prod", "feed", "a"),
+    }
+
+
+def test_the_history_is_that_of_the_command_line(tmp_path: Path) -> None:
+    history = MadeHistory(str(tmp_path / "history"))
+    history.full("2026-01-01T04:00", Made().job("spark", "load", {"b": ["a"]}))
+    history.full("2026-01-03T04:00", Made().job("spark", "load", {"b": ["x"]}))
+    at_history = ("--history", history.location, "--json")
+    empty = tmp_path / "graph.json"
+    empty.write_text("")
+    with Lineage.open(empty, history=history.location, environment="dev") as lineage:
+        scope = ("--environment", "dev", *at_history)
+        asked: dict[tuple[str, ...], Result] = {
+            ("history",): lineage.merges(),
+            ("history", "b", "--limit", "3"): lineage.history("b", limit=3),
+            ("diff", "--from", "2026-01-02", "--to", "2026-01-04"): lineage.diff("2026-01-02", "2026-01-04"),
+        }
+    for words, found in asked.items():
+        outcome = in_process(*words, *scope)
+        assert found.to_dict() == json.loads(outcome.out), outcome.err
+        assert all(list(each) == list(found.columns) for each in found.records())
+    changes = {(each["kind"], each["action"]) for each in asked[next(reversed(asked))].records()}
+    assert {("dataset", "added"), ("dataset", "removed"), ("feed", "added"), ("feed", "removed")} <= changes
 
 
 def test_edges_as_records(lineage: Lineage) -> None:
@@ -272,3 +352,15 @@ def test_the_import_needs_neither_spark_nor_clients() -> None:
 
 def test_a_column_is_resolved_in_any_case(lineage: Lineage) -> None:
     assert lineage.resolve("copy#EMAIL").id == col("copy", "email")
+
+
+def test_the_documentation_has_every_public_method() -> None:
+    text = Path(__file__).parents[2].joinpath("docs", "python.md").read_text(encoding="utf-8")
+    public = {
+        name
+        for owner in (Lineage, Result)
+        for name in dir(owner)
+        if not name.startswith("_") and name not in ("parameters", "fields", "header", "lines", "csv_tables")
+    }
+    internal = {"roots", "direction", "tables"}
+    assert {name for name in public - internal if f"`{name}" not in text and f".{name}(" not in text} == set()

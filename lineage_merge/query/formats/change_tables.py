@@ -1,11 +1,11 @@
-"""Printing of changes between two moments: tables for terminals, Markdown for tickets."""
+"""Changes between two moments: tables for terminals, Markdown for tickets."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from rich.table import Table
 from rich.text import Text
 
-from lineage_merge.cli.error_handling import make_console
 from lineage_merge.query.formats.describe import one_line, truncate
 from lineage_merge.query.formats.table import add_row, new_table
 from lineage_merge.query.lineage_changes import ACTIONS, Change, Difference, Kind, counts
@@ -19,25 +19,24 @@ _TITLES: dict[Kind, str] = {
 }
 
 
-def print_changes(changes: Sequence[Change], title: str) -> None:
-    """Print the numbers of changes, then the changes, by kind."""
-    console = make_console()
+def change_tables(changes: Sequence[Change], title: str) -> Iterator[Table | Text]:
+    """Yield the numbers of changes, then the changes, by kind."""
     if not changes:
-        console.print(f"no changes {title}", soft_wrap=True)
+        yield Text(f"no changes {title}")
         return
-    console.print(Text(f"changes {title}", style="bold"), soft_wrap=True)
-    summary = new_table("", *ACTIONS)
+    yield Text(f"changes {title}", style="bold")
+    summary = new_table("", *ACTIONS, is_summary=True)
     for kind, numbers in counts(changes).items():
         add_row(summary, _TITLES[kind], *(f"{numbers[each]:,}" if numbers[each] else "" for each in ACTIONS))
-    console.print(summary)
+    yield summary
     for kind, group in groupby(changes, key=lambda each: each.kind):
-        console.print()
+        yield Text()
         table = new_table(_TITLES[kind], "", "property", "before", "after")
         for change in group:
             for number, difference in enumerate(_differences(change) or [Difference("", "", "")]):
                 first = (change.title, change.action) if number == 0 else ("", "")
                 add_row(table, *first, difference.name, *map(truncate, difference[1:]))
-        console.print(table)
+        yield table
 
 
 def markdown(changes: Sequence[Change], title: str) -> str:
