@@ -12,8 +12,12 @@ import pytest
 from lineage_merge.cli import time_options
 from lineage_merge.config import Config, Gremlin
 from lineage_merge.infra.embedded import EmbeddedServer
+from lineage_merge.load.merge_run import run_id
+from lineage_merge.merge.report import Report
+from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import Ambiguous, ConfigError, NotFound, QueryError
-from lineage_merge.query import Lineage, Result
+from lineage_merge.query import Lineage, Result, Vertex
+from lineage_merge.query.backends.in_memory import InMemory
 from tests.command_line import in_process
 from tests.history.made_history import MadeHistory
 from tests.lineage_made import MadeLineage, at, col
@@ -176,6 +180,26 @@ def test_the_history_is_that_of_the_command_line(tmp_path: Path) -> None:
         assert all(list(each) == list(found.columns) for each in found.records())
     changes = {(each["kind"], each["action"]) for each in asked[next(reversed(asked))].records()}
     assert {("dataset", "added"), ("dataset", "removed"), ("feed", "added"), ("feed", "removed")} <= changes
+
+
+def test_the_report_is_that_of_the_vertex_of_the_merge() -> None:
+    report = Report({"plans": 3}, {}, {}, (), (Problem("skipped", "plan 7", "", "no write"),))
+    values = {
+        "last_merged_at": 1_790_000_000_000,
+        "elements_written": 12,
+        "report": json.dumps(report.as_json()),
+    }
+    run = Vertex(run_id("dev", "daily"), "merge_run", values)
+    graph = in_memory(MadeLineage().flow("a > b"))
+    graph = InMemory([run, *graph.vertices([at("a"), at("b")])], [])
+    found = Lineage.of_graph(graph, environment="dev", dag="daily").report()
+    assert (found.to_dict()["elements_written"], found.to_dict()["report"]) == (12, report.as_json())
+    assert [tuple(each.values()) for each in found.records()] == [("skipped", "plan 7", None, "no write")]
+    assert "plan 7" in found._repr_html_()
+    with pytest.raises(QueryError, match="needs environment and dag"):
+        Lineage.of_graph(graph).report()
+    with pytest.raises(NotFound, match="unknown DAG: weekly"):
+        Lineage.of_graph(graph, environment="dev", dag="weekly").report()
 
 
 def test_edges_as_records(lineage: Lineage) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class _NoGraphResult(Result):
+class NoGraphResult(Result):
     """An answer that is not a part of a graph: its JSON has neither vertices nor edges."""
 
     def to_dict(self) -> dict[str, Any]:
@@ -31,7 +31,7 @@ class _NoGraphResult(Result):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class ComparisonResult(_NoGraphResult):
+class ComparisonResult(NoGraphResult):
     """What only one of two environments has."""
 
     columns: ClassVar[Mapping[str, type]] = {"environment": str, "kind": str, "what": str, "to": str}
@@ -66,7 +66,7 @@ class ComparisonResult(_NoGraphResult):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class ChangesResult(_NoGraphResult):
+class ChangesResult(NoGraphResult):
     """The changes of the lineage between two moments of its history."""
 
     columns: ClassVar[Mapping[str, type]] = {
@@ -137,7 +137,7 @@ class ChangesResult(_NoGraphResult):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class MergesResult(_NoGraphResult):
+class MergesResult(NoGraphResult):
     """The merges of a history, newest first."""
 
     columns: ClassVar[Mapping[str, type]] = {
@@ -189,7 +189,7 @@ class MergesResult(_NoGraphResult):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class TimelineResult(_NoGraphResult):
+class TimelineResult(NoGraphResult):
     """What merges changed of `element`, oldest first."""
 
     columns: ClassVar[Mapping[str, type]] = {

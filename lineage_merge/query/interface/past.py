@@ -10,7 +10,9 @@ from lineage_merge.query.interface.session import require_history
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
+    from lineage_merge.history.moments import Moment
     from lineage_merge.history.pictures import AsOf
+    from lineage_merge.load.merge_run import MergeRun
     from lineage_merge.query.interface.history_results import ChangesResult, MergesResult, TimelineResult
     from lineage_merge.query.lineage_changes import Limit
 
@@ -81,6 +83,20 @@ def timeline_of(past: Past, name: str, limit: int | None = None) -> "TimelineRes
     events = timeline(past.location, element, known)
     shown = events[-limit:] if limit else events
     return TimelineResult(question="history", scope=scope, element=element, events=tuple(shown))
+
+
+def merge_as_of(location: str, moment: "Moment", environment: str, dag: str) -> "MergeRun":
+    """Return the newest merge of a DAG as of a moment. Raises `NotFound`."""
+    from lineage_merge.history.details import read_report
+    from lineage_merge.history.pictures import merges_until
+    from lineage_merge.load.merge_run import MergeRun
+
+    for scope, record in merges_until(location, moment, environment):
+        if scope.dag_name == dag:
+            report = read_report(location, scope, record)
+            written = record.added + record.changed
+            return MergeRun(*scope, record.name.time, written, record.retired, report)
+    raise NotFound(f"no merge of {dag} in {environment} until {moment}")
 
 
 def _limit(
