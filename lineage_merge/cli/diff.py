@@ -24,7 +24,7 @@ from lineage_merge.cli.query_options import QueryOptions, open_session, query_co
 @click.argument(
     "environments", nargs=-1, metavar="[ENVIRONMENT ENVIRONMENT]", shell_complete=complete_environments
 )
-@click.option("--from", "start", metavar="TIME", help="earlier moment: a date, time, age (3d) or merge")
+@click.option("--from", "start", metavar="TIME", help="earlier: a date, time, age (3d) or merge")
 @click.option("--to", "end", metavar="TIME", help="later moment  [default: now]")
 @click.option(
     "--upstream-of",
@@ -49,8 +49,8 @@ def diff(
 ) -> None:
     """Show the differences of two environments, or of the lineage at two moments (--from, --to).
 
-    Environments: the datasets, feeds and columns that only one of them has, by id without the environment.
-    Columns are compared for datasets that both have.
+    Environments: the datasets, feeds and columns that only one of them has. Columns are compared for
+    datasets that both have.
 
     Moments: what was added, removed and changed, as the history has it: datasets, jobs, feeds, columns and
     how columns are computed.
