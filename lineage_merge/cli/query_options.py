@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,6 @@ from lineage_merge.cli.options import with_config_file
 from lineage_merge.query.interface.selection import EMBEDDED, GraphSelection
 
 if TYPE_CHECKING:
-    from lineage_merge.history.pictures import ScopedMerge
     from lineage_merge.query.interface.lineage import Lineage
     from lineage_merge.query.interface.session import Session
 
@@ -32,20 +31,9 @@ Command = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryOptions(GraphSelection):
-    """The graph to query, the scope, and the output format.
-
-    `merges`: those of the history that the answer is made of, once the graph is open.
-    """
+    """The graph to query, the scope, and the output format."""
 
     format: str
-    merges: "list[ScopedMerge]" = field(default_factory=list)
-
-    def header(self, question: str, environment: str | None, **more: Any) -> dict[str, Any]:
-        """Return the first fields of the JSON of every answer."""
-        header = {"question": question, "environment": environment, "dag": self.dag, **more}
-        if self.as_of:
-            header["as_of"] = {"moment": self.as_of, "merges": [each.as_json() for each in self.merges]}
-        return header
 
 
 @contextmanager
@@ -62,7 +50,6 @@ def open_session(options: QueryOptions, *, all_environments: bool = False) -> "I
             session.hints(),
         ):
             if session.moment:
-                options.merges.extend(session.scope.merges)
                 _print_merges(session)
             yield session
 
