@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from lineage_merge.query.elements import Subgraph
     from lineage_merge.query.graph import Direction
+    from lineage_merge.query.interface.result import Result
 
 FORMATS = ("tree", "table", "csv", "json", "mermaid", "dot", "graphml")
 
@@ -38,17 +39,46 @@ class Answer:
     rows: "Callable[[], Iterable[RenderableType]] | None" = None
 
 
+def print_result(result: "Result", output_format: str) -> None:
+    """Print the answer of a question in a format of `FORMATS`."""
+    if output_format == "json":
+        from lineage_merge.query.formats.json_text import json_text
+
+        _print_note(result.note)
+        _print_text(json_text(result.to_dict()) + "\n")
+        return
+    answer = Answer(
+        result.graph,
+        {},
+        result.roots,
+        result.direction,
+        tables=result.tables,
+        note=result.note,
+        lines=result.lines,
+        rows=result.csv_tables,
+    )
+    print_answer(answer, output_format)
+
+
 def print_answer(answer: Answer, output_format: str) -> None:
     """Print an answer in a format of `FORMATS`."""
-    if answer.note:
-        click.echo(answer.note, err=True)
+    _print_note(answer.note)
     if output_format == "tree":
         _print_tree(answer)
     elif output_format == "table":
         _print_tables(answer)
     else:
-        # Unpaired surrogates cannot be encoded.
-        click.echo(_text(answer, output_format).encode("utf-8", "replace"), nl=False)
+        _print_text(_text(answer, output_format))
+
+
+def _print_note(note: str) -> None:
+    if note:
+        click.echo(note, err=True)
+
+
+def _print_text(text: str) -> None:
+    # Unpaired surrogates cannot be encoded.
+    click.echo(text.encode("utf-8", "replace"), nl=False)
 
 
 def _text(answer: Answer, output_format: str) -> str:

@@ -10,22 +10,20 @@ from lineage_merge.cli.command import Command
 from lineage_merge.cli.completion import complete_dags, complete_environments, complete_jobs
 from lineage_merge.cli.error_handling import epilog, handle_errors, make_console, print_json, progress
 from lineage_merge.cli.graph_options import (
-    EMBEDDED,
     as_of_option,
     demo_option,
     history_option,
     is_typed,
     rare_graph_file_option,
-    require_graph_file,
-    require_history,
     select_graph_file,
 )
 from lineage_merge.cli.options import as_json_or_text, with_config_file
 from lineage_merge.model.errors import ConfigError, NotFound
+from lineage_merge.query.interface.selection import EMBEDDED
+from lineage_merge.query.interface.session import require_graph_file, require_history
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
-    from lineage_merge.history.moments import Moment
     from lineage_merge.infra.progress import ProgressCallback
     from lineage_merge.load.gremlin.connection import Endpoint
     from lineage_merge.load.merge_run import MergeRun
@@ -129,7 +127,10 @@ def report(
                 past = pictures.as_of(location, moment, config.environment, on_progress)
                 _print_near_misses(past.graph, config, as_json)
                 return
-            _print_run(_past_run(location, moment, config), as_json, everything)
+            from lineage_merge.query.interface.past import merge_as_of
+
+            past_run = merge_as_of(location, moment, config.environment, config.dag_name)
+            _print_run(past_run, as_json, everything)
             return
         from lineage_merge.load import merge_run
         from lineage_merge.load.gremlin.connection import check
@@ -155,20 +156,6 @@ def _print_run(found: "MergeRun", as_json: bool, everything: bool) -> None:
         print_json(found.as_json())
     else:
         print_merge_run(make_console(), found, everything=everything)
-
-
-def _past_run(location: str, moment: "Moment", config: "Config") -> "MergeRun":
-    """Return the newest merge of a DAG as of a moment. Raises `NotFound`."""
-    from lineage_merge.history.details import read_report
-    from lineage_merge.history.pictures import merges_until
-    from lineage_merge.load.merge_run import MergeRun
-
-    for scope, record in merges_until(location, moment, config.environment):
-        if scope.dag_name == config.dag_name:
-            report = read_report(location, scope, record)
-            written = record.added + record.changed
-            return MergeRun(*scope, record.name.time, written, record.retired, report)
-    raise NotFound(f"no merge of {config.dag_name} in {config.environment} until {moment}")
 
 
 def _report_near_misses(

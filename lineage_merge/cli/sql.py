@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,9 +10,9 @@ import click
 from lineage_merge.cli.answers import Answer, print_answer
 from lineage_merge.cli.command import Command, Option
 from lineage_merge.cli.error_handling import epilog, handle_errors, progress
-from lineage_merge.cli.graph_options import require_graph_file
 from lineage_merge.cli.query_options import QueryOptions, query_command
 from lineage_merge.model.errors import CheckFailed, ConfigError
+from lineage_merge.query.interface.session import require_graph_file
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
@@ -133,7 +134,7 @@ def _open_named_graph(
 
     require_graph_file(options.graph_file, options.demo)
     named = options.folder or options.endpoint
-    if not named and options.file:
+    if not named and isinstance(options.file, Path):
         named = CONFIGURATION.gather(options.file, {}).get("gremlin", {}).get("endpoint")
     if not named:
         yield None

@@ -1,11 +1,13 @@
-"""Durations in text: ``1d``, ``36h``, ``90m``, ``1.5d``. Pure."""
+"""Durations and times in text: ``1d``, ``36h``, ``90m``, ``1.5d``; ``2026-11-01``. Pure."""
 
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 _UNITS = {"d": timedelta(days=1), "h": timedelta(hours=1), "m": timedelta(minutes=1)}
 _DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*([dhm])")
 _LONGEST = timedelta(days=36500)
+_MILLISECOND = timedelta(milliseconds=1)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FORM = "days, hours or minutes, such as 1d, 36h or 90m"
 
 
@@ -18,3 +20,30 @@ def parse_duration(text: str) -> timedelta:
     if not timedelta(0) < duration <= _LONGEST:
         raise ValueError(f"expected more than 0 and at most {_LONGEST.days} days, found {text}")
     return duration
+
+
+def parse_age(text: str) -> int:
+    """Return a duration in ms. Raises `ValueError`."""
+    return parse_duration(text) // _MILLISECOND
+
+
+def parse_time(text: str, now: int) -> int:
+    """Return a time such as ``2026-11-01`` (UTC), or ``1d`` before `now`, in ms since 1970.
+
+    Raises `ValueError`.
+    """
+    try:
+        return now - parse_age(text)
+    except ValueError:
+        pass
+    try:
+        return epoch_ms(datetime.fromisoformat(text))
+    except ValueError:
+        raise ValueError(
+            f"expected a time such as 2026-11-01 or 2026-11-01T06:00Z, or {FORM}; found {text}"
+        ) from None
+
+
+def epoch_ms(moment: datetime) -> int:
+    """Return a time in ms since 1970; without a time zone it is UTC."""
+    return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH) // _MILLISECOND

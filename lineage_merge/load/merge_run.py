@@ -202,6 +202,11 @@ def read_last(endpoint: Endpoint, environment: str, dag_name: str) -> MergeRun |
     with open_executor(endpoint) as execute:
         value_maps = execute(lambda g: g.V(run_id(environment, dag_name)).value_map())
     properties = {key: values[0] for key, values in value_maps[0].items()} if value_maps else {}
+    return merge_run_of(environment, dag_name, properties)
+
+
+def merge_run_of(environment: str, dag_name: str, properties: Mapping[str, Any]) -> MergeRun | None:
+    """Return the last merge of a DAG by the properties of the vertex; None if no merge has ended."""
     if "last_merged_at" not in properties:
         return None
     return MergeRun(

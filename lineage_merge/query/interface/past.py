@@ -1,0 +1,117 @@
+"""Questions about a history. They read its files only: the graph itself may be unreachable."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from lineage_merge.infra.progress import ProgressCallback, no_progress
+from lineage_merge.model.errors import NotFound
+from lineage_merge.query.interface.result import Scope
+from lineage_merge.query.interface.selection import GraphSelection
+from lineage_merge.query.interface.session import require_history
+
+if TYPE_CHECKING:
+    from lineage_merge.config import Config
+    from lineage_merge.history.moments import Moment
+    from lineage_merge.history.pictures import AsOf
+    from lineage_merge.load.merge_run import MergeRun
+    from lineage_merge.query.interface.history_results import ChangesResult, MergesResult, TimelineResult
+    from lineage_merge.query.lineage_changes import Limit
+
+
+class Past(NamedTuple):
+    """The location of a history, and the scope of questions."""
+
+    location: str
+    scope: Scope
+    on_progress: ProgressCallback = no_progress
+
+
+def past_of(
+    selection: GraphSelection,
+    config: "Config",
+    environment: str | None,
+    on_progress: ProgressCallback = no_progress,
+) -> Past:
+    """Return the history of a selected graph. Raises `ConfigError` if it has none."""
+    location = require_history(selection.history, config, selection.graph_file)
+    return Past(location, Scope(environment, selection.dag), on_progress)
+
+
+def changes_between(
+    past: Past, start: str, end: str, *, upstream_of: str | None = None, downstream_of: str | None = None
+) -> "ChangesResult":
+    """Return the changes between two moments, of all lineage or up- or downstream of a dataset or column."""
+    from lineage_merge.history.moments import parse_moment
+    from lineage_merge.history.pictures import as_of
+    from lineage_merge.query.interface.history_results import ChangesResult
+    from lineage_merge.query.lineage_changes import compare_pictures
+
+    moments = parse_moment(start, option="--from"), parse_moment(end, option="--to")
+    scope = past.scope
+    before, after = (as_of(past.location, each, scope.environment, past.on_progress) for each in moments)
+    limit = _limit(scope, before, after, upstream_of, downstream_of)
+    found = compare_pictures(before.graph, after.graph, scope.environment, scope.dag, limit)
+    return ChangesResult(
+        question="diff",
+        scope=scope,
+        note="" if found else f"no changes from {before.moment} to {after.moment}",
+        before=before,
+        after=after,
+        changes=tuple(found),
+        upstream_of=upstream_of,
+        downstream_of=downstream_of,
+    )
+
+
+def merges(past: Past, limit: int | None = None) -> "MergesResult":
+    """Return the merges of the environment or DAG, newest first."""
+    from lineage_merge.history.timeline import merges_of
+    from lineage_merge.query.interface.history_results import MergesResult
+
+    scope = past.scope
+    found = [*reversed(merges_of(past.location, scope.environment, scope.dag))][:limit]
+    return MergesResult(question="history", scope=scope, merges=tuple(found))
+
+
+def timeline_of(past: Past, name: str, limit: int | None = None) -> "TimelineResult":
+    """Return what merges changed of a dataset, column or job; the name may be one that it had."""
+    from lineage_merge.history.past_names import resolve_past
+    from lineage_merge.history.timeline import merges_of, timeline
+    from lineage_merge.query.interface.history_results import TimelineResult
+
+    scope = past.scope
+    known = merges_of(past.location, scope.environment)
+    element = resolve_past(past.location, name, known, scope.environment, scope.dag)
+    events = timeline(past.location, element, known)
+    shown = events[-limit:] if limit else events
+    return TimelineResult(question="history", scope=scope, element=element, events=tuple(shown))
+
+
+def merge_as_of(location: str, moment: "Moment", environment: str, dag: str) -> "MergeRun":
+    """Return the newest merge of a DAG as of a moment. Raises `NotFound`."""
+    from lineage_merge.history.details import read_report
+    from lineage_merge.history.pictures import merges_until
+    from lineage_merge.load.merge_run import MergeRun
+
+    for scope, record in merges_until(location, moment, environment):
+        if scope.dag_name == dag:
+            report = read_report(location, scope, record)
+            written = record.added + record.changed
+            return MergeRun(*scope, record.name.time, written, record.retired, report)
+    raise NotFound(f"no merge of {dag} in {environment} until {moment}")
+
+
+def _limit(
+    scope: Scope, before: "AsOf", after: "AsOf", upstream_of: str | None, downstream_of: str | None
+) -> "Limit | None":
+    """Return the datasets upstream or downstream of one, which only one of the moments may have."""
+    name = upstream_of or downstream_of
+    if not name:
+        return None
+    from lineage_merge.query.lineage_changes import neighbors_of
+    from lineage_merge.query.names import resolve_dataset_or_column
+
+    try:
+        start = resolve_dataset_or_column(after.graph, name, scope.environment, scope.dag)
+    except NotFound:
+        start = resolve_dataset_or_column(before.graph, name, scope.environment, scope.dag)
+    return neighbors_of(start, (before.graph, after.graph), "up" if upstream_of else "down", scope.dag)
