@@ -164,7 +164,7 @@ def _removed_and_added(
                 f"renamed to {where} (a guess: {reason})",
                 before=title,
                 after=where,
-                dataset=dataset,
+                dataset=after.datasets.get(other, "") if node.kind == "source" else dataset,
                 is_guess=True,
                 change=Change.RENAME if node.is_built and not node.folded else None,
                 file_path=file_of(new[other]),
@@ -207,7 +207,7 @@ def _relation_findings(before: DbtVersion, after: DbtVersion, old: Node, new: No
             f"{'now refers to' if is_source else 'is now built as'} {moved_to}",
             before=title,
             after=moved_to,
-            dataset=was,
+            dataset=now if is_source else was,
             change=None if is_source else Change.RENAME,
             file_path=file_of(new),
         )
