@@ -108,7 +108,7 @@ def open_session(options: QueryOptions, *, all_environments: bool = False) -> It
         config, environment = options.config()
         if options.as_of:
             only = None if all_environments else environment
-            yield Session(_past_graph(options, config, only, on_progress), environment, config)
+            yield Session(past_graph(options, config, only, on_progress), environment, config)
             return
         require_graph_file(options.graph_file, options.demo)
         from lineage_merge.query.backends.opening import open_graph
@@ -124,7 +124,7 @@ def open_session(options: QueryOptions, *, all_environments: bool = False) -> It
                 raise
 
 
-def _past_graph(
+def past_graph(
     options: QueryOptions, config: "Config", environment: str | None, on_progress: "ProgressCallback"
 ) -> "LineageGraph":
     """Return the graph as of a moment, and print the merges that it is made of."""

@@ -74,7 +74,7 @@ class DbtFile:
 
 
 def read_version(
-    place: str, catalog: str = "", *, inside: str = _MANIFEST, compare_with: str | None = None
+    place: str, catalog: str = "", *, inside: str = _MANIFEST
 ) -> DbtFile:
     """Read a manifest: a file, an S3 URI, a folder, or a git revision that contains `inside`.
 
