@@ -54,10 +54,18 @@ _MANIFEST = "target/manifest.json"
 )
 @click.option("--base-catalog", cls=Option, more=True, metavar="FILE", help="catalog.json of the base")
 @click.option(
-    "--catalog", cls=Option, more=True, metavar="FILE", help="catalog.json of the head, for the types of columns"
+    "--catalog",
+    cls=Option,
+    more=True,
+    metavar="FILE",
+    help="catalog.json of the head, for the types of columns",
 )
-@click.option("--namespace", metavar="TEXT", help="namespace of the warehouse  [default: that of the configuration]")
-@click.option("--dialect", metavar="NAME", help="with PATHS: hive, spark, redshift or another dialect of sqlglot")
+@click.option(
+    "--namespace", metavar="TEXT", help="namespace of the warehouse  [default: that of the configuration]"
+)
+@click.option(
+    "--dialect", metavar="NAME", help="with PATHS: hive, spark, redshift or another dialect of sqlglot"
+)
 @click.option("--var", "variables", cls=Option, more=True, multiple=True, metavar="NAME=VALUE",
               help="with PATHS: value of ${NAME} or {{ NAME }}")  # fmt: skip
 @click.option(
@@ -224,8 +232,8 @@ def _print(result: "ReviewResult", options: QueryOptions, out: str | None, base:
 
         storage.write_text(out, _text(result, options, base))
     if out or options.format == "table":
-        from lineage_merge.cli.review_tables import review_tables
         from lineage_merge.cli.error_handling import make_console
+        from lineage_merge.cli.review_tables import review_tables
 
         console = make_console()
         for each in review_tables(result):

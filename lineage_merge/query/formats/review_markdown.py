@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from lineage_merge.query.effects import Effect
 from lineage_merge.query.elements import Edge, Subgraph, Vertex, dataset_id_of, subgraph, title_of_id
 from lineage_merge.query.formats.mermaid import mermaid
-from lineage_merge.query.review.findings import Assessed, ReviewResult
+from lineage_merge.query.review.findings import NO_DAG, Assessed, ReviewResult
 
 # GitHub cuts comments at 65,536 characters; Mermaid refuses diagrams of 50,000 characters or 500 edges.
 _MAX_COMMENT = 60_000
@@ -33,7 +33,9 @@ def review_markdown(result: ReviewResult) -> str:
             parts.append(part)
             used += len(part) + 2
         elif part:
-            parts.append("Details are omitted: the comment would be too long. The JSON format has all of them.")
+            parts.append(
+                "Details are omitted: the comment would be too long. The JSON format has all of them."
+            )
             break
     return "\n\n".join(parts) + "\n"
 
@@ -108,7 +110,9 @@ def affected_part(result: ReviewResult) -> tuple[Subgraph, int]:
             continue
         start = dataset_id_of(found.dependents.changed.id)
         changed = found.dependents.changed
-        own = changed if changed.is_dataset else Vertex(start, "table", {"qualified_name": title_of_id(start)})
+        own = (
+            changed if changed.is_dataset else Vertex(start, "table", {"qualified_name": title_of_id(start)})
+        )
         nearest[start] = (0, own)
         for each in found.affected:
             there = nearest.get(each.vertex.id)
@@ -130,7 +134,9 @@ def _diagram(result: ReviewResult) -> str:
     text = mermaid(part)
     if len(text) > _MAX_DIAGRAM:
         return ""
-    note = f"\n\nThe diagram omits {omitted:,} datasets and exposures that are further away." if omitted else ""
+    note = (
+        f"\n\nThe diagram omits {omitted:,} datasets and exposures that are further away." if omitted else ""
+    )
     return f"```mermaid\n{text}```{note}"
 
 
@@ -162,7 +168,7 @@ def _of_finding(found: Assessed) -> Iterator[str]:
         held = each.vertex.properties
         facts = [
             *([each.effect.value] if each.effect else []),
-            *(f"DAG {code(dag)}" for dag in each.vertex.dags),
+            *(f"DAG {code(dag)}" for dag in each.vertex.dags if dag != NO_DAG),
             *(f"owner {code(owner)}" for owner in held.get("owners", ())),
             *(f"tag {code(tag)}" for tag in held.get("tags", ())),
         ]

@@ -13,7 +13,7 @@ from lineage_merge.query.graph import LineageGraph
 from lineage_merge.query.layers import Layer
 from lineage_merge.query.policies import check_policies
 from lineage_merge.query.policies.violations import PolicyCheck, Violation
-from lineage_merge.query.review.dbt_changes import compare, renamed_entries
+from lineage_merge.query.review.dbt_changes import compare
 from lineage_merge.query.review.dbt_versions import (
     DbtFile,
     DbtVersion,
@@ -60,9 +60,13 @@ def review_dbt(
         for each in file.problems
         if each.kind == "rejected"
     )
-    assessed = _assess(findings, *versions, changed, versions[0].graph if graph is None else graph, scope, settings)
+    assessed = _assess(
+        findings, *versions, changed, versions[0].graph if graph is None else graph, scope, settings
+    )
     if is_alone:
-        notes.append("no graph: only the project's own models and exposures are known. Fix: set --folder or --config")
+        notes.append(
+            "no graph: only the project's own models and exposures are known. Fix: set --folder or --config"
+        )
     return ReviewResult(in_order(assessed), tuple(notes))
 
 
@@ -94,7 +98,11 @@ def _assess(
         after_change = replaced(elements, before, after, changed, ids.of, without=removed)
         checks = [
             check_policies(
-                each, policies, layers=settings.layers, propagation=settings.propagation, environment=environment
+                each,
+                policies,
+                layers=settings.layers,
+                propagation=settings.propagation,
+                environment=environment,
             )
             for each in (original, after_change)
         ]

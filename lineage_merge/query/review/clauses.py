@@ -65,7 +65,9 @@ def parts_of(relation: str, dialect: Dialect) -> tuple[str, ...]:
 def without_qualifiers(text: str) -> str:
     """Return an expression without the names of its tables, in lower case outside quotes."""
     parts = re.split(r"('(?:[^']|'')*')", text)
-    return "".join(each if number % 2 else _QUALIFIER.sub("", each).lower() for number, each in enumerate(parts))
+    return "".join(
+        each if number % 2 else _QUALIFIER.sub("", each).lower() for number, each in enumerate(parts)
+    )
 
 
 def difference(before: Query, after: Query) -> dict[str, tuple[list[str], list[str]]]:

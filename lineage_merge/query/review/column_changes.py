@@ -98,9 +98,7 @@ def _is_complete(columns: Iterable[Column]) -> bool:
     return bool(found) and all(each.position is not None for each in found)
 
 
-def _signatures(
-    flows: Sequence[ColumnFlow[str]], renamed: Mapping[str, str]
-) -> dict[str, _Signature]:
+def _signatures(flows: Sequence[ColumnFlow[str]], renamed: Mapping[str, str]) -> dict[str, _Signature]:
     found: dict[str, set[tuple[str, str, tuple[int, ...], str]]] = {}
     for each in flows:
         how = tuple(int(step) for step in each.transformations)
@@ -178,7 +176,9 @@ def _expression(signature: _Signature) -> str:
 
 
 def _inputs(signature: _Signature) -> str:
-    found = sorted(f"{'.'.join(source.split('.')[2:]) or source}#{column}" for source, column, _, _ in signature)
+    found = sorted(
+        f"{'.'.join(source.split('.')[2:]) or source}#{column}" for source, column, _, _ in signature
+    )
     return ", ".join(found) or "no column"
 
 

@@ -42,7 +42,9 @@ def compare(before: DbtVersion, after: DbtVersion) -> tuple[list[Finding], list[
         pair = Pair(before, after, old, new, *queries, renamed)
         of_columns, unknown = column_findings(pair)
         found = [*of_columns, *query_findings(pair, of_columns)]
-        columns |= {(new.unique_id, each.column.lower()): each.after.lower() for each in of_columns if each.change}
+        columns |= {
+            (new.unique_id, each.column.lower()): each.after.lower() for each in of_columns if each.change
+        }
         notes += unknown
         findings += found
     findings += _tests(before.manifest, after, renamed, columns)

@@ -3,11 +3,9 @@
 Of a large project, only the changed entries, what they read and what reads them are translated.
 """
 
-import tempfile
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.infra import storage
@@ -73,9 +71,7 @@ class DbtFile:
     problems: tuple[Problem, ...] = ()
 
 
-def read_version(
-    place: str, catalog: str = "", *, inside: str = _MANIFEST
-) -> DbtFile:
+def read_version(place: str, catalog: str = "", *, inside: str = _MANIFEST) -> DbtFile:
     """Read a manifest: a file, an S3 URI, a folder, or a git revision that contains `inside`.
 
     `compare_with` is the revision or place of the other version: with a revision, the branch point counts.
@@ -156,7 +152,7 @@ def version_of(file: DbtFile, scope: Scope, only: Set[str]) -> DbtVersion:
     manifest = replace(
         file.manifest,
         nodes={unique_id: node for unique_id, node in file.manifest.nodes.items() if unique_id in only},
-        tests=tuple(each for each in file.manifest.tests if only.issuperset(each.checks)),
+        tests=tuple(each for each in file.manifest.tests if only >= set(each.checks)),
     )
     lineage = column_lineage(manifest, file.catalog)
     jobs = scope.jobs(manifest)

@@ -23,6 +23,8 @@ class Severity(StrEnum):
 
 
 SEVERITIES = tuple(Severity)
+# The DAG of a manifest that is reviewed without a configuration.
+NO_DAG = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,8 @@ class Assessed:
     @property
     def dags(self) -> list[str]:
         """The DAGs downstream."""
-        return list(self.dependents.impact.dags) if self.dependents else []
+        found = self.dependents.impact.dags if self.dependents else ()
+        return [each for each in found if each != NO_DAG]
 
     @property
     def _elements(self) -> tuple[Dependent, ...]:

@@ -18,7 +18,15 @@ from tests.review.dbt_pull_requests.project import FILES, PULL_REQUESTS
 FOLDER = Path(__file__).parent / "manifests"
 _SECTIONS = ("nodes", "sources", "exposures")
 # Large, or different each time.
-_OMITTED = {"created_at", "raw_code", "doc_blocks", "unrendered_config", "build_path", "root_path", "checksum"}
+_OMITTED = {
+    "created_at",
+    "raw_code",
+    "doc_blocks",
+    "unrendered_config",
+    "build_path",
+    "root_path",
+    "checksum",
+}
 _METADATA = ("dbt_schema_version", "dbt_version", "project_name", "adapter_type")
 
 
@@ -48,7 +56,9 @@ def difference(base: Mapping[str, Any], head: Mapping[str, Any]) -> dict[str, An
     for section in _SECTIONS:
         ids = sorted({*base[section], *head[section]})
         found[section] = {
-            each: head[section].get(each) for each in ids if head[section].get(each) != base[section].get(each)
+            each: head[section].get(each)
+            for each in ids
+            if head[section].get(each) != base[section].get(each)
         }
     return found
 

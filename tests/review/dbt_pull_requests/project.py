@@ -245,7 +245,10 @@ PULL_REQUESTS: Mapping[str, PullRequest] = {
         {
             f"{_INT}order_payments.sql": (
                 ("with payments as", "-- one row per order\nWITH order_totals AS"),
-                ("left join payments as p on o.order_id = p.order_id", "LEFT JOIN order_totals pay\n  ON o.order_id = pay.order_id"),
+                (
+                    "left join payments as p on o.order_id = p.order_id",
+                    "LEFT JOIN order_totals pay\n  ON o.order_id = pay.order_id",
+                ),
                 ("p.paid, p.paid_at\nfrom", "pay.paid, pay.paid_at /* newest */\nFROM"),
             )
         }
