@@ -72,8 +72,8 @@ EXIT_CODES = (
     ),
     ExitCode(
         12,
-        "the check of a change (`review`, `sql --check`) failed: a breaking change, a newly violated policy, or"
-        " a file that cannot be parsed",
+        "the check of a change (`review`, `sql --check`) failed: it breaks something, newly violates a"
+        " policy, or a file cannot be parsed",
         "see the lines above: what breaks, and the readers of removed datasets and columns",
     ),
     ExitCode(

@@ -29,7 +29,7 @@ _MANIFEST = "target/manifest.json"
         "lineage-merge review --base s3://ci/main/manifest.json --config lineage_merge.yml",
         "lineage-merge review --base base/manifest.json --head target/manifest.json"
         " --namespace redshift://prod.eu-west-1:5439 --folder lineage",
-        "lineage-merge review --base origin/main --config lineage_merge.yml --format markdown --out review.md",
+        "lineage-merge review --base main --config lineage_merge.yml --format markdown --out review.md",
         "lineage-merge review etl --dialect hive --base origin/main --folder lineage",
     ),
 )
@@ -157,10 +157,7 @@ def _project(config: "Config", head: str | None, namespace: str | None) -> "DbtP
     from lineage_merge.sources.settings import namespace as parse_namespace
 
     configured = list(config.dbt)
-    if head:
-        same = [each for each in configured if each.manifest == head] or configured
-    else:
-        same = configured
+    same = [each for each in configured if head in (None, each.manifest)] or configured
     if len(same) > 1:
         places = ", ".join(each.manifest for each in same)
         raise ConfigError("--head", f"the configuration has several projects: {places}. Fix: set --head")

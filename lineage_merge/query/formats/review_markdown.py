@@ -24,7 +24,7 @@ MARKER = "<!-- lineage-merge review -->"
 
 
 def review_markdown(result: ReviewResult) -> str:
-    """Return a comment: summary, table, diagram of what is affected, and folded details, as far as they fit."""
+    """Return a comment: summary, table, diagram of what is affected, folded details, as far as they fit."""
     head = "\n".join((MARKER, f"**Lineage review: {result.summary}**{_reach(result)}", "", *_table(result)))
     parts = [head]
     used = len(head) + 200

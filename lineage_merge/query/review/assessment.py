@@ -132,8 +132,8 @@ def _consequences(
     found = dependents(graph, there[0], change=finding.change)
     found = _without_own(found, there[0])
     tests = affected_tests(graph, found)
-    breaks = any(each.effect is Effect.BREAKS for each in (*found.elements, *tests))
-    if finding.change and breaks:
+    effects = [*(each.effect for each in found.elements), *(test.effect for test in tests)]
+    if finding.change and Effect.BREAKS in effects:
         finding = replace(finding, severity=Severity.BREAKING)
     return Assessed(finding, found, tests)
 

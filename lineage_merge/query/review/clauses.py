@@ -140,8 +140,8 @@ def _clauses_of(select: exp.Select, ctes: Mapping[str, exp.CTE], dialect: Dialec
         conditions = [_text(each, dialect) for each in _conditions(on)] if on else []
         conditions += [f"{each.name.lower()} = {each.name.lower()}" for each in using]
         source = "+".join(sorted(_sources(join.this, ctes, frozenset())))
-        condition = f" on {' and '.join(sorted(conditions))}" if conditions else ""
-        yield Clause(JOIN, f"{kind or 'inner'} join {source}{condition}")
+        text = f" on {' and '.join(sorted(conditions))}" if conditions else ""
+        yield Clause(JOIN, f"{kind or 'inner'} join {source}{text}")
     if group := select.args.get("group"):
         yield Clause(GROUPING, "group by " + ", ".join(sorted(_grouped(select, group, dialect))))
     if select.args.get("distinct"):
@@ -153,7 +153,7 @@ def _grouped(select: exp.Select, group: exp.Expr, dialect: Dialect) -> Iterator[
         for each in value if isinstance(value, list) else [value]:
             if not isinstance(each, exp.Expr):
                 continue
-            shown = each
+            shown: exp.Expr = each
             if isinstance(each, exp.Literal) and each.is_int and key == "expressions":
                 at = int(each.name) - 1
                 if 0 <= at < len(select.expressions):

@@ -204,7 +204,10 @@ def _clause(pair: Pair, kind: str, removed: Sequence[str], added: Sequence[str])
 def _influences(pair: Pair, reported: Iterable[str]) -> Iterator[Finding]:
     """Yield clauses with equal texts that use columns of other relations."""
     known = set(reported)
-    versions = ((pair.before, pair.old, pair.renamed), (pair.after, pair.new, {}))
+    versions: tuple[tuple[DbtVersion, Node, Mapping[str, str]], ...] = (
+        (pair.before, pair.old, pair.renamed),
+        (pair.after, pair.new, {}),
+    )
     used: list[dict[str, set[str]]] = []
     for version, node, renamed in versions:
         of_kind: dict[str, set[str]] = {}
@@ -214,7 +217,7 @@ def _influences(pair: Pair, reported: Iterable[str]) -> Iterator[Finding]:
                 name = f"{'.'.join(source.split('.')[2:]) or source}#{fold(each.column)}"
                 of_kind.setdefault(kind.value, set()).add(name)
         used.append(of_kind)
-    for kind, name in _CLAUSES.items():
-        was, now = used[0].get(kind, set()), used[1].get(kind, set())
-        if was != now and name not in known:
-            yield _clause(pair, name, sorted(was - now), sorted(now - was))
+    for kind_name, clause in _CLAUSES.items():
+        was, now = used[0].get(kind_name, set()), used[1].get(kind_name, set())
+        if was != now and clause not in known:
+            yield _clause(pair, clause, sorted(was - now), sorted(now - was))

@@ -61,7 +61,8 @@ def _findings(review: Review) -> Iterator[Finding]:
         title = f"{title_of_id(each.dataset)}#{each.column}"
         yield Finding(
             "type changed", title, each.dataset, f"was {each.before}, is {each.after}",
-            before=each.before, after=each.after, dataset=each.dataset, column=each.column, change=Change.RETYPE,
+            before=each.before, after=each.after, dataset=each.dataset, column=each.column,
+            change=Change.RETYPE,
         )  # fmt: skip
     for altered in difference.altered_flows:
         text = f"was {altered.before}, is {altered.after}"

@@ -31,7 +31,7 @@ def _project() -> dict[str, str]:
                 "",
             )
         ),
-        "profiles.yml": "shop: {target: dev, outputs: {dev: {type: duckdb, path: shop.duckdb, threads: 1}}}\n",
+        "profiles.yml": "shop: {target: dev, outputs: {dev: {type: duckdb, path: shop.duckdb}}}\n",
         "macros/cents.sql": "{% macro dollars(column) %}({{ column }} / 100){% endmacro %}\n",
         "models/sources.yml": "\n".join(
             (
@@ -97,8 +97,8 @@ select cast(ordered_at as date) as day, count(*) as orders, sum(amount) as amoun
 from {{ ref('eph_paid_orders') }} group by 1
 """,
     "dim_customers": """
-select c.customer_id, c.full_name, c.email, c.country, o.orders, o.amount as lifetime_amount, o.first_order_at,
-    e.last_seen_at
+select c.customer_id, c.full_name, c.email, c.country, o.orders, o.amount as lifetime_amount,
+    o.first_order_at, e.last_seen_at
 from {{ ref('stg_customers') }} as c
 left join {{ ref('int_customer_orders') }} as o on c.customer_id = o.customer_id
 left join {{ ref('int_customer_events') }} as e on c.customer_id = e.customer_id
