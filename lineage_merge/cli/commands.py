@@ -35,7 +35,7 @@ HEADINGS = {
 }
 # Without a line of their own there.
 RARE = (
-    *("load", "receive", "no-consumer", "no-producer", "cycles", "layers", "serve"),
+    *("load", "receive", "no-consumer", "no-producer", "cycles", "layers", "report", "serve"),
     *("validate", "remove", "publish"),
 )
 

@@ -27,20 +27,16 @@ _MANIFEST = "target/manifest.json"
     short_help="Review a change of a dbt project or of SQL files.",
     epilog=epilog(
         "lineage-merge review --base s3://ci/main/manifest.json --config lineage_merge.yml",
-        "lineage-merge review --base base/manifest.json --head target/manifest.json"
-        " --namespace redshift://prod.eu-west-1:5439 --folder lineage",
-        "lineage-merge review --base main --config lineage_merge.yml --format markdown --out review.md",
+        "lineage-merge review --base main --format markdown --out review.md",
         "lineage-merge review etl --dialect hive --base origin/main --folder lineage",
     ),
 )
 @click.argument("paths", nargs=-1)
-@click.option(
-    "--base", required=True, metavar="PLACE", help="manifest before: a file, folder, s3:// or git revision"
-)
+@click.option("--base", required=True, metavar="PLACE", help="manifest (file, folder, s3://) or git revision")
 @click.option(
     "--head",
     metavar="PLACE",
-    help="manifest after  [default: that of the configuration, or target/manifest.json]",
+    help="manifest after  [default: that of --config]",
 )
 @click.option(
     "--manifest",
@@ -61,10 +57,18 @@ _MANIFEST = "target/manifest.json"
     help="catalog.json of the head, for the types of columns",
 )
 @click.option(
-    "--namespace", metavar="TEXT", help="namespace of the warehouse  [default: that of the configuration]"
+    "--namespace",
+    cls=Option,
+    more=True,
+    metavar="TEXT",
+    help="namespace of the warehouse  [default: that of the configuration]",
 )
 @click.option(
-    "--dialect", metavar="NAME", help="with PATHS: hive, spark, redshift or another dialect of sqlglot"
+    "--dialect",
+    cls=Option,
+    more=True,
+    metavar="NAME",
+    help="with PATHS: hive, spark, redshift or another dialect of sqlglot",
 )
 @click.option("--var", "variables", cls=Option, more=True, multiple=True, metavar="NAME=VALUE",
               help="with PATHS: value of ${NAME} or {{ NAME }}")  # fmt: skip
@@ -75,7 +79,7 @@ _MANIFEST = "target/manifest.json"
     show_default=True,
     help="findings that fail the command; policy: also breaking ones",
 )
-@click.option("--out", metavar="FILE", help="file for --format, local or s3://; the table is printed")
+@click.option("--out", metavar="FILE", help="file for --format; the table is printed")
 @query_command("table", formats=FORMATS)
 def review(
     options: QueryOptions,
@@ -93,10 +97,8 @@ def review(
 ) -> None:
     """Review a change of a dbt project or of SQL files before it is merged.
 
-    Compares two manifests, and lists dropped, renamed and retyped columns, changed expressions, filters and
-    joins, moved models and removed tests, with everything downstream in the graph and new violations of
-    policies. With PATHS: SQL files, compared with the git revision --base. Nothing is executed or written.
-    The exit code is 12 if a finding of --fail-on exists.
+    Compares two manifests, or SQL files (PATHS, with --dialect) since the git revision --base, and lists what
+    breaks or changes downstream, and new violations of policies. The exit code is 12 if --fail-on applies.
     """
     if out and options.format == "table":
         raise click.UsageError("--out requires --format markdown, csv, json or sarif")

@@ -122,9 +122,9 @@ def affected_part(result: ReviewResult) -> tuple[Subgraph, int]:
             if edge.label in ("feeds", "feeds_column", "influences"):
                 pairs.add((dataset_id_of(edge.from_id), dataset_id_of(edge.to_id)))
     order = sorted(nearest.values(), key=lambda each: (each[0], each[1].id))
-    kept = [vertex for _, vertex in order[:_MAX_VERTICES]]
+    shown = [vertex for _, vertex in order[:_MAX_VERTICES]]
     edges = [Edge(f"{a}>{b}", "feeds", a, b) for a, b in sorted(pairs) if a != b]
-    return subgraph(kept, edges), len(order) - len(kept)
+    return subgraph(shown, edges), len(order) - len(shown)
 
 
 def _diagram(result: ReviewResult) -> str:
@@ -135,7 +135,7 @@ def _diagram(result: ReviewResult) -> str:
     if len(text) > _MAX_DIAGRAM:
         return ""
     note = (
-        f"\n\nThe diagram omits {omitted:,} datasets and exposures that are further away." if omitted else ""
+        f"\n\nThe diagram omits {omitted:,} datasets and exposures at a greater distance." if omitted else ""
     )
     return f"```mermaid\n{text}```{note}"
 

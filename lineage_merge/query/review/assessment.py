@@ -124,13 +124,13 @@ def _consequences(
 ) -> Assessed:
     if finding.kind.endswith("added") or not (identifier := _element_id(finding, before, ids)):
         return Assessed(finding)
-    there = graph.vertices([identifier])
-    if not there:
+    vertices = graph.vertices([identifier])
+    if not vertices:
         return Assessed(finding)
     if finding.kind in ("source moved", "source renamed") and identifier not in known:
         finding = replace(finding, message=f"{finding.message}, which the graph does not have")
-    found = dependents(graph, there[0], change=finding.change)
-    found = _without_own(found, there[0])
+    found = dependents(graph, vertices[0], change=finding.change)
+    found = _without_own(found, vertices[0])
     tests = affected_tests(graph, found)
     effects = [*(each.effect for each in found.elements), *(test.effect for test in tests)]
     if finding.change and Effect.BREAKS in effects:

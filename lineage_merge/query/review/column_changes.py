@@ -183,7 +183,7 @@ def _inputs(signature: _Signature) -> str:
 
 
 def query_findings(pair: Pair, of_columns: Sequence[Finding]) -> Iterator[Finding]:
-    """Yield changed filters, joins and grouping; or that the query changed in another way."""
+    """Yield changed filters, joins and grouping; or that something else of the query did."""
     found: list[Finding] = []
     changed = clauses.difference(pair.old_query, pair.new_query)
     for kind, (removed, added) in changed.items():

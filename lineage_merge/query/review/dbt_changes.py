@@ -214,17 +214,17 @@ def _relation_findings(before: DbtVersion, after: DbtVersion, old: Node, new: No
             file_path=file_of(new),
         )
     if old.kind in ("model", "snapshot") and old.materialized != new.materialized:
-        is_gone = new.folded and not old.folded
+        is_dropped = new.folded and not old.folded
         yield Finding(
             "materialization changed",
             title,
             new.unique_id,
             f"was {old.materialized}, is {new.materialized}"
-            + (": its relation is no longer built" if is_gone else ""),
+            + (": its relation is no longer built" if is_dropped else ""),
             before=old.materialized,
             after=new.materialized,
             dataset=was,
-            change=Change.DROP if is_gone else None,
+            change=Change.DROP if is_dropped else None,
             file_path=file_of(new),
         )
 
