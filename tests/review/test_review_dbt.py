@@ -213,6 +213,38 @@ def test_a_spark_job_of_another_dag_breaks_too() -> None:
     assert not result.notes
 
 
+def test_a_package_that_another_project_installs_too_is_not_replaced() -> None:
+    """The other project's job has the same unique id, and reads the dropped column still."""
+    graph = merged(with_spark=False)
+    job = {
+        "environment": "dev",
+        "dag_name": "other",
+        "job_type": "dbt",
+        "job_name": "other/model.shop.fct_orders",
+        "transformation": "IDENTITY",
+    }
+    source, target = "dev|duckdb://shop|shop.main.int_shipments", "dev|duckdb://other|db.main.fct_orders"
+    owned = {"environment": "dev", "dag_name": ("other",)}
+    vertices = [each for each in graph.everything() if isinstance(each, Vertex)]
+    edges = [each for each in graph.everything() if isinstance(each, Edge)]
+    vertices += [
+        Vertex(target, "table", {**owned, "qualified_name": "db.main.fct_orders"}),
+        Vertex(f"{target}|carrier", "column", {**owned, "name": "carrier"}),
+    ]
+    edges += [
+        Edge("o1", "feeds", source, target, job),
+        Edge("o2", "has_column", target, f"{target}|carrier", {"environment": "dev", "dag_name": "other"}),
+        Edge("o3", "feeds_column", f"{source}|carrier", f"{target}|carrier", job),
+    ]
+    base, head = document("base"), document("drop")
+    node = head["nodes"]["model.shop.fct_orders"]
+    node["compiled_code"] = node["compiled_code"].replace("s.carrier, ", "")
+    result = review_dbt(file_of(base), file_of(head), scope(), InMemory(vertices, edges))
+    [found] = [each for each in result.findings if each.finding.title.endswith("int_shipments#carrier")]
+    titles = {each.vertex.title for each in found.broken if each.kind == "dataset"}
+    assert titles == {"db.main.fct_orders", "shop.main.dim_carriers"}
+
+
 def test_a_moved_model_breaks_readers_outside_the_project_only() -> None:
     assert broken(review("moved_model", merged(with_spark=False))) == set()
     result = review("moved_model", merged())

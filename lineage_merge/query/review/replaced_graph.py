@@ -17,7 +17,7 @@ from lineage_merge.query.elements import (
 from lineage_merge.query.graph import LineageGraph
 from lineage_merge.query.review.dbt_versions import DbtVersion
 from lineage_merge.query.review.readers import dataset_vertex
-from lineage_merge.sources.dbt.jobs import JOB_TYPE, unique_id_of
+from lineage_merge.sources.dbt.jobs import JOB_TYPE, project_of, unique_id_of
 
 _LABELS = (*VERTEX_LABELS, ASSERTION, *EDGE_LABELS, "checks", "references")
 
@@ -67,13 +67,13 @@ def replaced(
     `without`: ids of removed datasets and columns. `with_new_columns` false: datasets of the graph get no
     columns, so that a job that copies all of them is still recognised.
     """
-    jobs = set(unique_ids)
+    jobs, project = set(unique_ids), before.manifest.project
     vertices = {each.id: each for each in elements[0] if not _is_without(each.id, without)}
     declared = {_ends(each, id_of) for each in _edges(before.graph) if _is_declared(each)}
     edges = {
         each.id: each
         for each in elements[1]
-        if not _is_of(each, jobs) and (each.label, each.from_id, each.to_id) not in declared
+        if not _is_of(each, jobs, project) and (each.label, each.from_id, each.to_id) not in declared
     }
     was = {id_of(each.id): each for each in _vertices(before.graph)}
     owners = {each.from_id for each in elements[1] if each.label == "has_column"}
@@ -85,7 +85,7 @@ def replaced(
     for edge in _edges(version.graph):
         _, source, target = _ends(edge, id_of)
         is_column = edge.label == "has_column" and (with_new_columns or source not in owners)
-        if is_column or _is_of(edge, jobs) or _is_declared(edge):
+        if is_column or _is_of(edge, jobs, project) or _is_declared(edge):
             edges.setdefault(edge.id, Edge(edge.id, edge.label, source, target, edge.properties))
     return InMemory(vertices.values(), edges.values())
 
@@ -109,8 +109,11 @@ def _is_declared(edge: Edge) -> bool:
     return edge.label in ("checks", "references") or (edge.label != "has_column" and not edge.job)
 
 
-def _is_of(edge: Edge, unique_ids: Set[str]) -> bool:
-    return edge.properties.get("job_type") == JOB_TYPE and unique_id_of(edge.job) in unique_ids
+def _is_of(edge: Edge, unique_ids: Set[str], project: str) -> bool:
+    """Return whether a job of these entries has the edge. Another project may install the same package."""
+    if edge.properties.get("job_type") != JOB_TYPE or unique_id_of(edge.job) not in unique_ids:
+        return False
+    return not project or project_of(edge.job) == project
 
 
 def _is_without(identifier: str, without: Set[str]) -> bool:
