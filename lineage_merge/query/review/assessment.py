@@ -84,7 +84,6 @@ def _assess(
     elements = everything(graph, environment)
     # What the change adapts reads the new version; everything else reads what it read before.
     adapted = replaced(elements, before, after, changed, ids.of, with_new_columns=False)
-    original = replaced(elements, before, before, changed, ids.of)
     known = {each.id for each in elements[0]}
     removed: set[str] = set()
     for finding in findings:
@@ -95,6 +94,7 @@ def _assess(
         yield _consequences(finding, before, adapted, ids, known)
     if settings and settings.policies:
         policies = settings.policies
+        original = replaced(elements, before, before, changed, ids.of)
         after_change = replaced(elements, before, after, changed, ids.of, without=removed)
         checks = [
             check_policies(
