@@ -74,8 +74,7 @@ class DbtFile:
 def read_version(place: str, catalog: str = "", *, inside: str = _MANIFEST) -> DbtFile:
     """Read a manifest: a file, an S3 URI, a folder, or a git revision that contains `inside`.
 
-    `compare_with` is the revision or place of the other version: with a revision, the branch point counts.
-    Raises `SourceError`.
+    Of a revision, the branch point counts. Raises `SourceError`.
     """
     location = place
     if storage.is_s3(place):
