@@ -50,7 +50,7 @@ def open_session(options: QueryOptions, *, all_environments: bool = False) -> "I
             session.hints(),
         ):
             if session.moment:
-                _print_merges(session)
+                print_merges(session)
             yield session
 
 
@@ -63,7 +63,7 @@ def open_lineage(options: QueryOptions) -> "Iterator[Lineage]":
         yield Lineage(session)
 
 
-def _print_merges(session: "Session") -> None:
+def print_merges(session: "Session") -> None:
     """Print the merges of the history that the answer is made of."""
     lines = [str(each) for each in session.scope.merges]
     shown = lines[:_SHOWN_MERGES] if len(lines) > _SHOWN_MERGES + 1 else lines

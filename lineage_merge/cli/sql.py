@@ -100,8 +100,8 @@ def sql(
     """
     with handle_errors(), progress(True) as on_progress:
         config, environment = options.config()
-        with _open_named_graph(options, config, on_progress) as graph:
-            folders = _folders(paths, given, config, environment, options, graph)
+        with open_named_graph(options, config, on_progress) as graph:
+            folders = sql_folders(paths, given, config, environment, options, graph)
             from lineage_merge.query.review.review import review_changes, review_files
 
             found = review_changes(folders, since, graph) if since else review_files(folders, graph)
@@ -126,7 +126,7 @@ def _raise_on_problems(found: "Review") -> None:
 
 
 @contextmanager
-def _open_named_graph(
+def open_named_graph(
     options: QueryOptions, config: "Config", on_progress: Any
 ) -> "Iterator[LineageGraph | None]":
     """Open the graph if one is named; otherwise yield None."""
@@ -145,7 +145,7 @@ def _open_named_graph(
         yield graph
 
 
-def _folders(
+def sql_folders(
     paths: tuple[str, ...],
     given: dict[str, Any],
     config: "Config",

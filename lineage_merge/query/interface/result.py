@@ -31,6 +31,15 @@ class Scope(NamedTuple):
     merges: "tuple[ScopedMerge, ...]" = ()
 
 
+def answer_header(question: str, scope: Scope, parameters: Record) -> dict[str, Any]:
+    """Return the first JSON fields of an answer: the question, its scope and its parameters."""
+    header = {"question": question, "environment": scope.environment, "dag": scope.dag, **parameters}
+    if scope.as_of:
+        merges = [each.as_json() for each in scope.merges]
+        header["as_of"] = {"moment": scope.as_of, "merges": merges}
+    return header
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Result(ABC):
     """An answer. `graph`: the vertices and edges that it is about; `note`: a remark, such as "no path".
@@ -69,11 +78,7 @@ class Result(ABC):
 
     def header(self) -> dict[str, Any]:
         """Return the first JSON fields, which every answer has."""
-        environment, dag, as_of, merges = self.scope
-        header = {"question": self.question, "environment": environment, "dag": dag, **self.parameters()}
-        if as_of:
-            header["as_of"] = {"moment": as_of, "merges": [each.as_json() for each in merges]}
-        return header
+        return answer_header(self.question, self.scope, self.parameters())
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object of the command line, to which only fields are added."""
