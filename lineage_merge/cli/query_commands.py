@@ -147,14 +147,7 @@ def path(
 )
 @click.option("--without-owner", cls=Option, more=True, is_flag=True, help="without an owner")
 @click.option("--failed", is_flag=True, help="whose newest run, or a test of it, failed")
-@click.option(
-    "--limit",
-    cls=Option,
-    more=True,
-    type=click.IntRange(1),
-    metavar="N",
-    help="maximum number of results  [default: all]",
-)
+@_LIMIT
 @click.option("--columns", cls=Option, more=True, is_flag=True, help="include columns")
 @query_command("table")
 def datasets(

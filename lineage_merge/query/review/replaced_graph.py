@@ -6,9 +6,7 @@ from lineage_merge.graph_format.schema import SETS
 from lineage_merge.query.backends.in_memory import InMemory
 from lineage_merge.query.elements import (
     ALL_VERTEX_LABELS,
-    ASSERTION,
-    EDGE_LABELS,
-    VERTEX_LABELS,
+    LABELS_WITH_TESTS,
     Edge,
     Vertex,
     dataset_id_of,
@@ -18,8 +16,6 @@ from lineage_merge.query.graph import LineageGraph
 from lineage_merge.query.review.dbt_versions import DbtVersion
 from lineage_merge.query.review.readers import dataset_vertex
 from lineage_merge.sources.dbt.jobs import JOB_TYPE, project_of, unique_id_of
-
-_LABELS = (*VERTEX_LABELS, ASSERTION, *EDGE_LABELS, "checks", "references")
 
 
 class GraphIds:
@@ -43,7 +39,7 @@ def everything(graph: LineageGraph, environment: str | None) -> tuple[list[Verte
     """Return the vertices and edges of a graph that a review asks for."""
     vertices: list[Vertex] = []
     edges: list[Edge] = []
-    for each in graph.everything(environment, None, _LABELS):
+    for each in graph.everything(environment, None, LABELS_WITH_TESTS):
         if isinstance(each, Vertex):
             vertices.append(each)
         else:
@@ -91,12 +87,12 @@ def replaced(
 
 
 def _vertices(graph: InMemory) -> Iterable[Vertex]:
-    labels = [*(each for each in _LABELS if each in ALL_VERTEX_LABELS)]
+    labels = [*(each for each in LABELS_WITH_TESTS if each in ALL_VERTEX_LABELS)]
     return (each for each in graph.everything(None, None, labels) if isinstance(each, Vertex))
 
 
 def _edges(graph: InMemory) -> Iterable[Edge]:
-    labels = [each for each in _LABELS if each not in ALL_VERTEX_LABELS]
+    labels = [each for each in LABELS_WITH_TESTS if each not in ALL_VERTEX_LABELS]
     return (each for each in graph.everything(None, None, labels) if isinstance(each, Edge))
 
 
