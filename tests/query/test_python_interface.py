@@ -228,6 +228,43 @@ def test_the_report_is_that_of_the_vertex_of_the_merge() -> None:
         Lineage.of_graph(graph, environment="dev", dag="weekly").report()
 
 
+def test_near_misses_are_those_of_the_command_line(tmp_path: Path) -> None:
+    history = MadeHistory(str(tmp_path / "history"))
+    written, read = (f"redshift://wh.{each}:5439|dev.public.event" for each in ("us-east-1", "us-west-2"))
+    history.full("2026-01-01T04:00", Made("ingest").job("spark", "load", {written: ["raw"]}))
+    history.full("2026-01-01T05:00", Made("marts").job("dbt", "mart", {"mart": [read]}))
+    words = ("report", "--near-misses", "--environment", "dev", "--as-of", "2026-01-02")
+    outcome = in_process(*words, "--history", history.location, "--json")
+    assert outcome.code == 0, outcome.err
+    with Lineage.open(as_of="2026-01-02", history=history.location, environment="dev") as lineage:
+        found = lineage.near_misses()
+    assert found.to_dict() == json.loads(outcome.out)
+    assert [(each["written"], each["read"]) for each in found.records()] == [
+        (f"dev|{written}", f"dev|{read}")
+    ]
+    assert all(list(each) == list(found.columns) for each in found.records())
+    assert f"dev|{written}" in found._repr_html_()
+    nothing = Lineage.of_graph(in_memory(MadeLineage().flow("a > b")), environment="dev").near_misses()
+    assert (nothing.note, nothing.to_dict()) == ("no near misses in dev", {"near_misses": [], "notes": []})
+    with pytest.raises(QueryError, match="need an environment"):
+        Lineage.of_graph(in_memory(MadeLineage().flow("a > b"))).near_misses()
+
+
+def test_the_report_as_of_a_moment_is_that_of_the_command_line(tmp_path: Path) -> None:
+    history = MadeHistory(str(tmp_path / "history"))
+    history.full("2026-01-01T04:00", Made().job("spark", "load", {"b": ["a"]}))
+    scope = ("--environment", "dev", "--dag", "daily", "--as-of", "2026-01-02", "--history", history.location)
+    printed = json.loads(in_process("report", *scope, "--json").out)
+    selected = {"as_of": "2026-01-02", "history": history.location, "environment": "dev"}
+    with Lineage.open(dag="daily", **selected) as lineage:
+        assert lineage.report().to_dict() == printed
+    with (
+        Lineage.open(dag="weekly", **selected) as lineage,
+        pytest.raises(NotFound, match="no merge of weekly in dev until 2026-01-02"),
+    ):
+        lineage.report()
+
+
 def test_edges_as_records(lineage: Lineage) -> None:
     found = lineage.upstream("mart#customers")
     rows = {(each["from"], each["to"], each["job"], each["expression"]) for each in found.records()}
@@ -282,7 +319,7 @@ def test_a_missing_package_is_named_with_its_fix(
 ) -> None:
     found = lineage.upstream("mart")
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(ImportError, match=f"to_{package} needs {package}. Fix: pip install {package}"):
+    with pytest.raises(ImportError, match=rf"to_{package} needs {package}. Fix: pip install .*\[notebook\]"):
         getattr(found, f"to_{package}")()
 
 

@@ -6,7 +6,6 @@ from lineage_merge.model.errors import NotFound, QueryError
 from lineage_merge.query.interface.past import (
     Past,
     changes_between,
-    merge_as_of,
     merges,
     past_of,
     timeline_of,
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
         MergesResult,
         TimelineResult,
     )
-    from lineage_merge.query.interface.report_results import ReportResult
 
 
 class HistoryQuestions(Questions):
@@ -70,29 +68,6 @@ class HistoryQuestions(Questions):
         The name may be one that the lineage had. `limit`: the newest events.
         """
         return timeline_of(self._past(), name, limit)
-
-    def report(self) -> "ReportResult":
-        """Return the report of the last merge of the DAG in the environment; both are required.
-
-        Folders of `build` have none. Raises `NotFound` if the graph has no such merge.
-        """
-        from lineage_merge.history.moments import parse_moment
-        from lineage_merge.load.merge_run import merge_run_of, run_id
-        from lineage_merge.query.interface.report_results import ReportResult
-        from lineage_merge.query.names import check_scope
-
-        environment, dag, as_of, _ = scope = self._session.scope
-        if environment is None or dag is None:
-            raise QueryError("a report needs environment and dag. Fix: set them when the graph is opened")
-        if as_of:
-            found = merge_as_of(self._past().location, parse_moment(as_of), environment, dag)
-            return ReportResult(question="report", scope=scope, run=found)
-        vertices = self._graph.vertices([run_id(environment, dag)])
-        run = merge_run_of(environment, dag, vertices[0].properties) if vertices else None
-        if run is None:
-            check_scope(self._graph, environment, dag)
-            raise NotFound(f"the graph has no merge of {dag} in {environment}")
-        return ReportResult(question="report", scope=scope, run=run)
 
     def _past(self) -> Past:
         session = self._session

@@ -13,6 +13,7 @@ from lineage_merge.query.interface.data_questions import DataQuestions
 from lineage_merge.query.interface.history_questions import HistoryQuestions
 from lineage_merge.query.interface.lineage_questions import LineageQuestions
 from lineage_merge.query.interface.listing_questions import ListingQuestions
+from lineage_merge.query.interface.report_questions import ReportQuestions
 from lineage_merge.query.interface.result import Scope
 from lineage_merge.query.interface.selection import GraphSelection, selection_of
 from lineage_merge.query.interface.session import Session, open_session
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
     from lineage_merge.query.graph import LineageGraph
 
 
-class Lineage(LineageQuestions, ListingQuestions, DataQuestions, TagQuestions, HistoryQuestions):
+class Lineage(
+    LineageQuestions, ListingQuestions, DataQuestions, TagQuestions, HistoryQuestions, ReportQuestions
+):
     """An open graph that answers questions. It is a context manager; `close` ends its connections.
 
     Names of datasets, columns (``dataset#column``) and jobs are resolved as on the command line: a unique

@@ -10,10 +10,9 @@ from lineage_merge.query.interface.session import require_history
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
-    from lineage_merge.history.moments import Moment
     from lineage_merge.history.pictures import AsOf
-    from lineage_merge.load.merge_run import MergeRun
     from lineage_merge.query.interface.history_results import ChangesResult, MergesResult, TimelineResult
+    from lineage_merge.query.interface.report_results import ReportResult
     from lineage_merge.query.lineage_changes import Limit
 
 
@@ -86,18 +85,23 @@ def timeline_of(past: Past, name: str, limit: int | None = None) -> "TimelineRes
     return TimelineResult(question="history", scope=scope, element=element, events=tuple(shown))
 
 
-def merge_as_of(location: str, moment: "Moment", environment: str, dag: str) -> "MergeRun":
-    """Return the newest merge of a DAG as of a moment. Raises `NotFound`."""
+def report_until(past: Past, moment: str) -> "ReportResult":
+    """Return the report of the newest merge of the scope's DAG until a moment. Raises `NotFound`."""
     from lineage_merge.history.details import read_report
+    from lineage_merge.history.moments import parse_moment
     from lineage_merge.history.pictures import merges_until
     from lineage_merge.load.merge_run import MergeRun
+    from lineage_merge.query.interface.report_results import ReportResult
 
-    for scope, record in merges_until(location, moment, environment):
+    environment, dag = past.scope.environment, past.scope.dag
+    until = parse_moment(moment)
+    for scope, record in merges_until(past.location, until, environment):
         if scope.dag_name == dag:
-            report = read_report(location, scope, record)
+            report = read_report(past.location, scope, record)
             written = record.added + record.changed
-            return MergeRun(*scope, record.name.time, written, record.retired, report)
-    raise NotFound(f"no merge of {dag} in {environment} until {moment}")
+            run = MergeRun(*scope, record.name.time, written, record.retired, report)
+            return ReportResult(question="report", scope=past.scope, run=run)
+    raise NotFound(f"no merge of {dag} in {environment} until {until}")
 
 
 def _limit(
