@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import click
 
-from lineage_merge.cli.answers import print_result
+from lineage_merge.cli.answers import print_result, print_text
 from lineage_merge.cli.command import Command
 from lineage_merge.cli.completion import complete_datasets, complete_environments
 from lineage_merge.cli.error_handling import epilog, handle_errors, progress
@@ -38,7 +38,7 @@ from lineage_merge.cli.query_options import QueryOptions, open_session, query_co
     shell_complete=complete_datasets,
     help="only what it feeds, at either moment",
 )
-@query_command("table", formats=("table", "csv", "json", "markdown"))
+@query_command("table", formats=("table", "csv", "json", "markdown", "svg"))
 def diff(
     options: QueryOptions,
     environments: tuple[str, ...],
@@ -66,8 +66,8 @@ def diff(
         return
     if len(environments) != 2:
         raise click.UsageError("expected two environments, or --from TIME")
-    if upstream_of or downstream_of or options.format == "markdown":
-        raise click.UsageError("--upstream-of, --downstream-of and markdown need --from")
+    if upstream_of or downstream_of or options.format in ("markdown", "svg"):
+        raise click.UsageError("--upstream-of, --downstream-of, markdown and svg need --from")
     _compare_environments(replace(options, environment=None), (environments[0], environments[1]))
 
 
@@ -75,7 +75,7 @@ def _compare_environments(options: QueryOptions, both: tuple[str, str]) -> None:
     with open_session(options, all_environments=True) as session:
         from lineage_merge.query.interface.lineage import Lineage
 
-        print_result(Lineage(session).compare(*both), options.format)
+        print_result(Lineage(session).compare(*both), options.format, options.out)
 
 
 def _compare_moments(
@@ -88,6 +88,6 @@ def _compare_moments(
         past = past_of(options, config, environment, on_progress)
         found = changes_between(past, start, end, upstream_of=upstream_of, downstream_of=downstream_of)
     if options.format == "markdown":
-        click.echo(found.to_markdown().encode("utf-8", "replace"), nl=False)
+        print_text(found.to_markdown(), options.out)
     else:
-        print_result(found, options.format)
+        print_result(found, options.format, options.out)

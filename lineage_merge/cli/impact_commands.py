@@ -36,7 +36,7 @@ def impact(options: QueryOptions, what: str, change: str | None, depth: int | No
     writes and everything downstream.
     """
     with open_lineage(options) as lineage:
-        print_result(lineage.impact(what, change=change, depth=depth), options.format)
+        print_result(lineage.impact(what, change=change, depth=depth), options.format, options.out)
 
 
 @click.command(
@@ -58,4 +58,4 @@ def owners(options: QueryOptions, what: str, depth: int | None) -> None:
     their DAGs. Affected datasets and exposures without an owner are listed last.
     """
     with open_lineage(options) as lineage:
-        print_result(lineage.owners(what, depth=depth), options.format)
+        print_result(lineage.owners(what, depth=depth), options.format, options.out)

@@ -68,7 +68,7 @@ def upstream(options: QueryOptions, dataset: str, depth: int | None, columns: bo
     """
     with open_lineage(options) as lineage:
         found = lineage.upstream(dataset, depth=depth, columns=columns, influences=influences)
-        print_result(found, options.format)
+        print_result(found, options.format, options.out)
 
 
 @click.command(
@@ -93,7 +93,7 @@ def downstream(
     """
     with open_lineage(options) as lineage:
         found = lineage.downstream(dataset, depth=depth, columns=columns, influences=influences)
-        print_result(found, options.format)
+        print_result(found, options.format, options.out)
 
 
 @click.command(
@@ -116,7 +116,7 @@ def path(
     """Show all paths from one dataset to another, or from one column to another."""
     with open_lineage(options) as lineage:
         found = lineage.path(start, end, depth=depth, columns=columns, influences=influences)
-        print_result(found, options.format)
+        print_result(found, options.format, options.out)
 
 
 @click.command(
@@ -173,7 +173,7 @@ def datasets(
             limit=limit,
             columns=columns,
         )
-        print_result(found, options.format)
+        print_result(found, options.format, options.out)
 
 
 @click.command(
@@ -229,7 +229,7 @@ def jobs(
             order="duration" if slowest is not None else sort,
             limit=slowest or limit,
         )
-        print_result(found, options.format)
+        print_result(found, options.format, options.out)
 
 
 @click.command(
@@ -247,7 +247,7 @@ def no_consumer(options: QueryOptions) -> None:
     readers, jobs that only read their own output do not.
     """
     with open_lineage(options) as lineage:
-        print_result(lineage.no_consumer(), options.format)
+        print_result(lineage.no_consumer(), options.format, options.out)
 
 
 @click.command(
@@ -265,7 +265,7 @@ def no_producer(options: QueryOptions) -> None:
     With --dag, datasets that a job of this DAG reads and no job of any DAG writes.
     """
     with open_lineage(options) as lineage:
-        print_result(lineage.no_producer(), options.format)
+        print_result(lineage.no_producer(), options.format, options.out)
 
 
 @click.command(
@@ -280,7 +280,7 @@ def no_producer(options: QueryOptions) -> None:
 def cycles(options: QueryOptions) -> None:
     """List datasets that feed themselves, directly or through others."""
     with open_lineage(options) as lineage:
-        print_result(lineage.cycles(), options.format)
+        print_result(lineage.cycles(), options.format, options.out)
 
 
 @click.command(
@@ -309,7 +309,7 @@ def layers(options: QueryOptions, pairs: tuple[str, ...], adjacent: bool) -> Non
     with open_lineage(options) as lineage:
         from lineage_merge.query.layers import parse_layers
 
-        print_result(lineage.layers(parse_layers(pairs), adjacent=adjacent), options.format)
+        print_result(lineage.layers(parse_layers(pairs), adjacent=adjacent), options.format, options.out)
 
 
 COMMANDS: tuple[click.Command, ...] = (

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lineage_merge.cli.answers import FORMATS
+from lineage_merge.cli.command import Option
 from lineage_merge.cli.completion import complete_dags, complete_environments
 from lineage_merge.cli.error_handling import handle_errors, progress
 from lineage_merge.cli.graph_options import (
@@ -31,9 +32,10 @@ Command = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryOptions(GraphSelection):
-    """The graph to query, the scope, and the output format."""
+    """The graph to query, the scope, the output format and file (None: standard output)."""
 
     format: str
+    out: str | None = None
 
 
 @contextmanager
@@ -104,6 +106,17 @@ _ENVIRONMENT = click.option(
     help="environment, such as prod  [default: that of the configuration, or all]",
 )
 
+_FOR_TERMINALS = ("tree", "table")
+_OUT = click.option(
+    "-o",
+    "--out",
+    "answer_file",
+    cls=Option,
+    more=True,
+    metavar="FILE",
+    help="file for --format, local or s3://  [default: standard output]",
+)
+
 depth_option = click.option(
     "--depth", type=click.IntRange(1), metavar="N", help="maximum hops  [default: unlimited]"
 )
@@ -131,6 +144,11 @@ def query_command(
             history: str = "",
             **given: Any,
         ) -> None:
+            out = given.pop("answer_file", None)
+            output = "json" if as_json else output
+            if out and output in _FOR_TERMINALS:
+                others = ", ".join(each for each in formats if each not in _FOR_TERMINALS)
+                raise click.UsageError(f"--out requires one of --format {others}")
             only_environment = given.pop("environment") if environment else None
             if demo and not is_typed("environment"):
                 only_environment = None
@@ -143,7 +161,8 @@ def query_command(
                 folder=folder,
                 environment=only_environment,
                 dag=dag,
-                format="json" if as_json else output,
+                format=output,
+                out=out,
                 graph_file=selected,
                 demo=demo,
                 as_of=as_of,
@@ -168,6 +187,7 @@ def query_command(
                 help="output format",
             ),
             click.option("--json", "as_json", is_flag=True, help="same as --format json"),
+            *([_OUT] if "svg" in formats else []),
         ]
         for option in reversed(decorators):
             wrapped = option(wrapped)

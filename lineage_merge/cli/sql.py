@@ -218,7 +218,7 @@ def _print_review(
     ]
     header = {"question": "sql", "since": since, "dag": options.dag, **as_json(found)}
     note = "" if found.files else "no SQL file changed" if since else "no SQL files found"
-    print_answer(Answer(subgraph(vertices, edges), header, note=note), options.format)
+    print_answer(Answer(subgraph(vertices, edges), header, note=note), options.format, options.out)
     for_people = options.format in ("tree", "table")
     for line in review_lines(found):
         click.echo(line, err=not for_people)

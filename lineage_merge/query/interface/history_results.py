@@ -120,6 +120,14 @@ class ChangesResult(NoGraphResult):
 
         return markdown(self.changes, self.title)
 
+    def to_svg(self) -> str:
+        """Return the changed elements, and what is between them, as an SVG drawing."""
+        from lineage_merge.query.changed_subgraph import changed_subgraph
+        from lineage_merge.query.formats.svg import svg
+
+        graph, marks = changed_subgraph(self.changes, self.before.graph, self.after.graph)
+        return svg(graph, f"changes {self.title}", marks=marks)
+
     def tables(self) -> "Iterable[RenderableType]":
         """Return the numbers of changes, then a table per kind."""
         from lineage_merge.query.formats.change_tables import change_tables

@@ -98,6 +98,15 @@ class Result(ABC):
 
         return mermaid(self.graph)
 
+    def to_svg(self) -> str:
+        """Return the graph as an SVG drawing, which needs no other file."""
+        from lineage_merge.query.formats.svg import svg
+
+        # Lists begin at each of their elements.
+        starts = self.roots if self.roots and len(self.roots) == 1 else ()
+        titles = [self.graph.vertices[each].title for each in starts if each in self.graph.vertices]
+        return svg(self.graph, ": ".join([self.question, *titles]), starts)
+
     def to_pandas(self) -> "pandas.DataFrame":
         """Return the records as a data frame. Raises `ImportError` without pandas."""
         from lineage_merge.query.interface.conversions import data_frame
