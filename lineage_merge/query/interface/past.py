@@ -3,14 +3,16 @@
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineage_merge.infra.progress import ProgressCallback, no_progress
-from lineage_merge.model.errors import NotFound
+from lineage_merge.model.errors import ConfigError, NotFound
 from lineage_merge.query.interface.result import Scope
 from lineage_merge.query.interface.selection import GraphSelection
 from lineage_merge.query.interface.session import require_history
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lineage_merge.config import Config
-    from lineage_merge.history.pictures import AsOf
+    from lineage_merge.history.pictures import AsOf, ScopedMerge
     from lineage_merge.query.interface.history_results import ChangesResult, MergesResult, TimelineResult
     from lineage_merge.query.interface.report_results import ReportResult
     from lineage_merge.query.lineage_changes import Limit
@@ -59,6 +61,25 @@ def changes_between(
         upstream_of=upstream_of,
         downstream_of=downstream_of,
     )
+
+
+def picture_before(past: Past, start: str, merges: "Sequence[ScopedMerge]") -> "AsOf":
+    """Return the lineage as of `start`, which must not be later than a later moment with these merges.
+
+    Raises `ConfigError` if it is, `NotFound` if the history has no merge until then.
+    """
+    from lineage_merge.history.moments import parse_moment
+    from lineage_merge.history.pictures import as_of
+
+    found = as_of(
+        past.location, parse_moment(start, option="--from"), past.scope.environment, past.on_progress
+    )
+    newest, other = (
+        max((each.record.name.time for each in these), default=0) for these in (found.merges, merges)
+    )
+    if newest > other:
+        raise ConfigError("--from", f"{start} is later than the exported moment")
+    return found
 
 
 def merges(past: Past, limit: int | None = None) -> "MergesResult":
