@@ -99,6 +99,13 @@ def _missing(key: str, old: Vertex, new: Vertex) -> list[str]:
     return sorted({*values_of(old, key)} - {*values_of(new, key)})
 
 
+def _dashboards(names: Names, graph: LineageGraph, export: Export, only: frozenset[str] | None) -> set[str]:
+    """Return the URNs of exposures; without `only` those of all environments, which have the same URNs."""
+    environment, dag = (None, None) if only is None else (export.environment, export.dag)
+    found = datasets(graph, environment, dag, [EXPOSURE], only=only)
+    return {names.exposure(unique_id_of(edge.job)) for each in found for edge in each.flow.feeds}
+
+
 def _removals(
     export: Export,
     before: LineageGraph,
@@ -114,10 +121,9 @@ def _removals(
         existing = {names.dataset(each) for each in graph.ids(list(STORED), export.environment)}
         found = datasets(before, export.environment, export.dag, only=removed_datasets)
         removed += [urn for each in found if (urn := names.dataset(each.schema.dataset.id)) not in existing]
-        for exposure in datasets(before, export.environment, export.dag, [EXPOSURE], only=removed_datasets):
-            removed += [
-                names.exposure(each) for each in {unique_id_of(edge.job) for edge in exposure.flow.feeds}
-            ]
+        removed += sorted(
+            _dashboards(names, before, export, removed_datasets) - _dashboards(names, graph, export, None)
+        )
     removed_dags: dict[str, None] = {}
     for job in jobs(before, export.environment, export.dag, only=removed_jobs):
         if job.vertex is not None:
