@@ -65,4 +65,4 @@ def _names(location: str, merges: Sequence[ScopedMerge], text: str = "") -> InMe
         for row in read_table(folder, _COLUMNS, condition).to_pylist():
             rows[row["id"]] = {**row, "environment": scope.environment}
             dags.setdefault(row["id"], set()).add(scope.dag_name)
-    return InMemory((vertex_of_row({**row, "dag_name": tuple(dags[key])}) for key, row in rows.items()), ())
+    return InMemory((vertex_of_row(row, dags[key]) for key, row in rows.items()), ())

@@ -131,7 +131,7 @@ def _picture_of(location: str, merges: Sequence[ScopedMerge]) -> InMemory:
             dags.setdefault(identifier, set()).add(scope.dag_name)
         for edge in own_edges:
             edges[edge["id"]] = {**edge, "environment": scope.environment, "dag_name": scope.dag_name}
-    found = (vertex_of_row({**row, "dag_name": tuple(dags[each])}) for each, row in vertices.items())
+    found = (vertex_of_row(row, dags[identifier]) for identifier, row in vertices.items())
     return InMemory(found, map(edge_of_row, edges.values()))
 
 

@@ -6,7 +6,7 @@ than a query.
 
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -29,11 +29,12 @@ def read_folder(folder: str) -> InMemory:
     return InMemory(map(vertex_of_row, _rows(folder, "nodes")), map(edge_of_row, _rows(folder, "edges")))
 
 
-def vertex_of_row(row: dict[str, Any]) -> Vertex:
-    """Return the vertex of a row of a node file."""
-    return Vertex(
-        row["id"], row["label"], vertex_properties({k: v for k, v in row.items() if k not in _KEYS})
-    )
+def vertex_of_row(row: dict[str, Any], dags: Iterable[str] | None = None) -> Vertex:
+    """Return the vertex of a row of a node file; `dags`: its DAGs, if the row has none."""
+    properties = vertex_properties({key: value for key, value in row.items() if key not in _KEYS})
+    if dags is not None:
+        properties["dag_name"] = tuple(sorted(dags))
+    return Vertex(row["id"], row["label"], properties)
 
 
 def edge_of_row(row: dict[str, Any]) -> Edge:
