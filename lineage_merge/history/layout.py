@@ -5,6 +5,7 @@
     nodes/environment=prod/dag_name=daily/entry=20261123T031201480Z-3f9a1c2b4d5e/part-00000.parquet
     edges/environment=prod/dag_name=daily/entry=20261123T031201480Z-3f9a1c2b4d5e/part-00000.parquet
     runs/environment=prod/dag_name=daily/entry=20261124T031155020Z-b01d22e07a91/part-00000.parquet
+    fingerprints/environment=prod/dag_name=daily/20261123T031201480Z-3f9a1c2b4d5e.json
     moves/environment=prod/dag_name=daily/20261123T031201480Z-3f9a1c2b4d5e.json
     details/environment=prod/dag_name=daily/20261123T031201480Z-3f9a1c2b4d5e.json
     merges/environment=prod/dag_name=daily/20261123T031201480Z-3f9a1c2b4d5e.json
@@ -26,6 +27,7 @@ ENTRY_KINDS: tuple[Kind, Kind] = ("nodes", "edges")
 MERGES = "merges"
 DETAILS = "details"
 MOVES = "moves"
+FINGERPRINTS = "fingerprints"
 # Stored in the names of folders, not in the files.
 PARTITION_KEYS = ("environment", "dag_name")
 
@@ -102,6 +104,11 @@ def merge_file(location: str, scope: Scope, name: MergeName) -> str:
 def moves_file(location: str, scope: Scope, name: MergeName) -> str:
     """Return the file with the ids that a merge replaced, which few merges have."""
     return f"{scope_folder(location, MOVES, scope)}/{name}.json"
+
+
+def fingerprints_file(location: str, scope: Scope, name: MergeName) -> str:
+    """Return the file with the fingerprints of an entry."""
+    return f"{scope_folder(location, FINGERPRINTS, scope)}/{name}.json"
 
 
 def details_file(location: str, scope: Scope, name: MergeName) -> str:

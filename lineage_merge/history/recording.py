@@ -14,6 +14,7 @@ from lineage_merge.config import Config
 from lineage_merge.history import layout, merge_index
 from lineage_merge.history.details import write_details
 from lineage_merge.history.entry_files import write_rows
+from lineage_merge.history.fingerprints import add_sums, write_sums
 from lineage_merge.history.layout import ENTRY_KINDS, MergeName, Scope
 from lineage_merge.history.merge_record import MergeKind, MergeRecord
 from lineage_merge.infra.engine.rows import Engine
@@ -140,8 +141,12 @@ def write_entry(
     location: str, scope: Scope, name: MergeName, picture: Picture, spark: "SparkSession | None" = None
 ) -> tuple[int, int]:
     """Write nodes and edges of an entry; return their numbers. The entry is not complete yet."""
-    nodes, edges = (layout.entry_folder(location, kind, scope, name) for kind in ENTRY_KINDS)
-    return write_rows(picture.nodes, "nodes", nodes, spark), write_rows(picture.edges, "edges", edges, spark)
+    folders = [layout.entry_folder(location, kind, scope, name) for kind in ENTRY_KINDS]
+    nodes = write_rows(picture.nodes, "nodes", folders[0], spark)
+    edges = write_rows(picture.edges, "edges", folders[1], spark)
+    if nodes.sums and edges.sums:
+        write_sums(location, scope, name, add_sums([nodes.sums, edges.sums]))
+    return nodes.rows, edges.rows
 
 
 def _runs(kind: MergeKind, name: MergeName, newest: MergeRecord | None) -> MergeName | None:
