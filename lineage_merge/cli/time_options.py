@@ -1,11 +1,12 @@
 """Options with durations and times, and the clock of commands."""
 
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import click
 
 from lineage_merge.infra.durations import FORM, parse_duration
+from lineage_merge.infra.times import epoch_ms
 
 _MILLISECOND = timedelta(milliseconds=1)
 
@@ -38,8 +39,7 @@ def parse_since(_context: click.Context, _parameter: click.Parameter, value: str
     except ValueError:
         message = f"expected a time such as 2026-11-01 or 2026-11-01T06:00Z, or {FORM}; found {value}"
         raise click.BadParameter(message) from None
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // _MILLISECOND
+    return epoch_ms(moment)
 
 
 older_than = click.option(

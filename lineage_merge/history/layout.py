@@ -19,6 +19,9 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Literal, NamedTuple, Self
 
+from lineage_merge.infra.times import EPOCH, epoch_ms
+from lineage_merge.query.formats.times import utc_time
+
 Kind = Literal["nodes", "edges", "runs"]
 # The folders of Parquet files.
 KINDS: tuple[Kind, ...] = ("nodes", "edges", "runs")
@@ -34,7 +37,6 @@ PARTITION_KEYS = ("environment", "dag_name")
 # Beginnings of the names of partitions.
 _ENVIRONMENT, _DAG, ENTRY = "environment=", "dag_name=", "entry="
 _NAME = re.compile(r"(\d{8}T\d{6})(\d{3})Z-([0-9a-f]{12})")
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Scope(NamedTuple):
@@ -63,12 +65,12 @@ class MergeName(NamedTuple):
             seconds = datetime.strptime(found[1], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
         except ValueError:
             return None
-        return cls((seconds - _EPOCH) // timedelta(milliseconds=1) + int(found[2]), found[3])
+        return cls(epoch_ms(seconds) + int(found[2]), found[3])
 
 
 def moment_of(time: int) -> datetime:
     """Return a time in ms since 1970 as a datetime."""
-    return _EPOCH + timedelta(milliseconds=time)
+    return EPOCH + timedelta(milliseconds=time)
 
 
 def file_time(time: int) -> str:
@@ -78,7 +80,7 @@ def file_time(time: int) -> str:
 
 def shown_time(time: int) -> str:
     """``2026-11-23 03:12:01 UTC``."""
-    return f"{moment_of(time):%Y-%m-%d %H:%M:%S} UTC"
+    return utc_time(time, seconds=True)
 
 
 def scope_folder(location: str, kind: str, scope: Scope) -> str:

@@ -7,6 +7,7 @@ changed only properties of newest runs stores those vertices.
 
 import time
 import uuid
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,7 @@ from lineage_merge.load.merge_run import LastLoad, read_last_load
 from lineage_merge.load.picture import Picture, read_picture, read_runs
 from lineage_merge.load.result import Effect, LoadResult
 from lineage_merge.merge.report import Report
-from lineage_merge.model.errors import HistoryError, LineageMergeError
+from lineage_merge.model.errors import HistoryError, LineageMergeError, SourceError
 from lineage_merge.model.version import __version__
 
 if TYPE_CHECKING:
@@ -42,7 +43,13 @@ class Recorder:
 
     @classmethod
     def before_load(cls, location: str, scope: Scope, endpoint: Endpoint) -> "Recorder":
-        """Read what the graph stores about the last load of a DAG. Raises `GraphError`."""
+        """Read what the graph stores about the last load of a DAG.
+
+        Raises `GraphError`, and `IntermediateError` if the merge could not be added after the load: the
+        history is damaged, or of a newer version. A history that is unavailable may be available then.
+        """
+        with suppress(SourceError):
+            merge_index.newest_record(location, scope)
         return cls(location, scope, endpoint, read_last_load(endpoint, *scope))
 
     def record(

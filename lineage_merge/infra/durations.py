@@ -1,9 +1,17 @@
-"""Durations in text: ``1d``, ``36h``, ``90m``, ``1.5d``. Pure."""
+"""Units of durations, and durations in text: ``1d``, ``36h``, ``90m``, ``1.5d``. Pure."""
 
 import re
+from collections.abc import Mapping
 from datetime import timedelta
 
-_UNITS = {"d": timedelta(days=1), "h": timedelta(hours=1), "m": timedelta(minutes=1)}
+UNITS: Mapping[str, timedelta] = {
+    "m": timedelta(minutes=1),
+    "h": timedelta(hours=1),
+    "d": timedelta(days=1),
+    "w": timedelta(weeks=1),
+    "y": timedelta(days=365),
+}
+# Not in weeks and years: durations are those of freshness.
 _DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*([dhm])")
 _LONGEST = timedelta(days=36500)
 FORM = "days, hours or minutes, such as 1d, 36h or 90m"
@@ -14,7 +22,7 @@ def parse_duration(text: str) -> timedelta:
     found = _DURATION.fullmatch(text.strip())
     if found is None:
         raise ValueError(f"expected {FORM}, found {text}")
-    duration = _UNITS[found[2]] * float(found[1])
+    duration = UNITS[found[2]] * float(found[1])
     if not timedelta(0) < duration <= _LONGEST:
         raise ValueError(f"expected more than 0 and at most {_LONGEST.days} days, found {text}")
     return duration
