@@ -51,7 +51,7 @@ NOT_OURS = {
     # mixpanel.
     "PYSEC-2023-209",
 }
-USERS = "columns,datahub,docs,local,openlineage,otel,parquet,receive,spark"
+USERS = "columns,datahub,docs,local,notebook,openlineage,otel,parquet,receive,spark"
 
 # In each cell, after the smoke test: tests that touch every direct dependency.
 TESTS = [

@@ -27,6 +27,7 @@ EXTRAS = (
     "dev",
     "docs",
     "local",
+    "notebook",
     "openlineage",
     "otel",
     "parquet",

@@ -128,7 +128,7 @@ def test_each_command_has_a_page_with_its_options(pages: Mapping[str, Seen]) -> 
     written = {name.removeprefix("commands/").removesuffix(".html") for name in pages if "commands/" in name}
     assert written == {*main.commands}
     text = pages["commands/upstream.html"].text
-    assert "--format [tree|table|csv|json|mermaid|dot|graphml]" in text
+    assert "--format [tree|table|csv|json|mermaid|dot|graphml|svg]" in text
     assert "lineage-merge upstream dev.public.sales --environment dev --depth 2 --columns" in text
     assert "--allow-retire" in pages["commands/run.html"].text
 

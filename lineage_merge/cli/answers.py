@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
     from lineage_merge.query.elements import Subgraph
     from lineage_merge.query.graph import Direction
+    from lineage_merge.query.interface.result import Result
 
-FORMATS = ("tree", "table", "csv", "json", "mermaid", "dot", "graphml")
+FORMATS = ("tree", "table", "csv", "json", "mermaid", "dot", "graphml", "svg")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +39,55 @@ class Answer:
     rows: "Callable[[], Iterable[RenderableType]] | None" = None
 
 
-def print_answer(answer: Answer, output_format: str) -> None:
-    """Print an answer in a format of `FORMATS`."""
-    if answer.note:
-        click.echo(answer.note, err=True)
+def print_result(result: "Result", output_format: str, out: str | None = None) -> None:
+    """Print the answer of a question in a format of `FORMATS`, or write it to a file."""
+    if output_format in ("json", "svg"):
+        from lineage_merge.query.formats.json_text import json_text
+
+        _print_note(result.note)
+        text = result.to_svg() if output_format == "svg" else json_text(result.to_dict()) + "\n"
+        print_text(text, out)
+        return
+    answer = Answer(
+        result.graph,
+        {},
+        result.roots,
+        result.direction,
+        tables=result.tables,
+        note=result.note,
+        lines=result.lines,
+        rows=result.csv_tables,
+    )
+    print_answer(answer, output_format, out)
+
+
+def print_answer(answer: Answer, output_format: str, out: str | None = None) -> None:
+    """Print an answer in a format of `FORMATS`, or write it to a file."""
+    _print_note(answer.note)
     if output_format == "tree":
         _print_tree(answer)
     elif output_format == "table":
         _print_tables(answer)
     else:
-        # Unpaired surrogates cannot be encoded.
-        click.echo(_text(answer, output_format).encode("utf-8", "replace"), nl=False)
+        print_text(_text(answer, output_format), out)
+
+
+def _print_note(note: str) -> None:
+    if note:
+        click.echo(note, err=True)
+
+
+def print_text(text: str, out: str | None) -> None:
+    """Print a text, or write it to a file."""
+    # Unpaired surrogates cannot be encoded.
+    encoded = text.encode("utf-8", "replace")
+    if not out:
+        click.echo(encoded, nl=False)
+        return
+    from lineage_merge.infra import storage
+
+    storage.write_text(out, encoded.decode())
+    click.echo(f"{out}: {len(encoded):,} bytes")
 
 
 def _text(answer: Answer, output_format: str) -> str:
@@ -68,6 +107,10 @@ def _text(answer: Answer, output_format: str) -> str:
         from lineage_merge.query.formats.dot import dot
 
         return dot(answer.graph)
+    if output_format == "svg":
+        from lineage_merge.query.formats.svg import svg
+
+        return svg(answer.graph, str(answer.header.get("question", "lineage")))
     from lineage_merge.query.formats.graphml import graphml
 
     return graphml(answer.graph)

@@ -18,6 +18,7 @@ from lineage_merge.cli import (
     publish,
     query_commands,
     receive,
+    review,
     serve,
     sql,
 )
@@ -27,14 +28,14 @@ from lineage_merge.model.version import __version__
 
 # The order of `lineage-merge --help`; a test requires each command under exactly one heading.
 HEADINGS = {
-    "Build": ("init", "demo", "run", "build", "load", "sql", "receive"),
+    "Build": ("init", "demo", "run", "build", "load", "sql", "review", "receive"),
     "Ask": tuple(str(each.name) for each in query_commands.COMMANDS),
     "Share": ("html", "export", "report", "serve"),
     "Operate": ("doctor", "validate", "remove", "publish", "help"),
 }
 # Without a line of their own there.
 RARE = (
-    *("load", "receive", "no-consumer", "no-producer", "cycles", "layers", "serve"),
+    *("load", "receive", "no-consumer", "no-producer", "cycles", "layers", "report", "serve"),
     *("validate", "remove", "publish"),
 )
 
@@ -85,6 +86,7 @@ for command in (
     page.html,
     export.export,
     sql.sql,
+    review.review,
     receive.receive,
     serve.serve,
     publish.publish,

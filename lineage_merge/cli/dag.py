@@ -10,27 +10,24 @@ from lineage_merge.cli.command import Command
 from lineage_merge.cli.completion import complete_dags, complete_environments, complete_jobs
 from lineage_merge.cli.error_handling import epilog, handle_errors, make_console, print_json, progress
 from lineage_merge.cli.graph_options import (
-    EMBEDDED,
     as_of_option,
     demo_option,
     history_option,
     is_typed,
     rare_graph_file_option,
-    require_graph_file,
-    require_history,
     select_graph_file,
 )
 from lineage_merge.cli.options import as_json_or_text, with_config_file
-from lineage_merge.model.errors import ConfigError, NotFound
+from lineage_merge.model.errors import ConfigError
+from lineage_merge.query.interface.selection import EMBEDDED, GraphSelection
+from lineage_merge.query.interface.session import require_graph_file
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
-    from lineage_merge.history.moments import Moment
     from lineage_merge.infra.progress import ProgressCallback
     from lineage_merge.load.gremlin.connection import Endpoint
-    from lineage_merge.load.merge_run import MergeRun
     from lineage_merge.load.remove_dag import Pipeline, Removed
-    from lineage_merge.query.graph import LineageGraph
+    from lineage_merge.query.interface.report_results import NearMissesResult, ReportResult
 
 _GRAPH_OPTIONS = (
     click.option(
@@ -114,86 +111,47 @@ def report(
             # The search depends on the environment, its fixes on the configuration: neither needs a DAG.
             else _graph_config(config_file, dag_name, environment, endpoint, needs_dag=not is_near_misses)
         )
-        if not as_of:
-            require_graph_file(selected, demo)
-        if is_near_misses and not as_of:
-            _report_near_misses(config, selected, on_progress, as_json)
-            return
-        if as_of:
-            from lineage_merge.history.moments import parse_moment
-
-            location, moment = require_history(history, config, selected), parse_moment(as_of)
-            if is_near_misses:
-                from lineage_merge.history import pictures
-
-                past = pictures.as_of(location, moment, config.environment, on_progress)
-                _print_near_misses(past.graph, config, as_json)
-                return
-            _print_run(_past_run(location, moment, config), as_json, everything)
-            return
-        from lineage_merge.load import merge_run
-        from lineage_merge.load.gremlin.connection import check
-        from lineage_merge.orchestration import pipeline
-        from lineage_merge.query.backends.opening import open_graph
-        from lineage_merge.query.names import check_scope
-
-        with pipeline.endpoint(config, on_progress, selected) as target:
-            check(target.reader)
-            found = merge_run.read_last(target.reader, config.environment, config.dag_name)
-            if found is None:
-                with open_graph(target, on_progress) as graph:
-                    check_scope(graph, config.environment, config.dag_name)
-        if found is None:
-            raise NotFound(f"the graph has no merge of {config.dag_name} in {config.environment}")
-    _print_run(found, as_json, everything)
-
-
-def _print_run(found: "MergeRun", as_json: bool, everything: bool) -> None:
-    from lineage_merge.cli.printing import print_merge_run
-
+        selection = GraphSelection(
+            file=config,
+            environment=config.environment,
+            dag=None if is_near_misses else config.dag_name,
+            graph_file=selected,
+            demo=demo,
+            as_of=as_of,
+            history=history,
+        )
+        found = _answer(selection, config, on_progress, is_near_misses=is_near_misses)
     if as_json:
-        print_json(found.as_json())
+        print_json(found.to_dict())
     else:
-        print_merge_run(make_console(), found, everything=everything)
+        _print(found, everything)
 
 
-def _past_run(location: str, moment: "Moment", config: "Config") -> "MergeRun":
-    """Return the newest merge of a DAG as of a moment. Raises `NotFound`."""
-    from lineage_merge.history.details import read_report
-    from lineage_merge.history.pictures import merges_until
-    from lineage_merge.load.merge_run import MergeRun
+def _answer(
+    selection: GraphSelection, config: "Config", on_progress: "ProgressCallback", *, is_near_misses: bool
+) -> "NearMissesResult | ReportResult":
+    from lineage_merge.query.interface.lineage import Lineage
+    from lineage_merge.query.interface.past import past_of, report_until
+    from lineage_merge.query.interface.session import open_session
 
-    for scope, record in merges_until(location, moment, config.environment):
-        if scope.dag_name == config.dag_name:
-            report = read_report(location, scope, record)
-            written = record.added + record.changed
-            return MergeRun(*scope, record.name.time, written, record.retired, report)
-    raise NotFound(f"no merge of {config.dag_name} in {config.environment} until {moment}")
-
-
-def _report_near_misses(
-    config: "Config", graph_file: Path | None, on_progress: "ProgressCallback", as_json: bool
-) -> None:
-    from lineage_merge.query.backends.opening import open_graph
-
-    with open_graph(config.gremlin, on_progress, graph_file) as graph:
-        _print_near_misses(graph, config, as_json)
+    if selection.as_of and not is_near_misses:  # needs no graph of then
+        return report_until(past_of(selection, config, config.environment), selection.as_of)
+    with open_session(selection, on_progress) as session:
+        lineage = Lineage(session)
+        return lineage.near_misses() if is_near_misses else lineage.report()
 
 
-def _print_near_misses(graph: "LineageGraph", config: "Config", as_json: bool) -> None:
+def _print(found: "NearMissesResult | ReportResult", everything: bool) -> None:
     from lineage_merge.cli.near_misses import print_near_misses
-    from lineage_merge.query.near_misses import near_misses
+    from lineage_merge.cli.printing import print_merge_run
+    from lineage_merge.query.interface.report_results import ReportResult
 
-    found, notes = near_misses(graph, config)
-    if as_json:
-        listed = [{**each._asdict(), "evidence": list(each.evidence)} for each in found]
-        print_json({"near_misses": listed, "notes": [each.message for each in notes]})
+    if isinstance(found, ReportResult):
+        print_merge_run(make_console(), found.run, everything=everything)
         return
-    print_near_misses(make_console(), found)
-    for note in notes:
-        click.echo(f"note: {note.message}")
-    if not found:
-        click.echo(f"no near misses in {config.environment}")
+    print_near_misses(make_console(), found.near_misses)
+    if found.note:
+        click.echo(found.note)
 
 
 @click.command(

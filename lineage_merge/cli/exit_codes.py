@@ -72,8 +72,9 @@ EXIT_CODES = (
     ),
     ExitCode(
         12,
-        "the check of SQL files (`sql --check`) failed: a breaking change, or a file that cannot be parsed",
-        "see the lines above: files, lines and the readers of removed datasets",
+        "the check of a change (`review`, `sql --check`) failed: it breaks something, newly violates a"
+        " policy, or a file cannot be parsed",
+        "see the lines above: what breaks, and the readers of removed datasets and columns",
     ),
     ExitCode(
         13,

@@ -1,15 +1,20 @@
 """The command `export`."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import click
 
-from lineage_merge.cli.command import Command
+from lineage_merge.cli.command import Command, Option
 from lineage_merge.cli.error_handling import epilog, print_json, progress
 from lineage_merge.cli.query_options import QueryOptions, open_session, query_command
 from lineage_merge.exporters import registry
 from lineage_merge.exporters.exporter import Export
 from lineage_merge.model.errors import ConfigError
+
+if TYPE_CHECKING:
+    from lineage_merge.query.interface.session import Session
 
 
 @click.command(
@@ -17,10 +22,10 @@ from lineage_merge.model.errors import ConfigError
     short_help="Export the lineage to DataHub, OpenLineage or files.",
     epilog=epilog(
         "lineage-merge export --to datahub --url http://datahub-gms:8080 --environment prod",
-        "lineage-merge export --to datahub --out datahub.json --folder lineage",
         "lineage-merge export --to openlineage --url http://marquez:5000 -c lineage_merge.yml",
         "lineage-merge export --to graphml --out s3://docs/lineage.graphml --dag tickit_daily",
         "lineage-merge export --to neptune-csv --out copy",
+        "lineage-merge export --to openlineage --from 1d --out changes.jsonl",
     ),
 )
 @click.option(
@@ -35,17 +40,42 @@ from lineage_merge.model.errors import ConfigError
     metavar="PATH",
     help="output file, or folder for neptune-csv; local or s3://  [default: standard output]",
 )
-@click.option("--url", metavar="URL", help="server of datahub or openlineage, instead of a file")
-@click.option("--token-env", metavar="NAME", help="environment variable with the server's token")
+@click.option("--url", metavar="URL", help="server of datahub or openlineage")
+@click.option(
+    "--token-env",
+    cls=Option,
+    more=True,
+    metavar="NAME",
+    help="environment variable with the server's token",
+)
+@click.option(
+    "--from",
+    "start",
+    metavar="TIME",
+    help="only what changed since then",
+)
 @query_command("text", formats=("text", "json"))
-def export(options: QueryOptions, name: str, out: str | None, url: str | None, token_env: str | None) -> None:
+def export(
+    options: QueryOptions,
+    name: str,
+    out: str | None,
+    url: str | None,
+    token_env: str | None,
+    start: str | None,
+) -> None:
     """Export the lineage to DataHub, to consumers of OpenLineage, or to files of other tools.
 
     Other settings of an exporter are read from `exporters` in the configuration. With --dag, only elements of
     this DAG; DataHub gets the complete lineage of datasets that other DAGs write, too.
     """
+    exporter = registry.EXPORTERS[name]
+    if start:
+        if not exporter.exports_changes:
+            raise click.UsageError(f"--to {name} has no --from")
+        if options.folder:
+            raise click.UsageError("--folder has no history: omit it with --from")
+        options = replace(options, as_of=options.as_of or "0m")
     with open_session(options) as session:
-        exporter = registry.EXPORTERS[name]
         given = {"out": out, "url": url, "token_env": token_env}
         settings = {
             **session.config.exporters.get(name, {}),
@@ -62,6 +92,8 @@ def export(options: QueryOptions, name: str, out: str | None, url: str | None, t
         registry.check_requirements(exporter, settings)
         with progress(not exporter.has_destination(settings)) as on_progress:
             export = Export(session.graph, settings, session.environment, options.dag, on_progress)
+            if start:
+                export = _changes_since(start, export, session)
             result = exporter.send(export)
         if hint := session.empty_hint():
             click.echo(hint, err=True)
@@ -69,3 +101,14 @@ def export(options: QueryOptions, name: str, out: str | None, url: str | None, t
         print_json({"to": name, "environment": session.environment, "dag": options.dag, **asdict(result)})
     elif result.destination:
         click.echo(str(result))
+
+
+def _changes_since(start: str, export: Export, session: "Session") -> Export:
+    """Return the export of what changed since a moment; its time is that of the newest merge."""
+    from lineage_merge.query.interface.past import past_of, picture_before
+
+    past = past_of(session.selection, session.config, session.environment, export.on_progress)
+    merges = session.scope.merges
+    before = picture_before(past, start, merges)
+    newest = max((each.record.name.time for each in (*merges, *before.merges)), default=0)
+    return replace(export, before=before.graph, at=datetime.fromtimestamp(newest / 1000, tz=UTC))

@@ -1,22 +1,13 @@
 """Query commands about late or wrong data: `freshness`, `tests` and `why`."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
-
 import click
 
 from lineage_merge.cli import time_options
-from lineage_merge.cli.answers import Answer, print_answer
+from lineage_merge.cli.answers import print_result
 from lineage_merge.cli.command import Command
 from lineage_merge.cli.completion import complete_datasets
 from lineage_merge.cli.error_handling import epilog
-from lineage_merge.cli.query_options import QueryOptions, Session, empty_note, open_session, query_command
-
-if TYPE_CHECKING:
-    from lineage_merge.query.assertions import Check
-    from lineage_merge.query.causes import Cause, FindChanges, RecentChange
-    from lineage_merge.query.elements import Vertex
-    from lineage_merge.query.freshness import Freshness
+from lineage_merge.cli.query_options import QueryOptions, open_lineage, query_command
 
 _FORMATS = ("table", "csv", "json")
 _DEPTH = click.option(
@@ -49,38 +40,11 @@ def freshness(
     A dataset is stale if it is older than --older-than, if its freshness check failed or warned, if an input
     was updated after it, or if an upstream dataset is stale. "because of" names the nearest one.
     """
-    now = time_options.now_ms()
-    with open_session(options) as session:
-        from lineage_merge.cli.freshness_tables import freshness_counts, freshness_tables
-        from lineage_merge.query.elements import subgraph
-        from lineage_merge.query.freshness import freshness as assess
-
-        start = _resolve(session, options, name)
-        found = assess(
-            session.graph,
-            start,
-            now=now,
-            older_than_ms=older_than,
-            environment=session.environment,
-            dag=options.dag,
+    with open_lineage(options) as lineage:
+        found = lineage.freshness(
+            name, older_than=older_than, stale=stale, limit=limit, now=time_options.now_ms()
         )
-        shown = [each for each in found if not stale or each.status == "stale"][:limit]
-        header = options.header(
-            "freshness",
-            session.environment,
-            of=start.id if start else None,
-            now=now,
-            older_than_ms=older_than,
-            counts=freshness_counts(found),
-            datasets=[_freshness_json(each) for each in shown],
-        )
-        note = "" if found else empty_note(session, options, "no datasets")
-
-        def tables() -> Iterator[Any]:
-            return freshness_tables(shown, found)
-
-        graph = subgraph(each.dataset for each in shown)
-        print_answer(Answer(graph, header, tables=tables, note=note), options.format)
+        print_result(found, options.format)
 
 
 @click.command(
@@ -104,38 +68,8 @@ def tests(options: QueryOptions, name: str | None, failed: bool, depth: int | No
     """
     if depth is not None and name is None:
         raise click.UsageError("--depth requires a dataset or column")
-    with open_session(options) as session:
-        from dataclasses import replace
-
-        from lineage_merge.cli.freshness_tables import check_tables
-        from lineage_merge.query.assertions import all_checks, checks_upstream
-        from lineage_merge.query.elements import subgraph
-
-        start = _resolve(session, options, name)
-        if start is None:
-            found, scope = all_checks(session.graph, session.environment, options.dag), ""
-        else:
-            found = checks_upstream(session.graph, start, depth=depth, dag=options.dag)
-            scope = f" of {start.title} and upstream"
-        shown = replace(found, checks=found.failed()) if failed else found
-        header = options.header(
-            "tests",
-            session.environment,
-            of=start.id if start else None,
-            depth=depth,
-            tests=[_check_json(each) for each in shown.checks],
-            datasets_without_tests=[each.id for each in found.unchecked] if start else None,
-        )
-        note = ""
-        if not shown.checks:
-            note = "no failed tests" if failed and found.checks else f"no tests{scope}"
-            note = empty_note(session, options, note)
-
-        def tables() -> Iterator[Any]:
-            return check_tables(found, shown, scope)
-
-        graph = subgraph(vertex for each in shown.checks for vertex in (each.assertion, each.checked))
-        print_answer(Answer(graph, header, tables=tables, note=note), options.format)
+    with open_lineage(options) as lineage:
+        print_result(lineage.tests(name, failed=failed, depth=depth), options.format)
 
 
 @click.command(
@@ -168,140 +102,15 @@ def why(
     tests; with a history also what recent merges changed. For a column: at the datasets of the columns from
     which it is computed.
     """
-    now = time_options.now_ms()
-    with open_session(options) as session:
-        from lineage_merge.cli.freshness_tables import cause_lines, cause_table
-        from lineage_merge.query.causes import diagnose
-        from lineage_merge.query.elements import subgraph
-        from lineage_merge.query.names import resolve_dataset_or_column
-
-        start = resolve_dataset_or_column(session.graph, name, session.environment, options.dag)
-        found = diagnose(
-            session.graph,
-            start,
-            now=now,
+    with open_lineage(options) as lineage:
+        found = lineage.why(
+            name,
+            older_than=older_than,
             depth=depth,
-            older_than_ms=older_than,
-            dag=options.dag,
-            find_changes=_changes_finder(session, options, start.environment, now, changes_since),
+            changes_since=changes_since,
+            now=time_options.now_ms(),
         )
-        scope = ("--environment", session.environment) if session.environment else ()
-        header = options.header(
-            "why",
-            session.environment,
-            of=start.id,
-            depth=depth,
-            now=now,
-            older_than_ms=older_than,
-            causes=[_cause_json(each, scope) for each in found.causes],
-            checked=found.counts,
-        )
-        known = found.situation.upstream.datasets
-        vertices = [each.finding.element for each in found.causes]
-        vertices += [known[each] for cause in found.causes for each in cause.path if each in known]
-
-        def tables() -> Iterator[Any]:
-            return cause_lines(start.title, found, scope)
-
-        def rows() -> Iterator[Any]:
-            yield cause_table(found, scope)
-
-        note = "" if found.causes else f"{start.title}: no cause found"
-        print_answer(Answer(subgraph(vertices), header, tables=tables, rows=rows, note=note), options.format)
-
-
-def _changes_finder(
-    session: Session, options: QueryOptions, environment: str, now: int, changes_since: int
-) -> "FindChanges | None":
-    """Return the search for changes in the history; None without one."""
-    from lineage_merge.history.location import history_location
-    from lineage_merge.model.errors import LineageMergeError
-
-    location = options.history.rstrip("/") or history_location(session.config, options.graph_file)
-    if options.folder or not location:
-        return None
-    # As of a moment: until the newest merge of then.
-    until = max((each.record.name.time for each in options.merges), default=now)
-
-    def find(datasets: Collection[str]) -> "Mapping[str, Sequence[RecentChange]]":
-        from lineage_merge.history.recent_changes import recent_changes
-
-        try:
-            return recent_changes(location, environment, datasets, until - changes_since, until)
-        except LineageMergeError as error:
-            click.echo(f"note: recent changes are unknown: {error.message}", err=True)
-            return {}
-
-    return find
-
-
-def _resolve(session: Session, options: QueryOptions, name: str | None) -> "Vertex | None":
-    from lineage_merge.query.names import resolve_dataset_or_column
-
-    if name is None:
-        return None
-    return resolve_dataset_or_column(session.graph, name, session.environment, options.dag)
-
-
-def _freshness_json(found: "Freshness") -> dict[str, Any]:
-    update, cause = found.update, found.because_of
-    check = update.check
-    return {
-        "dataset": found.dataset.id,
-        "status": found.status,
-        "reasons": list(found.reasons),
-        "age_ms": found.age_ms,
-        "updated_at": update.updated_at,
-        "written_at": update.written_at,
-        "failed_at": update.failed_at,
-        "max_loaded_at": update.loaded_at,
-        "freshness_check": {
-            "assertion": check.id,
-            "status": check.properties.get("status"),
-            "checked_at": check.properties.get("last_run_at"),
-        }
-        if check
-        else None,
-        "jobs": [each.id for each in update.jobs],
-        "because_of": {"dataset": cause.dataset, "distance": cause.distance} if cause else None,
-    }
-
-
-def _check_json(found: "Check") -> dict[str, Any]:
-    held = found.assertion.properties
-    return {
-        "assertion": found.assertion.id,
-        "name": found.assertion.name,
-        "type": held.get("assertion_type"),
-        "dataset": found.dataset,
-        "checked": found.checked.id,
-        "column": found.column or None,
-        "distance": found.distance,
-        "severity": held.get("severity"),
-        "status": found.status or None,
-        "failures": held.get("failures"),
-        "last_run_at": held.get("last_run_at"),
-    }
-
-
-def _cause_json(found: "Cause", scope: tuple[str, ...]) -> dict[str, Any]:
-    from lineage_merge.cli.freshness_tables import command_text
-
-    finding = found.finding
-    return {
-        "kind": found.kind,
-        "distance": found.distance,
-        "dataset": found.dataset,
-        "element": finding.element.id,
-        "evidence": finding.evidence,
-        "at": finding.at,
-        "status": finding.status or None,
-        "failures": finding.failures,
-        "other": finding.other,
-        "other_at": finding.other_at,
-        "path": list(found.path),
-        "next": command_text(finding.next, scope),
-    }
+        print_result(found, options.format)
 
 
 COMMANDS: tuple[click.Command, ...] = (freshness, tests, why)

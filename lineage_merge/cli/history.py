@@ -1,20 +1,18 @@
 """The command `history`: merges, what they changed of an element, and compaction of the history."""
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from lineage_merge.cli.answers import Answer, print_answer
+from lineage_merge.cli.answers import print_result
 from lineage_merge.cli.command import Command
 from lineage_merge.cli.completion import complete_datasets_and_jobs
 from lineage_merge.cli.error_handling import epilog, handle_errors, print_json, progress
-from lineage_merge.cli.graph_options import history_option, require_history
+from lineage_merge.cli.graph_options import history_option
 from lineage_merge.cli.query_options import QueryOptions, query_command
 
 if TYPE_CHECKING:
     from lineage_merge.history.compaction import CompactionPlan
-    from lineage_merge.history.pictures import ScopedMerge
     from lineage_merge.infra.progress import ProgressCallback
 
 _COMPACT = "compact"
@@ -59,77 +57,14 @@ def history(options: QueryOptions, name: str | None, limit: int | None, dry_run:
         raise click.UsageError("--dry-run is an option of compact")
     with handle_errors(), progress(True) as on_progress:
         config, environment = options.config()
-        location = require_history(options.history, config, options.graph_file)
+        from lineage_merge.query.interface import past
+
+        of = past.past_of(options, config, environment)
         if name == _COMPACT:
-            _compact(options, location, environment, config.history.keep_days, dry_run, on_progress)
-        elif name:
-            _print_timeline(options, location, environment, name, limit)
-        else:
-            _print_merges(options, location, environment, limit)
-
-
-def _print_merges(options: QueryOptions, location: str, environment: str | None, limit: int | None) -> None:
-    from lineage_merge.history.timeline import merges_of
-
-    found = [*reversed(merges_of(location, environment, options.dag))][:limit]
-    if options.format == "json":
-        print_json(
-            {**options.header("history", environment), "merges": [_merge_json(each) for each in found]}
-        )
-        return
-    from lineage_merge.query.elements import Subgraph
-
-    def tables() -> Iterator[Any]:
-        from lineage_merge.cli.history_tables import merge_table
-
-        yield merge_table(found)
-
-    print_answer(Answer(Subgraph(), tables=tables), options.format)
-
-
-def _merge_json(merge: "ScopedMerge") -> dict[str, Any]:
-    record = merge.record
-    return {
-        **merge.as_json(),
-        "kind": record.kind,
-        "added": record.added,
-        "changed": record.changed,
-        "retired": record.retired,
-        "vertices": record.vertices,
-        "edges": record.edges,
-        "run_id": record.run_id,
-        "logical_date": record.logical_date,
-        "version": record.version,
-    }
-
-
-def _print_timeline(
-    options: QueryOptions, location: str, environment: str | None, name: str, limit: int | None
-) -> None:
-    from lineage_merge.history.past_names import resolve_past
-    from lineage_merge.history.timeline import merges_of, timeline
-
-    merges = merges_of(location, environment)
-    element = resolve_past(location, name, merges, environment, options.dag)
-    events = timeline(location, element, merges)
-    events = events[-limit:] if limit else events
-    if options.format == "json":
-        header = options.header("history", environment, of=element.id)
-        print_json({**header, "events": [each.as_json() for each in reversed(events)]})
-        return
-    from lineage_merge.query.elements import Subgraph
-
-    def tables() -> Iterator[Any]:
-        from lineage_merge.cli.history_tables import event_table
-
-        yield event_table(events, element.title)
-
-    def rows() -> Iterator[Any]:
-        from lineage_merge.cli.history_tables import event_rows
-
-        yield event_rows(events)
-
-    print_answer(Answer(Subgraph(), tables=tables, rows=rows), options.format)
+            _compact(options, of.location, environment, config.history.keep_days, dry_run, on_progress)
+            return
+        found = past.timeline_of(of, name, limit) if name else past.merges(of, limit)
+    print_result(found, options.format)
 
 
 def _compact(

@@ -1,15 +1,12 @@
 """Commands about the consequences of a change: what it affects, and whose that is."""
 
-from collections.abc import Iterator
-from typing import Any
-
 import click
 
-from lineage_merge.cli.answers import Answer, print_answer
+from lineage_merge.cli.answers import print_result
 from lineage_merge.cli.command import Command
 from lineage_merge.cli.completion import complete_datasets_and_jobs
 from lineage_merge.cli.error_handling import epilog
-from lineage_merge.cli.query_options import QueryOptions, depth_option, open_session, query_command
+from lineage_merge.cli.query_options import QueryOptions, depth_option, open_lineage, query_command
 
 _ELEMENT = "DATASET[#COLUMN]|JOB"
 
@@ -38,28 +35,8 @@ def impact(options: QueryOptions, what: str, change: str | None, depth: int | No
     column also datasets whose rows it determines (indirectly_affected). For a job, the datasets that it
     writes and everything downstream.
     """
-    with open_session(options) as session:
-        from lineage_merge.query.affected_tests import affected_tests
-        from lineage_merge.query.dependents import dependents
-        from lineage_merge.query.effects import Change
-        from lineage_merge.query.formats.impact_json import impact_as_json
-        from lineage_merge.query.names import resolve_any
-
-        changed = resolve_any(session.graph, what, session.environment, options.dag)
-        kind = Change(change) if change else None
-        found = dependents(session.graph, changed, change=kind, depth=depth, dag=options.dag)
-        tests = affected_tests(session.graph, found, options.dag)
-        header = options.header("impact", session.environment, of=changed.id, depth=depth, change=change)
-        header |= impact_as_json(found, tests)
-
-        def tables() -> Iterator[Any]:
-            from lineage_merge.cli.impact_tables import impact_tables
-
-            return impact_tables(found, tests)
-
-        note = "" if found.elements else f"nothing depends on {changed.title}"
-        answer = Answer(found.impact.subgraph, header, [changed.id], tables=tables, note=note)
-        print_answer(answer, options.format)
+    with open_lineage(options) as lineage:
+        print_result(lineage.impact(what, change=change, depth=depth), options.format, options.out)
 
 
 @click.command(
@@ -80,28 +57,5 @@ def owners(options: QueryOptions, what: str, depth: int | None) -> None:
     Each owner has the shortest distance in hops, the affected elements, the names of the nearest ones, and
     their DAGs. Affected datasets and exposures without an owner are listed last.
     """
-    with open_session(options) as session:
-        from lineage_merge.query.dependents import dependents
-        from lineage_merge.query.formats.impact_json import ownership_as_json
-        from lineage_merge.query.names import resolve_any
-        from lineage_merge.query.ownership import ownership
-
-        changed = resolve_any(session.graph, what, session.environment, options.dag)
-        affected = dependents(session.graph, changed, depth=depth, dag=options.dag)
-        found = ownership(affected)
-        header = options.header("owners", session.environment, of=changed.id, depth=depth)
-        header |= ownership_as_json(found)
-
-        def tables() -> Iterator[Any]:
-            from lineage_merge.cli.impact_tables import owner_table
-
-            yield owner_table(found)
-
-        note = ""
-        if not affected.elements:
-            note = f"nothing depends on {changed.title}"
-        elif found.without_owner:
-            number = len(found.without_owner)
-            note = f"affected datasets and exposures without an owner: {number:,}"
-        answer = Answer(affected.impact.subgraph, header, [changed.id], tables=tables, note=note)
-        print_answer(answer, options.format)
+    with open_lineage(options) as lineage:
+        print_result(lineage.owners(what, depth=depth), options.format, options.out)

@@ -112,10 +112,10 @@ def _page_of_moments(
     """Return the page of several moments from the history, and what it shows of the newest."""
     with handle_errors(), progress(True) as on_progress:
         config, environment = options.config()
-        from lineage_merge.cli.graph_options import require_history
         from lineage_merge.cli.page_moments import read_moments
         from lineage_merge.exporters.page import render_moments
         from lineage_merge.infra import storage
+        from lineage_merge.query.interface.session import require_history
 
         history = require_history(options.history, config, options.graph_file)
         found = read_moments(

@@ -1,12 +1,11 @@
 """Query commands. Expensive imports are inside the functions."""
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from lineage_merge.cli import freshness_commands, time_options
-from lineage_merge.cli.answers import Answer, print_answer
+from lineage_merge.cli.answers import print_result
 from lineage_merge.cli.check import check
 from lineage_merge.cli.command import Command, Option
 from lineage_merge.cli.completion import (
@@ -21,16 +20,12 @@ from lineage_merge.cli.impact_commands import impact, owners
 from lineage_merge.cli.query_options import (
     QueryOptions,
     depth_option,
-    empty_note,
-    open_session,
+    open_lineage,
     query_command,
 )
 from lineage_merge.cli.tags import tags
-from lineage_merge.model.errors import ConfigError
 
 if TYPE_CHECKING:
-    from lineage_merge.query.elements import Subgraph
-    from lineage_merge.query.graph import Direction, LineageGraph
     from lineage_merge.query.listing import JobOrder
 
 _COLUMNS = click.option("--columns", is_flag=True, help="include columns and column lineage")
@@ -52,35 +47,6 @@ _LIMIT = click.option(
 )
 
 
-def _lineage(
-    options: QueryOptions,
-    dataset: str,
-    direction: "Direction",
-    depth: int | None,
-    columns: bool,
-    influences: bool,
-) -> None:
-    with open_session(options) as session:
-        from lineage_merge.query.lineage import lineage
-        from lineage_merge.query.names import resolve_dataset_or_column
-
-        start = resolve_dataset_or_column(session.graph, dataset, session.environment, options.dag)
-        found = lineage(
-            session.graph,
-            start,
-            direction,
-            depth=depth,
-            dag=options.dag,
-            columns=columns,
-            influences=influences,
-        )
-        question = "upstream" if direction == "up" else "downstream"
-        header = options.header(question, session.environment, of=start.id, depth=depth)
-        nothing = f"{start.title}: no {question} datasets"
-        note = "" if any(each.label != "has_column" for each in found.edges) else nothing
-        print_answer(Answer(found, header, [start.id], direction, note=note), options.format)
-
-
 @click.command(
     cls=Command,
     epilog=epilog(
@@ -100,7 +66,9 @@ def upstream(options: QueryOptions, dataset: str, depth: int | None, columns: bo
 
     DATASET is a unique short or qualified name, namespace|name, a URI, or an id.
     """
-    _lineage(options, dataset, "up", depth, columns, influences)
+    with open_lineage(options) as lineage:
+        found = lineage.upstream(dataset, depth=depth, columns=columns, influences=influences)
+        print_result(found, options.format, options.out)
 
 
 @click.command(
@@ -123,7 +91,9 @@ def downstream(
 
     DATASET is a unique short or qualified name, namespace|name, a URI, or an id.
     """
-    _lineage(options, dataset, "down", depth, columns, influences)
+    with open_lineage(options) as lineage:
+        found = lineage.downstream(dataset, depth=depth, columns=columns, influences=influences)
+        print_result(found, options.format, options.out)
 
 
 @click.command(
@@ -144,21 +114,9 @@ def path(
     options: QueryOptions, start: str, end: str, depth: int | None, columns: bool, influences: bool
 ) -> None:
     """Show all paths from one dataset to another, or from one column to another."""
-    with open_session(options) as session:
-        from lineage_merge.query.names import resolve_dataset_or_column
-        from lineage_merge.query.paths import all_paths
-
-        ends = [
-            resolve_dataset_or_column(session.graph, each, session.environment, options.dag)
-            for each in (start, end)
-        ]
-        found = all_paths(
-            session.graph, *ends, depth=depth, dag=options.dag, columns=columns, influences=influences
-        )
-        header = options.header("path", session.environment, start=ends[0].id, end=ends[1].id, depth=depth)
-        has_path = any(each.label in ("feeds", "feeds_column") for each in found.edges)
-        note = "" if has_path else f"no path from {ends[0].title} to {ends[1].title}"
-        print_answer(Answer(found, header, [ends[0].id], note=note), options.format)
+    with open_lineage(options) as lineage:
+        found = lineage.path(start, end, depth=depth, columns=columns, influences=influences)
+        print_result(found, options.format, options.out)
 
 
 @click.command(
@@ -189,14 +147,7 @@ def path(
 )
 @click.option("--without-owner", cls=Option, more=True, is_flag=True, help="without an owner")
 @click.option("--failed", is_flag=True, help="whose newest run, or a test of it, failed")
-@click.option(
-    "--limit",
-    cls=Option,
-    more=True,
-    type=click.IntRange(1),
-    metavar="N",
-    help="maximum number of results  [default: all]",
-)
+@_LIMIT
 @click.option("--columns", cls=Option, more=True, is_flag=True, help="include columns")
 @query_command("table")
 def datasets(
@@ -212,31 +163,17 @@ def datasets(
     """List or search datasets by name, tag, owner and failed runs or tests."""
     if owners and without_owner:
         raise click.UsageError("--owner and --without-owner exclude each other")
-    with open_session(options) as session:
-        from lineage_merge.query.dataset_search import DatasetFilter, search_datasets
-
-        found = search_datasets(
-            session.graph,
+    with open_lineage(options) as lineage:
+        found = lineage.datasets(
             search,
-            session.environment,
-            options.dag,
-            DatasetFilter(tags, owners, without_owner, failed),
+            tags=tags,
+            owners=owners,
+            without_owner=without_owner,
+            failed=failed,
             limit=limit,
             columns=columns,
         )
-
-        def tables() -> Iterator[Any]:
-            from lineage_merge.cli.dataset_table import dataset_table
-
-            yield dataset_table(found)
-
-        from lineage_merge.cli.dataset_table import dataset_fields
-
-        header = options.header("datasets", session.environment, search=search, **dataset_fields(found))
-        shown = [each.id for each in found.datasets] if columns else None
-        note = "" if found.datasets else empty_note(session, options, "no matching dataset")
-        listed = None if columns else tables
-        print_answer(Answer(found.subgraph, header, shown, tables=listed, note=note), options.format)
+        print_result(found, options.format, options.out)
 
 
 @click.command(
@@ -284,40 +221,15 @@ def jobs(
     """List or search jobs, with DAG and newest run."""
     if slowest is not None and (sort or limit):
         raise click.UsageError("--slowest N replaces --sort duration --limit N: set only one of them")
-    with open_session(options) as session:
-        from lineage_merge.query.listing import jobs as listed
-
-        found = listed(
-            session.graph,
+    with open_lineage(options) as lineage:
+        found = lineage.jobs(
             search,
-            session.environment,
-            options.dag,
             since=since,
             failed=failed,
             order="duration" if slowest is not None else sort,
             limit=slowest or limit,
         )
-
-        def tables() -> Iterator[Any]:
-            from lineage_merge.cli.answer_tables import job_table
-
-            yield job_table(found.vertices.values())
-
-        header = options.header("jobs", session.environment, search=search, since=since, failed=failed)
-        note = "" if found.vertices else empty_note(session, options, "no matching job")
-        print_answer(Answer(found, header, tables=tables, note=note), options.format)
-
-
-def _print_listed(
-    options: QueryOptions,
-    question: str,
-    listed: "Callable[[LineageGraph, str | None, str | None], Subgraph]",
-    empty: str,
-) -> None:
-    with open_session(options) as session:
-        found = listed(session.graph, session.environment, options.dag)
-        note = "" if found.vertices else empty_note(session, options, empty)
-        print_answer(Answer(found, options.header(question, session.environment), note=note), options.format)
+        print_result(found, options.format, options.out)
 
 
 @click.command(
@@ -334,9 +246,8 @@ def no_consumer(options: QueryOptions) -> None:
     With --dag, datasets that a job of this DAG writes and no job of any DAG reads. Exposures count as
     readers, jobs that only read their own output do not.
     """
-    from lineage_merge.query.listing import no_consumer as listed
-
-    _print_listed(options, "no-consumer", listed, "all written datasets have a consumer")
+    with open_lineage(options) as lineage:
+        print_result(lineage.no_consumer(), options.format, options.out)
 
 
 @click.command(
@@ -353,9 +264,8 @@ def no_producer(options: QueryOptions) -> None:
 
     With --dag, datasets that a job of this DAG reads and no job of any DAG writes.
     """
-    from lineage_merge.query.listing import no_producer as listed
-
-    _print_listed(options, "no-producer", listed, "all read datasets have a producer")
+    with open_lineage(options) as lineage:
+        print_result(lineage.no_producer(), options.format, options.out)
 
 
 @click.command(
@@ -369,19 +279,8 @@ def no_producer(options: QueryOptions) -> None:
 @query_command("table")
 def cycles(options: QueryOptions) -> None:
     """List datasets that feed themselves, directly or through others."""
-    with open_session(options) as session:
-        from lineage_merge.query.cycles import cycles as find_cycles
-
-        found = find_cycles(session.graph, session.environment, options.dag)
-
-        def tables() -> Iterator[Any]:
-            from lineage_merge.cli.answer_tables import cycle_table
-
-            yield cycle_table(found)
-
-        header = options.header("cycles", session.environment, groups=[list(each) for each in found.groups])
-        note = "" if found.groups else empty_note(session, options, "no cycles")
-        print_answer(Answer(found.subgraph, header, tables=tables, note=note), options.format)
+    with open_lineage(options) as lineage:
+        print_result(lineage.cycles(), options.format, options.out)
 
 
 @click.command(
@@ -407,37 +306,10 @@ def layers(options: QueryOptions, pairs: tuple[str, ...], adjacent: bool) -> Non
     A dataset belongs to the first layer with a glob that matches its path, its name or namespace|name.
     Datasets without a layer are ignored.
     """
-    with open_session(options) as session:
-        from lineage_merge.query.layers import Layer, check_layers, parse_layers
+    with open_lineage(options) as lineage:
+        from lineage_merge.query.layers import parse_layers
 
-        declared = parse_layers(pairs) or tuple(
-            Layer(name, globs) for name, globs in session.config.query.layers.items()
-        )
-        if len(declared) < 2:
-            raise ConfigError(
-                "query.layers", "at least two layers are required: set them here or with --layer"
-            )
-        found = check_layers(session.graph, declared, session.environment, options.dag, adjacent=adjacent)
-
-        def tables() -> Iterator[Any]:
-            from lineage_merge.cli.answer_tables import layer_tables
-
-            return layer_tables(found)
-
-        header = options.header("layers", session.environment, datasets=found.datasets)
-        header["breaches"] = [
-            {
-                "edge": each.edge.id,
-                "from": each.edge.from_id,
-                "to": each.edge.to_id,
-                "from_layer": each.source,
-                "to_layer": each.target,
-                "skips": each.skipped,
-            }
-            for each in found.breaches
-        ]
-        note = "" if found.breaches else "no edge violates the order"
-        print_answer(Answer(found.subgraph, header, tables=tables, note=note), options.format)
+        print_result(lineage.layers(parse_layers(pairs), adjacent=adjacent), options.format, options.out)
 
 
 COMMANDS: tuple[click.Command, ...] = (

@@ -9,9 +9,9 @@ from lineage_merge.cli.error_handling import epilog, handle_errors
 from lineage_merge.cli.graph_options import (
     demo_option,
     graph_file_option,
-    require_graph_file,
     select_graph_file,
 )
+from lineage_merge.query.interface.session import require_graph_file
 
 
 @click.command(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,9 +10,9 @@ import click
 from lineage_merge.cli.answers import Answer, print_answer
 from lineage_merge.cli.command import Command, Option
 from lineage_merge.cli.error_handling import epilog, handle_errors, progress
-from lineage_merge.cli.graph_options import require_graph_file
 from lineage_merge.cli.query_options import QueryOptions, query_command
 from lineage_merge.model.errors import CheckFailed, ConfigError
+from lineage_merge.query.interface.session import require_graph_file
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
@@ -99,8 +100,8 @@ def sql(
     """
     with handle_errors(), progress(True) as on_progress:
         config, environment = options.config()
-        with _open_named_graph(options, config, on_progress) as graph:
-            folders = _folders(paths, given, config, environment, options, graph)
+        with open_named_graph(options, config, on_progress) as graph:
+            folders = sql_folders(paths, given, config, environment, options, graph)
             from lineage_merge.query.review.review import review_changes, review_files
 
             found = review_changes(folders, since, graph) if since else review_files(folders, graph)
@@ -125,7 +126,7 @@ def _raise_on_problems(found: "Review") -> None:
 
 
 @contextmanager
-def _open_named_graph(
+def open_named_graph(
     options: QueryOptions, config: "Config", on_progress: Any
 ) -> "Iterator[LineageGraph | None]":
     """Open the graph if one is named; otherwise yield None."""
@@ -133,7 +134,7 @@ def _open_named_graph(
 
     require_graph_file(options.graph_file, options.demo)
     named = options.folder or options.endpoint
-    if not named and options.file:
+    if not named and isinstance(options.file, Path):
         named = CONFIGURATION.gather(options.file, {}).get("gremlin", {}).get("endpoint")
     if not named:
         yield None
@@ -144,7 +145,7 @@ def _open_named_graph(
         yield graph
 
 
-def _folders(
+def sql_folders(
     paths: tuple[str, ...],
     given: dict[str, Any],
     config: "Config",
@@ -217,7 +218,7 @@ def _print_review(
     ]
     header = {"question": "sql", "since": since, "dag": options.dag, **as_json(found)}
     note = "" if found.files else "no SQL file changed" if since else "no SQL files found"
-    print_answer(Answer(subgraph(vertices, edges), header, note=note), options.format)
+    print_answer(Answer(subgraph(vertices, edges), header, note=note), options.format, options.out)
     for_people = options.format in ("tree", "table")
     for line in review_lines(found):
         click.echo(line, err=not for_people)

@@ -40,7 +40,8 @@ TOKEN_ENV: Schema = {
 class Export:
     """Input of an exporter: a graph, environment and DAG (None: all), and settings valid by its schema.
 
-    Without `out` and `url` text goes to standard output. `at` is the current time.
+    Without `out` and `url` text goes to standard output. `at` is the current time. `before`: an earlier
+    moment of the graph; only what changed since then is exported.
     """
 
     graph: LineageGraph
@@ -49,6 +50,7 @@ class Export:
     dag: str | None = None
     on_progress: ProgressCallback = no_progress
     at: datetime = field(default_factory=lambda: datetime.now(tz=UTC))
+    before: LineageGraph | None = None
 
     @property
     def out(self) -> str | None:
@@ -95,7 +97,8 @@ class Exporter:
 
     `destination_keys`: the settings that name a destination; `writes_stdout`: without any of them, write to
     standard output. `required_modules`: modules of the extra with the exporter's name. `token_variable`: the
-    environment variable of the token if `token_env` is not set.
+    environment variable of the token if `token_env` is not set. `exports_changes`: `send` regards
+    `Export.before`.
     """
 
     name: str
@@ -106,6 +109,7 @@ class Exporter:
     writes_stdout: bool = True
     required_modules: tuple[str, ...] = ()
     token_variable: str = ""
+    exports_changes: bool = False
 
     def has_destination(self, settings: Mapping[str, Any]) -> bool:
         """Whether the settings contain a destination."""

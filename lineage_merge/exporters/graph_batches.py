@@ -5,7 +5,7 @@ of both: `dag` selects datasets and jobs, not edges of a dataset. Only one batch
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -89,9 +89,11 @@ def datasets(
     environment: str | None = None,
     dag: str | None = None,
     labels: Sequence[str] = STORED,
+    *,
+    only: Collection[str] | None = None,
 ) -> Iterator[Dataset]:
-    """Yield datasets with these labels, by id."""
-    for batch in _batches(sorted(graph.ids(labels, environment, dag))):
+    """Yield datasets with these labels, by id (`only`: of these ids)."""
+    for batch in _batches(_selected(graph.ids(labels, environment, dag), only)):
         known = read_schemas(graph, batch)
         flows = _flows(graph, known, None)
         writers = _writers(graph, batch)
@@ -131,9 +133,15 @@ def _writers(graph: LineageGraph, datasets: Sequence[str]) -> Mapping[str, tuple
     return {each: tuple(jobs[job] for job in sorted(found[each]) if job in jobs) for each in datasets}
 
 
-def jobs(graph: LineageGraph, environment: str | None = None, dag: str | None = None) -> Iterator[Job]:
-    """Yield jobs by id, then the jobs of exposures, by id of the exposure."""
-    for batch in _batches(sorted(graph.ids([JOB], environment, dag))):
+def jobs(
+    graph: LineageGraph,
+    environment: str | None = None,
+    dag: str | None = None,
+    *,
+    only: Collection[str] | None = None,
+) -> Iterator[Job]:
+    """Yield jobs by id, then the jobs of exposures, by id of the exposure (`only`: of these ids)."""
+    for batch in _batches(_selected(graph.ids([JOB], environment, dag), only)):
         at = {each.id: each for each in graph.vertices(batch)}
         written = graph.edges_from(at, ["writes"], dag)
         flows = _flows(graph, read_schemas(graph, {each.to_id for each in written}), dag)
@@ -145,7 +153,7 @@ def jobs(graph: LineageGraph, environment: str | None = None, dag: str | None = 
             job_key = _key(at[identifier].dags[0], at[identifier].properties)
             of_job = (_flow(target, flows[target][job_key]) for target in sorted(targets[identifier]))
             yield _job(at[identifier].environment, job_key, at[identifier], of_job)
-    for batch in _batches(sorted(graph.ids(_WITHOUT_JOB, environment, dag))):
+    for batch in _batches(_selected(graph.ids(_WITHOUT_JOB, environment, dag), only)):
         known = read_schemas(graph, batch)
         flows = _flows(graph, known, dag)
         for identifier in (each for each in batch if each in known):
@@ -197,6 +205,10 @@ def _flow(target: str, edges: Iterable[Edge]) -> Flow:
 def _job(environment: str, key: _Key, vertex: Vertex | None, flows: Iterable[Flow]) -> Job:
     dag, job_type, name = key
     return Job(environment, dag, JobKey(job_type, name), vertex, tuple(flows))
+
+
+def _selected(ids: Iterable[str], only: Collection[str] | None) -> list[str]:
+    return sorted(ids if only is None else (each for each in ids if each in only))
 
 
 def _batches(ids: Iterable[str]) -> Iterator[list[str]]:

@@ -5,9 +5,7 @@ from collections.abc import Iterator
 
 from lineage_merge.exporters.exporter import OUT, Export, Exporter, ExportResult
 from lineage_merge.exporters.output import write_lines
-from lineage_merge.query.elements import ASSERTION, EDGE_LABELS, VERTEX_LABELS, Edge, Vertex
-
-_LABELS = (*VERTEX_LABELS, ASSERTION, *EDGE_LABELS, "checks", "references")
+from lineage_merge.query.elements import LABELS_WITH_TESTS, Edge, Vertex
 
 
 def send(export: Export) -> ExportResult:
@@ -17,7 +15,7 @@ def send(export: Export) -> ExportResult:
     counts = Counter(vertices=0, edges=0)
 
     def counted() -> Iterator[Vertex | Edge]:
-        for each in export.everything(_LABELS):
+        for each in export.everything(LABELS_WITH_TESTS):
             counts["vertices" if isinstance(each, Vertex) else "edges"] += 1
             yield each
 

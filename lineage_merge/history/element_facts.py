@@ -6,8 +6,8 @@ from typing import NamedTuple
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.history.entry_files import has_files, missing_files
 from lineage_merge.history.row_search import Condition, search_rows
-from lineage_merge.model.elements import decode
-from lineage_merge.query.elements import COLUMN, JOB, Vertex, dataset_of, normalize_properties, title_of_id
+from lineage_merge.query.backends.files import vertex_of_row
+from lineage_merge.query.elements import COLUMN, JOB, Vertex, column_title, dataset_of, title_of_id
 from lineage_merge.query.lineage_changes import compared_values
 
 
@@ -44,7 +44,7 @@ def facts_of(
         return None
     facts: Facts = {
         FactKey(name): frozenset({value})
-        for name, value in compared_values(_vertex(own[-1])).items()
+        for name, value in compared_values(vertex_of_row(own[-1])).items()
         if not (name == "label" and element.label in (COLUMN, JOB))
     }
     if is_dataset:
@@ -78,17 +78,8 @@ def _related(edges: Iterable[Row], ids: set[str], element: Vertex) -> Iterator[t
             yield FactKey("job", job), ""
         elif label == "feeds_column":
             if start in ids:
-                yield FactKey("target", _column_title(end)), how
+                yield FactKey("target", column_title(end)), how
             if end in ids:
-                yield FactKey("source", _column_title(start)), how
+                yield FactKey("source", column_title(start)), how
         elif label == "influences":
             yield FactKey("rows of", title_of_id(end)), how
-
-
-def _column_title(identifier: str) -> str:
-    return f"{title_of_id(dataset_of(identifier))}#{decode(identifier.rpartition('|')[2])}"
-
-
-def _vertex(row: Row) -> Vertex:
-    values = {name: value for name, value in row.items() if name not in ("id", "label")}
-    return Vertex(row["id"], row["label"], normalize_properties(values))

@@ -9,6 +9,7 @@ from lineage_merge.history.entry_files import read_table
 from lineage_merge.history.layout import MergeName, Scope
 from lineage_merge.history.pictures import ScopedMerge
 from lineage_merge.model.errors import NotFound
+from lineage_merge.query.backends.files import vertex_of_row
 from lineage_merge.query.backends.in_memory import InMemory
 from lineage_merge.query.elements import COLUMN, JOB, Vertex
 from lineage_merge.query.names import resolve_any
@@ -64,11 +65,4 @@ def _names(location: str, merges: Sequence[ScopedMerge], text: str = "") -> InMe
         for row in read_table(folder, _COLUMNS, condition).to_pylist():
             rows[row["id"]] = {**row, "environment": scope.environment}
             dags.setdefault(row["id"], set()).add(scope.dag_name)
-    return InMemory((_vertex(row, dags[key]) for key, row in rows.items()), ())
-
-
-def _vertex(row: dict[str, Any], dags: set[str]) -> Vertex:
-    properties = {
-        key: value for key, value in row.items() if value is not None and key not in ("id", "label")
-    }
-    return Vertex(row["id"], row["label"], {**properties, "dag_name": tuple(sorted(dags))})
+    return InMemory((vertex_of_row({**row, "dag_name": tuple(dags[key])}) for key, row in rows.items()), ())

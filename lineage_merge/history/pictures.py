@@ -7,7 +7,7 @@ entries, as in the graph.
 """
 
 import gc
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from lineage_merge.graph_format.schema import Row
@@ -20,11 +20,8 @@ from lineage_merge.history.moves import renamed
 from lineage_merge.infra import storage
 from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.model.errors import NotFound
+from lineage_merge.query.backends.files import edge_of_row, vertex_of_row
 from lineage_merge.query.backends.in_memory import InMemory
-from lineage_merge.query.elements import Edge, Vertex, normalize_properties
-
-_VERTEX_KEYS = ("id", "label")
-_EDGE_KEYS = ("id", "label", "from", "to")
 
 
 class ScopedMerge(NamedTuple):
@@ -134,9 +131,8 @@ def _picture_of(location: str, merges: Sequence[ScopedMerge]) -> InMemory:
             dags.setdefault(identifier, set()).add(scope.dag_name)
         for edge in own_edges:
             edges[edge["id"]] = {**edge, "environment": scope.environment, "dag_name": scope.dag_name}
-    return InMemory(
-        (_vertex(row, dags[identifier]) for identifier, row in vertices.items()), map(_edge, edges.values())
-    )
+    found = (vertex_of_row({**row, "dag_name": tuple(dags[each])}) for each, row in vertices.items())
+    return InMemory(found, map(edge_of_row, edges.values()))
 
 
 def moves_of(
@@ -178,14 +174,3 @@ def entry_rows(location: str, scope: Scope, record: MergeRecord) -> tuple[dict[s
         for row in read_rows(layout.entry_folder(location, "runs", scope, record.runs)):
             nodes[row["id"]] = row
     return nodes, edges
-
-
-def _vertex(row: Row, dags: Iterable[str]) -> Vertex:
-    values = {key: value for key, value in row.items() if key not in _VERTEX_KEYS}
-    properties = normalize_properties(values) | {"dag_name": tuple(sorted(dags))}
-    return Vertex(row["id"], row["label"], properties)
-
-
-def _edge(row: Row) -> Edge:
-    properties = normalize_properties({key: value for key, value in row.items() if key not in _EDGE_KEYS})
-    return Edge(row["id"], row["label"], row["from"], row["to"], properties)

@@ -197,11 +197,8 @@ def read_last_load(endpoint: Endpoint, environment: str, dag_name: str) -> LastL
     return LastLoad(int(values.get("last_merged_at", [0])[0]), "load_token" in values)
 
 
-def read_last(endpoint: Endpoint, environment: str, dag_name: str) -> MergeRun | None:
-    """Read the last merge of a DAG; None if there was none."""
-    with open_executor(endpoint) as execute:
-        value_maps = execute(lambda g: g.V(run_id(environment, dag_name)).value_map())
-    properties = {key: values[0] for key, values in value_maps[0].items()} if value_maps else {}
+def merge_run_of(environment: str, dag_name: str, properties: Mapping[str, Any]) -> MergeRun | None:
+    """Return the last merge of a DAG by the properties of the vertex; None if no merge has ended."""
     if "last_merged_at" not in properties:
         return None
     return MergeRun(

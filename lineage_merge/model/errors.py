@@ -211,7 +211,7 @@ class TooFewJoined(LineageMergeError):
 
 
 class CheckFailed(LineageMergeError):
-    """A change of SQL files removes columns or datasets that are read, or cannot be parsed."""
+    """A change removes columns or datasets that are read, violates a policy, or cannot be parsed."""
 
     exit_code = 12
 

@@ -4,11 +4,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from lineage_merge.graph_format.schema import SEMANTIC_LABELS
-from lineage_merge.query.elements import COLUMN, Edge, Vertex, dataset_of
+from lineage_merge.query.elements import ASSERTION, COLUMN, Edge, Vertex, dataset_of
 from lineage_merge.query.graph import LineageGraph
 from lineage_merge.query.upstream import Upstream, upstream
 
-ASSERTION = "assertion"
 # In order of severity. `error`: the check could not run.
 NOT_PASSED = ("failed", "error", "warned")
 # dbt and OpenLineage check no datasets of these kinds.

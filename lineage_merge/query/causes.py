@@ -4,7 +4,7 @@ A rule yields what it finds at one dataset of a `Situation`. A new kind of cause
 `RULES`, and a name in `Kind`.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
@@ -86,7 +86,7 @@ class Situation:
     upstream: Upstream
     updates: Mapping[str, LastUpdate]
     newer_inputs: Mapping[str, Mapping[str, int]]
-    checks: Mapping[str, tuple[Check, ...]]
+    checks: Mapping[str, Sequence[Check]]
     dag_runs: Mapping[str, Mapping[str, int]]
     now: int
     older_than_ms: int | None = None
@@ -148,9 +148,9 @@ def diagnose(
     """
     scope = upstream(graph, start, depth=depth, dag=dag)
     updates = last_updates(graph, scope.datasets.values())
-    checks: dict[str, tuple[Check, ...]] = {}
+    checks: dict[str, list[Check]] = defaultdict(list)
     for check in checks_within(graph, scope).checks:
-        checks[check.dataset] = (*checks.get(check.dataset, ()), check)
+        checks[check.dataset].append(check)
     first = next(each for each, distance in scope.distances.items() if distance == 0)
     of_inputs = input_updates(updates, scope.inputs)
     newer = {each: of_inputs.newer(each, nearest=each != first) for each in updates}

@@ -5,7 +5,7 @@ An effect follows from the change and the transformations on the path to the dep
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 
@@ -75,14 +75,6 @@ _CALL = re.compile(
 # Aggregates of which the result is one of the values.
 _SELECTING = frozenset({"min", "max", "first", "last", "first_value", "last_value", "any_value"})
 _CASTS = frozenset({"cast", "try_cast", "safe_cast"})
-
-
-def effect_of(change: Change, path: Sequence[Step]) -> Effect:
-    """Return the effect of a change at the end of a path from the changed element."""
-    state = State.CARRIED
-    for step in path:
-        state = follow(change, state, step)
-    return effect(change, state)
 
 
 def effect(change: Change, state: State) -> Effect:

@@ -13,6 +13,8 @@ ASSERTION = "assertion"
 # The labels of lineage queries. `operation` and `merge_run` are returned only on request.
 VERTEX_LABELS = (*DATASET_LABELS, COLUMN, JOB)
 EDGE_LABELS = ("feeds", "feeds_column", "influences", "has_column", "writes")
+# Those of exports and pages: also tests, what they check and what they compare it with.
+LABELS_WITH_TESTS = (*VERTEX_LABELS, ASSERTION, *EDGE_LABELS, "checks", "references")
 ALL_VERTEX_LABELS = tuple(label.name for label in NODE_LABELS)
 
 # In an id: environment, namespace, name.
@@ -32,7 +34,7 @@ class Vertex:
     @property
     def name(self) -> str:
         """The short name: the last path segment, table, column or job."""
-        return str(self.properties.get("name") or decode(self.id.rpartition("|")[2]))
+        return str(self.properties.get("name") or name_of_id(self.id))
 
     @property
     def is_dataset(self) -> bool:
@@ -117,6 +119,16 @@ def name_parts(dataset_id: str) -> tuple[str, str, str]:
     environment, _, rest = dataset_id.partition("|")
     namespace, _, name = rest.partition("|")
     return decode(environment), decode(namespace), decode(name)
+
+
+def name_of_id(identifier: str) -> str:
+    """Return the last part of an id: the name of a column, job or dataset."""
+    return decode(identifier.rpartition("|")[2])
+
+
+def column_title(column_id: str) -> str:
+    """Return the display name of a column id: ``dev.public.sales#qtysold``."""
+    return f"{title_of_id(dataset_of(column_id))}#{name_of_id(column_id)}"
 
 
 def title_of_id(dataset_id: str) -> str:

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from lineage_merge.graph_format.schema import DATASET_LABELS
-from lineage_merge.model.elements import decode
-from lineage_merge.query.elements import COLUMN, JOB, Edge, Vertex, dataset_of, title_of_id
+from lineage_merge.query.elements import COLUMN, JOB, Edge, Vertex, column_title, dataset_of, title_of_id
 from lineage_merge.query.graph import LineageGraph
 
 Action = Literal["added", "removed", "changed"]
@@ -217,20 +216,15 @@ def _has_dataset(column: str, before: _Picture, after: _Picture) -> bool:
 def _edge_changes(
     kind: Kind, before: Mapping[_Ends, dict[str, str]], after: Mapping[_Ends, dict[str, str]]
 ) -> Iterator[Change]:
+    title_of = title_of_id if kind == "feed" else column_title
     for ends in before.keys() | after.keys():
         old, new = before.get(ends), after.get(ends)
         found = differences(old or {}, new or {})
         if found:
             action: Action = "added" if old is None else "removed" if new is None else "changed"
             source, target = ends
-            title = f"{_title(kind, source)} -> {_title(kind, target)}"
+            title = f"{title_of(source)} -> {title_of(target)}"
             yield Change(kind, action, target, title, source, found)
-
-
-def _title(kind: Kind, identifier: str) -> str:
-    if kind == "feed":
-        return title_of_id(identifier)
-    return f"{title_of_id(dataset_of(identifier))}#{decode(identifier.rpartition('|')[2])}"
 
 
 def neighbors_of(

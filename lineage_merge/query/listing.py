@@ -1,27 +1,10 @@
-"""Lists of datasets and jobs, and of datasets without consumer or producer."""
+"""Lists of jobs, and of datasets without consumer or producer."""
 
 from typing import Literal
 
-from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.query.elements import JOB, Subgraph, subgraph
 from lineage_merge.query.graph import LineageGraph
 from lineage_merge.query.last_updates import FAILED
-from lineage_merge.query.lineage import completed
-
-
-def datasets(
-    graph: LineageGraph,
-    search: str = "",
-    environment: str | None = None,
-    dag: str | None = None,
-    *,
-    limit: int | None = None,
-    columns: bool = False,
-) -> Subgraph:
-    """Return datasets whose names contain a text; with `columns` also their columns."""
-    found = graph.search(search, DATASET_LABELS, environment, dag, limit)
-    return completed(graph, (each.id for each in found), (), dag, columns=columns)
-
 
 JobOrder = Literal["name", "last-run", "duration", "rows"]
 _NUMBERS = {"last-run": "last_run_at", "duration": "duration_ms", "rows": "rows_written"}

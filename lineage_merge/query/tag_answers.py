@@ -1,9 +1,10 @@
 """Answers about carried tags: counts by tag, the tags of one dataset or column, paths as a subgraph. Pure."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from lineage_merge.query.elements import COLUMN, Edge, Subgraph, Vertex, dataset_of
+from lineage_merge.query.lineage import ends
 from lineage_merge.query.tag_propagation import Carrier, PropagatedTags, Stop
 
 
@@ -74,12 +75,7 @@ def paths(found: PropagatedTags, of: Collection[Carrier | Stop]) -> Subgraph:
             edges[each.tag, last.edge.id] = last.edge
             last = last.before
     distinct = {each.id: each for each in edges.values()}
-    ids = {each.id for each in of} | {each.origin for each in of} | set(_ends(distinct.values()))
+    ids = {each.id for each in of} | {each.origin for each in of} | ends(distinct.values())
     vertices = {each: found.vertices[each] for each in sorted(ids) if each in found.vertices}
     ordered = sorted(distinct.values(), key=lambda each: (each.from_id, each.to_id, each.label, each.id))
     return Subgraph(vertices, tuple(ordered))
-
-
-def _ends(edges: Iterable[Edge]) -> Iterator[str]:
-    for edge in edges:
-        yield from (edge.from_id, edge.to_id)

@@ -6,8 +6,7 @@ from typing import Literal, NamedTuple
 
 from lineage_merge.config.propagation import Cleared, Propagation
 from lineage_merge.merge.dataset_globs import column_matches, dataset_matches, glob_names, matching_glob
-from lineage_merge.model.elements import decode
-from lineage_merge.query.elements import Edge, Vertex, dataset_of
+from lineage_merge.query.elements import Edge, Vertex, dataset_of, name_of_id
 from lineage_merge.query.function_calls import enclosing_function, may_call
 
 # What ended a tag: a transformation, `influences`, a function, a dataset, or `clear`.
@@ -48,7 +47,7 @@ class TagStops:
             if chains and settings.stop_at.issuperset(chains):
                 return StopReason("transformation", ",".join(chains))
         if settings.stop_at_functions and may_stop_at_function(edge, settings):
-            column = column_name(edge.from_id)
+            column = name_of_id(edge.from_id)
             sources = self.sources.get(edge.to_id, (column,))
             expression = str(edge.properties["expression"])
             function = enclosing_function(expression, column, settings.stop_at_functions, sources)
@@ -68,7 +67,7 @@ class TagStops:
             self._cleared[dataset] = tuple(
                 each for each in self.settings.clear if dataset_matches(names, each.dataset)
             )
-        name = column_name(column)
+        name = name_of_id(column)
         found = next((each for each in self._cleared[dataset] if column_matches(name, each.column)), None)
         return StopReason("cleared", found.reason) if found else None
 
@@ -101,13 +100,8 @@ def sources_by_column(edges: Iterable[Edge]) -> dict[str, set[str]]:
     """Return the names of the columns that feed each column."""
     found: dict[str, set[str]] = {}
     for edge in edges:
-        found.setdefault(edge.to_id, set()).add(column_name(edge.from_id))
+        found.setdefault(edge.to_id, set()).add(name_of_id(edge.from_id))
     return found
-
-
-def column_name(column: str) -> str:
-    """Return the name of a column in lower case, from its id."""
-    return decode(column.rpartition("|")[2])
 
 
 def _chains(edge: Edge) -> tuple[str, ...]:

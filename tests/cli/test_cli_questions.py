@@ -142,6 +142,8 @@ def test_results_are_available_in_all_formats(question: tuple[str, ...], pipelin
     assert len(lines) == 1 + len(output["vertices"]) + len(output["edges"])
     assert ask(pipeline_folder, *question, "--format", "dot").out.startswith("digraph")
     assert ask(pipeline_folder, *question, "--format", "tree").out
+    drawing = ElementTree.fromstring(ask(pipeline_folder, *question, "--format", "svg").out.encode())
+    assert drawing.findtext("{*}title", "").startswith(question[0])
 
 
 def test_the_difference_of_two_environments_as_json(pipeline_folder: str) -> None:

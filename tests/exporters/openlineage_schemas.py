@@ -12,7 +12,7 @@ from typing import Any, Union
 import attr
 from jsonschema import Draft202012Validator, FormatChecker
 from openlineage.client import facet_v2
-from openlineage.client.event_v2 import InputDataset, JobEvent, OutputDataset, RunEvent
+from openlineage.client.event_v2 import DatasetEvent, InputDataset, JobEvent, OutputDataset, RunEvent
 from openlineage.client.generated import base
 
 _FACETS = {
@@ -28,7 +28,7 @@ _FORMATS = {"eventTime": "date-time", "producer": "uri", "schemaURL": "uri", "ru
 
 def problems(event: dict[str, Any]) -> list[str]:
     """What is wrong with an event, and with each facet of it; nothing where it is valid."""
-    cls = RunEvent if "run" in event else JobEvent
+    cls = RunEvent if "run" in event else DatasetEvent if "dataset" in event else JobEvent
     return [f"{each.json_path}: {each.message}" for each in _validator(cls).iter_errors(event)] + [
         f"{facet['_schemaURL']}{each.json_path}: {each.message}"
         for facet in _facets(event)
@@ -37,7 +37,8 @@ def problems(event: dict[str, Any]) -> list[str]:
 
 
 def _facets(event: dict[str, Any]) -> list[dict[str, Any]]:
-    holders = [event["job"], event.get("run", {}), *event["inputs"], *event["outputs"]]
+    holders = [event[part] for part in ("job", "run", "dataset") if part in event]
+    holders += [*event.get("inputs", ()), *event.get("outputs", ())]
     return [facet for each in holders for facet in each.get("facets", {}).values()]
 
 

@@ -1,8 +1,21 @@
 """Effects of a change, from the transformations of a path alone."""
 
+from collections.abc import Sequence
+
 import pytest
 
-from lineage_merge.query.effects import TEST, UNTYPED_TEST, USE, Change, Effect, Step, effect_of, worst
+from lineage_merge.query.effects import (
+    TEST,
+    UNTYPED_TEST,
+    USE,
+    Change,
+    Effect,
+    State,
+    Step,
+    effect,
+    follow,
+    worst,
+)
 
 COPY = Step("IDENTITY")
 ALONG = Step("IDENTITY", copies_all=True)
@@ -13,6 +26,14 @@ CASE = Step("CONDITIONAL", "case when amount > 5 then 1 end")
 FILTER = Step("FILTER")
 
 BREAKS, CHANGES, DEPENDS, UNAFFECTED = Effect
+
+
+def effect_of(change: Change, path: Sequence[Step]) -> Effect:
+    """The effect at the end of a path from the changed element."""
+    state = State.CARRIED
+    for step in path:
+        state = follow(change, state, step)
+    return effect(change, state)
 
 
 @pytest.mark.parametrize(

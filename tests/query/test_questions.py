@@ -6,12 +6,13 @@ import pytest
 
 from lineage_merge.query.comparison import Only, compare
 from lineage_merge.query.cycles import cycles, strongly_connected_components
+from lineage_merge.query.dataset_search import search_datasets
 from lineage_merge.query.elements import Subgraph, Vertex, name_parts
 from lineage_merge.query.graph import LineageGraph
 from lineage_merge.query.impact import impact
 from lineage_merge.query.layers import check_layers, parse_layers
 from lineage_merge.query.lineage import lineage
-from lineage_merge.query.listing import datasets, jobs, no_consumer, no_producer
+from lineage_merge.query.listing import jobs, no_consumer, no_producer
 from lineage_merge.query.paths import all_paths
 from tests.lineage_made import at, col
 
@@ -191,11 +192,11 @@ def test_the_impact_of_a_job_includes_its_outputs(graph: LineageGraph) -> None:
 
 
 def test_lists_of_datasets_and_jobs(graph: LineageGraph) -> None:
-    assert shorts(datasets(graph, "", "prod").datasets) == {"in", "a", "b", "q"}
-    assert shorts(datasets(graph, "REP").datasets) == {"report!"}
-    assert shorts(datasets(graph, "s3://").datasets) == {"in"}
-    assert shorts(datasets(graph, "", "dev", "nightly").datasets) == {"e", "x", "y", "z"}
-    assert [each.id for each in datasets(graph, "", "dev", limit=2).datasets] == [at("a"), at("b")]
+    assert shorts(search_datasets(graph, "", "prod").datasets) == {"in", "a", "b", "q"}
+    assert shorts(search_datasets(graph, "REP").datasets) == {"report!"}
+    assert shorts(search_datasets(graph, "s3://").datasets) == {"in"}
+    assert shorts(search_datasets(graph, "", "dev", "nightly").datasets) == {"e", "x", "y", "z"}
+    assert [each.id for each in search_datasets(graph, "", "dev", limit=2).datasets] == [at("a"), at("b")]
     assert set(jobs(graph, "", "prod").vertices) == {"prod|daily|spark|load"}
     assert {each.name for each in jobs(graph, "n", "dev").vertices.values()} == {"night"}
 

@@ -18,16 +18,17 @@ _NAMES_BY_NAMESPACE: Schema = {
 
 def send(export: Export) -> ExportResult:
     """Export to the server if set, otherwise to the file or standard output."""
+    from lineage_merge.exporters.datahub.change_proposals import change_proposals
     from lineage_merge.exporters.datahub.proposals import proposals
 
+    found = proposals(export) if export.before is None else change_proposals(export, export.before)
     if export.url is None:
         from lineage_merge.exporters.datahub.file import write
 
-        counts = write(export.out, proposals(export))
-        return ExportResult(export.out or "", counts)
+        return ExportResult(export.out or "", write(export.out, found))
     from lineage_merge.exporters.datahub.rest import emit
 
-    return ExportResult(export.url, emit(export, proposals(export)))
+    return ExportResult(export.url, emit(export, found))
 
 
 EXPORTER = Exporter(
@@ -86,4 +87,5 @@ EXPORTER = Exporter(
     destination_keys=("url", "out"),
     required_modules=("datahub",),
     token_variable="DATAHUB_GMS_TOKEN",  # noqa: S106 (a variable of DataHub's client)
+    exports_changes=True,
 )

@@ -5,15 +5,17 @@ from lineage_merge.exporters.exporter import OUT, TOKEN_ENV, URL, Export, Export
 
 def send(export: Export) -> ExportResult:
     """Export to the server if set, otherwise to the file or standard output."""
+    from lineage_merge.exporters.openlineage.change_events import change_events
     from lineage_merge.exporters.openlineage.events import events
 
+    found = events(export) if export.before is None else change_events(export, export.before)
     if export.url is None:
         from lineage_merge.exporters.openlineage.file import write
 
-        return ExportResult(export.out or "", write(export.out, events(export)))
+        return ExportResult(export.out or "", write(export.out, found))
     from lineage_merge.exporters.openlineage.http import emit
 
-    return ExportResult(export.url, emit(export, events(export)))
+    return ExportResult(export.url, emit(export, found))
 
 
 EXPORTER = Exporter(
@@ -39,4 +41,5 @@ EXPORTER = Exporter(
     destination_keys=("url", "out"),
     required_modules=("openlineage.client",),
     token_variable="OPENLINEAGE_API_KEY",  # noqa: S106 (a variable of OpenLineage's client)
+    exports_changes=True,
 )

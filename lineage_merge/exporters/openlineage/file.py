@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable
 
+from openlineage.client.event_v2 import DatasetEvent
 from openlineage.client.serde import Serde
 
 from lineage_merge.exporters.openlineage.events import Event
 from lineage_merge.exporters.output import open_text
 
 
-def write(destination: str | None, events: Iterable[Event]) -> dict[str, int]:
+def write(destination: str | None, events: Iterable[Event | DatasetEvent]) -> dict[str, int]:
     """Write events (None: to standard output) and return their number. Raises the errors of `open_text`."""
     written = 0
     with open_text(destination) as write_text:

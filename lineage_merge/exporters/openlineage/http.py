@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 import requests
+from openlineage.client.event_v2 import DatasetEvent
 from openlineage.client.transport.http import HttpConfig, HttpTransport
 
 from lineage_merge.exporters import openlineage
@@ -30,7 +31,7 @@ _RETRY = {
 }
 
 
-def emit(export: Export, events: Iterable[Event]) -> dict[str, int]:
+def emit(export: Export, events: Iterable[Event | DatasetEvent]) -> dict[str, int]:
     """Send events in order and return their number.
 
     Raises `ExportUnreachable`, `ExportDenied`, `ExportError`.

@@ -25,7 +25,7 @@ from lineage_merge.exporters.page.data import page_data
 from lineage_merge.exporters.page.facts import safe, safe_id
 from lineage_merge.infra.redaction import redact_sql
 from lineage_merge.model.elements import decode
-from lineage_merge.query.elements import Subgraph, dataset_of
+from lineage_merge.query.elements import Subgraph, dataset_of, name_of_id
 from lineage_merge.query.lineage_changes import ACTIONS, KINDS, Change
 
 # Of rows: how many positions identify a row (the rest are values), and which are ends or a job.
@@ -200,7 +200,7 @@ class _Combined:
             environment, dag, job_type, name = (decode(part) for part in identifier.split("|"))
             return self.jobs.places.get((environment, self.dags.get(dag, -1), job_type, safe(name)), -1)
         dataset = self.datasets.places.get(safe_id(dataset_of(identifier)), -1)
-        name = redact_sql(decode(identifier.rpartition("|")[2])).lower()
+        name = redact_sql(name_of_id(identifier)).lower()
         return [dataset, self.columns[dataset].places.get((name, 0), -1) if dataset >= 0 else -1]
 
 

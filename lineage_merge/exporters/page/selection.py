@@ -7,8 +7,7 @@ from typing import TypeVar
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.query.elements import (
     COLUMN,
-    EDGE_LABELS,
-    VERTEX_LABELS,
+    LABELS_WITH_TESTS,
     Edge,
     Subgraph,
     Vertex,
@@ -24,7 +23,6 @@ Element = TypeVar("Element", Vertex, Vertex | Edge)
 
 # A page of 20,000 datasets with eight columns each has 13 MB, and a browser opens it in two seconds.
 MAX_DATASETS = 20_000
-_LABELS = (*VERTEX_LABELS, "assertion", *EDGE_LABELS, "checks", "references")
 
 
 def entire_graph(graph: LineageGraph, environment: str | None = None, dag: str | None = None) -> Subgraph:
@@ -34,7 +32,7 @@ def entire_graph(graph: LineageGraph, environment: str | None = None, dag: str |
     """
     vertices: list[Vertex] = []
     edges: list[Edge] = []
-    for each in _limited(graph.everything(environment, dag, _LABELS)):
+    for each in _limited(graph.everything(environment, dag, LABELS_WITH_TESTS)):
         if isinstance(each, Vertex):
             vertices.append(each)
         else:

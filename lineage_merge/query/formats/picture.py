@@ -5,11 +5,12 @@ The size is limited: the first datasets and columns are shown, and the number of
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from html import escape
 
 from lineage_merge.query.elements import Edge, Subgraph, Vertex
 from lineage_merge.query.formats.describe import caption, one_line, title, truncate
+from lineage_merge.query.formats.layered_layout import layers
 
 MAX_DATASETS = 30
 MAX_ROWS = 200
@@ -31,14 +32,14 @@ def picture(graph: Subgraph) -> str:
 def _drawing(graph: Subgraph) -> str:
     feeds = [each for each in graph.edges if each.label == "feeds" and each.from_id != each.to_id]
     drawn = graph.datasets[:MAX_DATASETS]
-    layers = _layers([each.id for each in drawn], feeds)
+    columns = layers([each.id for each in drawn], ((each.from_id, each.to_id) for each in feeds))
     places = {
         identifier: (_MARGIN + column * (_WIDTH + _GAP_X), _MARGIN + row * (_HEIGHT + _GAP_Y))
-        for column, layer in enumerate(layers)
+        for column, layer in enumerate(columns)
         for row, identifier in enumerate(layer)
     }
-    width = 2 * _MARGIN + len(layers) * (_WIDTH + _GAP_X) - _GAP_X
-    height = 2 * _MARGIN + max(map(len, layers), default=0) * (_HEIGHT + _GAP_Y) - _GAP_Y
+    width = 2 * _MARGIN + len(columns) * (_WIDTH + _GAP_X) - _GAP_X
+    height = 2 * _MARGIN + max(map(len, columns), default=0) * (_HEIGHT + _GAP_Y) - _GAP_Y
     shapes = [
         *(_line(each, places) for each in feeds if each.from_id in places and each.to_id in places),
         *(_box(each, *places[each.id]) for each in drawn),
@@ -51,23 +52,6 @@ def _drawing(graph: Subgraph) -> str:
         f'<svg role="img" aria-label="lineage of {len(drawn)} datasets" width="{width}" height="{height}"'
         f' viewBox="0 0 {width} {height}" font-family="sans-serif">{"".join(shapes)}</svg>{note}'
     )
-
-
-def _layers(datasets: Sequence[str], feeds: Iterable[Edge]) -> list[list[str]]:
-    """Return the datasets by the length of the longest path to them; those on cycles come last."""
-    drawn = set(datasets)
-    sources: dict[str, set[str]] = defaultdict(set)
-    for each in feeds:
-        if each.from_id in drawn and each.to_id in drawn:
-            sources[each.to_id].add(each.from_id)
-    layers: list[list[str]] = []
-    placed: set[str] = set()
-    while len(placed) < len(datasets):
-        left = [each for each in datasets if each not in placed]
-        layer = [each for each in left if sources[each] <= placed] or left
-        layers.append(layer)
-        placed.update(layer)
-    return layers
 
 
 def _box(dataset: Vertex, x: int, y: int) -> str:

@@ -9,7 +9,7 @@ from lineage_merge.query.elements import COLUMN
 from lineage_merge.query.formats.policy_text import edge_text, path_lines, title_in
 from lineage_merge.query.policies import PolicyCheck, PolicyResult, Violation
 
-_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
 
 
 def sarif(check: PolicyCheck) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def sarif(check: PolicyCheck) -> dict[str, Any]:
         "columnKind": "unicodeCodePoints",
         "results": results,
     }
-    return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
 def _rule(result: PolicyResult) -> dict[str, Any]:

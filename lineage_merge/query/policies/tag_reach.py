@@ -6,11 +6,10 @@ from lineage_merge.config import Policy
 from lineage_merge.config.policies import TagRule
 from lineage_merge.infra.similar_names import did_you_mean
 from lineage_merge.query.dataset_globs import DatasetGlobs, Selection
-from lineage_merge.query.elements import COLUMN, Vertex, dataset_of
+from lineage_merge.query.elements import COLUMN, Vertex, dataset_of, name_of_id
 from lineage_merge.query.policies.scope import Scope
 from lineage_merge.query.policies.violations import PolicyResult, Violation, accept
 from lineage_merge.query.tag_propagation import Carrier
-from lineage_merge.query.tag_stops import column_name
 
 
 def tag_reach(policy: Policy, rule: TagRule, scope: Scope) -> PolicyResult:
@@ -42,7 +41,7 @@ def tag_reach(policy: Policy, rule: TagRule, scope: Scope) -> PolicyResult:
         owner = dataset_of(carrier.id) if is_column else carrier.id
         if owner not in selected:
             continue
-        column = column_name(carrier.id) if is_column else None
+        column = name_of_id(carrier.id) if is_column else None
         if _is_violated(selected[owner], column) and not (is_column and _is_repeated(carrier, owner, whole)):
             found.append((carrier, owner))
     ids = {id_ for carrier, _ in found for id_ in (carrier.id, carrier.origin)}

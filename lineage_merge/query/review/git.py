@@ -58,6 +58,21 @@ def files_at(since: Changes, paths: Sequence[Path]) -> list[str]:
     return _parts(_run_git(since.root, "ls-tree", "-r", "-z", "--name-only", since.base, "--", *within))
 
 
+def file_at(revision: str, path: Path) -> bytes | None:
+    """Return a file's content at the branch point from a revision, None if it has none. Raises `SourceError`.
+
+    The file need not exist in the working tree; a relative path starts at the working directory.
+    """
+    if revision.startswith("-"):
+        raise SourceError(f"git: invalid revision: {revision}")
+    there = next(each for each in (path.absolute().parent, *path.absolute().parents) if each.is_dir())
+    root = Path(_git_line(there, "rev-parse", "--show-toplevel"))
+    base = _git_line(root, "merge-base", revision, "HEAD")
+    whole = there.resolve() / path.absolute().relative_to(there)
+    name = whole.relative_to(root.resolve()).as_posix()
+    return contents(Changes(root, base, ()), [name]).get(name)
+
+
 def contents(since: Changes, files: Iterable[str]) -> dict[str, bytes]:
     """Return the contents of files in the base commit, in one request."""
     wanted = [each for each in files if "\n" not in each]
@@ -106,7 +121,7 @@ def _run_git(folder: Path, *arguments: str, given: bytes = b"") -> bytes:
             command, input=given, capture_output=True, timeout=_TIMEOUT_SECONDS, check=False
         )
     except FileNotFoundError:
-        raise SourceMissing("--since needs the git program") from None
+        raise SourceMissing("revisions need the git program") from None
     except subprocess.TimeoutExpired:
         raise SourceError(f"git {arguments[0]} timed out after {_TIMEOUT_SECONDS} seconds") from None
     if done.returncode:

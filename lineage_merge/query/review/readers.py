@@ -40,7 +40,7 @@ def affected(
     retyped_columns = ((each.dataset, each.column, False) for each in difference.retyped_columns)
     for dataset, name, is_dropped in (*dropped_columns, *retyped_columns):
         owner = dataset_vertex(graph, dataset, environment)
-        column = _column(graph, owner, name) if owner is not None else None
+        column = column_vertex(graph, owner, name) if owner is not None else None
         if column is not None:
             labels = ["feeds_column", "influences"]
             found.append(_affected(graph, column, column.title, labels, jobs, is_dropped=is_dropped))
@@ -92,7 +92,8 @@ def dataset_vertex(graph: LineageGraph, dataset: str, environment: str) -> Verte
     return found[0] if len(found) == 1 else None
 
 
-def _column(graph: LineageGraph, owner: Vertex, name: str) -> Vertex | None:
+def column_vertex(graph: LineageGraph, owner: Vertex, name: str) -> Vertex | None:
+    """Return the column of a dataset with a name, in any case."""
     owned = graph.edges_from([owner.id], ["has_column"])
     return next(
         (each for each in graph.vertices([e.to_id for e in owned]) if each.name.lower() == name.lower()), None

@@ -136,6 +136,12 @@ class Captured:
 
         return graphml(self.graph)
 
+    def to_svg(self) -> str:
+        """Return an SVG drawing, which needs no other file."""
+        from lineage_merge.query.formats.svg import svg
+
+        return svg(self.graph, self.name)
+
     def to_json(self) -> dict[str, Any]:
         """Return the JSON of ``--format json`` (`query.formats.json_text`)."""
         from lineage_merge.query.formats.json_text import as_json

@@ -93,6 +93,13 @@ def column_lineage(manifest: Manifest, catalog: Catalog | None = None) -> dict[s
     return {unique_id: lineage for unique_id, lineage in found.items() if lineage != ColumnLineage()}
 
 
+def dialect_of(manifest: Manifest) -> Dialect | None:
+    """Return the SQL dialect of a manifest's platform, None if it is unknown."""
+    adapter = manifest.adapter.lower()
+    name = _DIALECTS.get(adapter, adapter)
+    return Dialect.get_or_raise(name or None) if not name or Dialect.get(name) is not None else None
+
+
 class _Unreadable(Exception):
     """Why parsed SQL yields no columns."""
 
@@ -111,7 +118,7 @@ class _Project:
             if node.kind in _TABLES and not node.folded
         }
         relations = {
-            unique_id: _relation_name(self._nodes[unique_id])
+            unique_id: relation_name(self._nodes[unique_id])
             for unique_id in self.tables
             if self._nodes[unique_id].kind in _RELATIONS
         }
@@ -132,13 +139,13 @@ class _Project:
         self._started: set[str] = set()
 
     def _dialect_of(self, manifest: Manifest) -> Dialect:
-        adapter = manifest.adapter.lower()
-        name = _DIALECTS.get(adapter, adapter)
-        if name and Dialect.get(name) is None:
+        found = dialect_of(manifest)
+        if found is None:
             for unique_id in sorted(manifest.nodes)[:1]:
-                self._note(unique_id, f"is read as standard SQL: unknown platform {adapter}", "")
-            name = ""
-        return Dialect.get_or_raise(name or None)
+                self._note(
+                    unique_id, f"is read as standard SQL: unknown platform {manifest.adapter.lower()}", ""
+                )
+        return found or Dialect.get_or_raise(None)
 
     def _note(self, unique_id: str, what: str, name: str) -> None:
         self._notes.setdefault(unique_id, {}).setdefault(what, {})[name] = None
@@ -256,7 +263,7 @@ class _Project:
         written = ".".join(part.name for part in table.parts)
         deferred = self._deferred(table, node)
         if deferred is not None:
-            expected = _relation_name(self._nodes[deferred])
+            expected = relation_name(self._nodes[deferred])
             self._deferrals.setdefault(node.unique_id, {})[written] = expected
             return self._read_by(deferred, node)
         known = self._completion.table(self._names.parts(table), [part.name for part in table.parts])
@@ -364,7 +371,7 @@ class _Project:
             problems,
             reads,
             undeclared,
-            tuple(_relation_name(self._nodes[each]) for each in missing),
+            tuple(relation_name(self._nodes[each]) for each in missing),
             deferred,
         )
 
@@ -401,7 +408,8 @@ def _close(table: Table, stars: list[AllColumns]) -> None:
                 table.derivations[key] = (certain or possible)[0].find(name) or {}
 
 
-def _relation_name(node: Node) -> str:
+def relation_name(node: Node) -> str:
+    """Return the name of a node's relation in SQL."""
     if node.code.relation_name:
         return node.code.relation_name
     parts = (node.database, node.schema, node.identifier)

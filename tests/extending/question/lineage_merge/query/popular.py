@@ -7,7 +7,7 @@ from lineage_merge.query.graph import LineageGraph
 
 
 def popular(
-    graph: LineageGraph, at_least: int, environment: str | None = None, dag: str | None = None
+    graph: LineageGraph, environment: str | None = None, dag: str | None = None, at_least: int = 2
 ) -> Subgraph:
     """Return the datasets that feed at least that many others."""
     consumers = Counter(start for start, _ in graph.pairs(["feeds"], environment, dag))

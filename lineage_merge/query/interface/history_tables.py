@@ -1,4 +1,4 @@
-"""Tables of the answers of `history`."""
+"""Tables of merges, and of the events of an element."""
 
 from collections.abc import Iterable, Sequence
 

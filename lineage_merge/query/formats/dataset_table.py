@@ -2,8 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from lineage_merge.model.elements import decode
-from lineage_merge.query.elements import Vertex, values_of
+from lineage_merge.query.elements import Vertex, name_of_id, values_of
 from lineage_merge.query.formats.table import add_row, new_table
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ def dataset_table(found: "FoundDatasets") -> "Table":
             ", ".join(each.dags),
             ", ".join(values_of(each, "owners")),
             ", ".join(values_of(each, "tags")),
-            ", ".join(decode(column.rpartition("|")[2]) for column in columns),
+            ", ".join(name_of_id(column) for column in columns),
             ", ".join(failure.name for failure in found.failures.get(each.id, ())),
             _about(each),
         )

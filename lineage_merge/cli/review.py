@@ -1,0 +1,271 @@
+"""The command `review`: what a change of a dbt project or of SQL files breaks."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lineage_merge.cli.command import Command, Option
+from lineage_merge.cli.error_handling import epilog, handle_errors, progress
+from lineage_merge.cli.query_options import QueryOptions, print_merges, query_command
+from lineage_merge.model.errors import CheckFailed, ConfigError
+
+if TYPE_CHECKING:
+    from lineage_merge.config import Config
+    from lineage_merge.query.graph import LineageGraph
+    from lineage_merge.query.interface.result import Scope
+    from lineage_merge.query.review.findings import ReviewResult
+    from lineage_merge.sources.dbt.settings import DbtProject
+
+FORMATS = ("table", "markdown", "csv", "json", "sarif")
+_MANIFEST = "target/manifest.json"
+
+
+@click.command(
+    cls=Command,
+    short_help="Review a change of a dbt project or of SQL files.",
+    epilog=epilog(
+        "lineage-merge review --base s3://ci/main/manifest.json --config lineage_merge.yml",
+        "lineage-merge review --base main --format markdown --out review.md",
+        "lineage-merge review etl --dialect hive --base origin/main --folder lineage",
+    ),
+)
+@click.argument("paths", nargs=-1)
+@click.option("--base", required=True, metavar="PLACE", help="manifest (file, folder, s3://) or git revision")
+@click.option(
+    "--head",
+    metavar="PLACE",
+    help="manifest after  [default: that of --config]",
+)
+@click.option(
+    "--manifest",
+    "inside",
+    cls=Option,
+    more=True,
+    metavar="PATH",
+    default=_MANIFEST,
+    show_default=True,
+    help="path of the manifest in a git revision",
+)
+@click.option("--base-catalog", cls=Option, more=True, metavar="FILE", help="catalog.json of the base")
+@click.option(
+    "--catalog",
+    cls=Option,
+    more=True,
+    metavar="FILE",
+    help="catalog.json of the head, for the types of columns",
+)
+@click.option(
+    "--namespace",
+    cls=Option,
+    more=True,
+    metavar="TEXT",
+    help="namespace of the warehouse  [default: that of the configuration]",
+)
+@click.option(
+    "--dialect",
+    cls=Option,
+    more=True,
+    metavar="NAME",
+    help="with PATHS: hive, spark, redshift or another dialect of sqlglot",
+)
+@click.option("--var", "variables", cls=Option, more=True, multiple=True, metavar="NAME=VALUE",
+              help="with PATHS: value of ${NAME} or {{ NAME }}")  # fmt: skip
+@click.option(
+    "--fail-on",
+    type=click.Choice(("breaking", "policy", "none")),
+    default="policy",
+    show_default=True,
+    help="findings that fail the command; policy: also breaking ones",
+)
+@click.option("--out", metavar="FILE", help="file for --format; the table is printed")
+@query_command("table", formats=FORMATS)
+def review(
+    options: QueryOptions,
+    paths: tuple[str, ...],
+    base: str,
+    head: str | None,
+    inside: str,
+    base_catalog: str | None,
+    catalog: str | None,
+    namespace: str | None,
+    dialect: str | None,
+    variables: tuple[str, ...],
+    fail_on: str,
+    out: str | None,
+) -> None:
+    """Review a change of a dbt project or of SQL files before it is merged.
+
+    Compares two manifests, or SQL files (PATHS, with --dialect) since the git revision --base, and lists what
+    breaks or changes downstream, and new violations of policies. The exit code is 12 if --fail-on applies.
+    """
+    if out and options.format == "table":
+        raise click.UsageError("--out requires --format markdown, csv, json or sarif")
+    if paths and (head or catalog or base_catalog):
+        raise click.UsageError("PATHS are SQL files: omit --head, --catalog and --base-catalog")
+    with handle_errors(), progress(True) as on_progress:
+        config, environment = options.config()
+        with _graph(options, config, environment, on_progress) as (graph, scope):
+            if paths:
+                given = _sql_settings(dialect, namespace, variables)
+                result = _review_sql(paths, given, config, environment, options, graph, base)
+            else:
+                config = _with_environment(config, environment, graph)
+                project = _project(config, head, namespace)
+                if catalog:
+                    project = replace(project, catalog=catalog)
+                on_progress("comparing manifests")
+                result = _review_dbt(project, base, base_catalog or "", inside, config, options, graph)
+        _print(result, options, out, scope, base)
+        _raise(result, fail_on)
+
+
+def _raise(result: "ReviewResult", fail_on: str) -> None:
+    from lineage_merge.query.review.findings import Severity
+
+    if fail_on != "none" and result.at_least(Severity(fail_on)):
+        raise CheckFailed(f"the review failed: {result.summary}")
+
+
+@contextmanager
+def _graph(
+    options: QueryOptions, config: "Config", environment: str | None, on_progress: Any
+) -> "Iterator[tuple[LineageGraph | None, Scope]]":
+    """Open the graph if one is named; with --history alone its newest entry."""
+    from lineage_merge.cli.sql import open_named_graph
+    from lineage_merge.query.interface.result import Scope
+    from lineage_merge.query.interface.session import open_session
+
+    if options.history and not options.as_of:
+        options = replace(options, as_of="0m")
+    if options.as_of:
+        with open_session(options, on_progress) as session:
+            print_merges(session)
+            yield session.graph, session.scope
+        return
+    with open_named_graph(options, config, on_progress) as graph:
+        yield graph, Scope(environment, options.dag)
+
+
+def _with_environment(config: "Config", environment: str | None, graph: "LineageGraph | None") -> "Config":
+    if graph is None or environment is not None:
+        return config
+    found = graph.environments()
+    if len(found) > 1:
+        raise ConfigError("environment", f"the graph has {', '.join(found)}: set --environment")
+    return replace(config, environment=found[0]) if found else config
+
+
+def _project(config: "Config", head: str | None, namespace: str | None) -> "DbtProject":
+    """Return the project after the change: of the configuration, unless the command line names it."""
+    from lineage_merge.sources.dbt.settings import DbtProject
+    from lineage_merge.sources.settings import namespace as parse_namespace
+
+    configured = list(config.dbt)
+    same = [each for each in configured if head in (None, each.manifest)] or configured
+    if len(same) > 1:
+        places = ", ".join(each.manifest for each in same)
+        raise ConfigError("--head", f"the configuration has several projects: {places}. Fix: set --head")
+    found = same[0] if same else DbtProject(_MANIFEST, "")
+    if head:
+        found = replace(found, manifest=head)
+    if namespace:
+        found = replace(found, namespace=parse_namespace("--namespace", namespace))
+    if not found.namespace:
+        raise ConfigError("--namespace", "is missing: that of the warehouse, such as redshift://HOST:5439")
+    return found
+
+
+def _review_dbt(
+    project: "DbtProject",
+    base: str,
+    base_catalog: str,
+    inside: str,
+    config: "Config",
+    options: QueryOptions,
+    graph: "LineageGraph | None",
+) -> "ReviewResult":
+    from lineage_merge.merge.dataset_resolver import from_config
+    from lineage_merge.query.layers import Layer
+    from lineage_merge.query.review.assessment import PolicySettings, review_dbt
+    from lineage_merge.query.review.dbt_versions import Scope, read_version
+
+    before = read_version(base, base_catalog, inside=inside)
+    after = read_version(project.manifest, project.catalog, inside=inside)
+    scope = Scope(from_config(config), options.dag or config.dag_name, project.namespace, project.target)
+    layers = [Layer(name, globs) for name, globs in config.query.layers.items()]
+    settings = PolicySettings(config.policies, layers, config.propagation)
+    return review_dbt(before, after, scope, graph, settings)
+
+
+def _sql_settings(dialect: str | None, namespace: str | None, variables: tuple[str, ...]) -> dict[str, Any]:
+    if not dialect:
+        raise ConfigError("", "--dialect is missing: hive, spark, redshift or another")
+    return {
+        "dialect": dialect,
+        "namespace": namespace,
+        "variables": variables,
+        "project": None,
+        "schema": (),
+        "database": None,
+    }
+
+
+def _review_sql(
+    paths: tuple[str, ...],
+    given: dict[str, Any],
+    config: "Config",
+    environment: str | None,
+    options: QueryOptions,
+    graph: "LineageGraph | None",
+    base: str,
+) -> "ReviewResult":
+    from lineage_merge.cli.sql import sql_folders
+    from lineage_merge.query.review.review import review_changes
+    from lineage_merge.query.review.sql_findings import result_of
+
+    folders = sql_folders(paths, given, config, environment, options, graph)
+    return result_of(review_changes(folders, base, graph), graph, folders.names.environment)
+
+
+def _print(result: "ReviewResult", options: QueryOptions, out: str | None, scope: "Scope", base: str) -> None:
+    if out:
+        from lineage_merge.infra import storage
+
+        storage.write_text(out, _text(result, options, scope, base))
+    if out or options.format == "table":
+        from lineage_merge.cli.error_handling import make_console
+        from lineage_merge.cli.review_tables import review_tables
+
+        console = make_console()
+        for each in review_tables(result):
+            console.print(each)
+        click.echo(result.summary)
+        for note in result.notes:
+            click.echo(f"note: {note}", err=True)
+        return
+    click.echo(_text(result, options, scope, base).encode("utf-8", "replace"), nl=False)
+
+
+def _text(result: "ReviewResult", options: QueryOptions, scope: "Scope", base: str) -> str:
+    from lineage_merge.query.formats.json_text import json_text
+
+    if options.format == "markdown":
+        from lineage_merge.query.formats.review_markdown import review_markdown
+
+        return review_markdown(result)
+    if options.format == "csv":
+        from lineage_merge.cli.review_tables import finding_table
+        from lineage_merge.query.formats.csv_text import csv_text
+
+        return csv_text([finding_table(result)])
+    from lineage_merge.query.formats.review_json import review_as_json, review_sarif
+
+    if options.format == "sarif":
+        return json_text(review_sarif(result)) + "\n"
+    from lineage_merge.query.interface.result import answer_header
+
+    header = answer_header("review", scope, {"base": base})
+    return json_text({**header, **review_as_json(result)}) + "\n"

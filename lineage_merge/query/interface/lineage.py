@@ -1,0 +1,112 @@
+"""Lineage as Python objects: the same questions and answers as on the command line."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from lineage_merge.infra.progress import ProgressCallback, no_progress
+from lineage_merge.query.interface.data_questions import DataQuestions
+from lineage_merge.query.interface.history_questions import HistoryQuestions
+from lineage_merge.query.interface.lineage_questions import LineageQuestions
+from lineage_merge.query.interface.listing_questions import ListingQuestions
+from lineage_merge.query.interface.report_questions import ReportQuestions
+from lineage_merge.query.interface.result import Scope
+from lineage_merge.query.interface.selection import GraphSelection, selection_of
+from lineage_merge.query.interface.session import Session, open_session
+from lineage_merge.query.interface.tag_questions import TagQuestions
+
+if TYPE_CHECKING:
+    from lineage_merge.config import Config
+    from lineage_merge.query.graph import LineageGraph
+
+
+class Lineage(
+    LineageQuestions, ListingQuestions, DataQuestions, TagQuestions, HistoryQuestions, ReportQuestions
+):
+    """An open graph that answers questions. It is a context manager; `close` ends its connections.
+
+    Names of datasets, columns (``dataset#column``) and jobs are resolved as on the command line: a unique
+    short or qualified name, ``namespace|name``, a URI, or an id. Methods raise `NotFound` and `Ambiguous` for
+    names, and `GraphError` if the graph is unreachable.
+    """
+
+    def __init__(self, session: Session, on_close: Callable[[], None] = lambda: None) -> None:
+        super().__init__(session)
+        self._on_close = on_close
+
+    @classmethod
+    def open(
+        cls,
+        location: "str | Path | Config | None" = None,
+        *,
+        config: "str | Path | Config | None" = None,
+        environment: str | None = None,
+        dag: str | None = None,
+        as_of: str | date | None = None,
+        history: str = "",
+        demo: bool = False,
+        on_progress: ProgressCallback = no_progress,
+    ) -> "Lineage":
+        """Open a graph.
+
+        `location`: an endpoint (``wss://...``, ``embedded``), a folder of `build` (local or ``s3://``), the
+        file of an embedded graph, or a configuration (``.yml``, ``.yaml``); None: the graph that `config` and
+        environment variables set, by default the embedded one. `environment`, `dag`: the scope of all
+        questions, by default the environment of the configuration and all DAGs. `as_of`: a date, time, age
+        (``3d``) or merge of the history at `history`. `demo`: the graph of `lineage-merge demo`.
+
+        Raises `ConfigError`, `GraphError`, `EmbeddedError`, `IntermediateError`, `SourceError`, `NotFound`.
+        """
+        moment = as_of.isoformat() if isinstance(as_of, date) else as_of
+        selection = selection_of(
+            location,
+            config=config,
+            environment=environment,
+            dag=dag,
+            as_of=moment,
+            history=history,
+            demo=demo,
+        )
+        resources = ExitStack()
+        session = resources.enter_context(open_session(selection, on_progress))
+        return cls(session, resources.close)
+
+    @classmethod
+    def of_graph(
+        cls,
+        graph: "LineageGraph",
+        config: "Config | None" = None,
+        *,
+        environment: str | None = None,
+        dag: str | None = None,
+    ) -> "Lineage":
+        """Return the interface of a graph that is already open; without `config` the defaults apply.
+
+        Its history is that of `config`.
+        """
+        from lineage_merge.config import NO_HISTORY
+
+        selection = GraphSelection(file=config, environment=environment, dag=dag)
+        settings, _ = selection.config()
+        # The history beside the user's embedded graph is that of another graph.
+        location = settings.history.location or NO_HISTORY
+        settings = replace(settings, history=replace(settings.history, location=location))
+        return cls(Session(graph, Scope(environment, dag), settings, selection))
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._on_close()
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the connections."""
+        self.close()

@@ -1,0 +1,216 @@
+"""Filters, joins and grouping of a query as comparable texts. Pure; needs sqlglot.
+
+Names of CTEs and aliases, comments, the order of conditions and the case of names do not count.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from sqlglot import Dialect, ErrorLevel, exp
+from sqlglot.errors import SqlglotError
+
+from lineage_merge.column_lineage.sql.depth import with_deep_stack
+
+FILTER = "filter"
+JOIN = "join"
+GROUPING = "grouping"
+SET = "set operation"
+LIMIT = "limit"
+# Parts of a query that are compared as clauses.
+_COMPARED = ("where", "having", "qualify", "group", "on", "using")
+_QUALIFIER = re.compile(r"(?<![\w.'])[A-Za-z_]\w*\.(?=[A-Za-z_\"`*])")
+
+
+class Clause(NamedTuple):
+    """A condition or join: its kind, and its text without aliases."""
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """The clauses of a query with their numbers, its whole text, and its text without the clauses.
+
+    `is_parsed` false: only the text is known.
+    """
+
+    text: str
+    clauses: Mapping[Clause, int]
+    rest: str = ""
+    is_parsed: bool = True
+
+
+def query_of(sql: str, dialect: Dialect, relations: Mapping[tuple[str, ...], str]) -> Query:
+    """Return the clauses of a query. `relations`: names of tables by their folded parts."""
+    try:
+        return with_deep_stack(lambda: _query(sql, dialect, relations))
+    except (SqlglotError, RecursionError, ValueError):
+        text = " ".join(sql.split())
+        return Query(text, {}, text, is_parsed=False)
+
+
+def parts_of(relation: str, dialect: Dialect) -> tuple[str, ...]:
+    """Return the folded parts of a relation's name; () if it is no name."""
+    try:
+        table = exp.to_table(relation, dialect=dialect)
+    except (SqlglotError, ValueError):
+        return ()
+    return tuple(each.name.lower() for each in table.parts)
+
+
+def without_qualifiers(text: str) -> str:
+    """Return an expression without the names of its tables, in lower case outside quotes."""
+    parts = re.split(r"('(?:[^']|'')*')", text)
+    return "".join(
+        each if number % 2 else _QUALIFIER.sub("", each).lower() for number, each in enumerate(parts)
+    )
+
+
+def difference(before: Query, after: Query) -> dict[str, tuple[list[str], list[str]]]:
+    """Return the removed and added clauses by kind."""
+    old, new = Counter(before.clauses), Counter(after.clauses)
+    found: dict[str, tuple[list[str], list[str]]] = {}
+    for at, counter in enumerate((old - new, new - old)):
+        for clause in sorted(counter):
+            found.setdefault(clause.kind, ([], []))[at].append(clause.text)
+    return found
+
+
+def _query(sql: str, dialect: Dialect, relations: Mapping[tuple[str, ...], str]) -> Query:
+    statements = [each for each in dialect.parse(sql) if each is not None]
+    if not statements:
+        return Query("", {})
+    tree = statements[0]
+    for node in tree.walk():
+        node.comments = None
+    ctes = {each.alias.lower(): each for each in tree.find_all(exp.CTE)}
+    _name_tables(tree, relations, ctes.keys())
+    found: Counter[Clause] = Counter()
+    for select in tree.find_all(exp.Select):
+        found.update(_clauses_of(select, ctes, dialect))
+    for union in tree.find_all(exp.SetOperation):
+        distinct = "" if union.args.get("distinct") else " all"
+        found[Clause(SET, f"{type(union).__name__.lower()}{distinct}")] += 1
+    for limit in tree.find_all(exp.Limit, exp.Fetch):
+        found[Clause(LIMIT, _text(limit, dialect))] += 1
+    whole = _anonymous(tree, ctes.keys())
+    text = _text(whole, dialect)
+    for node in list(whole.find_all(exp.Select, exp.Join)):
+        for key in _COMPARED:
+            if key in node.args:
+                node.set(key, None)
+    return Query(text, dict(found), _text(whole, dialect))
+
+
+def _name_tables(tree: exp.Expr, relations: Mapping[tuple[str, ...], str], ctes: Iterable[str]) -> None:
+    """Replace the names of relations by those of `relations`, which a move does not change."""
+    local = set(ctes)
+    for table in list(tree.find_all(exp.Table)):
+        if not isinstance(table.this, exp.Identifier):
+            continue
+        parts = tuple(each.name.lower() for each in table.parts)
+        if len(parts) == 1 and parts[0] in local:
+            continue
+        if name := relations.get(parts):
+            alias = table.alias or parts[-1]
+            table.set("this", exp.to_identifier(name, quoted=True))
+            table.set("db", None)
+            table.set("catalog", None)
+            table.set("alias", exp.TableAlias(this=exp.to_identifier(alias)))
+
+
+def _clauses_of(select: exp.Select, ctes: Mapping[str, exp.CTE], dialect: Dialect) -> Iterator[Clause]:
+    for key in ("where", "having", "qualify"):
+        if clause := select.args.get(key):
+            for condition in _conditions(clause.this):
+                yield Clause(FILTER, _text(condition, dialect))
+    for join in select.args.get("joins") or ():
+        # A condition of a comma join is in the filter.
+        kind = " ".join(
+            word.lower()
+            for word in (join.method, join.side, join.kind)
+            if word and word.upper() not in ("OUTER", "INNER")
+        )
+        on = join.args.get("on")
+        using = join.args.get("using") or ()
+        conditions = [_text(each, dialect) for each in _conditions(on)] if on else []
+        conditions += [f"{each.name.lower()} = {each.name.lower()}" for each in using]
+        source = "+".join(sorted(_sources(join.this, ctes, frozenset())))
+        text = f" on {' and '.join(sorted(conditions))}" if conditions else ""
+        yield Clause(JOIN, f"{kind or 'inner'} join {source}{text}")
+    if group := select.args.get("group"):
+        yield Clause(GROUPING, "group by " + ", ".join(sorted(_grouped(select, group, dialect))))
+    if select.args.get("distinct"):
+        yield Clause(GROUPING, "distinct")
+
+
+def _grouped(select: exp.Select, group: exp.Expr, dialect: Dialect) -> Iterator[str]:
+    for key, value in group.args.items():
+        for each in value if isinstance(value, list) else [value]:
+            if not isinstance(each, exp.Expr):
+                continue
+            shown: exp.Expr = each
+            if isinstance(each, exp.Literal) and each.is_int and key == "expressions":
+                at = int(each.name) - 1
+                if 0 <= at < len(select.expressions):
+                    shown = select.expressions[at].unalias()
+            yield _text(shown, dialect)
+
+
+def _sources(node: exp.Expr, ctes: Mapping[str, exp.CTE], seen: frozenset[str]) -> set[str]:
+    """Return the relations below a source of a join; those of a CTE in place of its name."""
+    found: set[str] = set()
+    for table in node.find_all(exp.Table):
+        name = table.name.lower()
+        if name in ctes and not table.args.get("db"):
+            if name not in seen:
+                found |= _sources(ctes[name].this, ctes, seen | {name})
+        else:
+            found.add(".".join(each.name for each in table.parts) or _whole(table))
+    return found
+
+
+def _whole(node: exp.Expr) -> str:
+    return without_qualifiers(node.sql(comments=False))
+
+
+def _conditions(condition: exp.Expr) -> Iterator[exp.Expr]:
+    inner = condition.unnest()
+    if isinstance(inner, exp.And):
+        for each in inner.flatten():
+            yield from _conditions(each)
+    else:
+        yield inner
+
+
+def _text(node: exp.Expr, dialect: Dialect) -> str:
+    text = node.sql(
+        dialect=dialect,
+        comments=False,
+        normalize_functions="lower",
+        unsupported_level=ErrorLevel.IGNORE,
+    )
+    return without_qualifiers(" ".join(text.split()))
+
+
+def _anonymous(tree: exp.Expr, ctes: Iterable[str]) -> exp.Expr:
+    """Return a copy of a query with numbered CTEs and without aliases of tables."""
+    numbers = {name: f"cte{number}" for number, name in enumerate(ctes)}
+    copy = tree.copy()
+    for cte in list(copy.find_all(exp.CTE)):
+        cte.args["alias"].set("this", exp.to_identifier(numbers[cte.alias.lower()]))
+    for table in list(copy.find_all(exp.Table)):
+        if isinstance(table.this, exp.Identifier) and not table.args.get("db"):
+            table.set("this", exp.to_identifier(numbers.get(table.name.lower(), table.name), quoted=False))
+    for source in list(copy.find_all(exp.Table, exp.Subquery)):
+        alias = source.args.get("alias")
+        if alias is not None and not alias.args.get("columns"):
+            source.set("alias", None)
+    for join in copy.find_all(exp.Join):
+        if (join.kind or "").upper() in ("OUTER", "INNER"):
+            join.set("kind", None)
+    return copy

@@ -1,0 +1,173 @@
+"""Versions of dbt projects: their manifests, columns, and graphs in memory.
+
+Of a large project, only the changed entries, what they read and what reads them are translated.
+"""
+
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from lineage_merge.column_lineage.sql.tables import fold
+from lineage_merge.infra import storage
+from lineage_merge.merge import join
+from lineage_merge.merge.dataset_resolver import DatasetResolver
+from lineage_merge.merge.records import records
+from lineage_merge.model.elements import Element, Problem
+from lineage_merge.model.errors import SourceMissing
+from lineage_merge.query.backends.files import edge_of_row, vertex_of_row
+from lineage_merge.query.backends.in_memory import InMemory
+from lineage_merge.query.review import git
+from lineage_merge.sources.dbt import artefact
+from lineage_merge.sources.dbt.assertion_elements import assertion_elements
+from lineage_merge.sources.dbt.catalog import Catalog, read_catalog
+from lineage_merge.sources.dbt.column_elements import column_elements
+from lineage_merge.sources.dbt.columns import ColumnLineage, column_lineage
+from lineage_merge.sources.dbt.jobs import Jobs
+from lineage_merge.sources.dbt.manifest import read_manifest
+from lineage_merge.sources.dbt.nodes import Manifest
+from lineage_merge.sources.dbt.semantic_elements import semantic_elements
+from lineage_merge.sources.dbt.source_freshness import FreshnessResults
+from lineage_merge.sources.dbt.translator import dataset_references, translate
+
+_MANIFEST = "target/manifest.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What ids of the graph depend on: naming rules, DAG, the warehouse's namespace, and dbt's target."""
+
+    names: DatasetResolver
+    dag_name: str
+    namespace: str
+    target: str = ""
+
+    def jobs(self, manifest: Manifest) -> Jobs:
+        """Return the names of a manifest's jobs."""
+        return Jobs(manifest.project, self.target)
+
+
+@dataclass(frozen=True, slots=True)
+class DbtVersion:
+    """A project at one time. `datasets`: ids in the graph by unique id; `columns`: by unique id."""
+
+    manifest: Manifest
+    columns: Mapping[str, ColumnLineage]
+    datasets: Mapping[str, str]
+    graph: InMemory
+
+    def column_id(self, unique_id: str, column: str) -> str:
+        """Return the id of a column in the graph, "" if its dataset has none."""
+        dataset = self.datasets.get(unique_id, "")
+        owned = self.graph.vertices([e.to_id for e in self.graph.edges_from([dataset], ["has_column"])])
+        return next((each.id for each in owned if fold(each.name) == fold(column)), "")
+
+
+@dataclass(frozen=True, slots=True)
+class DbtFile:
+    """A manifest that was read, and its catalog."""
+
+    manifest: Manifest
+    catalog: Catalog
+    problems: tuple[Problem, ...] = ()
+
+
+def read_version(place: str, catalog: str = "", *, inside: str = _MANIFEST) -> DbtFile:
+    """Read a manifest: a file, an S3 URI, a folder, or a git revision that contains `inside`.
+
+    Of a revision, the branch point counts. Raises `SourceError`.
+    """
+    location = place
+    if storage.is_s3(place):
+        location = place if place.endswith(".json") else f"{place.rstrip('/')}/manifest.json"
+        text = artefact.read(location, "manifest")
+    elif Path(place).expanduser().is_dir():
+        folder = Path(place).expanduser()
+        found = [each for each in (folder / "manifest.json", folder / _MANIFEST) if each.is_file()]
+        location = str(found[0] if found else folder / "manifest.json")
+        text = artefact.read(location, "manifest")
+    elif Path(place).expanduser().is_file() or place.endswith(".json"):
+        text = artefact.read(place, "manifest")
+    else:
+        location = f"{place}:{inside}"
+        text = _at_revision(place, inside)
+    manifest, problems = read_manifest(location, text, with_columns=True)
+    found_catalog: Catalog = {}
+    if catalog:
+        found_catalog, more = read_catalog(catalog, artefact.read(catalog, "catalog"))
+        problems += more
+    return DbtFile(manifest, found_catalog, tuple(problems))
+
+
+def _at_revision(revision: str, inside: str) -> str:
+    """Return a file's content at the branch point of a revision."""
+    path = Path(inside).expanduser()
+    found = git.file_at(revision, path)
+    if found is None:
+        raise SourceMissing(
+            f"git: {revision} has no file {inside}. Fix: commit it, or name the manifest of the base, such as"
+            " an artifact of its last CI run"
+        )
+    return found.decode("utf-8-sig", "replace")
+
+
+def changed_entries(before: Manifest, after: Manifest) -> set[str]:
+    """Return the unique ids of entries that only one manifest has, or that differ."""
+    ids = {*before.nodes, *after.nodes}
+    found = {each for each in ids if before.nodes.get(each) != after.nodes.get(each)}
+    tests = [{each.unique_id: each for each in manifest.tests} for manifest in (before, after)]
+    for test in {*tests[0], *tests[1]}:
+        old, new = tests[0].get(test), tests[1].get(test)
+        if old != new:
+            found |= {each for declared in (old, new) if declared for each in declared.checks}
+    return found
+
+
+def relevant(before: Manifest, after: Manifest) -> set[str]:
+    """Return the unique ids to translate: changed entries, their descendants, and what those read."""
+    parents: dict[str, set[str]] = {}
+    children: dict[str, set[str]] = {}
+    for manifest in (before, after):
+        for unique_id, node in manifest.nodes.items():
+            for parent in node.parents:
+                parents.setdefault(unique_id, set()).add(parent)
+                children.setdefault(parent, set()).add(unique_id)
+    below = _closure(changed_entries(before, after), children)
+    return _closure(below, parents)
+
+
+def _closure(start: Iterable[str], following: Mapping[str, Set[str]]) -> set[str]:
+    found = set(start)
+    waiting = list(found)
+    while waiting:
+        for each in following.get(waiting.pop(), ()):
+            if each not in found:
+                found.add(each)
+                waiting.append(each)
+    return found
+
+
+def version_of(file: DbtFile, scope: Scope, only: Set[str]) -> DbtVersion:
+    """Translate the entries `only` of a manifest."""
+    manifest = replace(
+        file.manifest,
+        nodes={unique_id: node for unique_id, node in file.manifest.nodes.items() if unique_id in only},
+        tests=tuple(each for each in file.manifest.tests if only >= set(each.checks)),
+    )
+    lineage = column_lineage(manifest, file.catalog)
+    jobs = scope.jobs(manifest)
+    references = dataset_references(manifest, scope.namespace)
+    elements: list[Element] = [
+        *translate(manifest, scope.namespace, "", jobs),
+        *semantic_elements(manifest, references, jobs),
+        *assertion_elements(manifest, references, [], FreshnessResults(), jobs, ""),
+        *column_elements(manifest, references, lineage, scope.namespace, "", jobs),
+    ]
+    merged = join.merge_locally(records(elements, scope.names), scope.names.environment, scope.dag_name)
+    graph = InMemory(map(vertex_of_row, merged.nodes), map(edge_of_row, merged.edges))
+    canonical = {alias: ids[0] for alias, ids in merged.aliases.items() if len(ids) == 1}
+    datasets: dict[str, str] = {}
+    for unique_id, reference in references.items():
+        identifier = scope.names.resolve_id(reference)
+        if identifier:
+            datasets[unique_id] = canonical.get(identifier, identifier)
+    return DbtVersion(manifest, lineage, datasets, graph)

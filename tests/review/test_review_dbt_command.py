@@ -1,0 +1,120 @@
+"""``lineage-merge review``: sources of manifests, exit codes, formats, and SQL files."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.command_line import in_process
+from tests.review.dbt_pull_requests.versions import NAMESPACE, document
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name in ("base", "drop", "filter", "reformat", "pii_path"):
+        (tmp_path / f"{name}.json").write_text(json.dumps(document(name)))
+    return tmp_path
+
+
+def review(*arguments: str) -> Any:
+    return in_process("review", "--base", "base.json", "--namespace", NAMESPACE, *arguments)
+
+
+def git(folder: Path, *arguments: str) -> None:
+    identity = ("-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "init.defaultBranch=main")
+    subprocess.run(["git", "-C", str(folder), *identity, *arguments], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize(
+    ("head", "fail_on", "code"),
+    [
+        ("drop", "policy", 12),
+        ("drop", "breaking", 12),
+        ("drop", "none", 0),
+        ("filter", "policy", 0),
+        ("reformat", "policy", 0),
+    ],
+)
+def test_the_exit_code_follows_the_severity(folder: Path, head: str, fail_on: str, code: int) -> None:
+    assert review("--head", f"{head}.json", "--fail-on", fail_on).code == code
+
+
+def test_a_newly_violated_policy_fails_unless_only_breaks_do(folder: Path) -> None:
+    settings = {
+        "dag_name": "daily",
+        "environment": "dev",
+        "dbt": [{"manifest": "pii_path.json", "namespace": NAMESPACE}],
+        "policies": [{"name": "no-pii", "tag": "pii", "must_not_reach": ["*.rpt_*"]}],
+    }
+    (folder / "lineage_merge.yml").write_text(json.dumps(settings))
+    arguments = ("review", "--base", "base.json", "--config", "lineage_merge.yml")
+    found = [in_process(*arguments, "--fail-on", each).code for each in ("policy", "breaking", "none")]
+    assert found == [12, 0, 0]
+
+
+def test_the_base_is_the_branch_point_of_a_revision(folder: Path) -> None:
+    target = folder / "target"
+    target.mkdir()
+    (target / "manifest.json").write_text((folder / "base.json").read_text())
+    git(folder, "init", "-q", "-b", "main")
+    git(folder, "add", "target")
+    git(folder, "commit", "-qm", "base")
+    (target / "manifest.json").write_text((folder / "drop.json").read_text())
+
+    outcome = in_process("review", "--base", "main", "--namespace", NAMESPACE, "--json")
+
+    shown = json.loads(outcome.out)
+    assert outcome.code == 12
+    assert {(each["kind"], each["title"]) for each in shown["findings"]} == {
+        ("column dropped", "shop.main.int_shipments#carrier")
+    }
+
+
+def test_out_gets_the_format_and_the_table_is_printed(folder: Path) -> None:
+    outcome = review("--head", "drop.json", "--format", "markdown", "--out", "review.md")
+
+    comment = (folder / "review.md").read_text()
+    assert comment.startswith("<!-- lineage-merge review -->\n**Lineage review: 1 breaking**")
+    assert "```mermaid" in comment
+    assert "column dropped" in outcome.out
+    assert "```mermaid" not in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "problem"),
+    [
+        (("--base", "base.json"), 2, "--namespace: is missing"),
+        (("--base", "absent.json", "--namespace", NAMESPACE), 3, "absent.json"),
+        (("--base", "HEAD~400", "--head", "base.json", "--namespace", NAMESPACE), 3, "git: "),
+        (("etl", "--base", "main"), 2, "--dialect is missing"),
+        (("etl", "--base", "main", "--dialect", "hive", "--head", "x.json"), 2, "PATHS are SQL files"),
+        (("--base", "base.json", "--out", "x"), 2, "--out requires --format"),
+    ],
+)
+def test_invalid_options_are_reported(
+    folder: Path, arguments: tuple[str, ...], code: int, problem: str
+) -> None:
+    outcome = in_process("review", *arguments)
+
+    assert (outcome.code, problem in outcome.err) == (code, True), outcome.err
+
+
+def test_sql_files_are_reviewed_in_the_same_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    etl = tmp_path / "etl"
+    etl.mkdir()
+    (etl / "a.sql").write_text("create table a as select id, name, upper(name) as code from s;\n")
+    (etl / "b.sql").write_text("create table b as select id, code from a;\n")
+    git(tmp_path, "init", "-q", "-b", "main")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-qm", "base")
+    (etl / "a.sql").write_text("create table a as select id, name from s;\n")
+
+    outcome = in_process("review", "etl", "--dialect", "spark", "--base", "main", "--json")
+
+    found = {(each["severity"], each["kind"]) for each in json.loads(outcome.out)["findings"]}
+    assert outcome.code == 12
+    assert {("breaking", "reader breaks"), ("changed", "column dropped")} <= found
