@@ -4,7 +4,7 @@
 
 1. `folder`: a question to the newest node and edge files (Parquet), as a build writes them.
 2. `--as-of`: the same question to the history of as many merges, each of which changed 1 % of the vertices.
-3. `history NAME`: all changes of a dataset, of the same history.
+3. `history NAME`: all changes of a column, of the same history; with and without fingerprints of entries.
 
 Each is a command in a process of its own. Both answers of the question are the same, which is checked.
 Entries are written by the code that records a merge.
@@ -27,7 +27,7 @@ from benchmarks.results import Figure
 from lineage_merge.graph_format.arrow import arrow_schema, write_parquet
 from lineage_merge.graph_format.schema import edge_ddl, node_ddl
 from lineage_merge.history import merge_index
-from lineage_merge.history.layout import MergeName, Scope
+from lineage_merge.history.layout import FINGERPRINTS, MergeName, Scope
 from lineage_merge.history.merge_record import MergeRecord
 from lineage_merge.history.recording import write_entry
 from lineage_merge.infra.engine.local import LocalEngine
@@ -167,7 +167,8 @@ def ask(*words: str) -> tuple[float, Any]:
 
 def measure(folder: Path, location: Path, name: str, rounds: int) -> dict[str, list[float]]:
     """Ask in turns."""
-    taken: dict[str, list[float]] = {"folder": [], "--as-of": [], "history": []}
+    taken: dict[str, list[float]] = {"folder": [], "--as-of": [], "history": [], "all entries": []}
+    fingerprints, renamed = location / FINGERPRINTS, location.with_name(FINGERPRINTS)
     question = ("upstream", name, "--depth", "3")
     for _ in range(rounds):
         seconds, expected = ask(*question, "--folder", str(folder))
@@ -178,6 +179,12 @@ def measure(folder: Path, location: Path, name: str, rounds: int) -> dict[str, l
             raise SystemExit("the history returns another answer than the folder")
         seconds, events = ask("history", f"{name}#column_0", "--history", str(location))
         taken["history"].append(seconds)
+        fingerprints.rename(renamed)
+        seconds, again = ask("history", f"{name}#column_0", "--history", str(location))
+        renamed.rename(fingerprints)
+        taken["all entries"].append(seconds)
+        if again["events"] != events["events"]:
+            raise SystemExit("the history of a column is another one without fingerprints")
     print(f"{len(events['events'])} events of {name}#column_0")
     return taken
 
@@ -190,16 +197,19 @@ def figures(taken: dict[str, list[float]], bytes_of: dict[str, float], case: str
     """Print and return the results."""
     seconds = {name: statistics.median(each) for name, each in taken.items()}
     for name, each in seconds.items():
-        print(f"{name:10} {each:6.2f} s")
+        print(f"{name:11} {each:6.2f} s")
     ratio = seconds["--as-of"] / seconds["folder"]
     print(
-        f"--as-of / folder {ratio:.2f}; per merge: {bytes_of['changed'] / 1024:,.0f} KiB changed, "
+        f"--as-of / folder {ratio:.2f}; all entries / history "
+        f"{seconds['all entries'] / seconds['history']:.1f}; per merge: "
+        f"{bytes_of['changed'] / 1024:,.0f} KiB changed, "
         f"{bytes_of['unchanged']:,.0f} bytes unchanged"
     )
     yield Figure(case, "folder", round(seconds["folder"], 3), "s")
     yield Figure(case, "--as-of", round(seconds["--as-of"], 3), "s")
     yield Figure(case, "--as-of / folder", round(ratio, 2), "times", at_most=TIMES)
     yield Figure(case, "history NAME", round(seconds["history"], 3), "s", at_most=MAX_SECONDS)
+    yield Figure(case, "history NAME, all entries", round(seconds["all entries"], 3), "s")
     yield Figure(case, "size of a merge that changed 1 %", round(bytes_of["changed"] / 1024), "KiB")
     yield Figure(case, "size of an unchanged merge", round(bytes_of["unchanged"]), "bytes")
 

@@ -6,11 +6,17 @@ table of a group has a tagged column, the last one feeds a dashboard.
 
 import json
 import random
+import tempfile
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from benchmarks.made_graph import NAMESPACE
+from lineage_merge.infra.embedded import EmbeddedServer
+from lineage_merge.load.gremlin.connection import Endpoint
+from lineage_merge.load.gremlin.executor import GremlinExecutor, open_executor
 
 TAG = "pii"
 GROUP = 50
@@ -110,6 +116,17 @@ def write(file: Path, tables: int) -> int:
                 }
                 lines.write(json.dumps(vertex) + "\n")
     return len(found)
+
+
+@contextmanager
+def served(tables: int) -> Iterator[GremlinExecutor]:
+    """Serve the graph, and yield a connection to it."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "graph.json"
+        written = write(file, tables)
+        print(f"{tables * COLUMNS:,} columns, {written:,} edges")
+        with EmbeddedServer(file, heap="2g") as server, open_executor(Endpoint(server.url)) as connection:
+            yield connection
 
 
 def _dashboard(number: int) -> str:

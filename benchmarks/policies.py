@@ -13,18 +13,14 @@ of datasets, others by none.
 import argparse
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from benchmarks import made_columns, results
+from benchmarks.queries import Counted
 from benchmarks.results import Figure
-from benchmarks.tags import Counted, OneByOne
-from lineage_merge.infra.embedded import EmbeddedServer
-from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.gremlin.executor import open_executor
+from benchmarks.tags import OneByOne
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.query.backends.gremlin import GremlinGraph
 from lineage_merge.query.layers import Layer
@@ -133,12 +129,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     results.add_option(parser)
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "graph.json"
-        edges = made_columns.write(file, arguments.tables)
-        print(f"{arguments.tables * made_columns.COLUMNS:,} columns, {edges:,} edges")
-        with EmbeddedServer(file, heap="2g") as server, open_executor(Endpoint(server.url)) as connection:
-            found = figures(measure(Counted(connection), arguments.rounds))
+    with made_columns.served(arguments.tables) as connection:
+        found = figures(measure(Counted(connection), arguments.rounds))
     results.append(arguments.results, "policies", found)
 
 

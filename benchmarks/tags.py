@@ -13,19 +13,14 @@ settings, and with settings whose functions need expressions to be parsed.
 import argparse
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from benchmarks import made_columns, results
+from benchmarks.queries import Counted
 from benchmarks.results import Figure
 from lineage_merge.config import Propagation
-from lineage_merge.infra.embedded import EmbeddedServer
-from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.gremlin.executor import open_executor
 from lineage_merge.query.backends.gremlin import GremlinGraph
 from lineage_merge.query.elements import Edge, Vertex
 from lineage_merge.query.graph import Direction
@@ -42,19 +37,6 @@ SETTINGS: Mapping[str, Mapping[str, Propagation]] = {
         )
     },
 }
-
-
-@dataclass
-class Counted:
-    """A connection that counts requests."""
-
-    ask: Any
-    requests: int = 0
-
-    def __call__(self, traversal: Any) -> list[Any]:
-        self.requests += 1
-        found: list[Any] = self.ask(traversal)
-        return found
 
 
 class OneByOne(GremlinGraph):
@@ -158,13 +140,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     results.add_option(parser)
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "graph.json"
-        edges = made_columns.write(file, arguments.tables)
-        columns = arguments.tables * made_columns.COLUMNS
-        print(f"{columns:,} columns, {edges:,} edges")
-        with EmbeddedServer(file, heap="2g") as server, open_executor(Endpoint(server.url)) as connection:
-            found = figures(measure(Counted(connection), arguments.rounds))
+    with made_columns.served(arguments.tables) as connection:
+        found = figures(measure(Counted(connection), arguments.rounds))
     results.append(arguments.results, "tags", found)
 
 

@@ -1,10 +1,11 @@
 """Durations in options and configuration, and as text in tables."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
 from lineage_merge.infra.durations import parse_duration
+from lineage_merge.infra.times import epoch_ms
 from lineage_merge.query.formats.times import duration_text, utc_moment, utc_time
 
 MINUTE = 60_000
@@ -71,3 +72,8 @@ def test_a_number_that_is_no_date_is_shown_as_it_is() -> None:
     assert utc_time(1795394954855000000, seconds=True) == "1795394954855000000 ms"
     assert utc_time(-(10**15)) == "-1000000000000000 ms"
     assert utc_moment(9 * 10**18) is None
+
+
+@pytest.mark.parametrize("text", ["2026-11-23T00:49:14.855", "2026-11-23T02:49:14.855999+02:00"])
+def test_times_without_a_zone_are_utc_and_milliseconds_are_cut(text: str) -> None:
+    assert epoch_ms(datetime.fromisoformat(text)) == 1795394954855

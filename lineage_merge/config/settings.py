@@ -6,13 +6,13 @@ from typing import Any, Literal, TypeVar
 
 from lineage_merge.config.policies import Policy
 from lineage_merge.config.propagation import Propagation
+from lineage_merge.infra.durations import UNITS
 from lineage_merge.sources.dbt.settings import DbtProject
 from lineage_merge.sources.spline.settings import Spline
 
 EMBEDDED = "embedded"
 # Location of a history that is not written.
 NO_HISTORY = "none"
-_DAYS = {"d": 1, "w": 7, "y": 365}
 
 Settings = TypeVar("Settings")
 
@@ -136,7 +136,7 @@ class History:
     @property
     def keep_days(self) -> int | None:
         """The age in days; None: merges are never deleted."""
-        return int(self.keep[:-1]) * _DAYS[self.keep[-1]] if self.keep else None
+        return int(self.keep[:-1]) * UNITS[self.keep[-1]].days if self.keep else None
 
 
 @dataclass(frozen=True, slots=True)

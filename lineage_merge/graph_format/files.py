@@ -16,7 +16,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
 from lineage_merge.graph_format.arrow import arrow_schema, write_parquet
-from lineage_merge.graph_format.schema import Row, edge_ddl, edge_schema, node_ddl, node_schema
+from lineage_merge.graph_format.json_schemas import edge_schema, node_schema
+from lineage_merge.graph_format.schema import Row, edge_ddl, node_ddl
 from lineage_merge.infra import shuffle_partitions
 from lineage_merge.infra.engine.on_spark import SparkEngine, SparkRows
 from lineage_merge.infra.engine.rows import Engine, Rows
@@ -39,8 +40,7 @@ _BROKEN = "_broken"
 _NON_STRING = r"^(?:[\[{].*|-?[0-9.]+(?:[eE][-+]?[0-9]+)?|true|false)$"
 _JAVA_CLASS = re.compile(r"^(?:[a-z][\w$]*\.)+[\w$]+: ")
 _TRACEBACK = "Traceback (most recent call last)"
-# The last line of a Python worker's traceback.
-_PYTHON_ERROR = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception|Exit|Interrupt): ")
+_PYTHON_ERROR = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception|Exit|Interrupt): ")  # ends a traceback
 
 
 class Kind(NamedTuple):

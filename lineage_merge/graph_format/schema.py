@@ -1,17 +1,14 @@
 """Declaration of the graph model: labels and their properties.
 
-The Spark schemas of node and edge files, the JSON Schemas that `lineage-merge validate` uses, and the
-cardinality of properties in requests are derived from it. ``python -m lineage_merge.graph_format.schema``
-writes the JSON Schemas to this folder.
+The Spark schemas of node and edge files, their JSON Schemas (`json_schemas`), and the cardinality of
+properties in requests are derived from it.
 """
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-DRAFT = "https://json-schema.org/draft/2020-12/schema"
+from lineage_merge.model.elements import DatasetLabel
 
 # A node or edge: values by property name, without unknown ones.
 Row = dict[str, Any]
@@ -138,15 +135,8 @@ FIRST_SEEN = "first_seen"
 SETS = frozenset({"dag_name", *(each.name for each in NODE_PROPERTIES if each.many)})
 LONGS = frozenset(each.name for each in (*NODE_PROPERTIES, *EDGE_PROPERTIES) if each.type == "long")
 
-_DATASET = (
-    "name",
-    "namespace",
-    "qualified_name",
-    "format",
-    "description",
-    "location",
-    "tags",
-    "owners",
+# Of datasets, from dbt projects.
+_OF_DBT = (
     "meta",
     "file_path",
     "access",
@@ -156,6 +146,17 @@ _DATASET = (
     "latest_version",
     "deprecation_date",
     "materialization",
+)
+_DATASET = (
+    "name",
+    "namespace",
+    "qualified_name",
+    "format",
+    "description",
+    "location",
+    "tags",
+    "owners",
+    *_OF_DBT,
     "constraints",
     "aliases",
     "resolved_names",
@@ -298,31 +299,12 @@ EDGE_LABELS: tuple[Label, ...] = (
 
 # All labels of a DAG's edges. Without labels a server may search all edges at a vertex.
 EDGE_LABEL_NAMES = tuple(each.name for each in EDGE_LABELS)
-DATASET_LABELS = (
-    "file",
-    "table",
-    "view",
-    "topic",
-    "seed",
-    "snapshot",
-    "exposure",
-    "semantic_model",
-    "metric",
-    "saved_query",
-)
+DATASET_LABELS: tuple[str, ...] = get_args(DatasetLabel)
 # Sets that a merge may know completely: a row with an empty one says that there is no value.
 REPLACED_SETS = ("tags", "owners", "constraints")
 # Facts that only dbt projects state, of which a project always states all.
 PROJECT_FACTS = (
-    "meta",
-    "file_path",
-    "access",
-    "group",
-    "contract",
-    "version",
-    "latest_version",
-    "deprecation_date",
-    "materialization",
+    *_OF_DBT,
     "exposure_type",
     "metric_type",
     "url",
@@ -335,57 +317,6 @@ RUN_LABELS = frozenset({"job", "assertion"})
 
 NODE_KEYS = ("id", "label", "environment", "dag_name")
 EDGE_KEYS = ("id", "label", "from", "to", "environment", "dag_name")
-
-
-def _property_schema(declared: Property) -> dict[str, Any]:
-    one: dict[str, Any] = {"type": "integer" if declared.type == "long" else "string"}
-    if declared.many:
-        one = {"type": "array", "items": one, "uniqueItems": True}
-    return {"description": declared.description} | one
-
-
-def _element_schema(
-    title: str,
-    keys: Iterable[str],
-    declared: Iterable[Property],
-    labels: Iterable[Label],
-    required: list[str],
-) -> dict[str, Any]:
-    by_name = {item.name: item for item in declared}
-    labels = tuple(labels)
-    key_schemas: dict[str, Any] = {key: {"type": "string", "minLength": 1} for key in keys}
-    key_schemas["label"] = {"enum": [label.name for label in labels]}
-    return {
-        "$schema": DRAFT,
-        "title": title,
-        "type": "object",
-        "required": required,
-        "properties": key_schemas | {name: _property_schema(item) for name, item in by_name.items()},
-        "additionalProperties": False,
-        "allOf": [
-            {
-                "if": {"properties": {"label": {"const": label.name}}, "required": ["label"]},
-                "then": {"propertyNames": {"enum": [*keys, *label.properties]}}
-                | ({"required": list(label.required)} if label.required else {}),
-            }
-            for label in labels
-        ],
-    }
-
-
-def node_schema() -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of one line of a node file."""
-    required = [*NODE_KEYS, "name"]
-    return _element_schema(
-        "A line of a node file of lineage_merge", NODE_KEYS, NODE_PROPERTIES, NODE_LABELS, required
-    )
-
-
-def edge_schema() -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of one line of an edge file."""
-    return _element_schema(
-        "A line of an edge file of lineage_merge", EDGE_KEYS, EDGE_PROPERTIES, EDGE_LABELS, list(EDGE_KEYS)
-    )
 
 
 def _spark_type(declared: Property) -> str:
@@ -407,14 +338,3 @@ def node_ddl() -> str:
 def edge_ddl() -> str:
     """Return the Spark schema of edge files as DDL."""
     return _spark_ddl(EDGE_KEYS, EDGE_PROPERTIES)
-
-
-def schema_files() -> Mapping[str, str]:
-    """Return the file names and texts of the JSON Schemas."""
-    schemas = {"node.schema.json": node_schema(), "edge.schema.json": edge_schema()}
-    return {name: json.dumps(schema, indent=2) + "\n" for name, schema in schemas.items()}
-
-
-if __name__ == "__main__":
-    for name, text in schema_files().items():
-        Path(__file__).with_name(name).write_text(text, encoding="utf-8")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from lineage_merge.history import layout, merge_index
-from lineage_merge.history.layout import DETAILS, KINDS, MOVES, MergeName, Scope, moment_of
+from lineage_merge.history.layout import DETAILS, FINGERPRINTS, KINDS, MOVES, MergeName, Scope, moment_of
 from lineage_merge.history.merge_record import MergeRecord
 from lineage_merge.infra import storage
 from lineage_merge.infra.progress import ProgressCallback, no_progress
@@ -119,13 +119,14 @@ def compact(
         for name in plan.files:
             for kind in KINDS:
                 storage.delete_folder(layout.entry_folder(location, kind, plan.scope, name))
+            storage.delete_file(layout.fingerprints_file(location, plan.scope, name))
             storage.delete_file(layout.details_file(location, plan.scope, name))
 
 
 def size_of(location: str) -> Mapping[str, int]:
     """Return the bytes of each kind of files; without those of a missing history."""
     found: dict[str, int] = {}
-    for kind in (*KINDS, DETAILS, MOVES, layout.MERGES):
+    for kind in (*KINDS, FINGERPRINTS, DETAILS, MOVES, layout.MERGES):
         try:
             found[kind] = sum(each.size for each in storage.list_files(f"{location.rstrip('/')}/{kind}"))
         except SourceMissing:

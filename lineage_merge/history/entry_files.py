@@ -10,10 +10,11 @@ from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lineage_merge.graph_format.arrow import arrow_schema, rows_of_batches, write_parquet
 from lineage_merge.graph_format.schema import Row, edge_ddl, node_ddl
+from lineage_merge.history.fingerprints import Sums, add_sums, sums_of
 from lineage_merge.history.layout import PARTITION_KEYS, Kind
 from lineage_merge.infra import storage
 from lineage_merge.infra.engine.rows import Rows
@@ -35,8 +36,15 @@ def has_pyarrow() -> bool:
     return find_spec("pyarrow") is not None
 
 
-def write_rows(rows: Rows[Row], kind: Kind, folder: str, spark: "SparkSession | None" = None) -> int:
-    """Write rows below a folder, a file per partition; return their number.
+class Written(NamedTuple):
+    """The number of rows that were written, and their fingerprints; None: unknown."""
+
+    rows: int
+    sums: Sums | None = None
+
+
+def write_rows(rows: Rows[Row], kind: Kind, folder: str, spark: "SparkSession | None" = None) -> Written:
+    """Write rows below a folder, a file per partition.
 
     Each worker writes with pyarrow. Without pyarrow `spark` writes. Raises `SourceError`, and
     `IntermediateError` without either of the two.
@@ -44,15 +52,16 @@ def write_rows(rows: Rows[Row], kind: Kind, folder: str, spark: "SparkSession | 
     if has_pyarrow():
         storage.make_folder(folder)
         with rows.engine.own_errors():
-            return sum(rows.map_numbered_partitions(partial(_write_partition, kind, folder)).collect())
+            parts = rows.map_numbered_partitions(partial(_write_partition, kind, folder)).collect()
+        return Written(sum(each for each, _ in parts), add_sums(sums for _, sums in parts))
     if spark is None:
         raise IntermediateError(f"{storage.shown(folder)}: {_NEEDS_PYARROW}")
     from lineage_merge.graph_format import files
 
-    return files.write_columns(spark, folder, rows, _DDL[kind], PARTITION_KEYS, COMPRESSION)
+    return Written(files.write_columns(spark, folder, rows, _DDL[kind], PARTITION_KEYS, COMPRESSION))
 
 
-def _write_partition(kind: Kind, folder: str, number: int, rows: Iterable[Row]) -> Iterator[int]:
+def _write_partition(kind: Kind, folder: str, number: int, rows: Iterable[Row]) -> Iterator[tuple[int, Sums]]:
     schema = arrow_schema(_DDL[kind], PARTITION_KEYS)
     ordered = sorted(rows, key=lambda row: (row[_SORTED_BY[kind]], row["id"]))
     for start in range(0, len(ordered), _FILE_ROWS):
@@ -61,7 +70,7 @@ def _write_partition(kind: Kind, folder: str, number: int, rows: Iterable[Row]) 
             file = Path(work, f"part-{number:05}-{start // _FILE_ROWS:05}.parquet")
             write_parquet(file, part, schema, COMPRESSION, GROUP_ROWS)
             storage.write_file(f"{folder}/{file.name}", file)
-        yield len(part)
+    yield len(ordered), sums_of(ordered)
 
 
 def read_rows(folder: str) -> Iterator[Row]:

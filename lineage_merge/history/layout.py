@@ -5,6 +5,7 @@
     nodes/environment=prod/dag_name=daily/entry=20261123T031201480Z-3f9a1c2b4d5e/part-00000.parquet
     edges/environment=prod/dag_name=daily/entry=20261123T031201480Z-3f9a1c2b4d5e/part-00000.parquet
     runs/environment=prod/dag_name=daily/entry=20261124T031155020Z-b01d22e07a91/part-00000.parquet
+    fingerprints/environment=prod/dag_name=daily/20261123T031201480Z-3f9a1c2b4d5e.json
     moves/environment=prod/dag_name=daily/20261123T031201480Z-3f9a1c2b4d5e.json
     details/environment=prod/dag_name=daily/20261123T031201480Z-3f9a1c2b4d5e.json
     merges/environment=prod/dag_name=daily/20261123T031201480Z-3f9a1c2b4d5e.json
@@ -18,6 +19,9 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Literal, NamedTuple, Self
 
+from lineage_merge.infra.times import EPOCH, epoch_ms
+from lineage_merge.query.formats.times import utc_time
+
 Kind = Literal["nodes", "edges", "runs"]
 # The folders of Parquet files.
 KINDS: tuple[Kind, ...] = ("nodes", "edges", "runs")
@@ -26,13 +30,13 @@ ENTRY_KINDS: tuple[Kind, Kind] = ("nodes", "edges")
 MERGES = "merges"
 DETAILS = "details"
 MOVES = "moves"
+FINGERPRINTS = "fingerprints"
 # Stored in the names of folders, not in the files.
 PARTITION_KEYS = ("environment", "dag_name")
 
 # Beginnings of the names of partitions.
 _ENVIRONMENT, _DAG, ENTRY = "environment=", "dag_name=", "entry="
 _NAME = re.compile(r"(\d{8}T\d{6})(\d{3})Z-([0-9a-f]{12})")
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Scope(NamedTuple):
@@ -61,12 +65,12 @@ class MergeName(NamedTuple):
             seconds = datetime.strptime(found[1], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
         except ValueError:
             return None
-        return cls((seconds - _EPOCH) // timedelta(milliseconds=1) + int(found[2]), found[3])
+        return cls(epoch_ms(seconds) + int(found[2]), found[3])
 
 
 def moment_of(time: int) -> datetime:
     """Return a time in ms since 1970 as a datetime."""
-    return _EPOCH + timedelta(milliseconds=time)
+    return EPOCH + timedelta(milliseconds=time)
 
 
 def file_time(time: int) -> str:
@@ -76,7 +80,7 @@ def file_time(time: int) -> str:
 
 def shown_time(time: int) -> str:
     """``2026-11-23 03:12:01 UTC``."""
-    return f"{moment_of(time):%Y-%m-%d %H:%M:%S} UTC"
+    return utc_time(time, seconds=True)
 
 
 def scope_folder(location: str, kind: str, scope: Scope) -> str:
@@ -102,6 +106,11 @@ def merge_file(location: str, scope: Scope, name: MergeName) -> str:
 def moves_file(location: str, scope: Scope, name: MergeName) -> str:
     """Return the file with the ids that a merge replaced, which few merges have."""
     return f"{scope_folder(location, MOVES, scope)}/{name}.json"
+
+
+def fingerprints_file(location: str, scope: Scope, name: MergeName) -> str:
+    """Return the file with the fingerprints of an entry."""
+    return f"{scope_folder(location, FINGERPRINTS, scope)}/{name}.json"
 
 
 def details_file(location: str, scope: Scope, name: MergeName) -> str:

@@ -6,13 +6,17 @@ from operator import itemgetter
 
 from lineage_merge.history import layout
 from lineage_merge.history.layout import DETAILS, KINDS, MERGES, MOVES, MergeName, Scope
-from lineage_merge.history.merge_record import FORMAT, MergeRecord, parse_record
+from lineage_merge.history.merge_record import MergeRecord, parse_record
+from lineage_merge.history.object_format import FORMAT, Migrations, parse_object
 from lineage_merge.infra import storage
 from lineage_merge.model.errors import IntermediateError, SourceError
 
 ScopedName = tuple[Scope, MergeName]
 # `history compact` may delete a merge after it was listed.
 _LISTINGS = 5
+# Of files in `moves/` of older formats.
+MOVES_MIGRATIONS: Migrations = {}
+_MOVES = "the moves of a merge"
 
 
 def environments(location: str) -> list[str]:
@@ -88,7 +92,7 @@ def read_moves(
 ) -> list[tuple[MergeName, dict[str, str]]]:
     """Return the ids that merges of an environment replaced, oldest first.
 
-    A merge that is not complete counts: its load is.
+    A merge that is not complete counts: its load is. Raises `IntermediateError` for an unknown format.
     """
     folder = layout.environment_folder(location, MOVES, environment)
     dags = [dag for each in storage.children(folder) if (dag := layout.dag_name_of(each))]
@@ -105,10 +109,11 @@ def read_moves(
 
 
 def _moves(text: str, file: str) -> dict[str, str]:
+    found = parse_object(text, MOVES_MIGRATIONS, storage.shown(file), _MOVES)
     try:
-        return {str(old): str(new) for old, new in json.loads(text)["moves"].items()}
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise IntermediateError(f"{storage.shown(file)}: not the moves of a merge") from None
+        return {str(old): str(new) for old, new in found["moves"].items()}
+    except (KeyError, AttributeError):
+        raise IntermediateError(f"{storage.shown(file)}: not {_MOVES}") from None
 
 
 def entry_names(location: str, scope: Scope, after: MergeName | None = None) -> set[MergeName]:

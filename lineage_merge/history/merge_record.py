@@ -1,17 +1,16 @@
 """The object of a merge in the index. Pure."""
 
 import json
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from lineage_merge.history.layout import MergeName, shown_time
+from lineage_merge.history.object_format import FORMAT, Migrations, parse_object
 from lineage_merge.model.errors import IntermediateError
 
-# Version of the layout and of the objects in the index.
-FORMAT = 1
-# By version: returns the object of that version as one of the next.
-MIGRATIONS: Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
+# Of objects of older formats.
+MIGRATIONS: Migrations = {}
+_WHAT = "a merge of a history"
 
 # full: an entry with all nodes and edges. runs: only properties of newest runs changed, in `runs/`.
 # unchanged: nothing was written. removed: `lineage-merge remove` deleted the DAG.
@@ -72,17 +71,8 @@ class MergeRecord:
 
 def parse_record(text: str, where: str) -> MergeRecord:
     """Return the merge of an object; one of an older format is migrated. Raises `IntermediateError`."""
+    found = parse_object(text, MIGRATIONS, where, _WHAT)
     try:
-        found = json.loads(text)
-        version = found["format"]
-        if isinstance(version, int) and version > FORMAT:
-            raise IntermediateError(
-                f"{where}: written by a newer version of lineage_merge (history format {version}, this one"
-                f" reads {FORMAT}). Fix: pip install --upgrade lineage-merge"
-            )
-        while version != FORMAT:
-            found = MIGRATIONS[version](found)
-            version = found["format"]
         return MergeRecord(
             name=_required(found["merge"]),
             kind=found["kind"],
@@ -99,7 +89,7 @@ def parse_record(text: str, where: str) -> MergeRecord:
             version=str(found["version"]),
         )
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise IntermediateError(f"{where}: not a merge of a history") from None
+        raise IntermediateError(f"{where}: not {_WHAT}") from None
 
 
 def _required(text: str) -> MergeName:

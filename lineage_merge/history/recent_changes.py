@@ -1,6 +1,6 @@
 """What recent merges changed at some datasets: their inputs, their columns, and how they are computed."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from lineage_merge.history import merge_index
@@ -8,6 +8,7 @@ from lineage_merge.history.layout import Scope
 from lineage_merge.history.merge_record import MergeRecord
 from lineage_merge.history.moments import Moment
 from lineage_merge.history.pictures import ScopedMerge, as_of, picture_of
+from lineage_merge.query.backends.in_memory import InMemory
 from lineage_merge.query.causes import RecentChange
 from lineage_merge.query.elements import dataset_of
 from lineage_merge.query.lineage_changes import Change, compare_pictures
@@ -35,9 +36,8 @@ def recent_changes(
     wanted = {key: each for key, each in differences.items() if _dataset_of(each) in datasets}
     first: dict[_Key, ScopedMerge] = {}
     for scope in scopes if wanted else ():
-        for old, new in pairwise(_records(location, scope, since, until)):
-            merge = ScopedMerge(scope, new)
-            for key in _changed(location, scope, old, new) & wanted.keys():
+        for merge, changed in _changes(location, scope, _records(location, scope, since, until)):
+            for key in changed & wanted.keys():
                 first[key] = min(first.get(key, merge), merge, key=lambda each: each.record.name)
     by_dataset: dict[str, dict[ScopedMerge, list[str]]] = {}
     for key, merge in sorted(first.items(), key=lambda each: (each[1].record.name, each[0])):
@@ -68,12 +68,20 @@ def _records(location: str, scope: Scope, since: int, until: int) -> list[MergeR
     return [each for each in records if each]
 
 
-def _changed(location: str, scope: Scope, before: MergeRecord, after: MergeRecord) -> set[_Key]:
-    """Return what differs between two merges of a DAG."""
-    if before.entry == after.entry:
-        return set()
-    graphs = [picture_of(location, [ScopedMerge(scope, each)]) for each in (before, after)]
-    return {_key(each) for each in compare_pictures(graphs[0], graphs[1], scope.environment)}
+def _changes(
+    location: str, scope: Scope, records: Sequence[MergeRecord]
+) -> Iterator[tuple[ScopedMerge, set[_Key]]]:
+    """Yield merges of a DAG, and what differs from the merge before. Each entry is read once."""
+    previous: InMemory | None = None
+    for old, new in pairwise(records):
+        if old.entry == new.entry:
+            continue
+        before = previous or picture_of(location, [ScopedMerge(scope, old)])
+        previous = after = picture_of(location, [ScopedMerge(scope, new)])
+        yield (
+            ScopedMerge(scope, new),
+            {_key(each) for each in compare_pictures(before, after, scope.environment)},
+        )
 
 
 def _text(change: Change) -> str:

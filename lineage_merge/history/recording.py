@@ -7,6 +7,7 @@ changed only properties of newest runs stores those vertices.
 
 import time
 import uuid
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from lineage_merge.config import Config
 from lineage_merge.history import layout, merge_index
 from lineage_merge.history.details import write_details
 from lineage_merge.history.entry_files import write_rows
+from lineage_merge.history.fingerprints import add_sums, write_sums
 from lineage_merge.history.layout import ENTRY_KINDS, MergeName, Scope
 from lineage_merge.history.merge_record import MergeKind, MergeRecord
 from lineage_merge.infra.engine.rows import Engine
@@ -23,7 +25,7 @@ from lineage_merge.load.merge_run import LastLoad, read_last_load
 from lineage_merge.load.picture import Picture, read_picture, read_runs
 from lineage_merge.load.result import Effect, LoadResult
 from lineage_merge.merge.report import Report
-from lineage_merge.model.errors import HistoryError, LineageMergeError
+from lineage_merge.model.errors import HistoryError, LineageMergeError, SourceError
 from lineage_merge.model.version import __version__
 
 if TYPE_CHECKING:
@@ -41,7 +43,13 @@ class Recorder:
 
     @classmethod
     def before_load(cls, location: str, scope: Scope, endpoint: Endpoint) -> "Recorder":
-        """Read what the graph stores about the last load of a DAG. Raises `GraphError`."""
+        """Read what the graph stores about the last load of a DAG.
+
+        Raises `GraphError`, and `IntermediateError` if the merge could not be added after the load: the
+        history is damaged, or of a newer version. A history that is unavailable may be available then.
+        """
+        with suppress(SourceError):
+            merge_index.newest_record(location, scope)
         return cls(location, scope, endpoint, read_last_load(endpoint, *scope))
 
     def record(
@@ -140,8 +148,12 @@ def write_entry(
     location: str, scope: Scope, name: MergeName, picture: Picture, spark: "SparkSession | None" = None
 ) -> tuple[int, int]:
     """Write nodes and edges of an entry; return their numbers. The entry is not complete yet."""
-    nodes, edges = (layout.entry_folder(location, kind, scope, name) for kind in ENTRY_KINDS)
-    return write_rows(picture.nodes, "nodes", nodes, spark), write_rows(picture.edges, "edges", edges, spark)
+    folders = [layout.entry_folder(location, kind, scope, name) for kind in ENTRY_KINDS]
+    nodes = write_rows(picture.nodes, "nodes", folders[0], spark)
+    edges = write_rows(picture.edges, "edges", folders[1], spark)
+    if nodes.sums and edges.sums:
+        write_sums(location, scope, name, add_sums([nodes.sums, edges.sums]))
+    return nodes.rows, edges.rows
 
 
 def _runs(kind: MergeKind, name: MergeName, newest: MergeRecord | None) -> MergeName | None:

@@ -1,6 +1,7 @@
 """The history of one dataset, column or job: when it appeared, changed and went, and by which merge.
 
-Reads only the rows of the element: of each entry the row groups whose statistics include its id.
+Reads only entries in which the fingerprint of the element differs, and of their files the row groups whose
+statistics include its id.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 from lineage_merge.history import layout, merge_index
 from lineage_merge.history.element_facts import FactKey, Facts, facts_of
+from lineage_merge.history.fingerprints import read_fingerprints
 from lineage_merge.history.layout import MergeName, Scope, shown_time
 from lineage_merge.history.merge_record import MergeRecord
 from lineage_merge.history.pictures import ScopedMerge
@@ -136,6 +138,14 @@ def _read_all(
     location: str, identifier: str, element: Vertex, merges: Iterable[ScopedMerge]
 ) -> Mapping[_Read | None, Facts | None]:
     keys = list(dict.fromkeys(key for each in merges if (key := _key(each, element))))
+    names = [identifier, element.name] if element.label == JOB else [identifier]
+    fingerprints = read_fingerprints(location, [(each.scope, each.entry) for each in keys], names)
+    # An entry stands for all in which the element is the same.
+    same: dict[_Read, _Read] = {}
+    first: dict[tuple[Any, ...], _Read] = {}
+    for key, fingerprint in zip(keys, fingerprints, strict=True):
+        state = (key.scope, key.runs, key.is_empty, fingerprint or key.entry)
+        same[key] = first.setdefault(state, key)
 
     def read(key: _Read) -> Facts | None:
         nodes = layout.entry_folder(location, "nodes", key.scope, key.entry)
@@ -144,7 +154,8 @@ def _read_all(
         return facts_of([identifier], element, nodes, edges, runs, must_exist=not key.is_empty)
 
     with ThreadPoolExecutor(_READERS, thread_name_prefix="history") as pool:
-        return dict(zip(keys, pool.map(read, keys), strict=True))
+        facts = dict(zip(first.values(), pool.map(read, first.values()), strict=True))
+    return {key: facts[each] for key, each in same.items()}
 
 
 def _combined(states: Iterable[tuple[MergeRecord, Facts]]) -> Facts | None:

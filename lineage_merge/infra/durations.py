@@ -1,13 +1,22 @@
-"""Durations and times in text: ``1d``, ``36h``, ``90m``, ``1.5d``; ``2026-11-01``. Pure."""
+"""Units of durations, and durations and times in text: ``1d``, ``36h``, ``1.5d``; ``2026-11-01``. Pure."""
 
 import re
-from datetime import UTC, datetime, timedelta
+from collections.abc import Mapping
+from datetime import datetime, timedelta
 
-_UNITS = {"d": timedelta(days=1), "h": timedelta(hours=1), "m": timedelta(minutes=1)}
+from lineage_merge.infra.times import epoch_ms
+
+UNITS: Mapping[str, timedelta] = {
+    "m": timedelta(minutes=1),
+    "h": timedelta(hours=1),
+    "d": timedelta(days=1),
+    "w": timedelta(weeks=1),
+    "y": timedelta(days=365),
+}
+# Not in weeks and years: durations are those of freshness.
 _DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*([dhm])")
 _LONGEST = timedelta(days=36500)
 _MILLISECOND = timedelta(milliseconds=1)
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FORM = "days, hours or minutes, such as 1d, 36h or 90m"
 
 
@@ -16,7 +25,7 @@ def parse_duration(text: str) -> timedelta:
     found = _DURATION.fullmatch(text.strip())
     if found is None:
         raise ValueError(f"expected {FORM}, found {text}")
-    duration = _UNITS[found[2]] * float(found[1])
+    duration = UNITS[found[2]] * float(found[1])
     if not timedelta(0) < duration <= _LONGEST:
         raise ValueError(f"expected more than 0 and at most {_LONGEST.days} days, found {text}")
     return duration
@@ -42,8 +51,3 @@ def parse_time(text: str, now: int) -> int:
         raise ValueError(
             f"expected a time such as 2026-11-01 or 2026-11-01T06:00Z, or {FORM}; found {text}"
         ) from None
-
-
-def epoch_ms(moment: datetime) -> int:
-    """Return a time in ms since 1970; without a time zone it is UTC."""
-    return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH) // _MILLISECOND

@@ -15,12 +15,10 @@ from lineage_merge.merge.join import Merged
 from lineage_merge.merge.property_rows import is_edge
 from lineage_merge.merge.records import Record, problem_of
 from lineage_merge.merge.report import MAX_EXAMPLES, MERGE, Joined, Report
-from lineage_merge.model.elements import Problem, ProblemKind
+from lineage_merge.model.elements import DBT_NAMESPACE, Problem, ProblemKind
 
 # Rule of datasets that several job types name identically.
 SAME_NAME = "same-name"
-# Namespaces of exposures, metrics and so on.
-_OF_DBT = "dbt://"
 
 
 # Distinct keys of the report's input: ``("problem", source, kind, document, field, message)``,
@@ -167,7 +165,7 @@ def _disconnected(dataset: str, uses: Uses) -> Problem | None:
     """Return a table that dbt reads and no job writes, or a job's output that no job reads."""
     readers = uses.types_of_readers()
     # No job writes an entry of dbt's semantic layer.
-    is_of_dbt = dataset.partition("|")[2].startswith(_OF_DBT)
+    is_of_dbt = dataset.partition("|")[2].startswith(DBT_NAMESPACE)
     if "dbt" in readers and not uses.writers and not is_of_dbt:
         return Problem("no-producer", dataset, "", "dbt reads it, nothing writes it")
     writer = max((each.job_type for each in uses.writers if each.job_type != "dbt"), default="")

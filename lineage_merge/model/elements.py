@@ -27,6 +27,8 @@ DatasetLabel = Literal[
     "saved_query",
 ]
 Scalar = str | int
+# Begins the namespace of what only a dbt project defines, ``dbt://{project}``: exposures, the semantic layer.
+DBT_NAMESPACE = "dbt://"
 
 
 class DatasetName(NamedTuple):

@@ -1,11 +1,12 @@
 """Settings that several sources share. Imports no Spark: it is loaded with the configuration."""
 
 import re
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any, Literal, NamedTuple
 
 from lineage_merge import naming
 from lineage_merge.infra.durations import parse_duration
+from lineage_merge.infra.times import epoch_ms
 from lineage_merge.model.errors import ConfigError, NamingError
 
 
@@ -36,9 +37,7 @@ def runs(value: Any, key: str) -> Runs:
     except (TypeError, ValueError):
         problem = f"{_RUNS}, and a time as 2026-11-01 or 2026-11-01T06:00:00Z"
         raise ConfigError(key, problem) from None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return Runs("since", (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1))
+    return Runs("since", epoch_ms(moment))
 
 
 def lookback(value: float | str, key: str) -> timedelta:

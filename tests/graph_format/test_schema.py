@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from lineage_merge.graph_format.json_schemas import edge_schema, node_schema, schema_files
 from lineage_merge.graph_format.schema import (
     EDGE_LABELS,
     EDGE_PROPERTIES,
@@ -12,9 +13,6 @@ from lineage_merge.graph_format.schema import (
     NODE_PROPERTIES,
     Label,
     Property,
-    edge_schema,
-    node_schema,
-    schema_files,
 )
 from lineage_merge.infra.json_schema import Checker
 
@@ -60,7 +58,7 @@ edges = Checker(edge_schema())
 
 @pytest.mark.parametrize("name", sorted(schema_files()))
 def test_the_published_schemas_are_the_ones_that_are_used(name: str) -> None:
-    """`python -m lineage_merge.graph_format.schema` writes them again."""
+    """`python -m lineage_merge.graph_format.json_schemas` writes them again."""
     published = files("lineage_merge.graph_format").joinpath(name).read_text(encoding="utf-8")
 
     assert published == schema_files()[name]

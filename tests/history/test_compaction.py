@@ -85,6 +85,8 @@ def test_the_lineage_of_remaining_days_and_months_is_unchanged(tmp_path: Path) -
     after = compaction.size_of(location)
     assert after["merges"] < sizes["merges"]
     assert after["nodes"] < sizes["nodes"]
+    entries = {each.parent.name for each in (tmp_path / "nodes").rglob("*.parquet")}
+    assert {f"entry={each.stem}" for each in (tmp_path / "fingerprints").rglob("*.json")} == entries
     again = plan_compaction(location, retention, now=now)
     assert [(each.merges, each.files) for each in again] == [((), ()), ((), ())]
 

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from lineage_merge.config import Config
 from lineage_merge.history import entry_files, merge_index
 from lineage_merge.history.entry_files import read_rows, write_rows
+from lineage_merge.history.fingerprints import sums_of
 from lineage_merge.history.layout import Scope
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.on_spark import SparkEngine
@@ -40,7 +41,7 @@ def test_workers_write_the_rows_of_their_partitions(each_engine: Engine, tmp_pat
     for kind, rows in (("nodes", MADE.nodes), ("edges", MADE.edges)):
         folder = str(tmp_path / kind)
         written = write_rows(each_engine.rows(rows.values(), 2), kind, folder)  # type: ignore[arg-type]
-        assert written == len(rows)
+        assert written == (len(rows), sums_of(rows.values()))
         assert expected(read_rows(folder)) == expected(rows.values())
 
 
@@ -50,7 +51,7 @@ def test_spark_writes_without_pyarrow(
     monkeypatch.setattr(entry_files, "has_pyarrow", lambda: False)
     for engine in (LocalEngine(), SparkEngine(spark)):
         folder = str(tmp_path / type(engine).__name__)
-        assert write_rows(engine.rows(MADE.nodes.values()), "nodes", folder, spark) == len(MADE.nodes)
+        assert write_rows(engine.rows(MADE.nodes.values()), "nodes", folder, spark) == (len(MADE.nodes), None)
         assert expected(read_rows(folder)) == expected(MADE.nodes.values())
     with pytest.raises(IntermediateError, match=r"Parquet needs pyarrow\. Fix: pip install"):
         write_rows(LocalEngine().rows(MADE.nodes.values()), "nodes", str(tmp_path / "x"))

@@ -1,12 +1,18 @@
 """Recent changes as causes of wrong data: `why` with a history."""
 
 import json
+from collections import Counter
 from typing import Any
 
 import pytest
 
+from lineage_merge.history import pictures
+from lineage_merge.history.layout import Scope
+from lineage_merge.history.merge_record import MergeRecord
+from lineage_merge.history.moments import Moment
+from lineage_merge.history.recent_changes import recent_changes
 from tests.command_line import in_process
-from tests.history.made_history import MadeHistory
+from tests.history.made_history import MadeHistory, at
 from tests.history.scripted_month import scripted_month
 
 
@@ -78,3 +84,26 @@ def test_a_history_that_cannot_be_read_is_a_note(tmp_path: Any, monkeypatch: pyt
     assert outcome.code == 0, outcome
     assert "note: recent changes are unknown: " in outcome.err
     assert "invalid or incomplete Parquet file" in outcome.err
+
+
+def test_each_entry_between_the_moments_is_read_once(
+    history: MadeHistory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads: Counter[tuple[Scope, str]] = Counter()
+    entry_rows = pictures.entry_rows
+
+    def counted(location: str, scope: Scope, record: MergeRecord) -> Any:
+        reads[scope, str(record.entry)] += 1
+        return entry_rows(location, scope, record)
+
+    monkeypatch.setattr(pictures, "entry_rows", counted)
+    since, until = at("2026-01-08"), at("2026-01-20")
+    recent_changes(history.location, "dev", ["dev|wh|orders"], since, until)
+    # The pictures of both moments are read before, each with the newest entry of each DAG.
+    of_moments = {
+        (each.scope, str(each.record.entry))
+        for time in (since, until)
+        for each in pictures.merges_until(history.location, Moment("", time), "dev")
+    }
+    between = {entry: number for entry, number in reads.items() if entry not in of_moments}
+    assert [*between.values()] == [1, 1, 1]

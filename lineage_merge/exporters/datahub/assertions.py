@@ -32,6 +32,7 @@ from lineage_merge.exporters.datahub.names import Names
 from lineage_merge.exporters.datahub.owners import tag_of
 from lineage_merge.exporters.graph_batches import Check, CheckedDataset
 from lineage_merge.query.elements import Vertex, values_of
+from lineage_merge.query.last_updates import FRESHNESS
 
 
 class _Standard(NamedTuple):
@@ -51,7 +52,6 @@ _STANDARD = {
     "relationships": _Standard(_Operator._NATIVE_, _Aggregation.IDENTITY),
 }
 _NATIVE = _Standard(_Operator._NATIVE_, _Aggregation._NATIVE_)
-_FRESHNESS = "freshness"
 # A warning is a success: it does not fail the pipeline. An error is a check without a result.
 _RESULTS = {
     "passed": AssertionResultTypeClass.SUCCESS,
@@ -102,8 +102,8 @@ def _definition(names: Names, dataset: Vertex, check: Check) -> AssertionInfoCla
         "source": AssertionSourceClass(type=AssertionSourceTypeClass.EXTERNAL),
         "description": properties.get("description") or check.assertion.name,
     }
-    if properties.get("assertion_type") == _FRESHNESS:
-        freshness = CustomAssertionInfoClass(type=_FRESHNESS, entity=names.dataset(dataset.id))
+    if properties.get("assertion_type") == FRESHNESS:
+        freshness = CustomAssertionInfoClass(type=FRESHNESS, entity=names.dataset(dataset.id))
         return AssertionInfoClass(type=AssertionTypeClass.CUSTOM, customAssertion=freshness, **known)
     return AssertionInfoClass(
         type=AssertionTypeClass.DATASET, datasetAssertion=_of_dataset(names, dataset, check), **known

@@ -22,6 +22,7 @@ from lineage_merge.exporters.datahub.fields import NO_USER, aspects
 from lineage_merge.exporters.datahub.names import Names
 from lineage_merge.exporters.graph_batches import Dataset, Job
 from lineage_merge.query.elements import Vertex
+from lineage_merge.query.last_updates import LastUpdate
 
 _RESULTS = {"succeeded": RunResultTypeClass.SUCCESS, "failed": RunResultTypeClass.FAILURE}
 
@@ -53,20 +54,16 @@ def last_write(names: Names, dataset: Dataset) -> Iterator[MetadataChangeProposa
     A view holds no rows: building it does not make its data newer.
     """
     vertex = dataset.schema.dataset
-    times = [
-        each.properties["last_run_at"]
-        for each in dataset.writers
-        if each.properties.get("status") == "succeeded" and "last_run_at" in each.properties
-    ]
-    if vertex.label == "view" or not times:
+    written_at = LastUpdate(vertex, dataset.writers).written_at
+    if vertex.label == "view" or written_at is None:
         return
     appends = {each.properties.get("write_mode") for each in dataset.flow.feeds} == {"append"}
     yield from aspects(
         names.dataset(vertex.id),
         [
             OperationClass(
-                timestampMillis=max(times),
-                lastUpdatedTimestamp=max(times),
+                timestampMillis=written_at,
+                lastUpdatedTimestamp=written_at,
                 operationType=OperationTypeClass.INSERT if appends else OperationTypeClass.UPDATE,
                 sourceType=OperationSourceTypeClass.DATA_PROCESS,
             )

@@ -48,7 +48,7 @@ SCRIPTS = (
     "main.js",
 )
 # Only of a page with several moments, before `main.js`.
-MOMENT_SCRIPTS = ("moments.js", "changes.js", "marks.js", "compare.js")
+MOMENT_SCRIPTS = ("moments.js", "changes.js", "marks.js", "effects.js", "compare.js")
 
 
 def script_names(*, has_moments: bool) -> tuple[str, ...]:

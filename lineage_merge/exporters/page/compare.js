@@ -196,6 +196,7 @@ lineage.compare = (() => {
           const found = model.changes.filter((each) => each.kind === kind);
           return found.length ? [section(TITLES[kind], lineage.dom.digits(found.length), entries(model, found))] : [];
         }),
+        lineage.effects.section(model),
         ...[shown.from, shown.at].map((at) => section(`Merges as of ${list()[at].name}`, "", element("ul", {}, list()[at].merges.map((each) => element("li", {}, name(each)))))),
       ),
     ];

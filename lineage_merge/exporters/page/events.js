@@ -44,8 +44,10 @@ lineage.events = (() => {
     };
     const inSheet = event.target.closest("#stage");
     if (inSheet) return;
-    if (at("to-dataset")) app.select(Number(value("to-dataset")), { focuses: !event.target.closest("#panel, #listing") });
-    else if (at("to-column")) app.trace(Number(value("to-column")));
+    if (at("to-dataset")) {
+      unhide(app, Number(value("to-dataset")));
+      app.select(Number(value("to-dataset")), { focuses: !event.target.closest("#panel, #listing") });
+    } else if (at("to-column")) app.trace(Number(value("to-column")));
     else if (at("to-band")) toBand(app, value("to-band"));
     else if (at("band")) {
       const groups = at("opens") ? [value("opens")] : [];
@@ -88,6 +90,11 @@ lineage.events = (() => {
     }
   }
 
+  // Filters would clear the selection of what they hide.
+  function unhide(app, dataset) {
+    if (!app.passing().dataset(app.model.datasets[dataset])) app.change({ filters: lineage.filters.none() }, { words: "filters cleared" });
+  }
+
   /** Go to what a search found. */
   function chosen(app, each) {
     if (each.kind === "tag" || each.kind === "owner") {
@@ -95,9 +102,7 @@ lineage.events = (() => {
       return;
     }
     const at = each.kind === "column" ? app.model.columns[each.at].dataset : each.at;
-    const isHidden = each.kind !== "job" && !app.passing().dataset(app.model.datasets[at]);
-    // Filters would clear the selection of what they hide.
-    if (isHidden) app.change({ filters: lineage.filters.none() }, { words: "filters cleared" });
+    if (each.kind !== "job") unhide(app, at);
     if (each.kind === "dataset") app.select(each.at);
     else if (each.kind === "column") app.trace(each.at);
     else {

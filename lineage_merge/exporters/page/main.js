@@ -121,9 +121,7 @@ lineage.main = (() => {
     if (state.frame !== null && !writers.some((each) => each.frame === state.frame)) state = { ...state, frame: null };
     made.labelWidth = (parent) => lineage.pipeline.captionWidth(caption(parent));
     for (const edge of made.edges) {
-      edge.isLost = edge.feeds.some((feed) =>
-        feed.facts.some(([what, text]) => what === "column lineage" && text === "unavailable"),
-      );
+      edge.isLost = edge.feeds.some(lineage.model.isLost);
     }
     const before = keep && scene?.nodes.find((node) => node.key === keep);
     scene = made;

@@ -9,14 +9,14 @@ lineage.marks = (() => {
   /** Return the words of a mark as an element; null for none. */
   const badge = (mark) => (mark ? element("span", { class: `mark is-${mark.action}` }, mark.words) : null);
 
-  function spoken(node, words) {
+  function addToLabel(node, words) {
     const label = node.getAttribute("aria-label");
     if (label) node.setAttribute("aria-label", `${label}, ${words}`);
   }
 
   function classed(node, mark) {
     node.classList.add("marked", `is-${mark.action}`);
-    spoken(node, mark.words);
+    addToLabel(node, mark.words);
   }
 
   // Of a group or box: how many of its datasets changed.
@@ -32,7 +32,7 @@ lineage.marks = (() => {
     const mark = dataset ? dataset.mark : changedAmong(node.members ?? node.datasets ?? []);
     if (!mark) return;
     if (dataset) classed(card, mark);
-    else spoken(card, mark.words);
+    else addToLabel(card, mark.words);
     card.append(badge(mark));
   }
 

@@ -83,6 +83,9 @@ lineage.model = (() => {
     return Object.assign(model, lineage.bands.build(model));
   }
 
+  /** Return whether the columns of a feed are unknown. */
+  const isLost = (feed) => feed.facts.some(([what, text]) => what === "column lineage" && text === "unavailable");
+
   // Values of a fact with several lines, such as tags, of a dataset, column or job.
   const factOf = (each, what) => each.facts.find(([name]) => name === what)?.[1] ?? "";
   const values = (each, what) => {
@@ -192,5 +195,5 @@ lineage.model = (() => {
     return { kind: "column", start, upColumns, downColumns, edges, decisions, up: datasets(upColumns), down };
   }
 
-  return { build, passing, reach, datasetReach, datasetTrace, columnTrace, factOf, tagsOf, ownersOf, everyOf, NO_OWNER };
+  return { build, isLost, passing, reach, datasetReach, datasetTrace, columnTrace, factOf, tagsOf, ownersOf, everyOf, NO_OWNER };
 })();

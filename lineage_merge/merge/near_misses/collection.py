@@ -20,7 +20,7 @@ from lineage_merge.merge.near_misses.names import parts_of
 from lineage_merge.merge.near_misses.pairs import OpenDataset, Pair, candidates, index_keys, pairs
 from lineage_merge.merge.near_misses.settings import NamespaceSetting, Settings
 from lineage_merge.merge.report import NearMiss
-from lineage_merge.model.elements import Problem, decode
+from lineage_merge.model.elements import DBT_NAMESPACE, Problem, decode
 from lineage_merge.model.errors import NamingError
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ MAX_NEAR_MISSES = 100
 _MAX_CONFIRMING = 1000
 # Near misses that share fixes; more of them say nothing new.
 _MAX_FIXED = 1000
-_EXPOSURES = "dbt://"
 
 
 class NearMisses(NamedTuple):
@@ -144,7 +143,7 @@ def _names(kinds: Kinds) -> frozenset[str]:
 def _written_alike(keys: Shared[frozenset[str]], rows: Iterable[tuple[str, Uses]]) -> Iterator[OpenDataset]:
     wanted = keys.value
     for identifier, uses in rows:
-        is_written = uses.writers and f"|{_EXPOSURES}" not in identifier
+        is_written = uses.writers and f"|{DBT_NAMESPACE}" not in identifier
         if is_written and not wanted.isdisjoint(index_keys(parts_of(identifier))):
             yield OpenDataset(identifier, _names(uses.writers | uses.readers), bool(uses.readers))
 

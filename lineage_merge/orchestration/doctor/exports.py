@@ -1,8 +1,9 @@
 """Check of input files: Spline's exports, dbt's manifests, catalogs and run results."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from lineage_merge.config import Config
 from lineage_merge.infra.storage import is_s3
@@ -100,11 +101,11 @@ def examine_dbt(config: Config) -> Iterator[Finding]:
     for index, project in enumerate(config.dbt):
         yield _manifest(project, f"dbt[{index}].manifest")
         if project.catalog:
-            yield _catalog(project, f"dbt[{index}].catalog")
+            yield _CATALOG.examine(project.catalog, f"dbt[{index}].catalog")
         for file in project.run_results:
-            yield _run_results(file, f"dbt[{index}].run_results")
+            yield _RUN_RESULTS.examine(file, f"dbt[{index}].run_results")
         if project.sources:
-            yield _sources(project.sources, f"dbt[{index}].sources")
+            yield _FRESHNESS.examine(project.sources, f"dbt[{index}].sources")
 
 
 def _manifest(project: DbtProject, key: str) -> Finding:
@@ -126,50 +127,62 @@ def _manifest(project: DbtProject, key: str) -> Finding:
     return ok(MANIFEST, message)
 
 
-def _catalog(project: DbtProject, key: str) -> Finding:
-    location = project.catalog
-    try:
-        catalog, problems = read_catalog(location, artefact.read(location, "catalog"))
-    except SourceMissing as error:
-        return warning(CATALOG, f"{error}; columns are read from SQL only", fix_for(error, location, key))
-    except SourceError as error:
-        return failed(CATALOG, error, fix_for(error, location, key))
-    message = f"{redact(location)}: {len(catalog)} tables"
-    if problems:
-        return warning(CATALOG, f"{message}; {len(problems)} invalid", "run dbt docs generate")
-    return ok(CATALOG, message)
+def _catalog_contents(location: str, text: str) -> tuple[str, str]:
+    catalog, problems = read_catalog(location, text)
+    return f"{len(catalog)} tables", f"{len(problems)} invalid" if problems else ""
 
 
-def _sources(location: str, key: str) -> Finding:
-    try:
-        results, problems = read_sources(location, artefact.read(location, "sources file"))
-    except SourceMissing as error:
-        return warning(FRESHNESS, f"{error}; the freshness is unknown", fix_for(error, location, key))
-    except SourceError as error:
-        return failed(FRESHNESS, error, fix_for(error, location, key))
-    message = f"{redact(location)}: {len(results.runs)} sources"
-    if problems:
-        return warning(FRESHNESS, f"{message}; {len(problems)} invalid", "run dbt source freshness")
-    return ok(FRESHNESS, message)
+def _freshness_contents(location: str, text: str) -> tuple[str, str]:
+    results, problems = read_sources(location, text)
+    return f"{len(results.runs)} sources", f"{len(problems)} invalid" if problems else ""
 
 
-def _run_results(location: str, key: str) -> Finding:
-    try:
-        results, problems = read_run_results(location, artefact.read(location, "run results file"))
-    except SourceMissing as error:
-        return warning(RUN_RESULTS, f"{error}; the last runs are unknown", fix_for(error, location, key))
-    except SourceError as error:
-        return failed(RUN_RESULTS, error, fix_for(error, location, key))
-    what = f"{redact(location)}: {len(results.runs)} runs"
+def _run_results_contents(location: str, text: str) -> tuple[str, str]:
+    results, problems = read_run_results(location, text)
+    contents = f"{len(results.runs)} runs"
     if results.tests:
-        what += f", {len(results.tests)} tests"
+        contents += f", {len(results.tests)} tests"
         problems = [each for each in problems if each.kind == "rejected"]
-    if problems:
-        first = f"{problems[0].field}: {problems[0].message}"
-        return warning(
-            RUN_RESULTS, f"{what}; {first}", "save the file after dbt build, before another dbt command"
-        )
-    return ok(RUN_RESULTS, what)
+    return contents, f"{problems[0].field}: {problems[0].message}" if problems else ""
+
+
+class _SideFile(NamedTuple):
+    """An artifact beside the manifest.
+
+    `contents` returns what a file contains, and its problem; `unknown`: what a missing file leaves unknown;
+    `fix`: the remedy for invalid entries.
+    """
+
+    check: str
+    what: artefact.What
+    contents: Callable[[str, str], tuple[str, str]]
+    unknown: str
+    fix: str
+
+    def examine(self, location: str, key: str) -> Finding:
+        try:
+            contents, problem = self.contents(location, artefact.read(location, self.what))
+        except SourceMissing as error:
+            return warning(self.check, f"{error}; {self.unknown}", fix_for(error, location, key))
+        except SourceError as error:
+            return failed(self.check, error, fix_for(error, location, key))
+        message = f"{redact(location)}: {contents}"
+        return warning(self.check, f"{message}; {problem}", self.fix) if problem else ok(self.check, message)
+
+
+_CATALOG = _SideFile(
+    CATALOG, "catalog", _catalog_contents, "columns are read from SQL only", "run dbt docs generate"
+)
+_RUN_RESULTS = _SideFile(
+    RUN_RESULTS,
+    "run results file",
+    _run_results_contents,
+    "the last runs are unknown",
+    "save the file after dbt build, before another dbt command",
+)
+_FRESHNESS = _SideFile(
+    FRESHNESS, "sources file", _freshness_contents, "the freshness is unknown", "run dbt source freshness"
+)
 
 
 def fix_for(error: SourceError, location: str, key: str, what: str = "file") -> str:

@@ -3,10 +3,11 @@
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any, Literal
 
 from lineage_merge.infra import storage
+from lineage_merge.infra.times import epoch_ms
 from lineage_merge.model.errors import DocumentError, SourceError, SourceMissing
 from lineage_merge.sources import document_kind
 
@@ -127,17 +128,13 @@ def parse(
     return document
 
 
-def milliseconds(moment: datetime) -> int:
-    """Return a time as ms since 1970; without a time zone it is UTC, as dbt writes it."""
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
-
-
 def moment(text: str | None) -> int:
-    """Return a time in ISO 8601 as ms since 1970, 0 if it is missing or malformed."""
+    """Return a time in ISO 8601 as ms since 1970, 0 if it is missing or malformed.
+
+    Without a time zone it is UTC, as dbt writes it.
+    """
     try:
-        return milliseconds(datetime.fromisoformat(text)) if text else 0
+        return epoch_ms(datetime.fromisoformat(text)) if text else 0
     except ValueError:
         return 0
 

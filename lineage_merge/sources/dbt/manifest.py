@@ -16,6 +16,7 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from lineage_merge.infra.json_schema import Checker
+from lineage_merge.infra.times import epoch_ms
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import DocumentError
 from lineage_merge.naming import redact
@@ -213,4 +214,4 @@ def _milliseconds(location: str, text: str | None) -> int:
     except ValueError:
         message = "is not a date and time in ISO 8601"
         raise DocumentError(location, "metadata.generated_at", message) from None
-    return artefact.milliseconds(moment)
+    return epoch_ms(moment)

@@ -4,22 +4,17 @@ Its schema is published at https://schemas.getdbt.com/dbt/run-results/v6.json. E
 writes the file; only some of them build models or run tests. Messages are not read: they may contain data.
 """
 
-import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.resources import files
 from typing import Any, NamedTuple
 
-from lineage_merge.infra.json_schema import Checker
 from lineage_merge.model.elements import Problem
-from lineage_merge.model.errors import DocumentError
-from lineage_merge.naming import redact
 from lineage_merge.sources.dbt import artefact
+from lineage_merge.sources.dbt.results_schema import ResultsSchema
 
-_SUPPORTED = frozenset({*range(1, 7), 20})
-_VERSION = re.compile(r"https?://schemas\.getdbt\.com/dbt/run-results/v([0-9]{1,4})\.json")
+_SCHEMA = ResultsSchema(
+    "run_results.schema.json", "run results", "run-results", frozenset({*range(1, 7), 20}), "v1 to v6 and v20"
+)
 _BUILD_NOTHING = frozenset(
     {"clone", "compile", "docs", "freshness", "generate", "list", "parse", "run-operation", "show"}
 )
@@ -82,7 +77,7 @@ def read_run_results(location: str, text: str) -> tuple[RunResults, list[Problem
     no tests yield no runs, and a notice.
     """
     document = artefact.parse(location, text, "run results file")
-    _check(location, document)
+    _SCHEMA.check(location, document)
     metadata = document["metadata"]
     command = (document.get("args") or {}).get("which") or ""
     end = artefact.moment(metadata.get("generated_at"))
@@ -103,12 +98,7 @@ def read_run_results(location: str, text: str) -> tuple[RunResults, list[Problem
 def _runs(
     location: str, results: list[Any], end: int, problems: list[Problem]
 ) -> Iterator[tuple[str, NodeRun]]:
-    for index, result in enumerate(results):
-        wrong = _checkers()[1].error(result)
-        if wrong is not None:
-            path = f"results[{index}].{wrong.path}".rstrip(".")
-            problems.append(Problem("rejected", location, path, wrong.problem))
-            continue
+    for result in _SCHEMA.valid_results(location, results, problems):
         is_test = result["unique_id"].startswith(_TEST_IDS)
         status = (_TEST_STATUS if is_test else _STATUS).get(result["status"].lower())
         at = _ended(result) or end
@@ -129,24 +119,3 @@ def _number(value: Any) -> int | None:
 def _ended(result: Mapping[str, Any]) -> int:
     timing = result.get("timing") or ()
     return max((artefact.moment(step.get("completed_at")) for step in timing), default=0)
-
-
-def _check(location: str, document: Mapping[str, Any]) -> None:
-    results = document.get("results")
-    error = _checkers()[0].error({**document, "results": []} if isinstance(results, list) else document)
-    if error is not None:
-        raise DocumentError(location, error.path, error.problem)
-    version = document["metadata"]["dbt_schema_version"]
-    match = _VERSION.fullmatch(version)
-    if match is None or int(match[1]) not in _SUPPORTED:
-        shown = redact(json.dumps(version, ensure_ascii=False))[:120]
-        message = f"{shown} is not a supported version of run results: v1 to v6 and v20 are supported"
-        raise DocumentError(location, "metadata.dbt_schema_version", message)
-
-
-@cache
-def _checkers() -> tuple[Checker, Checker]:
-    """Return the validators of the document without its results, and of one result."""
-    text = files(__package__).joinpath("run_results.schema.json").read_text(encoding="utf-8")
-    schema = json.loads(text)
-    return Checker(schema), Checker({"$defs": schema["$defs"], **schema["$defs"]["result"]})

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import cast
 
 from lineage_merge.model.elements import (
+    DBT_NAMESPACE,
     Alias,
     Authority,
     Column,
@@ -80,9 +81,11 @@ def translate(
 
 def _reference(manifest: Manifest, node: Node, namespace: str) -> Reference:
     if node.kind == "exposure":
-        return Reference(f"dbt://{manifest.project or node.package_name}", node.name)
+        return Reference(f"{DBT_NAMESPACE}{manifest.project or node.package_name}", node.name)
     if node.kind in SEMANTIC:  # a metric and its semantic model may have the same name
-        return Reference(f"dbt://{manifest.project or node.package_name}", f"{node.kind}.{node.name}")
+        return Reference(
+            f"{DBT_NAMESPACE}{manifest.project or node.package_name}", f"{node.kind}.{node.name}"
+        )
     parts = (_QUOTED.sub(_unquoted, part) for part in (node.database, node.schema, node.identifier))
     name = ".".join(part for part in parts if part)
     return Reference(namespace, name.lower() if manifest.adapter.lower() in _LOWER_CASE else name)

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lineage_merge.graph_format.schema import Row, edge_schema, node_schema
+from lineage_merge.graph_format.json_schemas import edge_schema, node_schema
+from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.json_schema import Checker
 from lineage_merge.infra.redaction import redact

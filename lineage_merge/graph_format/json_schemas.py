@@ -1,0 +1,84 @@
+"""JSON Schemas of one line of node and edge files, which `lineage-merge validate` uses.
+
+``python -m lineage_merge.graph_format.json_schemas`` writes them to this folder.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from lineage_merge.graph_format.schema import (
+    EDGE_KEYS,
+    EDGE_LABELS,
+    EDGE_PROPERTIES,
+    NODE_KEYS,
+    NODE_LABELS,
+    NODE_PROPERTIES,
+    Label,
+    Property,
+)
+
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def _property_schema(declared: Property) -> dict[str, Any]:
+    one: dict[str, Any] = {"type": "integer" if declared.type == "long" else "string"}
+    if declared.many:
+        one = {"type": "array", "items": one, "uniqueItems": True}
+    return {"description": declared.description} | one
+
+
+def _element_schema(
+    title: str,
+    keys: Iterable[str],
+    declared: Iterable[Property],
+    labels: Iterable[Label],
+    required: list[str],
+) -> dict[str, Any]:
+    by_name = {item.name: item for item in declared}
+    labels = tuple(labels)
+    key_schemas: dict[str, Any] = {key: {"type": "string", "minLength": 1} for key in keys}
+    key_schemas["label"] = {"enum": [label.name for label in labels]}
+    return {
+        "$schema": DRAFT,
+        "title": title,
+        "type": "object",
+        "required": required,
+        "properties": key_schemas | {name: _property_schema(item) for name, item in by_name.items()},
+        "additionalProperties": False,
+        "allOf": [
+            {
+                "if": {"properties": {"label": {"const": label.name}}, "required": ["label"]},
+                "then": {"propertyNames": {"enum": [*keys, *label.properties]}}
+                | ({"required": list(label.required)} if label.required else {}),
+            }
+            for label in labels
+        ],
+    }
+
+
+def node_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of one line of a node file."""
+    required = [*NODE_KEYS, "name"]
+    return _element_schema(
+        "A line of a node file of lineage_merge", NODE_KEYS, NODE_PROPERTIES, NODE_LABELS, required
+    )
+
+
+def edge_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of one line of an edge file."""
+    return _element_schema(
+        "A line of an edge file of lineage_merge", EDGE_KEYS, EDGE_PROPERTIES, EDGE_LABELS, list(EDGE_KEYS)
+    )
+
+
+def schema_files() -> Mapping[str, str]:
+    """Return the file names and texts of the JSON Schemas."""
+    schemas = {"node.schema.json": node_schema(), "edge.schema.json": edge_schema()}
+    return {name: json.dumps(schema, indent=2) + "\n" for name, schema in schemas.items()}
+
+
+if __name__ == "__main__":
+    for name, text in schema_files().items():
+        Path(__file__).with_name(name).write_text(text, encoding="utf-8")

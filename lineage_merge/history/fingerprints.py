@@ -1,0 +1,115 @@
+"""Fingerprints of an entry: tell which elements are unchanged between entries, without reading their rows.
+
+An entry has a fixed number of sums. The hash of a row is added to the sum of each element that it describes,
+which the hash of the element's id selects. Elements may share a sum: if it differs, the element may have
+changed. Sums of partitions, which several processes write, are added.
+"""
+
+import base64
+import json
+import struct
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import blake2b
+from typing import Any
+
+from lineage_merge.graph_format.schema import Row
+from lineage_merge.history import layout
+from lineage_merge.history.layout import MergeName, Scope
+from lineage_merge.infra import storage
+from lineage_merge.model.errors import IntermediateError
+from lineage_merge.query.elements import COLUMN, dataset_of
+from lineage_merge.query.lineage_changes import IGNORED
+
+# Of the file, and of what is hashed. Sums of other versions are not compared.
+VERSION = 1
+_SUMS = 8192
+_FORMAT = struct.Struct(f"<{_SUMS}I")
+_MASK = 0xFFFFFFFF
+# Names are facts of an element; the other properties that are not compared may differ after each run.
+_NOT_HASHED = IGNORED - {"name", "job_name", "job_type"}
+
+Sums = Sequence[int]
+
+
+def sums_of(rows: Iterable[Row]) -> list[int]:
+    """Return the sums of node or edge rows, which are the same in every process. Pure."""
+    sums = [0] * _SUMS
+    numbers: dict[str, int] = {}  # an id stands in several rows
+    for row in rows:
+        hashed = [
+            (name, _unordered(value))
+            for name, value in row.items()
+            if value is not None and name not in _NOT_HASHED
+        ]
+        value = _hash(repr(sorted(hashed)))
+        for each in _described(row):
+            number = numbers.get(each)
+            if number is None:
+                number = numbers[each] = _number(each)
+            sums[number] = (sums[number] + value) & _MASK
+    return sums
+
+
+def add_sums(several: Iterable[Sums]) -> list[int]:
+    """Return the sums of the rows of several parts. Pure."""
+    return [sum(each) & _MASK for each in zip(*several, strict=True)] or [0] * _SUMS
+
+
+def write_sums(location: str, scope: Scope, name: MergeName, sums: Sums) -> None:
+    """Store the sums of an entry. Raises `SourceError`."""
+    packed = base64.b64encode(zlib.compress(_FORMAT.pack(*sums))).decode()
+    text = json.dumps({"version": VERSION, "sums": packed})
+    storage.create_file(layout.fingerprints_file(location, scope, name), text + "\n")
+
+
+def read_fingerprints(
+    location: str, entries: Sequence[tuple[Scope, MergeName]], names: Iterable[str]
+) -> list[tuple[int, ...] | None]:
+    """Return the sums of elements in each entry; None for an entry without sums of this version.
+
+    `names`: ids of elements, and names of jobs, whose edges have no other reference to them. Raises
+    `SourceError`, and `IntermediateError` if a file is damaged.
+    """
+    numbers = [_number(each) for each in names]
+    files = [layout.fingerprints_file(location, *each) for each in entries]
+    found: list[tuple[int, ...] | None] = []
+    for file, text in zip(files, storage.read_texts(files), strict=True):
+        sums = None if text is None else _parse(text, file)
+        found.append(None if sums is None else tuple(sums[each] for each in numbers))
+    return found
+
+
+def _parse(text: str, file: str) -> Sums | None:
+    try:
+        stored = json.loads(text)
+        if stored["version"] != VERSION:
+            return None
+        return _FORMAT.unpack(zlib.decompress(base64.b64decode(stored["sums"])))
+    except (ValueError, KeyError, TypeError, zlib.error, struct.error):
+        raise IntermediateError(f"{storage.shown(file)}: not the fingerprints of an entry") from None
+
+
+def _described(row: Row) -> Iterator[str]:
+    """Yield the ids of the elements that a row describes, and the name of the job of an edge."""
+    if "from" in row:
+        yield row["from"]
+        yield row["to"]
+        if row.get("job_name"):
+            yield row["job_name"]
+    else:
+        yield row["id"]
+        if row["label"] == COLUMN:
+            yield dataset_of(row["id"])
+
+
+def _unordered(value: Any) -> Any:
+    return sorted(value) if isinstance(value, list | tuple | set | frozenset) else value
+
+
+def _hash(text: str) -> int:
+    return int.from_bytes(blake2b(text.encode(errors="surrogatepass"), digest_size=4).digest(), "little")
+
+
+def _number(name: str) -> int:
+    return _hash(name) % _SUMS
