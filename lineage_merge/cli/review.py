@@ -14,6 +14,7 @@ from lineage_merge.model.errors import CheckFailed, ConfigError
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
+    from lineage_merge.query.backends.parquet_folder import ParquetFolder
     from lineage_merge.query.graph import LineageGraph
     from lineage_merge.query.review.findings import ReviewResult
     from lineage_merge.sources.dbt.settings import DbtProject
@@ -106,17 +107,18 @@ def review(
         raise click.UsageError("PATHS are SQL files: omit --head, --catalog and --base-catalog")
     with handle_errors(), progress(True) as on_progress:
         config, environment = options.config()
-        with _graph(options, config, environment, on_progress) as graph:
-            if paths:
+        if paths:
+            with _graph(options, config, environment, on_progress) as graph:
                 given = _sql_settings(dialect, namespace, variables)
                 result = _review_sql(paths, given, config, environment, options, graph, base)
-            else:
-                config = _with_environment(config, environment, graph)
+        else:
+            with _graph_or_folder(options, config, environment, on_progress) as found:
+                config = _with_environment(config, environment, found)
                 project = _project(config, head, namespace)
                 if catalog:
                     project = replace(project, catalog=catalog)
                 on_progress("comparing manifests")
-                result = _review_dbt(project, base, base_catalog or "", inside, config, options, graph)
+                result = _review_dbt(project, base, base_catalog or "", inside, config, options, found)
         _print(result, options, out, base)
         _raise(result, fail_on)
 
@@ -134,17 +136,36 @@ def _graph(
 ) -> "Iterator[LineageGraph | None]":
     """Open the graph if one is named; with --history alone its newest entry."""
     from lineage_merge.cli.sql import open_named_graph
+    from lineage_merge.infra.garbage import collection_off
 
     if options.history and not options.as_of:
         options = replace(options, as_of="0m")
     if options.as_of:
         yield past_graph(options, config, environment, on_progress)
         return
-    with open_named_graph(options, config, on_progress) as graph:
+    with collection_off(), open_named_graph(options, config, on_progress) as graph:
         yield graph
 
 
-def _with_environment(config: "Config", environment: str | None, graph: "LineageGraph | None") -> "Config":
+@contextmanager
+def _graph_or_folder(
+    options: QueryOptions, config: "Config", environment: str | None, on_progress: Any
+) -> "Iterator[LineageGraph | ParquetFolder | None]":
+    """Open the graph; without policies, a folder of which only the part downstream of a change is read."""
+    from lineage_merge.query.backends.parquet_folder import ParquetFolder
+
+    is_partial = options.folder and not (config.policies or options.history or options.as_of)
+    if options.folder and is_partial and ParquetFolder.is_at(options.folder):
+        on_progress(f"reading {options.folder}")
+        yield ParquetFolder(options.folder)
+        return
+    with _graph(options, config, environment, on_progress) as graph:
+        yield graph
+
+
+def _with_environment(
+    config: "Config", environment: str | None, graph: "LineageGraph | ParquetFolder | None"
+) -> "Config":
     if graph is None or environment is not None:
         return config
     found = graph.environments()
@@ -180,15 +201,17 @@ def _review_dbt(
     inside: str,
     config: "Config",
     options: QueryOptions,
-    graph: "LineageGraph | None",
+    graph: "LineageGraph | ParquetFolder | None",
 ) -> "ReviewResult":
     from lineage_merge.merge.dataset_resolver import from_config
     from lineage_merge.query.layers import Layer
     from lineage_merge.query.review.assessment import PolicySettings, review_dbt
-    from lineage_merge.query.review.dbt_versions import Scope, read_version
+    from lineage_merge.query.review.dbt_files import Place, read_files
+    from lineage_merge.query.review.dbt_versions import Scope
 
-    before = read_version(base, base_catalog, inside=inside)
-    after = read_version(project.manifest, project.catalog, inside=inside)
+    whole = graph is None and bool(config.policies)
+    places = Place(base, base_catalog), Place(project.manifest, project.catalog)
+    before, after = read_files(*places, inside=inside, whole=whole)
     scope = Scope(from_config(config), options.dag or config.dag_name, project.namespace, project.target)
     layers = [Layer(name, globs) for name, globs in config.query.layers.items()]
     settings = PolicySettings(config.policies, layers, config.propagation)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from lineage_merge.config import Policy
 from lineage_merge.config.propagation import Propagation
 from lineage_merge.query.affected_tests import affected_tests
+from lineage_merge.query.backends.parquet_folder import ParquetFolder
 from lineage_merge.query.dependents import Dependents, dependents
 from lineage_merge.query.effects import Change, Effect
 from lineage_merge.query.elements import COLUMN, Vertex, dataset_id_of, title_of_id
@@ -18,12 +19,13 @@ from lineage_merge.query.review.dbt_versions import (
     DbtFile,
     DbtVersion,
     Scope,
+    affected_entries,
     changed_entries,
     relevant,
     version_of,
 )
 from lineage_merge.query.review.findings import Assessed, Finding, ReviewResult, Severity, in_order
-from lineage_merge.query.review.replaced_graph import GraphIds, everything, replaced
+from lineage_merge.query.review.replaced_graph import GraphIds, downstream, everything, replaced
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +41,13 @@ def review_dbt(
     before: DbtFile,
     after: DbtFile,
     scope: Scope,
-    graph: LineageGraph | None = None,
+    graph: LineageGraph | ParquetFolder | None = None,
     settings: PolicySettings | None = None,
 ) -> ReviewResult:
     """Return the findings of a change of a project, with their consequences in a graph.
 
     Without a graph, the manifest before the change is the graph: it knows dbt's models and exposures only.
+    Policies need a whole graph, not a `ParquetFolder`.
     """
     only = relevant(before.manifest, after.manifest)
     is_alone = graph is None
@@ -60,9 +63,13 @@ def review_dbt(
         for each in file.problems
         if each.kind == "rejected"
     )
-    assessed = _assess(
-        findings, *versions, changed, versions[0].graph if graph is None else graph, scope, settings
-    )
+    touched = affected_entries(changed, before.manifest, after.manifest)
+    own = {dataset for version in versions for key, dataset in version.datasets.items() if key in touched}
+    if graph is None:
+        graph = versions[0].graph
+    elif isinstance(graph, ParquetFolder):
+        graph = graph.below(own, {each for version in versions for each in version.datasets.values()})
+    assessed = _assess(findings, *versions, changed, own, graph, scope, settings)
     if is_alone:
         notes.append(
             "no graph: only the project's own models and exposures are known. Fix: set --folder or --config"
@@ -75,13 +82,15 @@ def _assess(
     before: DbtVersion,
     after: DbtVersion,
     changed: set[str],
+    own: set[str],
     graph: LineageGraph,
     scope: Scope,
     settings: PolicySettings | None,
 ) -> Iterator[Assessed]:
     environment = scope.names.environment
     ids = GraphIds(graph, environment)
-    elements = everything(graph, environment)
+    has_policies = bool(settings and settings.policies)
+    elements = everything(graph, environment) if has_policies else downstream(graph, map(ids.of, own))
     # What the change adapts reads the new version; everything else reads what it read before.
     adapted = replaced(elements, before, after, changed, ids.of, with_new_columns=False)
     known = {each.id for each in elements[0]}
