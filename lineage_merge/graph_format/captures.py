@@ -79,7 +79,10 @@ def parse_capture(location: str, text: str) -> CaptureDocument:
         if not isinstance(value, str) or not value:
             raise DocumentError(location, field, "must be text")
     return CaptureDocument(
-        *map(str, named.values()),
+        environment=str(named["environment"]),
+        dag_name=str(named["dag_name"]),
+        job_type=str(named["job.type"]),
+        job_name=str(named["job.name"]),
         nodes=_rows(location, found, "nodes", ("id", "label")),
         edges=_rows(location, found, "edges", ("id", "label", "from", "to")),
         clauses=[

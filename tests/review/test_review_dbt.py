@@ -11,7 +11,8 @@ from lineage_merge.query.backends.in_memory import InMemory
 from lineage_merge.query.elements import Edge, Vertex
 from lineage_merge.query.formats.review_json import review_as_json, review_sarif
 from lineage_merge.query.formats.review_markdown import code, review_markdown
-from lineage_merge.query.review.assessment import PolicySettings, review_dbt
+from lineage_merge.query.review.assessment import review_dbt
+from lineage_merge.query.review.consequences import PolicySettings
 from lineage_merge.query.review.dbt_changes import compare
 from lineage_merge.query.review.dbt_versions import version_of
 from lineage_merge.query.review.findings import Assessed, ReviewResult, Severity
