@@ -50,13 +50,18 @@ EXPECTED: dict[str, set[Row]] = {
         ("changed", "filter changed", "int_daily_orders", "status = 'paid'", "status = 'settled'"),
     },
     "macro": {
-        ("changed", "expression changed", f"{model}#{column}", f"{column} / 100", f"{column} / 100.0")
-        for model, column in (
-            ("stg_order_items", "price"),
-            ("stg_orders", "amount"),
-            ("stg_payments", "amount"),
-            ("stg_products", "cost"),
-            ("stg_refunds", "amount"),
+        ("changed", "expression changed", f"{model}#{column}", f"round({value}, 2)", f"round({value}, 4)")
+        for model, column, value in (
+            ("stg_order_items", "price", "price / 100"),
+            ("stg_orders", "amount", "amount / 100"),
+            ("stg_payments", "amount", "amount / 100"),
+            ("stg_products", "cost", "cost / 100"),
+            ("stg_refunds", "amount", "amount / 100"),
+            ("int_customer_orders", "amount", "sum(amount)"),
+            ("int_daily_orders", "amount", "sum(amount)"),
+            ("mart_payment_methods", "amount", "sum(amount)"),
+            ("mart_refund_rate", "rate", "sum(refunded) / sum(amount)"),
+            ("mart_revenue_by_country", "revenue", "sum(amount)"),
         )
     },
     "reformat": set(),
@@ -345,8 +350,8 @@ def test_names_in_a_comment_are_code_without_markup() -> None:
 def test_json_and_sarif_have_every_finding() -> None:
     result = review("macro", merged())
     shown = json.loads(json.dumps(review_as_json(result)))
-    assert shown["counts"] == {"breaking": 0, "policy": 0, "changed": 5, "info": 0}
+    assert shown["counts"] == {"breaking": 0, "policy": 0, "changed": 10, "info": 0}
     run = review_sarif(result)["runs"][0]
     located = {each["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for each in run["results"]}
     assert located == {each["file_path"] for each in shown["findings"]}
-    assert len({each["partialFingerprints"]["lineageMerge/v1"] for each in run["results"]}) == 5
+    assert len({each["partialFingerprints"]["lineageMerge/v1"] for each in run["results"]}) == 10
