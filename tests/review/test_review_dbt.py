@@ -10,7 +10,6 @@ from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.query.backends.in_memory import InMemory
 from lineage_merge.query.elements import Edge, Vertex
 from lineage_merge.query.formats.review_json import review_as_json, review_sarif
-from lineage_merge.query.formats.review_markdown import code, review_markdown
 from lineage_merge.query.review.assessment import review_dbt
 from lineage_merge.query.review.consequences import PolicySettings
 from lineage_merge.query.review.dbt_changes import compare
@@ -317,34 +316,7 @@ def test_another_constant_is_a_changed_query() -> None:
     assert {row(each)[:3] for each in result.findings} == {("changed", "query changed", "dim_products")}
 
 
-# ---- formats
-
-
-@pytest.mark.parametrize("name", EXPECTED)
-def test_a_comment_is_within_the_limits_of_github(name: str) -> None:
-    text = review_markdown(review(name, merged()))
-    assert len(text) < 65_536
-    assert text.count("<details>") == text.count("</details>")
-    assert text.count("```") % 2 == 0
-
-
-def test_a_comment_with_many_findings_is_cut() -> None:
-    [found] = review("drop", merged()).findings
-    text = review_markdown(ReviewResult((found,) * 2_000))
-    assert len(text) < 65_536
-    assert "and 1,950 more findings" in text
-    assert "Details are omitted" in text
-
-
-def test_names_in_a_comment_are_code_without_markup() -> None:
-    assert {code(each) for each in ("@org/team", "a|b", "x`y", "``", "a\nb", "<img src=x>")} == {
-        "`@org/team`",
-        "`a\\|b`",
-        "`` x`y ``",
-        "``` `` ```",
-        "`a b`",
-        "`<img src=x>`",
-    }
+# ---- other formats
 
 
 def test_json_and_sarif_have_every_finding() -> None:

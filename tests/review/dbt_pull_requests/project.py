@@ -79,7 +79,8 @@ select i.order_item_id, i.order_id, i.product_id, p.category, i.quantity, i.quan
 from {{ ref('stg_order_items') }} as i join {{ ref('stg_products') }} as p on i.product_id = p.product_id
 """,
     "int_customer_orders": """
-select customer_id, count(*) as orders, {{ rounded('sum(amount)') }} as amount, min(ordered_at) as first_order_at
+select customer_id, count(*) as orders, {{ rounded('sum(amount)') }} as amount,
+    min(ordered_at) as first_order_at
 from {{ ref('eph_paid_orders') }} group by customer_id
 """,
     "int_customer_events": """
