@@ -84,7 +84,18 @@ def _query(sql: str, dialect: Dialect, relations: Mapping[tuple[str, ...], str])
     statements = [each for each in dialect.parse(sql) if each is not None]
     if not statements:
         return Query("", {})
-    tree = statements[0]
+    return _of_tree(statements[0], dialect, relations)
+
+
+def query_of_tree(tree: exp.Expr, dialect: Dialect) -> Query:
+    """Return the clauses of a parsed statement; only an empty text if it is nested too deeply."""
+    try:
+        return with_deep_stack(lambda: _of_tree(tree.copy(), dialect, {}))
+    except (SqlglotError, RecursionError, ValueError):
+        return Query("", {}, is_parsed=False)
+
+
+def _of_tree(tree: exp.Expr, dialect: Dialect, relations: Mapping[tuple[str, ...], str]) -> Query:
     for node in tree.walk():
         node.comments = None
     ctes = {each.alias.lower(): each for each in tree.find_all(exp.CTE)}
@@ -139,7 +150,7 @@ def _clauses_of(select: exp.Select, ctes: Mapping[str, exp.CTE], dialect: Dialec
         using = join.args.get("using") or ()
         conditions = [_text(each, dialect) for each in _conditions(on)] if on else []
         conditions += [f"{each.name.lower()} = {each.name.lower()}" for each in using]
-        source = "+".join(sorted(_sources(join.this, ctes, frozenset())))
+        source = "+".join(sorted(each.lower() for each in _sources(join.this, ctes, frozenset())))
         text = f" on {' and '.join(sorted(conditions))}" if conditions else ""
         yield Clause(JOIN, f"{kind or 'inner'} join {source}{text}")
     if group := select.args.get("group"):
