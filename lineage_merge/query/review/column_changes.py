@@ -58,6 +58,14 @@ def columns_of(version: DbtVersion, node: Node) -> tuple[Column, ...]:
     return version.columns.get(node.unique_id, _NO_COLUMNS).columns
 
 
+def unparsed_findings(pair: Pair) -> Iterator[Finding]:
+    """Yield the difference of texts that are not SQL, or that cannot be parsed."""
+    if pair.old_query.text != pair.new_query.text:
+        what = "SQL" if pair.new.code.language == "sql" else pair.new.code.language.capitalize()
+        why = "" if what != "SQL" else "; it cannot be parsed"
+        yield pair.finding("query changed", f"the {what} differs{why}: columns and filters are not compared")
+
+
 def column_findings(pair: Pair) -> tuple[list[Finding], list[str]]:
     """Return the differences of columns, and a note if they are not known in both versions."""
     old = _columns(pair.before, pair.old, pair.renamed)
