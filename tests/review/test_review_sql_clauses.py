@@ -98,3 +98,15 @@ def test_a_reformatted_file_has_no_finding(etl: Path, text: str) -> None:
 def test_a_renamed_file_has_no_finding(etl: Path) -> None:
     git(etl.parent, "mv", "etl/load.sql", "etl/load_t.sql")
     assert findings() == set()
+
+
+@pytest.mark.parametrize(
+    ("load", "code"),
+    [(LOAD, 0), (LOAD.replace(", upper(s.name) as name", ""), 0), (LOAD.replace("s.id,", "s.code,"), 12)],
+)
+def test_both_commands_fail_in_the_same_cases(etl: Path, load: str, code: int) -> None:
+    (etl / "ddl.sql").write_text("create table raw.s (id int, name string, kind string);\n")
+    (etl / "load.sql").write_text(load)
+    checked = in_process("sql", "etl", "--dialect", "hive", "--since", "main", "--check").code
+    reviewed = in_process("review", "etl", "--dialect", "hive", "--base", "main").code
+    assert (checked, reviewed) == (code, code)

@@ -161,9 +161,9 @@ def affected_part(result: ReviewResult) -> tuple[Subgraph, int]:
 def _diagram(result: ReviewResult) -> str:
     part, omitted = affected_part(result)
     while len(part.edges) > _MAX_EDGES:
-        kept = list(part.vertices.values())[: len(part.vertices) * 3 // 4]
-        omitted += len(part.vertices) - len(kept)
-        part = subgraph(kept, part.edges)
+        nearest = list(part.vertices.values())[: len(part.vertices) * 3 // 4]
+        omitted += len(part.vertices) - len(nearest)
+        part = subgraph(nearest, part.edges)
     if not part.edges:
         return ""
     text = mermaid(part) + "".join(_styles(result, part))
