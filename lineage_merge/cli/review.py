@@ -1,4 +1,4 @@
-"""The command `review`: what a change of a dbt project or of SQL files breaks."""
+"""The command `review`: what a change of a dbt project, of SQL files or of a Spark job breaks."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,8 +14,10 @@ from lineage_merge.model.errors import CheckFailed, ConfigError
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
+    from lineage_merge.query.backends.parquet_folder import ParquetFolder
     from lineage_merge.query.graph import LineageGraph
     from lineage_merge.query.interface.result import Scope
+    from lineage_merge.query.review.consequences import PolicySettings
     from lineage_merge.query.review.findings import ReviewResult
     from lineage_merge.sources.dbt.settings import DbtProject
 
@@ -25,19 +27,25 @@ _MANIFEST = "target/manifest.json"
 
 @click.command(
     cls=Command,
-    short_help="Review a change of a dbt project or of SQL files.",
+    short_help="Review a change of dbt, SQL files or a Spark job.",
     epilog=epilog(
         "lineage-merge review --base s3://ci/main/manifest.json --config lineage_merge.yml",
         "lineage-merge review --base main --format markdown --out review.md",
         "lineage-merge review etl --dialect hive --base origin/main --folder lineage",
+        "lineage-merge review --capture sales.json --folder s3://lineage/build",
     ),
 )
 @click.argument("paths", nargs=-1)
-@click.option("--base", required=True, metavar="PLACE", help="manifest (file, folder, s3://) or git revision")
+@click.option("--base", metavar="PLACE", help="manifest (file, folder, s3://) or git revision")
 @click.option(
     "--head",
     metavar="PLACE",
     help="manifest after  [default: that of --config]",
+)
+@click.option(
+    "--capture",
+    metavar="FILE",
+    help="saved plan of a Spark job; --base is an earlier one  [default: the job in the graph]",
 )
 @click.option(
     "--manifest",
@@ -85,8 +93,9 @@ _MANIFEST = "target/manifest.json"
 def review(
     options: QueryOptions,
     paths: tuple[str, ...],
-    base: str,
+    base: str | None,
     head: str | None,
+    capture: str | None,
     inside: str,
     base_catalog: str | None,
     catalog: str | None,
@@ -96,29 +105,38 @@ def review(
     fail_on: str,
     out: str | None,
 ) -> None:
-    """Review a change of a dbt project or of SQL files before it is merged.
+    """Review a change of a dbt project, of SQL files or of a Spark job before it is merged.
 
-    Compares two manifests, or SQL files (PATHS, with --dialect) since the git revision --base, and lists what
-    breaks or changes downstream, and new violations of policies. The exit code is 12 if --fail-on applies.
+    Compares two manifests, SQL files (PATHS, with --dialect) since the git revision --base, or a plan that
+    capture(...).save(FILE) saved, and lists what breaks or changes downstream, and new violations of
+    policies. The exit code is 12 if --fail-on applies.
     """
     if out and options.format == "table":
         raise click.UsageError("--out requires --format markdown, csv, json or sarif")
     if paths and (head or catalog or base_catalog):
         raise click.UsageError("PATHS are SQL files: omit --head, --catalog and --base-catalog")
+    if capture and (paths or head or catalog or base_catalog):
+        raise click.UsageError("--capture is a Spark job: omit PATHS, --head, --catalog and --base-catalog")
+    if not (base or capture):
+        raise click.UsageError("--base is missing: the manifest or git revision before the change")
     with handle_errors(), progress(True) as on_progress:
         config, environment = options.config()
-        with _graph(options, config, environment, on_progress) as (graph, scope):
-            if paths:
-                given = _sql_settings(dialect, namespace, variables)
-                result = _review_sql(paths, given, config, environment, options, graph, base)
-            else:
-                config = _with_environment(config, environment, graph)
+        if paths or capture:
+            with _graph(options, config, environment, on_progress) as (graph, scope):
+                if capture:
+                    result = _review_capture(capture, base, config, environment, options, graph)
+                else:
+                    given = _sql_settings(dialect, namespace, variables)
+                    result = _review_sql(paths, given, config, environment, options, graph, base or "")
+        else:
+            with _graph_or_folder(options, config, environment, on_progress) as (found, scope):
+                config = _with_environment(config, environment, found)
                 project = _project(config, head, namespace)
                 if catalog:
                     project = replace(project, catalog=catalog)
                 on_progress("comparing manifests")
-                result = _review_dbt(project, base, base_catalog or "", inside, config, options, graph)
-        _print(result, options, out, scope, base)
+                result = _review_dbt(project, base or "", base_catalog or "", inside, config, options, found)
+        _print(result, options, out, scope, base or "")
         _raise(result, fail_on)
 
 
@@ -135,6 +153,7 @@ def _graph(
 ) -> "Iterator[tuple[LineageGraph | None, Scope]]":
     """Open the graph if one is named; with --history alone its newest entry."""
     from lineage_merge.cli.sql import open_named_graph
+    from lineage_merge.infra.garbage import collection_off
     from lineage_merge.query.interface.result import Scope
     from lineage_merge.query.interface.session import open_session
 
@@ -145,11 +164,30 @@ def _graph(
             print_merges(session)
             yield session.graph, session.scope
         return
-    with open_named_graph(options, config, on_progress) as graph:
+    with collection_off(), open_named_graph(options, config, on_progress) as graph:
         yield graph, Scope(environment, options.dag)
 
 
-def _with_environment(config: "Config", environment: str | None, graph: "LineageGraph | None") -> "Config":
+@contextmanager
+def _graph_or_folder(
+    options: QueryOptions, config: "Config", environment: str | None, on_progress: Any
+) -> "Iterator[tuple[LineageGraph | ParquetFolder | None, Scope]]":
+    """Open the graph; without policies, a folder of which only the part downstream of a change is read."""
+    from lineage_merge.query.backends.parquet_folder import ParquetFolder
+    from lineage_merge.query.interface.result import Scope
+
+    is_partial = options.folder and not (config.policies or options.history or options.as_of)
+    if options.folder and is_partial and ParquetFolder.is_at(options.folder):
+        on_progress(f"reading {options.folder}")
+        yield ParquetFolder(options.folder), Scope(environment, options.dag)
+        return
+    with _graph(options, config, environment, on_progress) as found:
+        yield found
+
+
+def _with_environment(
+    config: "Config", environment: str | None, graph: "LineageGraph | ParquetFolder | None"
+) -> "Config":
     if graph is None or environment is not None:
         return config
     found = graph.environments()
@@ -185,19 +223,50 @@ def _review_dbt(
     inside: str,
     config: "Config",
     options: QueryOptions,
-    graph: "LineageGraph | None",
+    graph: "LineageGraph | ParquetFolder | None",
 ) -> "ReviewResult":
     from lineage_merge.merge.dataset_resolver import from_config
-    from lineage_merge.query.layers import Layer
-    from lineage_merge.query.review.assessment import PolicySettings, review_dbt
-    from lineage_merge.query.review.dbt_versions import Scope, read_version
+    from lineage_merge.query.review.assessment import review_dbt
+    from lineage_merge.query.review.dbt_files import Place, read_files
+    from lineage_merge.query.review.dbt_versions import Scope
 
-    before = read_version(base, base_catalog, inside=inside)
-    after = read_version(project.manifest, project.catalog, inside=inside)
+    whole = graph is None and bool(config.policies)
+    places = Place(base, base_catalog), Place(project.manifest, project.catalog)
+    before, after = read_files(*places, inside=inside, whole=whole)
     scope = Scope(from_config(config), options.dag or config.dag_name, project.namespace, project.target)
+    return review_dbt(before, after, scope, graph, _policy_settings(config))
+
+
+def _review_capture(
+    capture: str,
+    base: str | None,
+    config: "Config",
+    environment: str | None,
+    options: QueryOptions,
+    graph: "LineageGraph | None",
+) -> "ReviewResult":
+    from lineage_merge.graph_format.captures import parse_capture
+    from lineage_merge.infra.storage import read_text
+    from lineage_merge.query.review.capture_review import review_capture
+
+    head = parse_capture(capture, read_text(capture))
+    before = parse_capture(base, read_text(base)) if base else None
+    if before is None and graph is None:
+        raise ConfigError("--base", "is missing, and no graph has the job. Fix: set --folder or --config")
+    if environment is None:
+        found = _with_environment(config, None, graph).environment if graph else ""
+        environment = found or head.environment
+    return review_capture(
+        head, before, graph, environment, dag=options.dag, settings=_policy_settings(config)
+    )
+
+
+def _policy_settings(config: "Config") -> "PolicySettings":
+    from lineage_merge.query.layers import Layer
+    from lineage_merge.query.review.consequences import PolicySettings
+
     layers = [Layer(name, globs) for name, globs in config.query.layers.items()]
-    settings = PolicySettings(config.policies, layers, config.propagation)
-    return review_dbt(before, after, scope, graph, settings)
+    return PolicySettings(config.policies, layers, config.propagation)
 
 
 def _sql_settings(dialect: str | None, namespace: str | None, variables: tuple[str, ...]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ def review_lines(found: "Review") -> Iterator[str]:
         yield f"{each.status:<8} {names}"
     yield ""
     if difference.is_empty:
-        yield "lineage and columns are unchanged"
+        yield "lineage, columns and conditions are unchanged"
     yield from (f"+ {flow_text(each)}" for each in difference.added_flows)
     yield from (f"- {flow_text(each)}" for each in difference.removed_flows)
     for altered in difference.altered_flows:
@@ -35,6 +35,9 @@ def review_lines(found: "Review") -> Iterator[str]:
     for retyped in difference.retyped_columns:
         place = f"{title_of_id(retyped.dataset)}#{retyped.column}"
         yield f"~ {place} was {retyped.before}, is {retyped.after}"
+    for clause in difference.altered_clauses:
+        was, now = (" and ".join(each) or "none" for each in (clause.removed, clause.added))
+        yield f"~ {title_of_id(clause.dataset)}: {clause.kind} was {was}, is {now}"
     yield from (f"? {title_of_id(each)}: columns are no longer known" for each in difference.unknown_columns)
     yield from (_affected(each) for each in found.affected)
     yield from (f"! {each.where}: {each.why}" for each in found.breaks)
@@ -82,6 +85,10 @@ def as_json(found: "Review") -> dict[str, Any]:
             "dropped_columns": {
                 dataset: list(names) for dataset, names in difference.dropped_columns.items()
             },
+            "clauses": [
+                {**each._asdict(), "removed": list(each.removed), "added": list(each.added)}
+                for each in difference.altered_clauses
+            ],
             "retyped_columns": [each._asdict() for each in difference.retyped_columns],
             "unknown_columns": list(difference.unknown_columns),
             "affected": [

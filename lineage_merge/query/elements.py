@@ -147,6 +147,8 @@ def normalize_properties(values: Mapping[str, Any]) -> dict[str, Any]:
         if type(value) is str and key not in LONGS:  # fast path for most values
             properties[key] = value
             continue
+        if value is None:
+            continue
         many = list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
         many = [each for each in many if each is not None]
         if not many:

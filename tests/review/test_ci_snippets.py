@@ -1,6 +1,7 @@
 """deploy/ci: the GitHub Action and the GitLab job call the command with options that it has."""
 
 import re
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -68,3 +69,19 @@ def test_the_comment_is_found_again_by_its_marker() -> None:
     from lineage_merge.query.formats.review_markdown import MARKER
 
     assert MARKER in scripts()["Comment"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "file"),
+    [
+        (("--builtin-schema", "vendor.github-actions"), CI / "github" / "action.yml"),
+        (("--builtin-schema", "vendor.gitlab-ci", "--data-transform", "gitlab-ci"), CI / "gitlab.yml"),
+    ],
+)
+def test_the_schema_of_the_platform_is_met(arguments: tuple[str, ...], file: Path) -> None:
+    """The program is no dependency: pip install check-jsonschema."""
+    program = shutil.which("check-jsonschema")
+    if program is None:
+        pytest.skip("check-jsonschema is not installed")
+    checked = subprocess.run([program, *arguments, str(file)], capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout

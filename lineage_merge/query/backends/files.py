@@ -46,7 +46,7 @@ def edge_of_row(row: dict[str, Any]) -> Edge:
 def _rows(folder: str, kind: str) -> Iterator[dict[str, Any]]:
     path = f"{folder.rstrip('/')}/{kind}"
     needed = ("id", "label") if kind == "nodes" else _KEYS
-    for file in _files(path):
+    for file in files_of(path):
         read = _parquet if PurePosixPath(file.location).suffix == ".parquet" else _json_lines
         for row in read(file):
             if not isinstance(row, dict) or not all(isinstance(row.get(key), str) for key in needed):
@@ -54,7 +54,8 @@ def _rows(folder: str, kind: str) -> Iterator[dict[str, Any]]:
             yield row
 
 
-def _files(path: str) -> list[StoredFile]:
+def files_of(path: str) -> list[StoredFile]:
+    """Return the files of a folder of node or edge files, of one format. Raises `IntermediateError`."""
     try:
         files = list_files(path)
     except SourceMissing:

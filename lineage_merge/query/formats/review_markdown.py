@@ -9,11 +9,13 @@ from collections.abc import Iterable, Iterator
 from lineage_merge.query.effects import Effect
 from lineage_merge.query.elements import Edge, Subgraph, Vertex, dataset_id_of, subgraph, title_of_id
 from lineage_merge.query.formats.mermaid import mermaid
-from lineage_merge.query.review.findings import NO_DAG, Assessed, ReviewResult
+from lineage_merge.query.review.findings import NO_DAG, Assessed, Finding, ReviewResult, Severity
 
-# GitHub cuts comments at 65,536 characters; Mermaid refuses diagrams of 50,000 characters or 500 edges.
+# GitHub refuses comments of more than 65,536 characters; Mermaid, diagrams of 50,000 characters or 500 edges.
 _MAX_COMMENT = 60_000
+_MAX_TABLE = 30_000
 _MAX_DIAGRAM = 20_000
+_MAX_EDGES = 400
 _MAX_VERTICES = 40
 _MAX_ROWS = 50
 _MAX_LISTED = 25
@@ -59,25 +61,55 @@ def _reach(result: ReviewResult) -> str:
 
 def _table(result: ReviewResult) -> Iterator[str]:
     if not result.findings:
-        yield "Columns, filters, joins, relations and tests are unchanged."
+        yield "Nothing that affects lineage is changed: columns, conditions, joins, relations and tests."
         return
-    yield "| severity | element | change | breaks | affected | owners |"
+    yield "| severity | element | change | breaks | also affected | owners |"
     yield "| --- | --- | --- | --- | --- | --- |"
+    used = shown = 0
     for each in result.findings[:_MAX_ROWS]:
-        finding = each.finding
-        broken = [dependent.vertex for dependent in each.broken if dependent.kind in ("dataset", "exposure")]
-        cells = (
-            finding.severity.value,
-            code(finding.title),
-            f"{finding.kind}: {code(finding.message)}",
-            _names(vertex.title for vertex in broken),
-            _names(dependent.vertex.title for dependent in each.affected),
-            _names(each.owners),
-        )
-        yield f"| {' | '.join(cells)} |"
-    if len(result.findings) > _MAX_ROWS:
+        row = f"| {' | '.join(_cells(each))} |"
+        used += len(row)
+        if used > _MAX_TABLE:
+            break
+        shown += 1
+        yield row
+    if len(result.findings) > shown:
         yield ""
-        yield f"and {len(result.findings) - _MAX_ROWS:,} more findings"
+        yield f"and {len(result.findings) - shown:,} more findings"
+
+
+def _cells(found: Assessed) -> Iterator[str]:
+    finding = found.finding
+    yield finding.severity.value
+    yield _in_table(code(finding.title))
+    yield _in_table(_change(finding))
+    broken = {each.vertex.id: each.vertex for each in found.broken if each.kind in ("dataset", "exposure")}
+    yield _in_table(_names(each.title for each in broken.values()))
+    others = (each.vertex.title for each in found.affected if each.vertex.id not in broken)
+    yield _in_table(_names(others))
+    yield _in_table(_names(found.owners))
+
+
+def _change(finding: Finding) -> str:
+    """Return the kind of a change with what it was and is; a rename with the reason why it is a guess."""
+    _, guess, reason = finding.message.rpartition(" (a guess: ")
+    note = f" (a guess: {reason}" if finding.is_guess and guess else ""
+    if finding.before and finding.after:
+        # Such as what happens to the relation of a model that becomes ephemeral.
+        rest = finding.message.removeprefix(f"was {finding.before}, is {finding.after}")
+        note = note or (rest if rest.startswith(": ") else "")
+        return f"{finding.kind}: {code(finding.before)} → {code(finding.after)}{note}"
+    if finding.kind in _SELF_EXPLANATORY:
+        return finding.kind
+    return f"{finding.kind}: {code(finding.message)}"
+
+
+_SELF_EXPLANATORY = frozenset({"column dropped", "column added"})
+
+
+def _in_table(text: str) -> str:
+    # A backslash before a pipe would undo its escape: GitHub looks for the ends of cells first.
+    return re.sub(r"\\+(?=\|)", r"\g<0> ", text).replace("|", "\\|")
 
 
 def _names(names: Iterable[str]) -> str:
@@ -87,10 +119,9 @@ def _names(names: Iterable[str]) -> str:
 
 
 def code(text: str) -> str:
-    """Return a code span, also in a table; long texts are cut."""
+    """Return a code span; long texts are cut."""
     line = " ".join("".join(each if each.isprintable() else " " for each in text).split())
     line = line if len(line) <= _MAX_TEXT else line[: _MAX_TEXT - 1] + "…"
-    line = line.replace("|", "\\|")
     if not line:
         return ""
     fence = "`" * (max((len(each) for each in re.findall("`+", line)), default=0) + 1)
@@ -129,9 +160,13 @@ def affected_part(result: ReviewResult) -> tuple[Subgraph, int]:
 
 def _diagram(result: ReviewResult) -> str:
     part, omitted = affected_part(result)
+    while len(part.edges) > _MAX_EDGES:
+        nearest = list(part.vertices.values())[: len(part.vertices) * 3 // 4]
+        omitted += len(part.vertices) - len(nearest)
+        part = subgraph(nearest, part.edges)
     if not part.edges:
         return ""
-    text = mermaid(part)
+    text = mermaid(part) + "".join(_styles(result, part))
     if len(text) > _MAX_DIAGRAM:
         return ""
     note = (
@@ -140,13 +175,25 @@ def _diagram(result: ReviewResult) -> str:
     return f"```mermaid\n{text}```{note}"
 
 
+def _styles(result: ReviewResult, part: Subgraph) -> Iterator[str]:
+    """Yield lines that mark what is changed (thick) and what breaks (red)."""
+    changed = {dataset_id_of(each.dependents.changed.id) for each in result.findings if each.dependents}
+    broken = {found.vertex.id for each in result.findings for found in each.broken}
+    for number, identifier in enumerate(part.vertices):
+        if identifier in changed:
+            yield f"  style n{number} stroke-width:4px\n"
+        elif identifier in broken:
+            yield f"  style n{number} stroke:#d1242f,stroke-width:2px\n"
+
+
 # ---- details
 
 
 def _details(result: ReviewResult) -> Iterator[str]:
     for each in result.findings:
         lines = list(_of_finding(each))
-        if lines:
+        is_addition = each.finding.severity is Severity.INFO and not each.affected
+        if lines and not is_addition:
             title = _html(f"{each.finding.title}: {each.finding.kind}")
             body = "\n".join(lines)
             yield f"<details><summary><code>{title}</code></summary>\n\n{body}\n\n</details>"

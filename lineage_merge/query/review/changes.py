@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from lineage_merge.column_lineage.sql import notes
 from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.query.elements import title_of_id
+from lineage_merge.query.review.sql_clauses import AlteredClause
 from lineage_merge.query.review.versions import FileKey, Version
 from lineage_merge.sources.sql.project import ProjectLineage
 from lineage_merge.sources.sql.shapes import NOTHING
@@ -66,10 +67,11 @@ class Difference:
     retyped_columns: tuple[RetypedColumn, ...] = ()
     unknown_columns: tuple[str, ...] = ()
     breaks: tuple[Break, ...] = ()
+    altered_clauses: tuple[AlteredClause, ...] = ()
 
     @property
     def is_empty(self) -> bool:
-        """Whether lineage and columns are unchanged."""
+        """Whether lineage, columns and conditions are unchanged."""
         return not (
             self.added_flows
             or self.removed_flows
@@ -77,6 +79,7 @@ class Difference:
             or self.dropped_datasets
             or self.dropped_columns
             or self.retyped_columns
+            or self.altered_clauses
         )
 
 

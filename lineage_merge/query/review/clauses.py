@@ -19,8 +19,10 @@ JOIN = "join"
 GROUPING = "grouping"
 SET = "set operation"
 LIMIT = "limit"
-# Parts of a query that are compared as clauses.
-_COMPARED = ("where", "having", "qualify", "group", "on", "using")
+# Parts of a query that are neither columns nor clauses.
+_OTHERS = (exp.Order, exp.Offset, exp.Lateral, exp.Unnest, exp.Values, exp.Pivot, exp.TableSample)
+_PLAIN_NAME = re.compile(r"[A-Za-z_]\w*")
+_QUOTED = re.compile(r"""["`]([A-Za-z_]\w*)["`]""")
 _QUALIFIER = re.compile(r"(?<![\w.'])[A-Za-z_]\w*\.(?=[A-Za-z_\"`*])")
 
 
@@ -33,7 +35,7 @@ class Clause(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """The clauses of a query with their numbers, its whole text, and its text without the clauses.
+    """The clauses of a query with their numbers, its whole text, and the rest that they do not contain.
 
     `is_parsed` false: only the text is known.
     """
@@ -63,10 +65,11 @@ def parts_of(relation: str, dialect: Dialect) -> tuple[str, ...]:
 
 
 def without_qualifiers(text: str) -> str:
-    """Return an expression without the names of its tables, in lower case outside quotes."""
+    """Return an expression without names of tables and quotes of names, in lower case outside literals."""
     parts = re.split(r"('(?:[^']|'')*')", text)
     return "".join(
-        each if number % 2 else _QUALIFIER.sub("", each).lower() for number, each in enumerate(parts)
+        each if number % 2 else _QUALIFIER.sub("", _QUOTED.sub(r"\1", each)).lower()
+        for number, each in enumerate(parts)
     )
 
 
@@ -84,9 +87,22 @@ def _query(sql: str, dialect: Dialect, relations: Mapping[tuple[str, ...], str])
     statements = [each for each in dialect.parse(sql) if each is not None]
     if not statements:
         return Query("", {})
-    tree = statements[0]
+    return _of_tree(statements[0], dialect, relations)
+
+
+def query_of_tree(tree: exp.Expr, dialect: Dialect) -> Query:
+    """Return the clauses of a parsed statement; only an empty text if it is nested too deeply."""
+    try:
+        return with_deep_stack(lambda: _of_tree(tree.copy(), dialect, {}))
+    except (SqlglotError, RecursionError, ValueError):
+        return Query("", {}, is_parsed=False)
+
+
+def _of_tree(tree: exp.Expr, dialect: Dialect, relations: Mapping[tuple[str, ...], str]) -> Query:
     for node in tree.walk():
         node.comments = None
+        if isinstance(node, exp.Identifier) and _PLAIN_NAME.fullmatch(node.name):
+            node.set("quoted", False)
     ctes = {each.alias.lower(): each for each in tree.find_all(exp.CTE)}
     _name_tables(tree, relations, ctes.keys())
     found: Counter[Clause] = Counter()
@@ -97,13 +113,34 @@ def _query(sql: str, dialect: Dialect, relations: Mapping[tuple[str, ...], str])
         found[Clause(SET, f"{type(union).__name__.lower()}{distinct}")] += 1
     for limit in tree.find_all(exp.Limit, exp.Fetch):
         found[Clause(LIMIT, _text(limit, dialect))] += 1
-    whole = _anonymous(tree, ctes.keys())
-    text = _text(whole, dialect)
-    for node in list(whole.find_all(exp.Select, exp.Join)):
-        for key in _COMPARED:
-            if key in node.args:
-                node.set(key, None)
-    return Query(text, dict(found), _text(whole, dialect))
+    text = _text(_anonymous(tree, ctes.keys()), dialect)
+    return Query(text, dict(found), "\n".join(sorted(set(_rest(tree, ctes.keys(), dialect)))))
+
+
+def _rest(tree: exp.Expr, ctes: Iterable[str], dialect: Dialect) -> Iterator[str]:
+    """Yield texts of what neither columns nor clauses contain: constants, orders, sources without a name.
+
+    Independent of the order of columns, and of CTEs and subqueries that only pass columns on.
+    """
+    local = set(ctes)
+    for select in tree.find_all(exp.Select):
+        around = select.parent
+        while isinstance(around, exp.Subquery | exp.Paren):
+            around = around.parent
+        in_set = isinstance(around, exp.SetOperation)
+        for position, each in enumerate(select.expressions):
+            if not isinstance(each.unalias(), exp.Column | exp.Star):
+                # In a set operation, positions determine the column.
+                shown = f"{position}: " if in_set else ""
+                yield shown + _text(each.unalias() if in_set else each, dialect)
+    for node in tree.find_all(*_OTHERS):
+        yield _text(node, dialect)
+    for table in tree.find_all(exp.Table):
+        parts = [each.name.lower() for each in table.parts]
+        if len(parts) != 1 or parts[0] not in local:
+            yield "from " + (
+                ".".join(parts) if isinstance(table.this, exp.Identifier) else _text(table.this, dialect)
+            )
 
 
 def _name_tables(tree: exp.Expr, relations: Mapping[tuple[str, ...], str], ctes: Iterable[str]) -> None:
@@ -139,7 +176,7 @@ def _clauses_of(select: exp.Select, ctes: Mapping[str, exp.CTE], dialect: Dialec
         using = join.args.get("using") or ()
         conditions = [_text(each, dialect) for each in _conditions(on)] if on else []
         conditions += [f"{each.name.lower()} = {each.name.lower()}" for each in using]
-        source = "+".join(sorted(_sources(join.this, ctes, frozenset())))
+        source = "+".join(sorted(each.lower() for each in _sources(join.this, ctes, frozenset())))
         text = f" on {' and '.join(sorted(conditions))}" if conditions else ""
         yield Clause(JOIN, f"{kind or 'inner'} join {source}{text}")
     if group := select.args.get("group"):

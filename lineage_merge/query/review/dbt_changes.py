@@ -8,7 +8,13 @@ from sqlglot import Dialect
 from lineage_merge.query.effects import Change
 from lineage_merge.query.elements import title_of_id
 from lineage_merge.query.review.clauses import Query, parts_of, query_of
-from lineage_merge.query.review.column_changes import Pair, column_findings, columns_of, query_findings
+from lineage_merge.query.review.column_changes import (
+    Pair,
+    column_findings,
+    columns_of,
+    query_findings,
+    unparsed_findings,
+)
 from lineage_merge.query.review.dbt_versions import DbtVersion
 from lineage_merge.query.review.findings import Finding, Severity
 from lineage_merge.sources.dbt.columns import dialect_of, relation_name
@@ -37,10 +43,17 @@ def compare(before: DbtVersion, after: DbtVersion) -> tuple[list[Finding], list[
         if old.code == new.code and columns_of(before, old) == columns_of(after, new):
             continue
         queries = texts.query(old, new)
-        if queries[0].text == queries[1].text and old.code.columns == new.code.columns:
-            continue  # formatting, comments, or the names of other relations
+        # Texts have no aliases: those of equal queries may read columns of another relation.
+        is_alike = queries[0].text == queries[1].text and old.code.columns == new.code.columns
+        if is_alike and old.code.sql == new.code.sql:
+            continue
         pair = Pair(before, after, old, new, *queries, renamed)
+        if not all(each.is_parsed for each in queries):
+            findings += unparsed_findings(pair)
+            continue
         of_columns, unknown = column_findings(pair)
+        if is_alike:
+            of_columns, unknown = [each for each in of_columns if each.kind == "expression changed"], []
         found = [*of_columns, *query_findings(pair, of_columns)]
         columns |= {
             (new.unique_id, each.column.lower()): each.after.lower() for each in of_columns if each.change

@@ -5,31 +5,23 @@ Of a large project, only the changed entries, what they read and what reads them
 
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from lineage_merge.column_lineage.sql.tables import fold
-from lineage_merge.infra import storage
 from lineage_merge.merge import join
 from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.merge.records import records
 from lineage_merge.model.elements import Element, Problem
-from lineage_merge.model.errors import SourceMissing
 from lineage_merge.query.backends.files import edge_of_row, vertex_of_row
 from lineage_merge.query.backends.in_memory import InMemory
-from lineage_merge.query.review import git
-from lineage_merge.sources.dbt import artefact
 from lineage_merge.sources.dbt.assertion_elements import assertion_elements
-from lineage_merge.sources.dbt.catalog import Catalog, read_catalog
+from lineage_merge.sources.dbt.catalog import Catalog
 from lineage_merge.sources.dbt.column_elements import column_elements
 from lineage_merge.sources.dbt.columns import ColumnLineage, column_lineage
 from lineage_merge.sources.dbt.jobs import Jobs
-from lineage_merge.sources.dbt.manifest import read_manifest
 from lineage_merge.sources.dbt.nodes import Manifest
 from lineage_merge.sources.dbt.semantic_elements import semantic_elements
 from lineage_merge.sources.dbt.source_freshness import FreshnessResults
 from lineage_merge.sources.dbt.translator import dataset_references, translate
-
-_MANIFEST = "target/manifest.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,45 +63,6 @@ class DbtFile:
     problems: tuple[Problem, ...] = ()
 
 
-def read_version(place: str, catalog: str = "", *, inside: str = _MANIFEST) -> DbtFile:
-    """Read a manifest: a file, an S3 URI, a folder, or a git revision that contains `inside`.
-
-    Of a revision, the branch point counts. Raises `SourceError`.
-    """
-    location = place
-    if storage.is_s3(place):
-        location = place if place.endswith(".json") else f"{place.rstrip('/')}/manifest.json"
-        text = artefact.read(location, "manifest")
-    elif Path(place).expanduser().is_dir():
-        folder = Path(place).expanduser()
-        found = [each for each in (folder / "manifest.json", folder / _MANIFEST) if each.is_file()]
-        location = str(found[0] if found else folder / "manifest.json")
-        text = artefact.read(location, "manifest")
-    elif Path(place).expanduser().is_file() or place.endswith(".json"):
-        text = artefact.read(place, "manifest")
-    else:
-        location = f"{place}:{inside}"
-        text = _at_revision(place, inside)
-    manifest, problems = read_manifest(location, text, with_columns=True)
-    found_catalog: Catalog = {}
-    if catalog:
-        found_catalog, more = read_catalog(catalog, artefact.read(catalog, "catalog"))
-        problems += more
-    return DbtFile(manifest, found_catalog, tuple(problems))
-
-
-def _at_revision(revision: str, inside: str) -> str:
-    """Return a file's content at the branch point of a revision."""
-    path = Path(inside).expanduser()
-    found = git.file_at(revision, path)
-    if found is None:
-        raise SourceMissing(
-            f"git: {revision} has no file {inside}. Fix: commit it, or name the manifest of the base, such as"
-            " an artifact of its last CI run"
-        )
-    return found.decode("utf-8-sig", "replace")
-
-
 def changed_entries(before: Manifest, after: Manifest) -> set[str]:
     """Return the unique ids of entries that only one manifest has, or that differ."""
     ids = {*before.nodes, *after.nodes}
@@ -122,20 +75,31 @@ def changed_entries(before: Manifest, after: Manifest) -> set[str]:
     return found
 
 
+def affected_entries(changed: Set[str], before: Manifest, after: Manifest) -> set[str]:
+    """Return the unique ids of changed entries and their descendants."""
+    return closure(changed, _children(before, after))
+
+
 def relevant(before: Manifest, after: Manifest) -> set[str]:
     """Return the unique ids to translate: changed entries, their descendants, and what those read."""
     parents: dict[str, set[str]] = {}
-    children: dict[str, set[str]] = {}
-    for manifest in (before, after):
+    for parent, children in _children(before, after).items():
+        for child in children:
+            parents.setdefault(child, set()).add(parent)
+    return closure(affected_entries(changed_entries(before, after), before, after), parents)
+
+
+def _children(*manifests: Manifest) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for manifest in manifests:
         for unique_id, node in manifest.nodes.items():
             for parent in node.parents:
-                parents.setdefault(unique_id, set()).add(parent)
-                children.setdefault(parent, set()).add(unique_id)
-    below = _closure(changed_entries(before, after), children)
-    return _closure(below, parents)
+                found.setdefault(parent, set()).add(unique_id)
+    return found
 
 
-def _closure(start: Iterable[str], following: Mapping[str, Set[str]]) -> set[str]:
+def closure(start: Iterable[str], following: Mapping[str, Set[str]]) -> set[str]:
+    """Return everything that is reached from `start`, and `start` itself."""
     found = set(start)
     waiting = list(found)
     while waiting:

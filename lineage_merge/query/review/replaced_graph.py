@@ -13,6 +13,7 @@ from lineage_merge.query.elements import (
     dataset_of,
 )
 from lineage_merge.query.graph import LineageGraph
+from lineage_merge.query.impact import job_of
 from lineage_merge.query.review.dbt_versions import DbtVersion
 from lineage_merge.query.review.readers import dataset_vertex
 from lineage_merge.sources.dbt.jobs import JOB_TYPE, project_of, unique_id_of
@@ -45,6 +46,28 @@ def everything(graph: LineageGraph, environment: str | None) -> tuple[list[Verte
         else:
             edges.append(each)
     return vertices, edges
+
+
+def downstream(graph: LineageGraph, datasets: Iterable[str]) -> tuple[list[Vertex], list[Edge]]:
+    """Return what is downstream of datasets, with jobs and tests, and what those read directly.
+
+    In a remote graph, that is a small part of everything.
+    """
+    found = set(datasets)
+    new = set(found)
+    while new:
+        columns = {each.to_id for each in graph.edges_from(sorted(new), ["has_column"])}
+        reached = graph.reach(sorted(new), ["feeds"], "down")
+        reached |= graph.reach(sorted(columns), ["feeds_column", "influences"], "down")
+        new = {dataset_id_of(each) for each in reached} - found
+        found |= new
+    columns = {each.to_id for each in graph.edges_from(sorted(found), ["has_column"])}
+    ids = sorted(found | columns)
+    labels = [each for each in LABELS_WITH_TESTS if each not in ALL_VERTEX_LABELS]
+    edges = {each.id: each for each in (*graph.edges_from(ids, labels), *graph.edges_to(ids, labels))}
+    ends = {end for each in edges.values() for end in (each.from_id, each.to_id)}
+    jobs = {job for each in edges.values() if (job := job_of(each))}
+    return graph.vertices(sorted({*found, *ends, *jobs})), list(edges.values())
 
 
 def replaced(

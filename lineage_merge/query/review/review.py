@@ -9,6 +9,7 @@ from lineage_merge.query.graph import LineageGraph
 from lineage_merge.query.review import git, readers
 from lineage_merge.query.review.changes import Break, Difference, compare
 from lineage_merge.query.review.readers import AffectedElement
+from lineage_merge.query.review.sql_clauses import altered_clauses
 from lineage_merge.query.review.versions import FileKey, Folders, Texts, Version, version
 from lineage_merge.sources.sql.shapes import NOTHING, Shapes
 
@@ -62,6 +63,9 @@ def review_changes(folders: Folders, revision: str, graph: LineageGraph | None =
     renamed = {key: at[was[path]] for key, path in earlier.changing.items() if was.get(path) in at}
     jobs = folders.jobs(old), folders.jobs(new)
     difference = compare(before, now, *jobs, new, renamed, folders.path_of)
+    pairs = {key: renamed.get(key, key) for key in new if renamed.get(key, key) in old}
+    altered = altered_clauses(folders, before, now, earlier.files, texts.now, pairs)
+    difference = replace(difference, altered_clauses=tuple(altered))
     affected: Sequence[AffectedElement] = ()
     if graph is not None:
         ours |= folders.jobs((*earlier.files, *texts.now))

@@ -67,6 +67,13 @@ def _findings(review: Review) -> Iterator[Finding]:
     for altered in difference.altered_flows:
         text = f"was {altered.before}, is {altered.after}"
         yield _of_flow("expression changed", altered.flow, text, Severity.CHANGED)
+    for clause in difference.altered_clauses:
+        title = title_of_id(clause.dataset)
+        before, after = " and ".join(clause.removed), " and ".join(clause.added)
+        yield Finding(
+            f"{clause.kind} changed", title, clause.dataset, f"was {before or 'none'}, is {after or 'none'}",
+            before=before, after=after, dataset=clause.dataset,
+        )  # fmt: skip
     for flow in difference.removed_flows:
         yield _of_flow("input removed", flow, f"is no longer computed from {_source(flow)}", Severity.CHANGED)
     for flow in difference.added_flows:

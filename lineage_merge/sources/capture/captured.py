@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lineage_merge.config import Config
+from lineage_merge.graph_format.captures import CaptureDocument
 from lineage_merge.infra import storage
 from lineage_merge.merge import join
 from lineage_merge.merge.dataset_resolver import DatasetResolver
@@ -18,6 +19,7 @@ from lineage_merge.model.elements import Element, Problem, Reference
 from lineage_merge.model.errors import CaptureError
 from lineage_merge.query.backends.files import edge_of_row, vertex_of_row
 from lineage_merge.query.elements import Edge, Subgraph, Vertex, subgraph
+from lineage_merge.sources.capture.clauses import clauses_of
 from lineage_merge.sources.capture.origins import Origins, origins
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.documents import Plan
@@ -93,14 +95,36 @@ class Captured:
 
         Raises `CaptureError` without a target dataset.
         """
-        if any(each.namespace == "dataframe" for each in self._referred()):
-            raise CaptureError("no target: set target= to the dataset that will be written, before loading")
+        self._require_target("loading")
         for kind, rows in (("nodes", self._merged.nodes), ("edges", self._merged.edges)):
             lines = (json.dumps(row, ensure_ascii=False) for row in rows)
             below = f"{folder.rstrip('/')}/{kind}"
             if not storage.is_s3(folder):
                 Path(below).mkdir(parents=True, exist_ok=True)
             storage.write_text(f"{below}/part-00000.jsonl", "\n".join(lines) + "\n")
+
+    def save(self, file: str) -> None:
+        """Write the lineage to a file, local or in S3, for ``lineage-merge review --capture``.
+
+        Unlike `write`, it also has the conditions, joins and groupings of the query. Raises `CaptureError`
+        without a target dataset.
+        """
+        self._require_target("saving")
+        document = CaptureDocument(
+            self._config.environment,
+            self._config.dag_name,
+            "spark",
+            self.name,
+            self._merged.nodes,
+            self._merged.edges,
+            clauses_of(PlanColumns(self._plan.header, self._plan.parts)),
+            [f"{each.document}: {each.message}" for each in self.problems],
+        )
+        storage.write_text(file, document.text())
+
+    def _require_target(self, before: str) -> None:
+        if any(each.namespace == "dataframe" for each in self._referred()):
+            raise CaptureError(f"no target: set target= to the dataset that will be written, before {before}")
 
     def _referred(self) -> list[Reference]:
         return [each.target for each in self._elements if hasattr(each, "target")]

@@ -4,6 +4,7 @@ So everything that applies to such documents (`sources/spline`) applies here. Tw
 from the agent: a subquery's plan is operations, not text, and a cached DataFrame has its inputs.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -60,6 +61,7 @@ _LISTING = {
 _NESTED = {"Expand": "projections"}
 _ONE_SIDE = frozenset({"LeftSemi", "LeftAnti"})
 _READS = "reads"
+_WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 class PlanDocument:
@@ -163,7 +165,10 @@ class PlanDocument:
 
         found = {name: value(field) for name, field in node.fields.items() if isinstance(field, list)}
         plain = {"id", "cteId"} & node.fields.keys()
-        return {**found, **{name: node.fields[name] for name in plain}}
+        made = {**found, **{name: node.fields[name] for name in plain}}
+        if kind := singleton(node.fields.get("joinType")):
+            made["joinType"] = _WORD.sub(" ", kind).upper()  # as the agent writes it: LEFT OUTER
+        return made
 
     def _parameter(self, tree: Node, names: AttributeIds, outer: AttributeIds) -> Ref | Document:
         if tree.name == "SortOrder":

@@ -91,7 +91,11 @@ def read_manifest(location: str, text: str, *, with_columns: bool = False) -> tu
     JSON, no manifest, or of an unknown version. A single malformed entry is left out and returned as a
     `Problem` (`rejected`).
     """
-    document = _parse(location, text, with_columns=with_columns)
+    return manifest_of(location, parse_manifest(location, text, with_columns=with_columns))
+
+
+def manifest_of(location: str, document: dict[str, Any]) -> tuple[Manifest, list[Problem]]:
+    """Validate a parsed manifest, as `read_manifest` does; malformed entries are removed from `document`."""
     metadata = _metadata(location, document)
     rejected = _reject_malformed_entries(location, document)
     problems = list(rejected.values())
@@ -114,7 +118,8 @@ def read_manifest(location: str, text: str, *, with_columns: bool = False) -> tu
     return manifest, problems
 
 
-def _parse(location: str, text: str, *, with_columns: bool) -> dict[str, Any]:
+def parse_manifest(location: str, text: str, *, with_columns: bool = False) -> dict[str, Any]:
+    """Parse a manifest to the fields that are read. Raises `DocumentError` for other text."""
     keep = _with_columns_too if with_columns else _only_what_is_read
     return artefact.parse(location, text, "manifest", keep)
 

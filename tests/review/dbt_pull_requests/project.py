@@ -32,7 +32,8 @@ def _project() -> dict[str, str]:
             )
         ),
         "profiles.yml": "shop: {target: dev, outputs: {dev: {type: duckdb, path: shop.duckdb}}}\n",
-        "macros/cents.sql": "{% macro dollars(column) %}({{ column }} / 100){% endmacro %}\n",
+        "macros/money.sql": "{% macro rounded(value) %}round({{ value }}, 2){% endmacro %}\n"
+        "{% macro dollars(column) %}{{ rounded(column ~ ' / 100') }}{% endmacro %}\n",
         "models/sources.yml": "\n".join(
             (
                 "sources:",
@@ -78,7 +79,8 @@ select i.order_item_id, i.order_id, i.product_id, p.category, i.quantity, i.quan
 from {{ ref('stg_order_items') }} as i join {{ ref('stg_products') }} as p on i.product_id = p.product_id
 """,
     "int_customer_orders": """
-select customer_id, count(*) as orders, sum(amount) as amount, min(ordered_at) as first_order_at
+select customer_id, count(*) as orders, {{ rounded('sum(amount)') }} as amount,
+    min(ordered_at) as first_order_at
 from {{ ref('eph_paid_orders') }} group by customer_id
 """,
     "int_customer_events": """
@@ -93,7 +95,7 @@ from {{ ref('stg_refunds') }} as r join {{ ref('stg_payments') }} as p on r.paym
 select order_id, carrier, cast(shipped_at as date) as shipped_on from {{ ref('stg_shipments') }}
 """,
     "int_daily_orders": """
-select cast(ordered_at as date) as day, count(*) as orders, sum(amount) as amount
+select cast(ordered_at as date) as day, count(*) as orders, {{ rounded('sum(amount)') }} as amount
 from {{ ref('eph_paid_orders') }} group by 1
 """,
     "dim_customers": """
@@ -121,12 +123,12 @@ where p.status <> 'cancelled'
 select category, sum(revenue) as revenue from {{ ref('fct_order_items') }} group by category
 """,
     "mart_revenue_by_country": """
-select c.country, sum(o.amount) as revenue
+select c.country, {{ rounded('sum(o.amount)') }} as revenue
 from {{ ref('fct_orders') }} as o join {{ ref('dim_customers') }} as c on o.customer_id = c.customer_id
 group by c.country
 """,
     "mart_refund_rate": """
-select o.status, sum(r.refunded) / sum(o.amount) as rate
+select o.status, {{ rounded('sum(r.refunded) / sum(o.amount)') }} as rate
 from {{ ref('fct_orders') }} as o left join {{ ref('fct_refunds') }} as r on o.order_id = r.order_id
 group by o.status
 """,
@@ -137,7 +139,7 @@ select customer_id, full_name, lifetime_amount from {{ ref('dim_customers') }} w
 select carrier, count(*) as orders, min(shipped_on) as first_day from {{ ref('fct_orders') }} group by carrier
 """,
     "mart_payment_methods": """
-select method, sum(amount) as amount from {{ ref('fct_payments') }} group by method
+select method, {{ rounded('sum(amount)') }} as amount from {{ ref('fct_payments') }} group by method
 """,
     "mart_margin": """
 select i.category, sum(i.revenue) - sum(p.cost) as margin
@@ -240,7 +242,7 @@ PULL_REQUESTS: Mapping[str, PullRequest] = {
         }
     ),
     "ephemeral": PullRequest({f"{_INT.replace('int_', 'eph_')}paid_orders.sql": (("'paid'", "'settled'"),)}),
-    "macro": PullRequest({"macros/cents.sql": (("/ 100)", "/ 100.0)"),)}),
+    "macro": PullRequest({"macros/money.sql": ((", 2)", ", 4)"),)}),
     "reformat": PullRequest(
         {
             f"{_INT}order_payments.sql": (

@@ -1,0 +1,105 @@
+"""Documents of captured lineage: nodes and edges of one job, and the clauses of its query.
+
+`Captured.save` writes them, `lineage-merge review --capture` compares them::
+
+    {"format": "lineage-merge capture", "version": 1, "environment": "dev", "dag_name": "notebook",
+     "job": {"type": "spark", "name": "sales"}, "nodes": [...], "edges": [...],
+     "clauses": [{"kind": "filter", "text": "qtysold > 0"}], "notes": ["..."]}
+
+Nodes and edges are rows as in the files of `build`. Fields are only added to a version.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from lineage_merge.graph_format.schema import Row
+from lineage_merge.model.errors import DocumentError
+
+FORMAT = "lineage-merge capture"
+VERSION = 1
+
+
+class Clause(NamedTuple):
+    """A condition, join or grouping of a query: its kind and its text."""
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureDocument:
+    """The captured lineage of one job. `notes`: what the plan does not contain."""
+
+    environment: str
+    dag_name: str
+    job_type: str
+    job_name: str
+    nodes: Sequence[Row]
+    edges: Sequence[Row]
+    clauses: Sequence[Clause] = ()
+    notes: Sequence[str] = ()
+
+    def text(self) -> str:
+        """Return the document as JSON."""
+        values: Mapping[str, Any] = {
+            "format": FORMAT,
+            "version": VERSION,
+            "environment": self.environment,
+            "dag_name": self.dag_name,
+            "job": {"type": self.job_type, "name": self.job_name},
+            "nodes": [*self.nodes],
+            "edges": [*self.edges],
+            "clauses": [each._asdict() for each in self.clauses],
+            "notes": [*self.notes],
+        }
+        return json.dumps(values, ensure_ascii=False, indent=1) + "\n"
+
+
+def parse_capture(location: str, text: str) -> CaptureDocument:
+    """Parse a document; `location` names it in errors. Raises `DocumentError`."""
+    try:
+        found = json.loads(text.removeprefix("\ufeff"))
+    except (ValueError, RecursionError):
+        raise DocumentError(location, "", "is not valid JSON") from None
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        remedy = "create it with capture(...).save(FILE)"
+        raise DocumentError(location, "format", f"is not {FORMAT!r}: not captured lineage", remedy)
+    if found.get("version") != VERSION:
+        raise DocumentError(location, "version", f"is unknown: version {VERSION} is supported")
+    job = found.get("job")
+    named = {
+        "environment": found.get("environment"),
+        "dag_name": found.get("dag_name"),
+        "job.type": job.get("type") if isinstance(job, dict) else None,
+        "job.name": job.get("name") if isinstance(job, dict) else None,
+    }
+    for field, value in named.items():
+        if not isinstance(value, str) or not value:
+            raise DocumentError(location, field, "must be text")
+    return CaptureDocument(
+        environment=str(named["environment"]),
+        dag_name=str(named["dag_name"]),
+        job_type=str(named["job.type"]),
+        job_name=str(named["job.name"]),
+        nodes=_rows(location, found, "nodes", ("id", "label")),
+        edges=_rows(location, found, "edges", ("id", "label", "from", "to")),
+        clauses=[
+            Clause(each["kind"], each["text"]) for each in _rows(location, found, "clauses", Clause._fields)
+        ],
+        notes=[str(each) for each in found.get("notes") or ()],
+    )
+
+
+def _rows(location: str, document: Mapping[str, Any], field: str, required: Sequence[str]) -> list[Row]:
+    rows = document.get(field)
+    if not isinstance(rows, list):
+        raise DocumentError(location, field, "must be a list")
+    for number, row in enumerate(rows):
+        if not isinstance(row, dict):
+            raise DocumentError(location, f"{field}[{number}]", "must be an object")
+        for key in required:
+            if not isinstance(row.get(key), str):
+                raise DocumentError(location, f"{field}[{number}].{key}", "must be text")
+    return rows

@@ -1,0 +1,166 @@
+"""Reading of two manifests for a review: only entries that the change may concern are validated.
+
+Base and head of a pull request share nearly all entries. They are compared as parsed JSON, so that entries of
+which nothing is needed cost no more than their parsing.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lineage_merge.infra import storage
+from lineage_merge.infra.garbage import collection_off
+from lineage_merge.model.errors import SourceMissing
+from lineage_merge.query.review import git
+from lineage_merge.query.review.dbt_versions import DbtFile, closure
+from lineage_merge.sources.dbt import artefact
+from lineage_merge.sources.dbt.catalog import Catalog, read_catalog
+from lineage_merge.sources.dbt.manifest import manifest_of, parse_manifest
+from lineage_merge.sources.dbt.nodes import MAPS, SECTIONS
+
+_MANIFEST = "target/manifest.json"
+# Apart from the sections of `nodes`.
+_UNIT_TESTS = "unit_tests"
+_Json = dict[str, Any]
+
+
+class Place(NamedTuple):
+    """The place of a manifest (file, S3 URI, folder or git revision), and the file of its catalog."""
+
+    manifest: str
+    catalog: str = ""
+
+
+def read_files(
+    base: Place, head: Place, *, inside: str = _MANIFEST, whole: bool = False
+) -> tuple[DbtFile, DbtFile]:
+    """Read both manifests. `whole`: with all entries.
+
+    Of a git revision, the branch point counts, and it must contain `inside`. Raises `SourceError`.
+    """
+    with collection_off():
+        parsed = [_parse(each.manifest, inside) for each in (base, head)]
+        if not whole:
+            reduce_documents(parsed[0][1], parsed[1][1])
+        found = [
+            _file(location, document, each.catalog)
+            for (location, document), each in zip(parsed, (base, head), strict=True)
+        ]
+    return found[0], found[1]
+
+
+def _file(location: str, document: _Json, catalog: str) -> DbtFile:
+    manifest, problems = manifest_of(location, document)
+    found_catalog: Catalog = {}
+    if catalog:
+        found_catalog, more = read_catalog(catalog, artefact.read(catalog, "catalog"))
+        problems += more
+    return DbtFile(manifest, found_catalog, tuple(problems))
+
+
+def _parse(place: str, inside: str) -> tuple[str, _Json]:
+    location, text = _text(place, inside)
+    return location, parse_manifest(location, text, with_columns=True)
+
+
+def _text(place: str, inside: str) -> tuple[str, str]:
+    """Return the location of a manifest for messages, and its text."""
+    if storage.is_s3(place):
+        location = place if place.endswith(".json") else f"{place.rstrip('/')}/manifest.json"
+        return location, artefact.read(location, "manifest")
+    path = Path(place).expanduser()
+    if path.is_dir():
+        found = [each for each in (path / "manifest.json", path / _MANIFEST) if each.is_file()]
+        location = str(found[0] if found else path / "manifest.json")
+        return location, artefact.read(location, "manifest")
+    if path.is_file() or place.endswith(".json"):
+        return place, artefact.read(place, "manifest")
+    return f"{place}:{inside}", _at_revision(place, inside)
+
+
+def _at_revision(revision: str, inside: str) -> str:
+    """Return a file's content at the branch point of a revision."""
+    found = git.file_at(revision, Path(inside).expanduser())
+    if found is None:
+        raise SourceMissing(
+            f"git: {revision} has no file {inside}. Fix: commit it, or name the manifest of the base, such as"
+            " an artifact of its last CI run"
+        )
+    return found.decode("utf-8-sig", "replace")
+
+
+def reduce_documents(base: _Json, head: _Json) -> None:
+    """Remove entries from two parsed manifests that a comparison needs of neither."""
+    if not _can_reduce(base, head):
+        return
+    needed = _needed(base, head)
+    for document in (base, head):
+        for section in (*SECTIONS, *MAPS):
+            entries = document.get(section)
+            if isinstance(entries, dict):
+                document[section] = {key: entry for key, entry in entries.items() if key in needed}
+
+
+def _can_reduce(base: _Json, head: _Json) -> bool:
+    """Return whether equal entries mean the same in both manifests."""
+    found = [document.get("metadata") for document in (base, head)]
+    kinds: list[_Json] = [each for each in found if isinstance(each, dict)]
+    if len(kinds) < len(found) or not all(each.get("project_name") for each in kinds):
+        return False  # before v10 the project's name is found among all entries
+    shared = [tuple(str(each.get(key)) for key in ("adapter_type", "project_name")) for each in kinds]
+    return shared[0] == shared[1] and base.get("groups") == head.get("groups")
+
+
+def _needed(base: _Json, head: _Json) -> set[str]:
+    """Return the ids of changed entries, their descendants, what those read, and tests of all of these."""
+    entries = [dict(_entries(document)) for document in (base, head)]
+    ids = {*entries[0], *entries[1]}
+    changed = {each for each in ids if entries[0].get(each) != entries[1].get(each)}
+    units = [document.get(_UNIT_TESTS) or {} for document in (base, head)]
+    parents: dict[str, set[str]] = {}
+    children: dict[str, set[str]] = {}
+    tests: dict[str, set[str]] = {}
+    for document, found in zip((base, head), entries, strict=True):
+        for child, parent in (*_stated(found), *_mapped(document)):
+            if child.startswith("test."):
+                tests.setdefault(child, set()).add(parent)
+            else:
+                parents.setdefault(child, set()).add(parent)
+                children.setdefault(parent, set()).add(child)
+    # A changed test changes what it checks.
+    changed |= {parent for each in changed for parent in tests.get(each, ())}
+    if units[0] != units[1]:
+        changed |= {parent for each in units for parent in _tested(each)}
+    needed = closure(closure(changed, children), parents)
+    own_tests = {test for test, checked in tests.items() if not checked.isdisjoint(needed)}
+    return needed | own_tests | {each for test in own_tests for each in tests[test]}
+
+
+def _entries(document: _Json) -> Iterator[tuple[str, Any]]:
+    for section in SECTIONS:
+        entries = document.get(section)
+        if isinstance(entries, dict):
+            yield from entries.items()
+
+
+def _stated(entries: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield entries with what they depend on. Nothing is validated yet."""
+    for unique_id, entry in entries.items():
+        depends_on = entry.get("depends_on") if isinstance(entry, dict) else None
+        parents = depends_on.get("nodes") if isinstance(depends_on, dict) else None
+        if isinstance(parents, list):
+            yield from ((unique_id, each) for each in parents if isinstance(each, str))
+
+
+def _mapped(document: _Json) -> Iterator[tuple[str, str]]:
+    for name in MAPS:
+        found = document.get(name)
+        for unique_id, others in (found if isinstance(found, dict) else {}).items():
+            for other in others if isinstance(others, list) else ():
+                if isinstance(other, str):
+                    yield (unique_id, other) if name == "parent_map" else (other, unique_id)
+
+
+def _tested(unit_tests: object) -> Iterator[str]:
+    for _, parent in _stated(unit_tests if isinstance(unit_tests, dict) else {}):
+        yield parent
