@@ -1,5 +1,6 @@
 """Errors as a client gets them: short, without tracebacks, addresses and paths of this machine."""
 
+import re
 from typing import Any
 
 from pydantic import ValidationError
@@ -34,6 +35,8 @@ _BY_CLASS: tuple[tuple[type[Exception], str, str], ...] = (
     (SourceError, "unreadable", f"the files of the graph or its history cannot be read. {_DETAILS}"),
     (ConfigError, "configuration", f"the configuration of the server is invalid. {_DETAILS}"),
 )
+# Of an ambiguous name: ids are among the candidates.
+_LONGER_NAME = re.compile(r"; use a longer name, --environment or --dag")
 # After the location, which is one of this machine.
 _NO_HISTORY = ": no history"
 _INTERNAL = ("internal", f"internal error. {_DETAILS}")
@@ -92,9 +95,10 @@ def _as_arguments(message: str) -> str:
     """Return a message without the location of a history, and with arguments in place of options."""
     if _NO_HISTORY in message:
         message = f"no history{message.partition(_NO_HISTORY)[2]}"
+    message = _LONGER_NAME.sub("; use an id", message)
     for option, argument in _ARGUMENTS.items():
         message = message.replace(option, argument)
-    return message
+    return message.removesuffix(":")
 
 
 def _invalid(error: ValidationError) -> list[str]:

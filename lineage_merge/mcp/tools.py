@@ -149,23 +149,23 @@ TOOLS: Mapping[str, Tool] = {each.name: each for each in _ALL}
 
 
 def schema(model: type[BaseModel]) -> dict[str, Any]:
-    """Return the JSON Schema of arguments or answers, without the titles that repeat the names of fields."""
-    found = _without_titles(model.model_json_schema())
+    """Return the JSON Schema of arguments or answers as short as it gets: assistants read it in each session."""
+    found = _shortened(model.model_json_schema())
     found.pop("description", None)
     return found
 
 
-def _without_titles(schema: dict[str, Any]) -> dict[str, Any]:
+def _shortened(schema: dict[str, Any]) -> dict[str, Any]:
+    """Omit titles that repeat the names of fields, and that null is accepted for what may be omitted."""
     shorter: dict[str, Any] = {}
     for key, value in schema.items():
-        if key == "title" and isinstance(value, str):
-            continue
         if key in ("properties", "$defs"):
-            shorter[key] = {name: _without_titles(each) for name, each in value.items()}
+            shorter[key] = {name: _shortened(each) for name, each in value.items()}
+        elif key == "anyOf":
+            kinds = [_shortened(each) for each in value if each != {"type": "null"}]
+            shorter |= kinds[0] if len(kinds) == 1 else {key: kinds}
         elif isinstance(value, dict):
-            shorter[key] = _without_titles(value)
-        elif isinstance(value, list):
-            shorter[key] = [_without_titles(each) if isinstance(each, dict) else each for each in value]
-        else:
+            shorter[key] = _shortened(value)
+        elif not (key == "title" and isinstance(value, str)) and not (key == "default" and not value):
             shorter[key] = value
     return shorter
