@@ -149,7 +149,7 @@ TOOLS: Mapping[str, Tool] = {each.name: each for each in _ALL}
 
 
 def schema(model: type[BaseModel]) -> dict[str, Any]:
-    """Return the JSON Schema of arguments or answers as short as it gets: assistants read it in each session."""
+    """Return the JSON Schema of arguments or answers, short: assistants read it in each session."""
     found = _shortened(model.model_json_schema())
     found.pop("description", None)
     return found
