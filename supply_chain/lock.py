@@ -27,6 +27,7 @@ EXTRAS = (
     "dev",
     "docs",
     "local",
+    "mcp",
     "openlineage",
     "otel",
     "parquet",
