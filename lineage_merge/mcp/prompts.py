@@ -44,7 +44,7 @@ _ALL = (
     Prompt(
         "what_breaks_if",
         "What breaks if this changes?",
-        "What a change of a dataset, column or job breaks, and whom to inform",
+        "What a change of a dataset, column or job breaks, and the people to inform",
         (
             Argument("element", "name or id of a dataset, dataset#column or job"),
             Argument("change", "drop, rename or retype", required=False),
@@ -55,7 +55,7 @@ _ALL = (
         "ask me which element is meant.\n"
         "2. Call owners with the same name.\n"
         "3. Answer with: what breaks, what only changes, what else depends on it, the nearest first; the "
-        "tests and exposures; whom to inform. Say if answers were truncated.\n" + _CLOSING,
+        "tests and exposures; the people to inform. Say if answers were truncated.\n" + _CLOSING,
     ),
     Prompt(
         "where_does_this_come_from",

@@ -78,7 +78,7 @@ _ALL = (
     ),
     Tool(
         "owners",
-        "Whom a change affects",
+        "Owners of what a change affects",
         "The owners of everything that depends on an element: people to ask or to inform.",
         arguments.OwnersArguments,
         answers.OwnersAnswer,

@@ -148,7 +148,7 @@ def test_a_cancelled_question_does_not_block_the_next(folder: str) -> None:
         release.set()
 
 
-def test_a_graph_that_opens_slowly_is_kept_for_the_next_question(folder: str) -> None:
+def test_a_graph_that_opens_slowly_is_open_for_the_next_question(folder: str) -> None:
     opening: list[float] = []
 
     def prepare() -> None:

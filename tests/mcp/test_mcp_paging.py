@@ -26,7 +26,7 @@ QUESTION = "0" * 12
 def large() -> MadeLineage:
     """One dataset that feeds 1,000 others, one with 400 columns, all with long names and texts."""
     made = MadeLineage()
-    words = "A description that goes on and on. " * 30
+    words = "A description of several words. " * 30
     for number in range(DATASETS):
         name = f"warehouse.schema_of_marts.table_with_a_long_name_{number:05}"
         made.flow(f"hub > {name}", job=f"job_{number % 50}")

@@ -78,10 +78,10 @@ def edges(rows: list[dict[str, Any]]) -> set[tuple[str, str, str, str]]:
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_both_transports_give_the_same_tools_and_answers(folder: str, server: HttpServer, mode: str) -> None:
-    both_ways = (stdio("--folder", folder, mode=mode), server.client(mode))
+    transports = (stdio("--folder", folder, mode=mode), server.client(mode))
     of_stdio, of_http = (
         (listed(each).tools, ask(each, *((name, given) for name, given in QUESTIONS.items())))
-        for each in both_ways
+        for each in transports
     )
 
     assert {each.name for each in of_stdio[0]} == TOOLS
