@@ -145,10 +145,16 @@ def _serve(
     timeout: float,
     answer_size: int,
 ) -> None:
-    from lineage_merge.mcp.demo_graph import DemoGraph
-    from lineage_merge.mcp.graphs import OpenGraphs
-    from lineage_merge.mcp.http_access import read_token, require_loopback
-    from lineage_merge.mcp.serving import HttpSettings, serve
+    try:
+        from lineage_merge.mcp.demo_graph import DemoGraph
+        from lineage_merge.mcp.graphs import OpenGraphs
+        from lineage_merge.mcp.http_access import read_token, require_loopback
+        from lineage_merge.mcp.serving import HttpSettings, serve
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types"):
+            raise
+        fix = "pip install --upgrade 'lineage-merge[mcp]'"
+        raise ConfigError("", f"the package mcp has another version than 2: {fix}") from None
 
     http, is_random = None, False
     if port is not None:

@@ -9,7 +9,8 @@ from lineage_merge.mcp.asked import LONG, SHORT, Asked, moment, text, texts, val
 from lineage_merge.mcp.paging import Found
 from lineage_merge.mcp.untrusted_text import escape
 from lineage_merge.model.errors import QueryError
-from lineage_merge.query.elements import COLUMN, JOB, Edge, Vertex, dataset_of
+from lineage_merge.query.case_variants import case_variants
+from lineage_merge.query.elements import COLUMN, JOB, Edge, Vertex, dataset_of, values_of
 from lineage_merge.query.impact import job_of
 
 # Shown of a dataset's neighbours; upstream and downstream list all.
@@ -56,13 +57,9 @@ def search(asked: Asked, given: SearchArguments) -> Found:
     if given.kind == "job":
         listed = lineage.jobs(given.text, failed=given.failed)
         return _found(listed.jobs, given.text, listed.note)
-    columns = asked.graph.search(given.text, (COLUMN,), asked.environment, asked.dag)
-    wanted = {each.casefold() for each in given.tags}
-    tagged = [
-        each for each in columns if wanted <= {tag.casefold() for tag in each.properties.get("tags", ())}
-    ]
-    note = "" if tagged else asked.session.empty_note("no matching column")
-    return _found(tagged, given.text, note)
+    columns = _columns(asked, given)
+    note = "" if columns else asked.session.empty_note("no matching column")
+    return _found(columns, given.text, note)
 
 
 def describe(asked: Asked, given: ElementArguments) -> Found:
@@ -88,6 +85,23 @@ def describe(asked: Asked, given: ElementArguments) -> Found:
     if found.label == COLUMN:
         return _column(asked, found, header)
     return _job(asked, found, header) if found.label == JOB else _dataset(asked, found, header)
+
+
+def _columns(asked: Asked, given: SearchArguments) -> list[Vertex]:
+    """Return the columns with a text in their name, and with all tags. Raises `QueryError` without both."""
+    if not given.tags:
+        if not given.text:
+            raise QueryError("a search of columns needs text or tags: there may be millions")
+        return asked.graph.search(given.text, (COLUMN,), asked.environment, asked.dag)
+    spellings = list(case_variants(given.tags[0]))
+    tagged = asked.graph.tagged((COLUMN,), asked.environment, asked.dag, spellings)
+    wanted, text_of_name = {each.casefold() for each in given.tags}, given.text.casefold()
+    return [
+        each
+        for each in tagged
+        if wanted <= {tag.casefold() for tag in values_of(each, "tags")}
+        and text_of_name in each.name.casefold()
+    ]
 
 
 def _found(

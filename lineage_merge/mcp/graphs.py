@@ -88,7 +88,9 @@ class OpenGraphs:
             require_history(self._selection.folder, self._selection.history)
             older = [each for each in self._threads if each.as_of]
             for each in older[: max(len(older) - _MAX_PAST + 1, 0)]:
-                self._threads.pop(each).stop()
+                closed = self._threads.pop(each)
+                closed.stop()
+                self._abandoned.append(closed)  # until it has ended
         selection = self._selection
         if past.as_of:
             environment = past.environment or selection.environment

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from lineage_merge.mcp.untrusted_text import cut
+from lineage_merge.mcp.untrusted_text import cut, visible
 from lineage_merge.model.errors import QueryError
 
 # Characters of an answer's JSON: about 2,000 tokens.
@@ -80,11 +80,12 @@ def fitted(values: dict[str, Any], size: int) -> dict[str, Any]:
 
 def _limited(value: Any, longest: int, most: int) -> Any:
     if isinstance(value, str):
-        return cut(value, longest)
+        # Escaped by the tools: here only what they forget, such as a label.
+        return cut(visible(value), longest)
     if isinstance(value, list):
         return [_limited(each, longest, most) for each in value[:most]]
     if isinstance(value, dict):
-        limited = {cut(key, longest): _limited(each, longest, most) for key, each in value.items()}
+        limited = {cut(visible(key), longest): _limited(each, longest, most) for key, each in value.items()}
         return dict(list(limited.items())[: most if most < _FEW else 2 * most])
     return value
 

@@ -30,8 +30,14 @@ def escape(text: str) -> str:
     """Return a text with all hidden characters escaped, in one line."""
     if text.isprintable() and text.isascii() and "\\" not in text:
         return text  # fast path for most names
-    shown = _BACKSLASH.sub(r"\\u005c", text)
-    return "".join(_escaped(each) if _is_hidden(each) else each for each in shown)
+    return visible(_BACKSLASH.sub(r"\\u005c", text))
+
+
+def visible(text: str) -> str:
+    """Return a text with its hidden characters escaped; escaped texts stay as they are."""
+    if text.isprintable() and text.isascii():
+        return text
+    return "".join(_escaped(each) if _is_hidden(each) else each for each in text)
 
 
 def unescape(text: str) -> str:

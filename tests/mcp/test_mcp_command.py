@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 
 import anyio
 import pytest
@@ -11,7 +12,7 @@ from lineage_merge.mcp.prompts import PROMPTS, text_of
 from lineage_merge.model.errors import QueryError
 from tests.command_line import clean_environment, python_imports
 from tests.lineage_made import MadeLineage
-from tests.mcp.clients import stdio
+from tests.mcp.clients import answer, stdio
 
 WITHOUT_SDK = """
 import sys
@@ -41,6 +42,14 @@ def test_without_the_extra_the_command_names_it() -> None:
     assert done.returncode == 2
     assert "pip install 'lineage-merge[mcp]'" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.jvm
+def test_the_demo_is_built_if_there_is_none(tmp_path: Path) -> None:
+    server = stdio("--demo", "--timeout", "240", LINEAGE_MERGE_HOME=str(tmp_path / "data"))
+    found = answer(server, "upstream", name="top_events_by_sales#total_sales")
+    assert found["rows"][0]["expression"] == "sum(pricepaid)"
+    assert (tmp_path / "data" / "demo.json").is_file()
 
 
 @pytest.mark.parametrize(

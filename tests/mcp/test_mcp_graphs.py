@@ -244,6 +244,20 @@ def test_an_unreachable_graph_is_an_error_and_the_next_call_tries_again(tmp_path
         assert str(port) not in str(found)
 
 
+def test_a_graph_that_never_answers_ends_at_the_time_limit() -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen(50)
+        url = f"ws://127.0.0.1:{silent.getsockname()[1]}/gremlin"
+        started = time.monotonic()
+        results = ask(
+            stdio("--gremlin-endpoint", url, "--timeout", "1"), ("search", {}), ("upstream", {"name": "a"})
+        )
+        assert time.monotonic() - started < 30
+    for result in results:
+        assert json.loads(result.content[0].text)["error"] == "busy"  # type: ignore[union-attr]
+
+
 def test_a_server_that_returns_is_asked_again(tmp_path: Path) -> None:
     from lineage_merge.infra.embedded import EmbeddedServer
 

@@ -69,7 +69,7 @@ def test_answers_have_no_hidden_characters_and_one_line(server: HttpServer) -> N
     results = ask(
         server.client(),
         ("search", {"text": "sales"}),
-        ("search", {"kind": "column"}),
+        ("search", {"kind": "column", "text": "i"}),
         ("search", {"kind": "job"}),
         ("describe", {"name": at(NAME)}),
         ("describe", {"name": "raw"}),

@@ -52,7 +52,7 @@ def test_no_answer_exceeds_the_size(server: HttpServer) -> None:
     results = ask(
         server.client(),
         ("search", {}),
-        ("search", {"kind": "column"}),
+        ("search", {"kind": "column", "text": "column"}),
         ("search", {"kind": "job"}),
         ("describe", {"name": "hub"}),
         ("describe", {"name": "wide"}),

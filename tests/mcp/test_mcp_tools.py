@@ -213,6 +213,26 @@ def test_search_finds_datasets_columns_and_jobs(server: HttpServer) -> None:
     assert nothing == {"total": 0, "note": "no matching dataset", "rows": []}
 
 
+def test_columns_are_found_by_tag(tmp_path: Path) -> None:
+    made = MadeLineage().flow("a > b").columns("a.mail > b.mail").columns("a.id > b.id")
+    made.nodes[col("a", "mail")]["tags"] = ["PII", "contact"]
+    made.nodes[col("b", "id")]["tags"] = ["pii"]
+    server = stdio("--folder", made.folder(tmp_path))
+    pii, both_tags, named = (
+        {each["id"] for each in structured(result)["rows"]}
+        for result in ask(
+            server,
+            ("search", {"kind": "column", "tags": ["pii"]}),
+            ("search", {"kind": "column", "tags": ["pii", "contact"]}),
+            ("search", {"kind": "column", "tags": ["pii"], "text": "ID"}),
+        )
+    )
+    assert pii == {col("a", "mail"), col("b", "id")}
+    assert both_tags == {col("a", "mail")}
+    assert named == {col("b", "id")}
+    assert failed(server, "search", kind="column")["error"] == "question"
+
+
 def test_filters_that_do_not_apply_are_errors(server: HttpServer) -> None:
     found = failed(server.client(), "search", kind="column", owners=["ada"])
     assert found == {"error": "question", "message": "owners does not apply to columns. Fix: omit it"}
