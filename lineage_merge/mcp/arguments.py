@@ -3,7 +3,7 @@
 import json
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from lineage_merge.mcp.untrusted_text import unescape
 
@@ -34,7 +34,9 @@ Name = Annotated[
     AfterValidator(unescape),
 ]
 Depth = Annotated[int | None, Field(ge=1, description="maximum hops; default: unlimited")]
-Environment = Annotated[Text | None, Field(description="such as prod; default: that of the server, or all")]
+# As in the configuration: a name is also that of a folder of a history.
+Scope = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9_.~+-]+$")]
+Environment = Annotated[Scope | None, Field(description="such as prod; default: that of the server, or all")]
 Moment = Annotated[
     str | None,
     Field(max_length=40, description="lineage as of a date, time, age (3d) or merge; needs a history"),
@@ -46,13 +48,26 @@ Cursor = Annotated[
 ]
 
 
-class Arguments(BaseModel):
+class Paged(BaseModel):
     """Arguments of every tool."""
 
     model_config = ConfigDict(extra="forbid")
 
-    environment: Environment = None
     cursor: Cursor = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_empty(cls, given: Any) -> Any:
+        """Omit what some clients send for an argument without a value."""
+        if not isinstance(given, dict):
+            return given
+        return {key: value for key, value in given.items() if value is not None and value != ""}
+
+
+class Arguments(Paged):
+    """Arguments of tools with a scope."""
+
+    environment: Environment = None
 
 
 class PastArguments(Arguments):
@@ -144,14 +159,11 @@ class DiffArguments(Arguments):
     downstream_of: Annotated[Name | None, Field(description="only what this element feeds")] = None
 
 
-class CompareArguments(BaseModel):
+class CompareArguments(Paged):
     """Two environments."""
 
-    model_config = ConfigDict(extra="forbid")
-
-    first: Annotated[Text, Field(min_length=1, description="environment, such as dev")]
-    second: Annotated[Text, Field(min_length=1, description="environment, such as prod")]
-    cursor: Cursor = None
+    first: Annotated[Scope, Field(description="environment, such as dev")]
+    second: Annotated[Scope, Field(description="environment, such as prod")]
 
 
 class HistoryArguments(Arguments):
@@ -163,4 +175,4 @@ class HistoryArguments(Arguments):
 class ReportArguments(PastArguments):
     """A DAG; not needed if the graph has one."""
 
-    dag: Annotated[Text | None, Field(description="Airflow DAG; default: that of the server")] = None
+    dag: Annotated[Scope | None, Field(description="Airflow DAG; default: that of the server")] = None

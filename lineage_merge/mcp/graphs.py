@@ -184,13 +184,13 @@ class _GraphThread(threading.Thread):
             opened = self._open()
             with opened.session.hints():
                 found = None if question.is_abandoned else question.ask(Asked(opened.session))
+            if is_shared(opened.session):
+                self._close()
         except BaseException as error:  # noqa: BLE001 - raised where the question was asked
             if not isinstance(error, QueryError):
                 self._close()
             question.answer.set_exception(error)
             return
-        if is_shared(opened.session):
-            self._close()
         question.answer.set_result(found)
 
     def _open(self) -> OpenedGraph:

@@ -306,6 +306,25 @@ def test_errors_are_short_and_have_candidates(server: HttpServer) -> None:
     assert all(len(each["message"]) < 400 for each in errors)
 
 
+def test_empty_arguments_count_as_omitted(server: HttpServer) -> None:
+    empty = {"depth": None, "environment": "", "as_of": "", "cursor": ""}
+    given, plain, missing = ask(
+        server.client(),
+        ("upstream", {"name": "mart", **empty}),
+        ("upstream", {"name": "mart"}),
+        ("upstream", {"name": ""}),
+    )
+    assert structured(given) == structured(plain)
+    assert missing.is_error
+
+
+def test_a_scope_is_no_path(server: HttpServer) -> None:
+    for environment in ("dev/../..", "..\\dev", "a b", "*"):
+        found = failed(server.client(), "upstream", name="mart", environment=environment)
+        assert found["error"] == "arguments"
+    assert failed(server.client(), "compare", first="../x", second="dev")["error"] == "arguments"
+
+
 def test_an_ambiguous_name_has_the_ids_to_choose_from(tmp_path: Path) -> None:
     made = MadeLineage().flow("one.sales > two.sales")
     found = failed(stdio("--folder", made.folder(tmp_path)), "downstream", name="sales")
