@@ -172,7 +172,4 @@ def _serve(
         return
     demo = DemoGraph(selection.graph_file)
     demo.start()
-    try:
-        serve(OpenGraphs(selection, timeout, demo.wait), http, started, answer_size)
-    finally:
-        demo.stop()
+    serve(OpenGraphs(selection, timeout, demo.wait), http, started, answer_size, demo.stop)

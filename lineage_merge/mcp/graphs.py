@@ -20,8 +20,10 @@ from lineage_merge.mcp.asked import Asked, require_history
 from lineage_merge.mcp.graph_stamp import OpenedGraph, is_shared
 from lineage_merge.mcp.tool_errors import Busy
 from lineage_merge.model.errors import QueryError
+from lineage_merge.query.backends.in_memory import InMemory
+from lineage_merge.query.interface.result import Scope
 from lineage_merge.query.interface.selection import GraphSelection
-from lineage_merge.query.interface.session import open_session
+from lineage_merge.query.interface.session import Session, open_session
 
 # Of the history, besides the present one: each may be large.
 _MAX_PAST = 2
@@ -33,10 +35,11 @@ _log = logging.getLogger(__name__)
 
 
 class Past(NamedTuple):
-    """Which graph a question needs: the present one without a moment."""
+    """Which graph a question needs: the present one without a moment; `only`: none, the history alone."""
 
     as_of: str | None = None
     environment: str | None = None
+    only: bool = False
 
 
 class OpenGraphs:
@@ -96,7 +99,7 @@ class OpenGraphs:
             environment = past.environment or selection.environment
             # A folder has no moments: its history stands for it.
             selection = replace(selection, as_of=past.as_of, environment=environment, folder=None)
-        made = self._threads[past] = _GraphThread(selection, self._prepare)
+        made = self._threads[past] = _GraphThread(selection, self._prepare, is_open=not past.only)
         made.start()
         return made
 
@@ -134,9 +137,13 @@ class _Question:
 class _GraphThread(threading.Thread):
     """A thread with a graph of its own. It ends with the process, even while it answers."""
 
-    def __init__(self, selection: GraphSelection, prepare: Callable[[], None]) -> None:
+    def __init__(
+        self, selection: GraphSelection, prepare: Callable[[], None], *, is_open: bool = True
+    ) -> None:
+        """Prepare the thread. `is_open`: with a graph, otherwise with the history alone."""
         super().__init__(daemon=True, name="lineage-graph")
         self.is_opening = False
+        self._is_open = is_open
         self._selection = selection
         self._prepare = prepare
         self._queue: queue.SimpleQueue[_Question | None] = queue.SimpleQueue()
@@ -209,6 +216,8 @@ class _GraphThread(threading.Thread):
     def _read(self) -> OpenedGraph:
         self._prepare()
         started = time.time_ns()
+        if not self._is_open:
+            return OpenedGraph.of(_without_graph(self._selection), started)
         session = self._resources.enter_context(open_session(self._selection))
         return OpenedGraph.of(session, started)
 
@@ -218,3 +227,9 @@ class _GraphThread(threading.Thread):
             self._resources.close()
         except Exception:  # noqa: BLE001 - a connection that cannot be closed is of no use either
             _log.debug("closing the graph failed", exc_info=True)
+
+
+def _without_graph(selection: GraphSelection) -> Session:
+    """Return a session for questions to the history: the graph itself may be unreachable."""
+    config, environment = selection.config()
+    return Session(InMemory((), ()), Scope(environment, selection.dag), config, selection)

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from lineage_merge.mcp.untrusted_text import cut, visible
 from lineage_merge.model.errors import QueryError
 
-# Characters of an answer's JSON: about 2,000 tokens.
+# Characters of an answer's JSON: 2,000 to 3,000 tokens.
 DEFAULT_SIZE = 8_000
 MIN_SIZE = 4_000
 # What `fitted` leaves of texts and lists, the first of these that fits.

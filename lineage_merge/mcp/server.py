@@ -174,7 +174,8 @@ class LineageServer:
         def ask(asked: Asked) -> Found:
             return tool.ask(asked.within(environment), given)
 
-        return await self._graphs.ask(ask, Past(as_of, environment) if as_of else Past())
+        past = Past(as_of, environment) if as_of else Past(only=not tool.reads_graph)
+        return await self._graphs.ask(ask, past)
 
 
 def _result(answer: dict[str, Any], *, is_error: bool = False) -> types.CallToolResult:

@@ -54,16 +54,18 @@ def serve(
     http: HttpSettings | None,
     on_start: Callable[[str], None],
     size: int = DEFAULT_SIZE,
+    on_end: Callable[[], None] = lambda: None,
 ) -> None:
     """Serve until standard input ends (stdio), or until SIGINT or SIGTERM. `on_start` gets the URL."""
     log_to_stderr()
     server = LineageServer(graphs, size).protocol_server()
     try:
         if http is None:
-            anyio.run(_serve_stdio, server)
+            anyio.run(_serve_stdio, server, on_end)
         else:
             anyio.run(_serve_http, server, http, on_start)
     finally:
+        on_end()
         graphs.close()
 
 
@@ -76,19 +78,21 @@ def log_to_stderr() -> None:
     logging.getLogger("gremlinpython").setLevel(logging.CRITICAL)
 
 
-async def _serve_stdio(server: Server[Any]) -> None:
-    _end_on_sigterm()
+async def _serve_stdio(server: Server[Any], on_end: Callable[[], None]) -> None:
+    def end(*_: object) -> None:
+        # A thread waits for standard input and cannot be interrupted; nothing needs to be saved.
+        on_end()
+        os._exit(0)
+
+    with suppress(ValueError):  # not the main thread
+        signal.signal(signal.SIGTERM, end)
     async with stdio_server() as (received, sent):
         await server.run(received, sent, server.create_initialization_options())
 
 
-def _end_on_sigterm() -> None:
-    # A thread waits for standard input and cannot be interrupted; nothing needs to be saved.
-    with suppress(ValueError):
-        signal.signal(signal.SIGTERM, lambda _number, _frame: os._exit(0))
-
-
 async def _serve_http(server: Server[Any], http: HttpSettings, on_start: Callable[[str], None]) -> None:
+    with suppress(ValueError):  # uvicorn stops first, and then raises the signal again
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     listener = _listen(http)
     port = int(listener.getsockname()[1])
     app = server.streamable_http_app(

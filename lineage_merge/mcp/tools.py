@@ -13,7 +13,10 @@ from lineage_merge.mcp.paging import Found
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool. `ask`: from an open graph and arguments of type `arguments` to rows of `answer`."""
+    """A tool. `ask`: from an open graph and arguments of type `arguments` to rows of `answer`.
+
+    `reads_graph`: not only the history.
+    """
 
     name: str
     title: str
@@ -21,6 +24,7 @@ class Tool:
     arguments: type[BaseModel]
     answer: type[answers.Answer]
     ask: Callable[[Asked, Any], Found]
+    reads_graph: bool = True
 
 
 _ALL = (
@@ -117,6 +121,7 @@ _ALL = (
         arguments.DiffArguments,
         answers.ChangesAnswer,
         change_tools.diff,
+        reads_graph=False,
     ),
     Tool(
         "compare",
@@ -134,6 +139,7 @@ _ALL = (
         arguments.HistoryArguments,
         answers.HistoryAnswer,
         change_tools.history,
+        reads_graph=False,
     ),
     Tool(
         "report",

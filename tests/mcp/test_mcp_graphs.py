@@ -244,6 +244,18 @@ def test_an_unreachable_graph_is_an_error_and_the_next_call_tries_again(tmp_path
         assert str(port) not in str(found)
 
 
+def test_a_history_is_asked_without_its_graph(tmp_path: Path) -> None:
+    history = MadeHistory(str(tmp_path / "history"))
+    history.full("2026-01-01T04:00", Made().job("spark", "load", {"b": ["a"]}))
+    server = stdio("--gremlin-endpoint", "ws://127.0.0.1:1/gremlin", "--history", history.location)
+    merges, events, present = ask(
+        server, ("history", {}), ("history", {"name": "b", "environment": "dev"}), ("upstream", {"name": "b"})
+    )
+    assert [each["dag"] for each in structured(merges)["rows"]] == ["daily"]
+    assert structured(events)["of"] == "dev|wh|b"
+    assert present.is_error
+
+
 def test_a_graph_that_never_answers_ends_at_the_time_limit() -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
