@@ -190,4 +190,4 @@ def _report(question: str, error: Exception) -> None:
     """Log what a client cannot correct."""
     if not is_expected(error):
         text = error.message if isinstance(error, LineageMergeError) else f"{type(error).__name__}: {error}"
-        _log.warning("%s: %s", question, text)
+        _log.warning("%s: %s", question, text, exc_info=error)

@@ -23,10 +23,11 @@ from lineage_merge.model.errors import ConfigError
 from lineage_merge.naming import redact
 
 PATH = "/mcp"
-DEFAULT_SECONDS = 50.0
 _MAX_BODY = 1 << 20
 _MAX_CONNECTIONS = 64
 _STOP_SECONDS = 2
+_INTERRUPTED = 130
+_TRACEBACK = "LINEAGE_MERGE_TRACEBACK"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,14 +40,16 @@ class HttpSettings:
 
 
 class _OneLine(logging.Formatter):
-    """Log lines without tracebacks, secrets and control characters."""
+    """Log lines without secrets and control characters; tracebacks on request."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return one line."""
+        """Return one line, and the traceback if the variable asks for it."""
         message = " ".join(redact(record.getMessage()).split())
-        return "".join(
-            each if each.isprintable() else "?" for each in f"{record.levelname.lower()}: {message}"
-        )
+        line = f"{record.levelname.lower()}: {message}"
+        line = "".join(each if each.isprintable() else "?" for each in line)
+        if record.exc_info and os.environ.get(_TRACEBACK):
+            return f"{line}\n{redact(self.formatException(record.exc_info))}"
+        return line
 
 
 def serve(
@@ -79,13 +82,14 @@ def log_to_stderr() -> None:
 
 
 async def _serve_stdio(server: Server[Any], on_end: Callable[[], None]) -> None:
-    def end(*_: object) -> None:
+    def end(number: int, _frame: object) -> None:
         # A thread waits for standard input and cannot be interrupted; nothing needs to be saved.
         on_end()
-        os._exit(0)
+        os._exit(_INTERRUPTED if number == signal.SIGINT else 0)
 
     with suppress(ValueError):  # not the main thread
         signal.signal(signal.SIGTERM, end)
+        signal.signal(signal.SIGINT, end)
     async with stdio_server() as (received, sent):
         await server.run(received, sent, server.create_initialization_options())
 

@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from lineage_merge.mcp.asked import texts
-from lineage_merge.mcp.untrusted_text import shown
+from lineage_merge.mcp.untrusted_text import cut, shown
 from lineage_merge.model.errors import (
     Ambiguous,
     ConfigError,
@@ -55,7 +55,7 @@ def as_error(error: Exception) -> dict[str, Any]:
     kind, message = _explained(error)
     found: dict[str, Any] = {"error": kind, "message": shown(message, _MESSAGE)}
     if isinstance(error, NotFound | Ambiguous) and error.candidates:
-        found["candidates"] = [each[:_CANDIDATE] for each in texts(error.candidates[:_CANDIDATES])]
+        found["candidates"] = [cut(each, _CANDIDATE) for each in texts(error.candidates[:_CANDIDATES])]
         if len(error.candidates) > _CANDIDATES:
             found["more_candidates"] = len(error.candidates) - _CANDIDATES
     return found

@@ -2,7 +2,9 @@
 
 import json
 import os
+import signal
 import socket
+import subprocess
 import threading
 import time
 from collections.abc import Callable
@@ -24,10 +26,22 @@ from lineage_merge.model.errors import (
     SourceError,
 )
 from lineage_merge.query.interface.selection import GraphSelection
+from tests.command_line import clean_environment
 from tests.history.made_history import MadeHistory
 from tests.lineage_made import MadeLineage, at
 from tests.made_merges import Made
-from tests.mcp.clients import answer, ask, failed, stdio, structured
+from tests.mcp.clients import answer, ask, failed, stdio, structured, words
+
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
 
 
 def opened(folder: str, seconds: float = 20, prepare: Callable[[], None] = lambda: None) -> OpenGraphs:
@@ -327,22 +341,7 @@ def test_the_embedded_graph_needs_no_command_before(tmp_path: Path) -> None:
 
 
 def test_standard_output_carries_the_protocol_only(folder: str) -> None:
-    import subprocess
-
-    from tests.command_line import clean_environment
-    from tests.mcp.clients import words
-
-    hello = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-06-18",
-            "capabilities": {},
-            "clientInfo": {"name": "test", "version": "1"},
-        },
-    }
-    lines = [hello, {"jsonrpc": "2.0", "method": "notifications/initialized"}, "not JSON"]
+    lines = [HELLO, {"jsonrpc": "2.0", "method": "notifications/initialized"}, "not JSON"]
     text = "".join((each if isinstance(each, str) else json.dumps(each)) + "\n" for each in lines)
     done = subprocess.run(
         words("--folder", folder),
@@ -357,6 +356,29 @@ def test_standard_output_carries_the_protocol_only(folder: str) -> None:
     assert all(json.loads(line)["jsonrpc"] == "2.0" for line in done.stdout.splitlines())
     assert json.loads(done.stdout.splitlines()[0])["result"]["serverInfo"]["name"] == "lineage-merge"
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+def test_a_signal_ends_a_server_that_waits_for_its_client(folder: str, number: int, code: int) -> None:
+    process = subprocess.Popen(
+        words("--folder", folder),
+        env=clean_environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdin.write(json.dumps(HELLO) + "\n")
+    process.stdin.flush()
+    assert json.loads(process.stdout.readline())["id"] == 1
+    process.send_signal(number)
+    assert process.wait(10) == code
+    assert process.stderr.read() == ""
+    for each in (process.stdin, process.stdout, process.stderr):
+        each.close()
 
 
 def test_calls_of_one_session_run_side_by_side(folder: str) -> None:
