@@ -51,7 +51,7 @@ NOT_OURS = {
     # mixpanel.
     "PYSEC-2023-209",
 }
-USERS = "columns,datahub,docs,local,notebook,openlineage,otel,parquet,receive,spark"
+USERS = "columns,datahub,docs,local,mcp,notebook,openlineage,otel,parquet,receive,spark"
 
 # In each cell, after the smoke test: tests that touch every direct dependency.
 TESTS = [
@@ -65,6 +65,7 @@ TESTS = [
     "tests/sources/dbt/test_dbt_columns_sql.py",  # sqlglot
     "tests/exporters",  # acryl-datahub, openlineage-python
     "tests/receive/test_receive_requests.py",  # starlette, uvicorn
+    "tests/mcp",  # mcp
     "tests/telemetry",  # opentelemetry
     "tests/test_deploy.py",  # cfn-lint
     "tests/test_site.py",  # mkdocs, mkdocs-material

@@ -27,6 +27,7 @@ EXTRAS = (
     "dev",
     "docs",
     "local",
+    "mcp",
     "notebook",
     "openlineage",
     "otel",

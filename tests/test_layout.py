@@ -9,7 +9,7 @@ import pytest
 import lineage_merge
 
 PACKAGE = Path(lineage_merge.__file__).parent
-MOST_PACKAGES = 14
+MOST_PACKAGES = 15
 # Imports inside functions count, those for type checkers do not.
 MOST_MODULES_OF_A_CYCLE = 3
 
@@ -128,9 +128,18 @@ def test_the_interface_imports_the_configuration_only_of_what_runs_stages(
     assert found == {"orchestration.configuration"}
 
 
+def test_the_server_for_assistants_stands_on_the_interface_and_only_its_command_imports_it(
+    imports: dict[str, set[str]],
+) -> None:
+    upper = {each for name in imports if stage_of(name) == "mcp" for each in imports[name]}
+    assert {each.split(".")[0] for each in upper} <= {"config", "infra", "mcp", "model", "naming", "query"}
+    users = {name for name in imports for each in imports[name] if stage_of(each) == "mcp"}
+    assert {each for each in users if stage_of(each) != "mcp"} == {"cli.mcp"}
+
+
 def test_data_flows_in_one_direction(imports: dict[str, set[str]]) -> None:
     before_load = ["model", "naming", "column_lineage", "graph_format", "merge"]
-    flow = [*before_load, "load", "query", "history", "query.interface", "exporters", "cli"]
+    flow = [*before_load, "load", "query", "history", "query.interface", "mcp", "exporters", "cli"]
     found = {
         (name, each)
         for name in imports

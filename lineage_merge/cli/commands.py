@@ -13,6 +13,7 @@ from lineage_merge.cli import (
     export,
     help_topics,
     init,
+    mcp,
     merging,
     page,
     publish,
@@ -30,12 +31,12 @@ from lineage_merge.model.version import __version__
 HEADINGS = {
     "Build": ("init", "demo", "run", "build", "load", "sql", "review", "receive"),
     "Ask": tuple(str(each.name) for each in query_commands.COMMANDS),
-    "Share": ("html", "export", "report", "serve"),
+    "Share": ("html", "export", "report", "mcp", "serve"),
     "Operate": ("doctor", "validate", "remove", "publish", "help"),
 }
 # Without a line of their own there.
 RARE = (
-    *("load", "receive", "no-consumer", "no-producer", "cycles", "layers", "report", "serve"),
+    *("build", "load", "receive", "no-consumer", "no-producer", "cycles", "layers", "report", "serve"),
     *("validate", "remove", "publish"),
 )
 
@@ -84,6 +85,7 @@ for command in (
     dag.remove,
     *query_commands.COMMANDS,
     page.html,
+    mcp.mcp,
     export.export,
     sql.sql,
     review.review,

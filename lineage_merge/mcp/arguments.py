@@ -1,0 +1,178 @@
+"""Arguments of the tools. Their descriptions are what an assistant reads."""
+
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from lineage_merge.mcp.untrusted_text import unescape
+
+MAX_NAME = 2_000
+MAX_LIST = 20
+
+
+def _listed(value: Any) -> Any:
+    """Return a list of what some clients send for one: JSON in a text, or one value."""
+    if not isinstance(value, str):
+        return value
+    try:
+        found = json.loads(value)
+    except ValueError:
+        return [value]
+    return found if isinstance(found, list) else [value]
+
+
+Text = Annotated[str, Field(max_length=MAX_NAME), AfterValidator(unescape)]
+Names = Annotated[list[Text], BeforeValidator(_listed), Field(max_length=MAX_LIST)]
+Name = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=MAX_NAME,
+        description="id of an answer, or a unique name, qualified name or URI; #column for a column",
+    ),
+    AfterValidator(unescape),
+]
+Depth = Annotated[int | None, Field(ge=1, description="maximum hops; default: unlimited")]
+# As in the configuration: a name is also that of a folder of a history.
+Scope = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9_.~+-]+$")]
+Environment = Annotated[Scope | None, Field(description="such as prod; default: that of the server, or all")]
+Moment = Annotated[
+    str | None,
+    Field(max_length=40, description="lineage as of a date, time, age (3d) or merge; needs a history"),
+]
+Age = Annotated[str | None, Field(max_length=20, description="age from which data is stale: 1d, 6h")]
+Cursor = Annotated[
+    str | None,
+    Field(max_length=80, description="next_cursor of the page before, with otherwise the same arguments"),
+]
+
+
+class Paged(BaseModel):
+    """Arguments of every tool."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    cursor: Cursor = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_empty(cls, given: Any) -> Any:
+        """Omit what some clients send for an argument without a value."""
+        if not isinstance(given, dict):
+            return given
+        return {key: value for key, value in given.items() if value is not None and value != ""}
+
+
+class Arguments(Paged):
+    """Arguments of tools with a scope."""
+
+    environment: Environment = None
+
+
+class PastArguments(Arguments):
+    """Arguments of tools that also ask the history."""
+
+    as_of: Moment = None
+
+
+class SearchArguments(PastArguments):
+    """Conditions on datasets, columns or jobs."""
+
+    text: Annotated[Text, Field(description="part of a name; empty: all")] = ""
+    kind: Literal["dataset", "column", "job"] = "dataset"
+    tags: Annotated[Names, Field(description="has all of these tags (datasets, columns)")] = []
+    owners: Annotated[Names, Field(description="has all of these owners (datasets)")] = []
+    without_owner: Annotated[bool, Field(description="only datasets without an owner")] = False
+    failed: Annotated[bool, Field(description="newest run or test failed (datasets, jobs)")] = False
+
+
+class ElementArguments(PastArguments):
+    """One element."""
+
+    name: Name
+
+
+class LineageArguments(ElementArguments):
+    """One dataset or column, and a depth."""
+
+    depth: Depth = None
+    influences: Annotated[
+        bool, Field(description="of a column: also columns that only decide rows (filters, joins)")
+    ] = False
+
+
+class PathArguments(PastArguments):
+    """Two datasets or columns."""
+
+    start: Name
+    end: Name
+    depth: Depth = None
+
+
+class ImpactArguments(ElementArguments):
+    """One element and its change."""
+
+    change: Annotated[
+        Literal["drop", "rename", "retype"] | None,
+        Field(description="what is planned, to know what breaks; retype needs a column"),
+    ] = None
+    depth: Depth = None
+
+
+class OwnersArguments(ElementArguments):
+    """One element, and a depth."""
+
+    depth: Depth = None
+
+
+class TagsArguments(PastArguments):
+    """Optionally an element or a tag."""
+
+    name: Annotated[Name | None, Field(description="dataset or dataset#column; default: everything")] = None
+    tag: Annotated[Text | None, Field(description="such as pii; default: all tags")] = None
+    own: Annotated[bool, Field(description="without tags that are inherited along lineage")] = False
+
+
+class FreshnessArguments(Arguments):
+    """Optionally a dataset."""
+
+    name: Annotated[Name | None, Field(description="dataset, with its upstream; default: all")] = None
+    older_than: Age = None
+    stale: Annotated[bool, Field(description="only stale datasets")] = False
+
+
+class WhyArguments(Arguments):
+    """One dataset or column with late or wrong data."""
+
+    name: Name
+    older_than: Age = None
+    depth: Depth = None
+
+
+class DiffArguments(Arguments):
+    """Two moments."""
+
+    start: Annotated[str, Field(max_length=40, description="date, time, age (3d) or id of a merge")]
+    end: Annotated[str, Field(max_length=40, description="as start; default: now")] = "0m"
+    upstream_of: Annotated[Name | None, Field(description="only what feeds this element")] = None
+    downstream_of: Annotated[Name | None, Field(description="only what this element feeds")] = None
+
+
+class CompareArguments(Paged):
+    """Two environments."""
+
+    first: Annotated[Scope, Field(description="environment, such as dev")]
+    second: Annotated[Scope, Field(description="environment, such as prod")]
+
+
+class HistoryArguments(Arguments):
+    """Optionally an element."""
+
+    name: Annotated[Name | None, Field(description="element, also a removed one; default: merges")] = None
+
+
+class ReportArguments(PastArguments):
+    """A DAG; not needed if the graph has one."""
+
+    dag: Annotated[Scope | None, Field(description="Airflow DAG; default: that of the server")] = None

@@ -1,0 +1,96 @@
+"""Tools on tags and on late or wrong data: tags, freshness, why."""
+
+from typing import Any
+
+from lineage_merge.mcp.answers import CauseRow, FreshnessRow, TagRow
+from lineage_merge.mcp.arguments import FreshnessArguments, TagsArguments, WhyArguments
+from lineage_merge.mcp.asked import SHORT, Asked, moment, text, texts
+from lineage_merge.mcp.paging import Found
+from lineage_merge.mcp.untrusted_text import escape
+from lineage_merge.query.causes import Cause
+from lineage_merge.query.formats.freshness_tables import freshness_counts
+from lineage_merge.query.formats.times import duration_text
+from lineage_merge.query.freshness import Freshness
+from lineage_merge.query.interface.tag_results import TagsResult
+from lineage_merge.query.tag_answers import TagCounts
+from lineage_merge.query.tag_propagation import Carrier, Stop
+
+_COUNTS = ("own_datasets", "own_columns", "inherited_datasets", "inherited_columns", "stops")
+
+
+def tags(asked: Asked, given: TagsArguments) -> Found:
+    """Return what carries tags, or numbers by tag."""
+    found = asked.lineage.tags(given.name, tag=given.tag, own=given.own)
+    note = text(found.note)
+    if not isinstance(found, TagsResult):
+        return Found(found.counts, _count, {"note": note})
+    of = escape(found.of.id) if found.of else ""
+    items: list[Carrier | Stop] = [*found.chosen.carriers, *found.chosen.stops]
+    # Nearest to the origin first: own tags have no path.
+    items.sort(key=lambda each: (len(each.path), each.tag, each.id))
+    return Found(items, _tag, {"of": of, "note": note})
+
+
+def freshness(asked: Asked, given: FreshnessArguments) -> Found:
+    """Return datasets by last update."""
+    found = asked.lineage.freshness(given.name, older_than=given.older_than, stale=given.stale)
+    header: dict[str, Any] = {
+        "of": escape(found.start.id) if found.start else "",
+        "note": text(found.note),
+        "counts": dict(freshness_counts(found.assessed)),
+    }
+    return Found(found.datasets, _freshness, header)
+
+
+def why(asked: Asked, given: WhyArguments) -> Found:
+    """Return the nearest causes of late or wrong data."""
+    found = asked.lineage.why(given.name, older_than=given.older_than, depth=given.depth)
+    return Found(found.causes, _cause, {"of": escape(found.start.id), "note": text(found.note)})
+
+
+def _count(counts: TagCounts) -> TagRow:
+    return TagRow(tag=escape(counts.tag), **{each: getattr(counts, each) for each in _COUNTS})
+
+
+def _tag(found: Carrier | Stop) -> TagRow:
+    # Of edges: the first begins at the origin.
+    path = [*(each.from_id for each in found.path[:1]), *(each.to_id for each in found.path)]
+    if isinstance(found, Stop):
+        how, reason = "stopped", found.reason
+    else:
+        how, reason = "own" if found.own else "by rows" if found.by_rows else "inherited", ""
+    return TagRow(
+        tag=escape(found.tag),
+        id=escape(found.id),
+        how=how,
+        origin=escape(found.origin),
+        reason=text(reason, SHORT),
+        path=texts(path),
+    )
+
+
+def _freshness(found: Freshness) -> FreshnessRow:
+    return FreshnessRow(
+        id=escape(found.dataset.id),
+        status=found.status,
+        reasons=texts(found.reasons),
+        updated_at=moment(found.update.updated_at),
+        age=duration_text(found.age_ms),
+        because_of=escape(found.because_of.dataset) if found.because_of else "",
+    )
+
+
+def _cause(cause: Cause) -> CauseRow:
+    finding = cause.finding
+    return CauseRow(
+        kind=cause.kind,
+        distance=cause.distance,
+        dataset=escape(cause.dataset),
+        element=escape(finding.element.id),
+        evidence=text(finding.evidence),
+        at=moment(finding.at),
+        status=text(finding.status, SHORT),
+        failures=finding.failures,
+        other=escape(finding.other or ""),
+        path=texts(cause.path),
+    )

@@ -1,0 +1,210 @@
+"""Tools on elements: search and describe."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from lineage_merge.mcp.answers import FoundRow, PartRow, Writer
+from lineage_merge.mcp.arguments import ElementArguments, SearchArguments
+from lineage_merge.mcp.asked import LONG, SHORT, Asked, moment, text, texts, values
+from lineage_merge.mcp.paging import Found
+from lineage_merge.mcp.untrusted_text import escape
+from lineage_merge.model.errors import QueryError
+from lineage_merge.query.case_variants import case_variants
+from lineage_merge.query.elements import COLUMN, JOB, Edge, Vertex, dataset_of, values_of
+from lineage_merge.query.impact import job_of
+
+# Shown of a dataset's neighbours; upstream and downstream list all.
+_NEIGHBORS = 10
+_PROPERTIES = (
+    *("qualified_name", "namespace", "format", "location", "materialization", "data_type", "constraints"),
+    *("access", "contract", "deprecation_date", "exposure_type", "url", "maturity", "metric_type"),
+    *(
+        "job_type",
+        "framework",
+        "project",
+        "file_path",
+        "status",
+        "last_run_id",
+        "duration_ms",
+        "rows_written",
+    ),
+)
+_FILTERS = {
+    "column": ("owners", "without_owner", "failed"),
+    "job": ("tags", "owners", "without_owner"),
+}
+
+
+def search(asked: Asked, given: SearchArguments) -> Found:
+    """Return the datasets, columns or jobs whose names contain a text: exact names first."""
+    for each in _FILTERS.get(given.kind, ()):
+        if getattr(given, each):
+            raise QueryError(f"{each} does not apply to {given.kind}s. Fix: omit it")
+    if given.owners and given.without_owner:
+        raise QueryError("owners and without_owner exclude each other. Fix: omit one of them")
+    lineage = asked.lineage
+    if given.kind == "dataset":
+        conditions = {"tags": given.tags, "owners": given.owners, "without_owner": given.without_owner}
+        found = lineage.datasets(given.text, failed=given.failed, **conditions)  # type: ignore[arg-type]
+        extra = {
+            each.id: {
+                "tagged_columns": found.found.tagged_columns.get(each.id, ()),
+                "failures": [failure.id for failure in found.found.failures.get(each.id, ())],
+            }
+            for each in found.datasets
+        }
+        return _found(found.datasets, given.text, found.note, extra)
+    if given.kind == "job":
+        listed = lineage.jobs(given.text, failed=given.failed)
+        return _found(listed.jobs, given.text, listed.note)
+    columns = _columns(asked, given)
+    note = "" if columns else asked.session.empty_note("no matching column")
+    return _found(columns, given.text, note)
+
+
+def describe(asked: Asked, given: ElementArguments) -> Found:
+    """Return an element with its properties, neighbours and parts."""
+    found = asked.lineage.resolve(given.name)
+    held = found.properties
+    header: dict[str, Any] = {
+        "of": escape(found.id),
+        "kind": found.label,
+        "name": escape(found.title),
+        "environment": escape(found.environment),
+        "description": text(held.get("description"), LONG),
+        "owners": values(found, "owners"),
+        "tags": values(found, "tags"),
+        "dags": texts(found.dags),
+        "properties": {
+            key: _property(held[key]) for key in _PROPERTIES if held.get(key) not in (None, "", ())
+        },
+        "aliases": values(found, "aliases"),
+    }
+    if "last_run_at" in held:
+        header["properties"]["last_run_at"] = moment(held["last_run_at"])
+    if found.label == COLUMN:
+        return _column(asked, found, header)
+    return _job(asked, found, header) if found.label == JOB else _dataset(asked, found, header)
+
+
+def _columns(asked: Asked, given: SearchArguments) -> list[Vertex]:
+    """Return the columns with a text in their name, and with all tags. Raises `QueryError` without both."""
+    if not given.tags:
+        if not given.text:
+            raise QueryError("a search of columns needs text or tags: there may be millions")
+        return asked.graph.search(given.text, (COLUMN,), asked.environment, asked.dag)
+    spellings = list(case_variants(given.tags[0]))
+    tagged = asked.graph.tagged((COLUMN,), asked.environment, asked.dag, spellings)
+    wanted, text_of_name = {each.casefold() for each in given.tags}, given.text.casefold()
+    return [
+        each
+        for each in tagged
+        if wanted <= {tag.casefold() for tag in values_of(each, "tags")}
+        and text_of_name in each.name.casefold()
+    ]
+
+
+def _found(
+    vertices: Iterable[Vertex], wanted: str, note: str, extra: dict[str, dict[str, Any]] | None = None
+) -> Found:
+    lowered = wanted.casefold()
+
+    def order(vertex: Vertex) -> tuple[bool, bool, str]:
+        name = vertex.name.casefold()
+        return (name != lowered, not name.startswith(lowered), vertex.id)
+
+    def row(vertex: Vertex) -> FoundRow:
+        more = (extra or {}).get(vertex.id, {})
+        return FoundRow(
+            id=escape(vertex.id),
+            kind=vertex.label,
+            name=escape(vertex.title),
+            description=text(vertex.properties.get("description"), SHORT),
+            owners=values(vertex, "owners"),
+            tags=values(vertex, "tags"),
+            tagged_columns=texts(more.get("tagged_columns")),
+            failures=texts(more.get("failures")),
+            status=text(vertex.properties.get("status"), SHORT),
+            last_run_at=moment(vertex.properties.get("last_run_at")),
+        )
+
+    return Found(sorted(vertices, key=order) if wanted else list(vertices), row, {"note": text(note)})
+
+
+def _dataset(asked: Asked, dataset: Vertex, header: dict[str, Any]) -> Found:
+    graph, dag = asked.graph, asked.dag
+    owned = graph.edges_from([dataset.id], ["has_column"], dag)
+    columns = sorted(graph.vertices({each.to_id for each in owned}), key=_position)
+    writers = {each.from_id for each in graph.edges_to([dataset.id], ["writes"], dag)}
+    before = {each.from_id for each in graph.edges_to([dataset.id], ["feeds"], dag)}
+    after = {each.to_id for each in graph.edges_from([dataset.id], ["feeds"], dag)}
+    header |= {
+        "written_by": [_writer(each) for each in graph.vertices(sorted(writers)[:_NEIGHBORS])],
+        "fed_by": texts(sorted(before)[:_NEIGHBORS]),
+        "fed_by_total": len(before),
+        "feeds": texts(sorted(after)[:_NEIGHBORS]),
+        "feeds_total": len(after),
+    }
+
+    def row(column: Vertex) -> PartRow:
+        return PartRow(
+            id=escape(column.id),
+            role="column",
+            type=text(column.properties.get("data_type"), SHORT),
+            description=text(column.properties.get("description"), SHORT),
+            tags=values(column, "tags"),
+        )
+
+    return Found(columns, row, header)
+
+
+def _column(asked: Asked, column: Vertex, header: dict[str, Any]) -> Found:
+    graph, dag = asked.graph, asked.dag
+    inputs = graph.edges_to([column.id], ["feeds_column"], dag)
+    outputs = {each.to_id for each in graph.edges_from([column.id], ["feeds_column"], dag)}
+    header |= {
+        "dataset": escape(dataset_of(column.id)),
+        "feeds": texts(sorted(outputs)[:_NEIGHBORS]),
+        "feeds_total": len(outputs),
+        "fed_by_total": len({each.from_id for each in inputs}),
+    }
+    return Found(sorted(inputs, key=lambda each: (each.from_id, each.id)), _input, header)
+
+
+def _job(asked: Asked, job: Vertex, header: dict[str, Any]) -> Found:
+    graph, dag = asked.graph, asked.dag
+    written = sorted({each.to_id for each in graph.edges_from([job.id], ["writes"], dag)})
+    feeds = graph.edges_to(written, ["feeds"], dag) if written else []
+    read = sorted({each.from_id for each in feeds if job_of(each) == job.id})
+    parts: Sequence[tuple[str, str]] = [
+        *(("reads", each) for each in read),
+        *(("writes", each) for each in written),
+    ]
+    return Found(parts, lambda each: PartRow(role=each[0], id=escape(each[1])), header)
+
+
+def _input(edge: Edge) -> PartRow:
+    held = edge.properties
+    return PartRow(
+        id=escape(edge.from_id),
+        role="computed_from",
+        job=escape(edge.job),
+        transformation=text(held.get("transformation"), SHORT),
+        expression=text(held.get("expression")),
+    )
+
+
+def _writer(job: Vertex) -> Writer:
+    return Writer(
+        id=escape(job.id),
+        status=text(job.properties.get("status"), SHORT),
+        last_run_at=moment(job.properties.get("last_run_at")),
+    )
+
+
+def _property(value: Any) -> str:
+    return text(", ".join(map(str, value)) if isinstance(value, tuple) else value)
+
+
+def _position(column: Vertex) -> tuple[int, str]:
+    return (int(column.properties.get("position", 1_000_000)), column.id)

@@ -1,0 +1,177 @@
+"""The tools: names, descriptions, arguments and answers. All of them only read."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from lineage_merge.mcp import answers, arguments, change_tools, data_tools, element_tools, lineage_tools
+from lineage_merge.mcp.asked import Asked
+from lineage_merge.mcp.paging import Found
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool. `ask`: from an open graph and arguments of type `arguments` to rows of `answer`.
+
+    `reads_graph`: not only the history.
+    """
+
+    name: str
+    title: str
+    description: str
+    arguments: type[BaseModel]
+    answer: type[answers.Answer]
+    ask: Callable[[Asked, Any], Found]
+    reads_graph: bool = True
+
+
+_ALL = (
+    Tool(
+        "search",
+        "Search the lineage graph",
+        "Find datasets (tables, files, views, topics, dashboards), columns or jobs by part of a name, tag, "
+        "owner or failure. Start here when you have no id or exact name.",
+        arguments.SearchArguments,
+        answers.FoundAnswer,
+        element_tools.search,
+    ),
+    Tool(
+        "describe",
+        "Describe an element",
+        "Properties of one dataset, column or job: description, owners, tags, columns with types, the jobs "
+        "that write it, direct neighbours; of a column, how it is computed.",
+        arguments.ElementArguments,
+        answers.DescriptionAnswer,
+        element_tools.describe,
+    ),
+    Tool(
+        "upstream",
+        "Where data comes from",
+        "What feeds a dataset or, with #column, a column: edges with jobs and expressions, the nearest "
+        "first. For questions such as: where does this number come from?",
+        arguments.LineageArguments,
+        answers.EdgesAnswer,
+        lineage_tools.upstream,
+    ),
+    Tool(
+        "downstream",
+        "Where data goes",
+        "What a dataset or column feeds: edges, the nearest first. For what a change breaks use impact.",
+        arguments.LineageArguments,
+        answers.EdgesAnswer,
+        lineage_tools.downstream,
+    ),
+    Tool(
+        "path",
+        "Paths between two elements",
+        "All paths from one dataset or column to another: whether and how the first feeds the second.",
+        arguments.PathArguments,
+        answers.PathAnswer,
+        lineage_tools.path,
+    ),
+    Tool(
+        "impact",
+        "What a change breaks",
+        "Everything that depends on a dataset, column or job, with owners and tests; with change (drop, "
+        "rename, retype) what breaks. Use it before a table, column or job is changed.",
+        arguments.ImpactArguments,
+        answers.ImpactAnswer,
+        lineage_tools.impact,
+    ),
+    Tool(
+        "owners",
+        "Owners of what a change affects",
+        "The owners of everything that depends on an element: people to ask or to inform.",
+        arguments.OwnersArguments,
+        answers.OwnersAnswer,
+        lineage_tools.owners,
+    ),
+    Tool(
+        "tags",
+        "Tags along lineage",
+        "Where a tag such as pii is, also inherited along column lineage, and where it stops; without name "
+        "and tag the numbers of all tags.",
+        arguments.TagsArguments,
+        answers.TagsAnswer,
+        data_tools.tags,
+    ),
+    Tool(
+        "freshness",
+        "How fresh data is",
+        "When datasets were last updated, and which are stale: of one dataset and its upstream, or of all.",
+        arguments.FreshnessArguments,
+        answers.FreshnessAnswer,
+        data_tools.freshness,
+    ),
+    Tool(
+        "why",
+        "Why data is late or wrong",
+        "The nearest upstream causes of late or wrong data in a dataset or column: failed or missing runs, "
+        "failed tests, stale sources.",
+        arguments.WhyArguments,
+        answers.CausesAnswer,
+        data_tools.why,
+    ),
+    Tool(
+        "diff",
+        "What changed between two moments",
+        "Lineage that was added, removed or changed between two moments. Needs a history.",
+        arguments.DiffArguments,
+        answers.ChangesAnswer,
+        change_tools.diff,
+        reads_graph=False,
+    ),
+    Tool(
+        "compare",
+        "Compare two environments",
+        "Datasets, feeds and columns that only one of two environments has, such as dev and prod.",
+        arguments.CompareArguments,
+        answers.ComparisonAnswer,
+        change_tools.compare,
+    ),
+    Tool(
+        "history",
+        "History of an element or of merges",
+        "When an element appeared, changed or was removed, and by which merge; without name the merges. "
+        "Needs a history.",
+        arguments.HistoryArguments,
+        answers.HistoryAnswer,
+        change_tools.history,
+        reads_graph=False,
+    ),
+    Tool(
+        "report",
+        "Report of the last merge",
+        "What the last merge of a DAG joined and could not join: near misses (probably one dataset under two "
+        "names, with a fix) and problems. Use it when lineage seems to be missing.",
+        arguments.ReportArguments,
+        answers.ReportAnswer,
+        change_tools.report,
+    ),
+)
+TOOLS: Mapping[str, Tool] = {each.name: each for each in _ALL}
+
+
+def schema(model: type[BaseModel]) -> dict[str, Any]:
+    """Return the JSON Schema of arguments or answers, short: assistants read it in each session."""
+    found = _shortened(model.model_json_schema())
+    found.pop("description", None)
+    return found
+
+
+def _shortened(schema: dict[str, Any]) -> dict[str, Any]:
+    """Omit titles that repeat the names of fields, and that null is accepted for what may be omitted."""
+    shorter: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key in ("properties", "$defs"):
+            shorter[key] = {name: _shortened(each) for name, each in value.items()}
+        elif key == "anyOf":
+            kinds = [_shortened(each) for each in value if each != {"type": "null"}]
+            shorter |= kinds[0] if len(kinds) == 1 else {key: kinds}
+        elif isinstance(value, dict):
+            shorter[key] = _shortened(value)
+        elif not (key == "title" and isinstance(value, str)) and not (key == "default" and not value):
+            shorter[key] = value
+    return shorter

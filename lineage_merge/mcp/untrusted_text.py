@@ -1,0 +1,73 @@
+"""Texts of the graph for answers. Pure.
+
+Anyone who names a dataset or writes a description decides these texts. Characters that a reader does not see,
+or that change how others are shown, are escaped as ``\\u200b``; `unescape` is the inverse, so an escaped id
+still resolves.
+"""
+
+import re
+import unicodedata
+
+# Control, format (bidirectional, zero width, tags), surrogate, private and unassigned; line and paragraph
+# separators.
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+# Invisible, but letters or marks by their category: fillers, the grapheme joiner, variation selectors.
+_INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+# Spaces that look like the usual one, or like none.
+_SPACES = frozenset(
+    "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f"
+)
+# A text that looks like an escape is escaped itself.
+_BACKSLASH = re.compile(r"\\(?=[uU])")
+_ESCAPE = re.compile(r"\\u([0-9a-f]{4})|\\U([0-9a-f]{8})")
+_MAX_CODE_POINT = 0x10FFFF
+ELLIPSIS = "…"
+
+
+def escape(text: str) -> str:
+    """Return a text with all hidden characters escaped, in one line."""
+    if text.isprintable() and text.isascii() and "\\" not in text:
+        return text  # fast path for most names
+    return visible(_BACKSLASH.sub(r"\\u005c", text))
+
+
+def visible(text: str) -> str:
+    """Return a text with its hidden characters escaped; escaped texts stay as they are."""
+    if text.isprintable() and text.isascii():
+        return text
+    return "".join(_escaped(each) if _is_hidden(each) else each for each in text)
+
+
+def unescape(text: str) -> str:
+    """Return the text of which `escape` made this one. Surrogates stay escaped: no name can contain them."""
+    return _ESCAPE.sub(_character, text)
+
+
+def shown(text: str, limit: int) -> str:
+    """Return a text to read: whitespace collapsed, escaped, of at most `limit` characters."""
+    return cut(escape(" ".join(text[: 4 * limit].split())), limit)
+
+
+def cut(text: str, limit: int) -> str:
+    """Return a text of at most `limit` characters; a cut one ends with an ellipsis."""
+    return text if len(text) <= limit else f"{text[: limit - 1]}{ELLIPSIS}"
+
+
+def _is_hidden(character: str) -> bool:
+    if character.isascii():
+        return not character.isprintable()
+    hidden = unicodedata.category(character) in _HIDDEN
+    return hidden or character in _SPACES or _INVISIBLE.match(character) is not None
+
+
+def _escaped(character: str) -> str:
+    code = ord(character)
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+def _character(found: re.Match[str]) -> str:
+    code = int(found[1] or found[2], 16)
+    is_surrogate = 0xD800 <= code <= 0xDFFF
+    return found[0] if code > _MAX_CODE_POINT or is_surrogate else chr(code)
