@@ -36,7 +36,7 @@ from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.dbt.reader import elements
 
 MOST_SECONDS = 5.0
-MOST_RATIO = 0.5
+MOST_RATIO = 0.2
 COLUMNS = 10
 PARENTS = 2
 # Models below the sources before others read them.
