@@ -13,11 +13,12 @@ from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import ExitStack, suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, NamedTuple, TypeVar
 
 from lineage_merge.mcp.asked import Asked, require_history
 from lineage_merge.mcp.graph_stamp import OpenedGraph, is_shared
+from lineage_merge.mcp.limited_selection import LimitedSelection
 from lineage_merge.mcp.tool_errors import Busy
 from lineage_merge.model.errors import QueryError
 from lineage_merge.query.backends.in_memory import InMemory
@@ -49,7 +50,8 @@ class OpenGraphs:
         self, selection: GraphSelection, seconds: float, prepare: Callable[[], None] = lambda: None
     ) -> None:
         """Open nothing yet. `seconds`: time limit of a question; `prepare`: called before opening."""
-        self._selection = selection
+        values = {each.name: getattr(selection, each.name) for each in fields(GraphSelection)}
+        self._selection = LimitedSelection(**values, seconds=seconds)
         self._seconds = seconds
         self._prepare = prepare
         self._threads: OrderedDict[Past, _GraphThread] = OrderedDict()
@@ -94,7 +96,7 @@ class OpenGraphs:
                 closed = self._threads.pop(each)
                 closed.stop()
                 self._abandoned.append(closed)  # until it has ended
-        selection = self._selection
+        selection: GraphSelection = self._selection
         if past.as_of:
             environment = past.environment or selection.environment
             # A folder has no moments: its history stands for it.
