@@ -36,16 +36,18 @@ _MANIFEST = "target/manifest.json"
     ),
 )
 @click.argument("paths", nargs=-1)
-@click.option("--base", metavar="PLACE", help="manifest (file, folder, s3://) or git revision")
+@click.option("--base", metavar="PLACE", help="manifest or git revision before the change")
 @click.option(
     "--head",
+    cls=Option,
+    more=True,
     metavar="PLACE",
     help="manifest after  [default: that of --config]",
 )
 @click.option(
     "--capture",
     metavar="FILE",
-    help="saved plan of a Spark job; --base is an earlier one  [default: the job in the graph]",
+    help="saved plan of a Spark job",
 )
 @click.option(
     "--manifest",
@@ -86,7 +88,7 @@ _MANIFEST = "target/manifest.json"
     type=click.Choice(("breaking", "policy", "none")),
     default="policy",
     show_default=True,
-    help="findings that fail the command; policy: also breaking ones",
+    help="findings that fail the command",
 )
 @click.option("--out", metavar="FILE", help="file for --format; the table is printed")
 @query_command("table", formats=FORMATS)
@@ -107,9 +109,9 @@ def review(
 ) -> None:
     """Review a change of a dbt project, of SQL files or of a Spark job before it is merged.
 
-    Compares two manifests, SQL files (PATHS, with --dialect) since the git revision --base, or a plan that
-    capture(...).save(FILE) saved, and lists what breaks or changes downstream, and new violations of
-    policies. The exit code is 12 if --fail-on applies.
+    Lists what breaks or changes downstream, and new violations of policies: of two manifests (--base, and
+    --head or that of --config), of SQL files (PATHS) since the git revision --base, or of a plan that
+    capture(...).save(FILE) saved, since --base or the job in the graph.
     """
     if out and options.format == "table":
         raise click.UsageError("--out requires --format markdown, csv, json or sarif")
