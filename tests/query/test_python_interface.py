@@ -82,6 +82,21 @@ def server_url() -> Iterator[str]:
         yield server.url
 
 
+def test_a_folder_has_no_history_of_another_graph(
+    lineage: Lineage, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LINEAGE_MERGE_HOME", str(tmp_path))
+    history = MadeHistory(str(tmp_path / "graph.history"))  # of the user's embedded graph
+    history.full("2026-01-01", Made().node("orders"))
+    for question in (lambda: lineage.merges(), lambda: lineage.diff("2026-01-01", "2026-01-02")):
+        with pytest.raises(ConfigError, match=f"--folder: {folder} has no history"):
+            question()
+    asked = in_process("history", "--folder", folder)
+    assert (asked.code, "has no history" in asked.err) == (2, True)
+    with Lineage.open(folder, history=history.location) as given:
+        assert [each.record for each in given.merges().merges] == [record for _, record in history.records]
+
+
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_an_answer_is_that_of_the_command_line(lineage: Lineage, folder: str, question: str) -> None:
     ask, words = QUESTIONS[question]

@@ -33,6 +33,11 @@ def past_of(
     on_progress: ProgressCallback = no_progress,
 ) -> Past:
     """Return the history of a selected graph. Raises `ConfigError` if it has none."""
+    if selection.folder and not selection.history:
+        # Neither that of the configuration nor that of the embedded graph is one of this lineage.
+        raise ConfigError(
+            "--folder", f"{selection.folder} has no history. Fix: set --history LOCATION, or omit it"
+        )
     location = require_history(selection.history, config, selection.graph_file)
     return Past(location, Scope(environment, selection.dag), on_progress)
 
