@@ -6,7 +6,6 @@ whose entry has the vertex. A dataset that a later merge of another DAG moved to
 entries, as in the graph.
 """
 
-import gc
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -18,6 +17,7 @@ from lineage_merge.history.merge_record import MergeRecord
 from lineage_merge.history.moments import Moment
 from lineage_merge.history.moves import renamed
 from lineage_merge.infra import storage
+from lineage_merge.infra.garbage import collection_off
 from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.model.errors import NotFound
 from lineage_merge.query.backends.files import edge_of_row, vertex_of_row
@@ -104,19 +104,9 @@ def _time_of(location: str, scopes: Sequence[Scope], moment: Moment) -> int:
     return found.pop().time
 
 
+@collection_off()  # what is read is needed until the end; collection would take half of the time
 def picture_of(location: str, merges: Sequence[ScopedMerge]) -> InMemory:
     """Return the lineage of these merges, of one per DAG."""
-    is_enabled = gc.isenabled()
-    # Everything that is read is needed until the end: garbage collection would take half of the time.
-    gc.disable()
-    try:
-        return _picture_of(location, merges)
-    finally:
-        if is_enabled:
-            gc.enable()
-
-
-def _picture_of(location: str, merges: Sequence[ScopedMerge]) -> InMemory:
     vertices: dict[str, Row] = {}
     dags: dict[str, set[str]] = {}
     edges: dict[str, Row] = {}

@@ -6,6 +6,7 @@ from dataclasses import replace
 from lineage_merge.config import Policy
 from lineage_merge.config.policies import LayerRule, RequirementRule, SourceRule, TagRule
 from lineage_merge.config.propagation import Propagation
+from lineage_merge.infra.garbage import collection_off
 from lineage_merge.query.elements import dataset_of, subgraph
 from lineage_merge.query.graph import LineageGraph
 from lineage_merge.query.layers import Layer
@@ -18,6 +19,7 @@ from lineage_merge.query.policies.tag_reach import tag_reach
 from lineage_merge.query.policies.violations import PolicyCheck, PolicyResult
 
 
+@collection_off()  # what is read is needed until the end
 def check_policies(
     graph: LineageGraph,
     policies: Sequence[Policy],
