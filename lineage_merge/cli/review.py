@@ -10,6 +10,7 @@ import click
 from lineage_merge.cli.command import Command, Option
 from lineage_merge.cli.error_handling import epilog, handle_errors, progress
 from lineage_merge.cli.query_options import QueryOptions, print_merges, query_command
+from lineage_merge.cli.review_project import MANIFEST, project_of
 from lineage_merge.model.errors import CheckFailed, ConfigError
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from lineage_merge.sources.dbt.settings import DbtProject
 
 FORMATS = ("table", "markdown", "csv", "json", "sarif")
-_MANIFEST = "target/manifest.json"
 
 
 @click.command(
@@ -55,7 +55,7 @@ _MANIFEST = "target/manifest.json"
     cls=Option,
     more=True,
     metavar="PATH",
-    default=_MANIFEST,
+    default=MANIFEST,
     show_default=True,
     help="path of the manifest in a git revision",
 )
@@ -121,6 +121,8 @@ def review(
         raise click.UsageError("--capture is a Spark job: omit PATHS, --head, --catalog and --base-catalog")
     if not (base or capture):
         raise click.UsageError("--base is missing: the manifest or git revision before the change")
+    if options.folder and options.history:
+        raise click.UsageError("--folder and --history select different graphs: set one of them")
     with handle_errors(), progress(True) as on_progress:
         config, environment = options.config()
         if paths or capture:
@@ -133,7 +135,7 @@ def review(
         else:
             with _graph_or_folder(options, config, environment, on_progress) as (found, scope):
                 config = _with_environment(config, environment, found)
-                project = _project(config, head, namespace)
+                project = project_of(config.dbt, head, namespace)
                 if catalog:
                     project = replace(project, catalog=catalog)
                 on_progress("comparing manifests")
@@ -196,26 +198,6 @@ def _with_environment(
     if len(found) > 1:
         raise ConfigError("environment", f"the graph has {', '.join(found)}: set --environment")
     return replace(config, environment=found[0]) if found else config
-
-
-def _project(config: "Config", head: str | None, namespace: str | None) -> "DbtProject":
-    """Return the project after the change: of the configuration, unless the command line names it."""
-    from lineage_merge.sources.dbt.settings import DbtProject
-    from lineage_merge.sources.settings import namespace as parse_namespace
-
-    configured = list(config.dbt)
-    same = [each for each in configured if head in (None, each.manifest)] or configured
-    if len(same) > 1:
-        places = ", ".join(each.manifest for each in same)
-        raise ConfigError("--head", f"the configuration has several projects: {places}. Fix: set --head")
-    found = same[0] if same else DbtProject(_MANIFEST, "")
-    if head:
-        found = replace(found, manifest=head)
-    if namespace:
-        found = replace(found, namespace=parse_namespace("--namespace", namespace))
-    if not found.namespace:
-        raise ConfigError("--namespace", "is missing: that of the warehouse, such as redshift://HOST:5439")
-    return found
 
 
 def _review_dbt(

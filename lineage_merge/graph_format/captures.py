@@ -19,10 +19,11 @@ from lineage_merge.model.errors import DocumentError
 
 FORMAT = "lineage-merge capture"
 VERSION = 1
+CLAUSE_KINDS = ("filter", "join", "grouping", "set operation", "limit")
 
 
 class Clause(NamedTuple):
-    """A condition, join or grouping of a query: its kind and its text."""
+    """A condition, join or grouping of a query: its kind (`CLAUSE_KINDS`) and its text."""
 
     kind: str
     text: str
@@ -85,11 +86,18 @@ def parse_capture(location: str, text: str) -> CaptureDocument:
         job_name=str(named["job.name"]),
         nodes=_rows(location, found, "nodes", ("id", "label")),
         edges=_rows(location, found, "edges", ("id", "label", "from", "to")),
-        clauses=[
-            Clause(each["kind"], each["text"]) for each in _rows(location, found, "clauses", Clause._fields)
-        ],
+        clauses=_clauses(location, found),
         notes=[str(each) for each in found.get("notes") or ()],
     )
+
+
+def _clauses(location: str, document: Mapping[str, Any]) -> list[Clause]:
+    rows = _rows(location, document, "clauses", Clause._fields)
+    for number, each in enumerate(rows):
+        if each["kind"] not in CLAUSE_KINDS:
+            problem = f"is unknown: {', '.join(CLAUSE_KINDS)} are supported"
+            raise DocumentError(location, f"clauses[{number}].kind", problem)
+    return [Clause(each["kind"], each["text"]) for each in rows]
 
 
 def _rows(location: str, document: Mapping[str, Any], field: str, required: Sequence[str]) -> list[Row]:

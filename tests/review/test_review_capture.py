@@ -120,6 +120,42 @@ def test_a_plan_is_compared_with_an_earlier_one(name: str, folder: Path) -> None
     assert {row(each) for each in findings(CAPTURES / f"{name}.json", *base, code=code)} == EXPECTED[name]
 
 
+def moved(tmp_path: Path, *, columns: bool, inputs: bool) -> set[tuple[str, str, bool]]:
+    """Review the job with another output, whose columns or inputs may be others too."""
+    head = document("moved")
+    text = json.dumps(head)
+    if not columns:
+        text = text.replace("sales_v2|revenue", "sales_v2|turnover").replace(
+            '"name": "revenue"', '"name": "turnover"'
+        )
+    if not inputs:
+        text = text.replace("/data/orders", "/data/returns")
+    (tmp_path / "head.json").write_text(text)
+    outcome = in_process(
+        "review", "--capture", str(tmp_path / "head.json"), "--base", str(CAPTURES / "base.json"), "--json"
+    )
+    found = json.loads(outcome.out)["findings"]
+    return {(each["kind"], each["title"], each["is_guess"]) for each in found if "output" in each["kind"]}
+
+
+@pytest.mark.parametrize(
+    ("columns", "inputs", "is_moved"),
+    [(True, True, True), (True, False, True), (False, True, True), (False, False, False)],
+)
+def test_another_output_is_a_moved_one_if_columns_or_inputs_are_equal(
+    columns: bool, inputs: bool, is_moved: bool, tmp_path: Path
+) -> None:
+    two = {("output removed", "s3://lake/sales"), ("output added", "s3://lake/sales_v2")}
+    expected = {("output moved", "s3://lake/sales", True)} if is_moved else {(*each, False) for each in two}
+    assert moved(tmp_path, columns=columns, inputs=inputs) == expected
+
+
+def test_the_comment_says_why_an_output_is_a_moved_one() -> None:
+    places = ("--capture", str(CAPTURES / "moved.json"), "--base", str(CAPTURES / "base.json"))
+    shown = in_process("review", *places, "--format", "markdown").out
+    assert "(a guess: same columns and inputs)" in shown
+
+
 @pytest.mark.parametrize("name", ["base", "reordered", "renamed", "dropped", "append"])
 def test_a_plan_is_compared_with_the_job_in_the_graph(name: str, folder: Path) -> None:
     """The graph has the columns of conditions, not their texts; a job is found by what it writes."""
@@ -224,6 +260,8 @@ def test_new_violations_of_policies_are_found(folder: Path, tmp_path: Path) -> N
         ({"edges": [{"id": "x"}]}, r"edges\[0\].label: must be text"),
         ({"job": {"type": "spark"}}, "job.name: must be text"),
         ({"clauses": ["x"]}, r"clauses\[0\]: must be an object"),
+        ({"clauses": [{"kind": "limit"}]}, r"clauses\[0\].text: must be text"),
+        ({"clauses": [{"kind": "@octocat", "text": "x"}]}, r"clauses\[0\].kind: is unknown: filter, join"),
     ],
 )
 def test_an_invalid_document_is_rejected(change: dict[str, Any], problem: str) -> None:

@@ -55,6 +55,49 @@ def test_a_newly_violated_policy_fails_unless_only_breaks_do(folder: Path) -> No
     assert found == [12, 0, 0]
 
 
+TWO_PROJECTS = [
+    ({}, {}, (), ""),
+    ({}, {"namespace": "duckdb://other"}, ("--namespace", NAMESPACE), ""),
+    (
+        {},
+        {"namespace": "duckdb://other"},
+        (),
+        "--namespace: is missing: the configuration's projects have several",
+    ),
+    (
+        {"target": "dev"},
+        {"target": "prod"},
+        (),
+        "--head: the configuration's projects have different targets",
+    ),
+]
+
+
+@pytest.mark.parametrize(("one", "other", "more", "problem"), TWO_PROJECTS)
+def test_a_head_that_is_not_configured_has_the_settings_that_all_projects_share(
+    folder: Path, one: dict[str, str], other: dict[str, str], more: tuple[str, ...], problem: str
+) -> None:
+    """CI compares target/manifest.json, the configuration names the manifests of the merge."""
+    own = {"namespace": NAMESPACE}
+    projects = [
+        {"manifest": "s3://ci/a/manifest.json", **own, **one},
+        {"manifest": "s3://ci/b/manifest.json", **own, **other},
+    ]
+    settings = {"dag_name": "daily", "environment": "dev", "dbt": projects}
+    (folder / "lineage_merge.yml").write_text(json.dumps(settings))
+    places = ("--base", "base.json", "--head", "drop.json", "--config", "lineage_merge.yml")
+    outcome = in_process("review", *places, *more)
+    assert (outcome.code, problem in outcome.err) == (2 if problem else 12, True), outcome.err
+
+
+def test_two_projects_without_a_head_are_ambiguous(folder: Path) -> None:
+    projects = [{"manifest": each, "namespace": NAMESPACE} for each in ("base.json", "drop.json")]
+    settings = {"dag_name": "daily", "environment": "dev", "dbt": projects}
+    (folder / "lineage_merge.yml").write_text(json.dumps(settings))
+    outcome = in_process("review", "--base", "base.json", "--config", "lineage_merge.yml")
+    assert (outcome.code, "Fix: set --head" in outcome.err) == (2, True), outcome.err
+
+
 def test_the_base_is_the_branch_point_of_a_revision(folder: Path) -> None:
     target = folder / "target"
     target.mkdir()

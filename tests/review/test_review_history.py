@@ -85,6 +85,12 @@ def test_an_older_entry_is_the_graph_of_its_moment(location: str, tmp_path: Path
     assert broken(review(tmp_path, "--history", location, "--as-of", "2026-01-01")) == set()
 
 
+def test_a_folder_and_a_history_are_two_graphs(tmp_path: Path) -> None:
+    outcome = review(tmp_path, "--history", str(tmp_path / "past"), "--folder", str(tmp_path / "build"))
+    assert outcome.code == 2
+    assert "--folder and --history select different graphs" in outcome.err
+
+
 def test_an_empty_history_is_an_error(location: str, tmp_path: Path) -> None:
     outcome = review(tmp_path, "--history", location)
     assert outcome.code != 0

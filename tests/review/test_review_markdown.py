@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from lineage_merge.query.affected_tests import AffectedTest
 from lineage_merge.query.backends.in_memory import InMemory
 from lineage_merge.query.dependents import dependents
 from lineage_merge.query.effects import Change
@@ -72,6 +73,45 @@ def test_a_comment_with_many_findings_is_cut() -> None:
     assert len(text) < 65_536
     assert "and 1,950 more findings" in text
     assert "Details are omitted" in text
+
+
+def test_tests_and_notes_that_are_cut_are_counted() -> None:
+    [found] = review("drop", merged()).findings
+    test = AffectedTest(Vertex("t", "assertion", {"name": "t"}), (), 0)
+    text = review_markdown(
+        ReviewResult((replace(found, tests=(test,) * 60),), tuple(f"note {each}" for each in range(40)))
+    )
+    assert re.findall("^- and .* more.*$", text, re.MULTILINE) == [
+        "- and 35 more tests",
+        "- and 15 more notes",
+    ]
+    assert (text.count("- test "), text.count("- `note ")) == (25, 25)
+
+
+def test_notes_remain_if_details_do_not_fit() -> None:
+    [found] = review("drop", merged()).findings
+    text = review_markdown(ReviewResult((found,) * 2_000, ("n" * 900,) * 40))
+    assert "Details are omitted" in text
+    assert (text.count("- `nnn"), "- and 15 more notes" in text) == (25, True)
+    assert len(text) < 65_536
+
+
+def test_a_comparison_with_notes_is_not_said_to_be_complete() -> None:
+    lines = review_markdown(ReviewResult((), ("orders: its columns are not compared",))).splitlines()
+    assert [each for each in lines[2:] if each] == [
+        "No findings.",
+        "- `orders: its columns are not compared`",
+    ]
+
+
+def test_a_kind_with_markup_is_code() -> None:
+    kind = "<img src=x> | @octocat [x](http://e)"
+    found = [
+        Finding(kind, "a", "a", "was none, is b"),
+        Finding(kind, "a", "a", "was a, is b", before="a", after="b"),
+    ]
+    outside = without_code(review_markdown(ReviewResult(tuple(map(Assessed, found)))))
+    assert not re.search("img|octocat|http", outside)
 
 
 def star(count: int, name: str = "t") -> ReviewResult:

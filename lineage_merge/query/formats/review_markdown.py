@@ -4,7 +4,7 @@ Names and expressions are code spans: they can contain no markup, and mention no
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from lineage_merge.query.effects import Effect
 from lineage_merge.query.elements import Edge, Subgraph, Vertex, dataset_id_of, subgraph, title_of_id
@@ -29,8 +29,9 @@ def review_markdown(result: ReviewResult) -> str:
     """Return a comment: summary, table, diagram of what is affected, folded details, as far as they fit."""
     head = "\n".join((MARKER, f"**Lineage review: {result.summary}**{_reach(result)}", "", *_table(result)))
     parts = [head]
-    used = len(head) + 200
-    for part in (_diagram(result), *_details(result), *_notes(result)):
+    notes = _notes(result)
+    used = len(head) + len(notes) + 200
+    for part in (_diagram(result), *_details(result)):
         if part and used + len(part) <= _MAX_COMMENT:
             parts.append(part)
             used += len(part) + 2
@@ -39,7 +40,7 @@ def review_markdown(result: ReviewResult) -> str:
                 "Details are omitted: the comment would be too long. The JSON format has all of them."
             )
             break
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join((*parts, *([notes] if notes else []))) + "\n"
 
 
 def _reach(result: ReviewResult) -> str:
@@ -60,6 +61,10 @@ def _reach(result: ReviewResult) -> str:
 
 
 def _table(result: ReviewResult) -> Iterator[str]:
+    if not result.findings and result.notes:
+        # A note says what is not compared.
+        yield "No findings."
+        return
     if not result.findings:
         yield "Nothing that affects lineage is changed: columns, conditions, joins, relations and tests."
         return
@@ -98,10 +103,15 @@ def _change(finding: Finding) -> str:
         # Such as what happens to the relation of a model that becomes ephemeral.
         rest = finding.message.removeprefix(f"was {finding.before}, is {finding.after}")
         note = note or (rest if rest.startswith(": ") else "")
-        return f"{finding.kind}: {code(finding.before)} → {code(finding.after)}{note}"
+        return f"{_kind(finding)}: {code(finding.before)} → {code(finding.after)}{note}"
     if finding.kind in _SELF_EXPLANATORY:
         return finding.kind
-    return f"{finding.kind}: {code(finding.message)}"
+    return f"{_kind(finding)}: {code(finding.message)}"
+
+
+def _kind(finding: Finding) -> str:
+    """Return the kind; as a code span if it is not in plain words."""
+    return finding.kind if re.fullmatch(r"[A-Za-z]+(?:[ -][A-Za-z]+)*", finding.kind) else code(finding.kind)
 
 
 _SELF_EXPLANATORY = frozenset({"column dropped", "column added"})
@@ -220,15 +230,20 @@ def _of_finding(found: Assessed) -> Iterator[str]:
             *(f"tag {code(tag)}" for tag in held.get("tags", ())),
         ]
         yield f"- {each.vertex.label} {code(each.vertex.title)}{': ' if facts else ''}{', '.join(facts)}"
-    if len(affected) > _MAX_LISTED:
-        yield f"- and {len(affected) - _MAX_LISTED:,} more"
+    yield from _more(affected)
     columns = [each for each in found.of_effect(Effect.BREAKS) if each.kind == "column"]
     if columns:
         yield f"- columns that break: {_names(each.vertex.title for each in columns)}"
     for test in found.tests[:_MAX_LISTED]:
         yield f"- test {code(test.vertex.name)}{f': {test.effect.value}' if test.effect else ''}"
+    yield from _more(found.tests, " tests")
 
 
-def _notes(result: ReviewResult) -> Iterator[str]:
-    if result.notes:
-        yield "\n".join(f"- {code(each)}" for each in result.notes[:_MAX_LISTED])
+def _notes(result: ReviewResult) -> str:
+    listed = (f"- {code(each)}" for each in result.notes[:_MAX_LISTED])
+    return "\n".join((*listed, *_more(result.notes, " notes")))
+
+
+def _more(listed: Sequence[object], of_what: str = "") -> Iterator[str]:
+    if len(listed) > _MAX_LISTED:
+        yield f"- and {len(listed) - _MAX_LISTED:,} more{of_what}"

@@ -111,8 +111,10 @@ def _outputs(before: JobVersion, after: JobVersion) -> Iterator[Finding]:
     removed = sorted(before.written.keys() - after.written.keys() - moved.keys())
     added = sorted(after.written.keys() - before.written.keys() - {*moved.values()}) if before.written else []
     for was, now in moved.items():
-        found = _Of(after.name, was).finding("output moved", f"is now written to {title_of_id(now)}")
-        yield replace(found, before=found.title, after=title_of_id(now), change=Change.RENAME)
+        reason = _equal_parts(before.written[was], after.written[now])
+        message = f"is now written to {title_of_id(now)} (a guess: {reason})"
+        found = _Of(after.name, was).finding("output moved", message)
+        yield replace(found, before=found.title, after=title_of_id(now), change=Change.RENAME, is_guess=True)
     for each in removed:
         found = _Of(after.name, each).finding("output removed", f"{after.name} no longer writes it")
         yield replace(found, before=found.title, change=Change.DROP)
@@ -122,10 +124,25 @@ def _outputs(before: JobVersion, after: JobVersion) -> Iterator[Finding]:
 
 
 def _moved(before: JobVersion, after: JobVersion) -> dict[str, str]:
-    """Return new by old id of a dataset that is written elsewhere, if there is only one."""
+    """Return new by old id of a dataset that seems to be written elsewhere, if there is only one.
+
+    That is a guess: the columns or the inputs are equal.
+    """
     removed = before.written.keys() - after.written.keys()
     added = after.written.keys() - before.written.keys()
-    return {removed.pop(): added.pop()} if len(removed) == len(added) == 1 else {}
+    if len(removed) != 1 or len(added) != 1:
+        return {}
+    was, now = removed.pop(), added.pop()
+    return {was: now} if _equal_parts(before.written[was], after.written[now]) else {}
+
+
+def _equal_parts(old: Written, new: Written) -> str:
+    """Return what is equal: ``same columns and inputs``; "" for nothing."""
+    same = [
+        *(["columns"] if old.columns.named and old.columns.named.keys() == new.columns.named.keys() else []),
+        *(["inputs"] if old.inputs and old.inputs == new.inputs else []),
+    ]
+    return f"same {' and '.join(same)}" if same else ""
 
 
 def _rows(of_dataset: _Of, old: Written, new: Written, *, has_clauses: bool) -> Iterator[Finding]:
