@@ -20,6 +20,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal, NamedTuple, Self
 
 from lineage_merge.infra.times import EPOCH, epoch_ms
+from lineage_merge.model.errors import QueryError
 from lineage_merge.query.formats.times import utc_time
 
 Kind = Literal["nodes", "edges", "runs"]
@@ -36,6 +37,8 @@ PARTITION_KEYS = ("environment", "dag_name")
 
 # Beginnings of the names of partitions.
 _ENVIRONMENT, _DAG, ENTRY = "environment=", "dag_name=", "entry="
+# As in the configuration: other names could be paths.
+_ENVIRONMENT_NAME = re.compile(r"[A-Za-z0-9_.~+-]+")
 _NAME = re.compile(r"(\d{8}T\d{6})(\d{3})Z-([0-9a-f]{12})")
 
 
@@ -89,7 +92,9 @@ def scope_folder(location: str, kind: str, scope: Scope) -> str:
 
 
 def environment_folder(location: str, kind: str, environment: str) -> str:
-    """Return the folder of an environment."""
+    """Return the folder of an environment. Raises `QueryError` for a name that no environment can have."""
+    if not _ENVIRONMENT_NAME.fullmatch(environment):
+        raise QueryError(f"invalid environment: {environment!r}; expected letters, digits and _ . ~ + - only")
     return f"{location.rstrip('/')}/{kind}/{_ENVIRONMENT}{environment}"
 
 
@@ -120,7 +125,8 @@ def details_file(location: str, scope: Scope, name: MergeName) -> str:
 
 def environment_of(folder: str) -> str:
     """Return the environment that a folder is named after; "" for another folder."""
-    return folder.removeprefix(_ENVIRONMENT) if folder.startswith(_ENVIRONMENT) else ""
+    name = folder.removeprefix(_ENVIRONMENT)
+    return name if name != folder and _ENVIRONMENT_NAME.fullmatch(name) else ""
 
 
 def dag_name_of(folder: str) -> str:

@@ -1,12 +1,22 @@
 """Answers of the tools: their types are the output schemas. Empty fields are left out of an answer."""
 
-from pydantic import BaseModel, Field
+from typing import Any
+
+from pydantic import BaseModel, Field, model_validator
+
+from lineage_merge.mcp.untrusted_text import has_cut
 
 
 class Row(BaseModel):
     """A row of an answer."""
 
     cut: bool = Field(default=False, description="a text or list of this row was cut")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_cut(cls, given: Any) -> Any:
+        """Set `cut` before the type of cut texts is lost."""
+        return {**given, "cut": True} if isinstance(given, dict) and has_cut(given) else given
 
 
 class Answer(BaseModel):
@@ -54,7 +64,7 @@ class PartRow(Row):
     expression: str = ""
 
 
-class Writer(BaseModel):
+class Writer(Row):
     """A job that writes a dataset, with its newest run."""
 
     id: str
@@ -206,6 +216,30 @@ class CausesAnswer(Answer):
     """Causes, the nearest first."""
 
     rows: list[CauseRow]
+
+
+class AssertionRow(Row):
+    """A test of a dataset or column, with its newest result."""
+
+    id: str
+    name: str
+    type: str = ""
+    dataset: str
+    column: str = Field(default="", description="or the expression that is tested")
+    distance: int | None = Field(default=None, description="hops upstream of the element in question")
+    severity: str = ""
+    status: str = Field(default="", description="passed, warned, failed or error; empty: no result")
+    failures: int | None = None
+    last_run_at: str = ""
+
+
+class AssertionsAnswer(Answer):
+    """Tests, the nearest first, those that did not pass before others."""
+
+    counts: dict[str, int] = Field(default={}, description="tests by status, also those not in the rows")
+    untested: list[str] = Field(default=[], description="nearest datasets without any test")
+    untested_total: int = 0
+    rows: list[AssertionRow]
 
 
 class ChangeRow(Row):

@@ -39,13 +39,11 @@ Scope = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9
 Environment = Annotated[Scope | None, Field(description="such as prod; default: that of the server, or all")]
 Moment = Annotated[
     str | None,
-    Field(max_length=40, description="lineage as of a date, time, age (3d) or merge; needs a history"),
+    Field(max_length=40, description="lineage as of a date, time, age (3d) or merge"),
 ]
 Age = Annotated[str | None, Field(max_length=20, description="age from which data is stale: 1d, 6h")]
-Cursor = Annotated[
-    str | None,
-    Field(max_length=80, description="next_cursor of the page before, with otherwise the same arguments"),
-]
+# The instructions of the server say that the other arguments stay the same.
+Cursor = Annotated[str | None, Field(max_length=80, description="next_cursor of the page before")]
 
 
 class Paged(BaseModel):
@@ -140,6 +138,16 @@ class FreshnessArguments(Arguments):
     name: Annotated[Name | None, Field(description="dataset, with its upstream; default: all")] = None
     older_than: Age = None
     stale: Annotated[bool, Field(description="only stale datasets")] = False
+
+
+class AssertionsArguments(PastArguments):
+    """Optionally a dataset or column."""
+
+    name: Annotated[Name | None, Field(description="dataset or column, with its upstream; default: all")] = (
+        None
+    )
+    failed: Annotated[bool, Field(description="only tests that did not pass")] = False
+    depth: Depth = None
 
 
 class WhyArguments(Arguments):

@@ -73,14 +73,27 @@ def _merged(asked: Asked, given: ReportArguments) -> tuple[str, str]:
     environment, dag = given.environment or asked.environment, given.dag or asked.dag
     if environment and dag:
         return environment, dag
-    ids = asked.graph.ids([_MERGE_RUN], environment, dag)
-    scopes = sorted({(decode(each.split("|")[0]), decode(each.split("|")[1])) for each in ids if "|" in each})
+    scopes = sorted(_scopes(asked, environment, dag))
     named = tuple(f"{first} {second}" for first, second in scopes)
     if not scopes:
-        raise NotFound("the graph has no merge: folders of build have none")
+        is_folder = asked.session.selection.folder
+        raise NotFound("the graph has no merge" + (": folders of build have none" if is_folder else ""))
     if len(scopes) > 1:
         raise Ambiguous("several merges. Fix: set environment and dag", named)
     return scopes[0]
+
+
+def _scopes(asked: Asked, environment: str | None, dag: str | None) -> set[tuple[str, str]]:
+    """Return the merged environments and DAGs; as of a moment those of the history."""
+    if asked.session.scope.as_of:
+        known = {each.scope for each in asked.session.scope.merges}
+        return {
+            (each.environment, each.dag_name)
+            for each in known
+            if environment in (None, each.environment) and dag in (None, each.dag_name)
+        }
+    ids = asked.graph.ids([_MERGE_RUN], environment, dag)
+    return {(decode(each.split("|")[0]), decode(each.split("|")[1])) for each in ids if "|" in each}
 
 
 def _change(record: Mapping[str, Any]) -> ChangeRow:

@@ -1,21 +1,28 @@
-"""Tools on tags and on late or wrong data: tags, freshness, why."""
+"""Tools on tags and on late or wrong data: tags, freshness, tests, why."""
 
+import logging
 from typing import Any
 
-from lineage_merge.mcp.answers import CauseRow, FreshnessRow, TagRow
-from lineage_merge.mcp.arguments import FreshnessArguments, TagsArguments, WhyArguments
+from lineage_merge.mcp.answers import AssertionRow, CauseRow, FreshnessRow, TagRow
+from lineage_merge.mcp.arguments import AssertionsArguments, FreshnessArguments, TagsArguments, WhyArguments
 from lineage_merge.mcp.asked import SHORT, Asked, moment, text, texts
 from lineage_merge.mcp.paging import Found
+from lineage_merge.mcp.tool_errors import as_error
 from lineage_merge.mcp.untrusted_text import escape
+from lineage_merge.query.assertions import Check
 from lineage_merge.query.causes import Cause
 from lineage_merge.query.formats.freshness_tables import freshness_counts
 from lineage_merge.query.formats.times import duration_text
 from lineage_merge.query.freshness import Freshness
+from lineage_merge.query.interface.data_results import causes_note
 from lineage_merge.query.interface.tag_results import TagsResult
 from lineage_merge.query.tag_answers import TagCounts
 from lineage_merge.query.tag_propagation import Carrier, Stop
 
 _COUNTS = ("own_datasets", "own_columns", "inherited_datasets", "inherited_columns", "stops")
+# Shown of the datasets without tests.
+_UNTESTED = 10
+_log = logging.getLogger(__name__)
 
 
 def tags(asked: Asked, given: TagsArguments) -> Found:
@@ -42,10 +49,31 @@ def freshness(asked: Asked, given: FreshnessArguments) -> Found:
     return Found(found.datasets, _freshness, header)
 
 
+def tests(asked: Asked, given: AssertionsArguments) -> Found:
+    """Return tests with their newest results."""
+    found = asked.lineage.tests(given.name, failed=given.failed, depth=given.depth)
+    counts: dict[str, int] = {}
+    for each in found.found.checks:
+        status = each.status or "no result"
+        counts[status] = counts.get(status, 0) + 1
+    header: dict[str, Any] = {"note": text(found.note), "counts": counts}
+    if found.start:
+        untested = [each.id for each in found.found.unchecked]
+        header |= {"of": escape(found.start.id), "untested": texts(untested[:_UNTESTED])}
+        header["untested_total"] = len(untested)
+    return Found(found.tests, _assertion, header)
+
+
 def why(asked: Asked, given: WhyArguments) -> Found:
     """Return the nearest causes of late or wrong data."""
     found = asked.lineage.why(given.name, older_than=given.older_than, depth=given.depth)
-    return Found(found.causes, _cause, {"of": escape(found.start.id), "note": text(found.note)})
+    note, error = found.note, found.changes_error
+    if error:
+        # Its message names files of this machine.
+        _log.warning("why: recent changes are unknown: %s", error.message)
+        note = causes_note(found.start, found.diagnosis, str(as_error(error)["message"]))
+    header = {"of": escape(found.start.id), "note": text(note.replace("\n", "; "))}
+    return Found(found.causes, _cause, header)
 
 
 def _count(counts: TagCounts) -> TagRow:
@@ -77,6 +105,22 @@ def _freshness(found: Freshness) -> FreshnessRow:
         updated_at=moment(found.update.updated_at),
         age=duration_text(found.age_ms),
         because_of=escape(found.because_of.dataset) if found.because_of else "",
+    )
+
+
+def _assertion(check: Check) -> AssertionRow:
+    held = check.assertion.properties
+    return AssertionRow(
+        id=escape(check.assertion.id),
+        name=text(check.assertion.name, SHORT),
+        type=text(held.get("assertion_type"), SHORT),
+        dataset=escape(check.dataset),
+        column=text(check.column),
+        distance=check.distance,
+        severity=text(held.get("severity"), SHORT),
+        status=text(check.status, SHORT),
+        failures=held.get("failures"),
+        last_run_at=moment(held.get("last_run_at")),
     )
 
 

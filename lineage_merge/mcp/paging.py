@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from lineage_merge.mcp.untrusted_text import cut, visible
+from lineage_merge.mcp.untrusted_text import cut, has_cut, visible
 from lineage_merge.model.errors import QueryError
 
 # Characters of an answer's JSON: 2,000 to 3,000 tokens.
@@ -63,8 +63,9 @@ def page(found: Found, question: str, size: int, cursor: str | None) -> dict[str
 
 
 def plain(header: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields that are not empty."""
-    return {key: _dumped(value) for key, value in header.items() if value not in ("", None, [], {}, ())}
+    """Return the fields that are not empty; ``cut`` says that a text of them was cut."""
+    found = {key: _dumped(value) for key, value in header.items() if value not in ("", None, [], {}, ())}
+    return {**found, "cut": True} if has_cut(header) else found
 
 
 def fitted(values: dict[str, Any], size: int) -> dict[str, Any]:

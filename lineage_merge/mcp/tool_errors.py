@@ -31,7 +31,7 @@ _BY_CLASS: tuple[tuple[type[Exception], str, str], ...] = (
     (GraphDenied, "denied", f"the graph rejects the credentials of the server. {_DETAILS}"),
     (GraphError, "graph", f"the graph rejected the question. {_DETAILS}"),
     (EmbeddedError, "unreadable", f"the embedded graph cannot be read. {_DETAILS}"),
-    (IntermediateError, "unreadable", f"the files of the graph cannot be read. {_DETAILS}"),
+    (IntermediateError, "unreadable", f"the files of the graph or its history cannot be read. {_DETAILS}"),
     (SourceError, "unreadable", f"the files of the graph or its history cannot be read. {_DETAILS}"),
     (ConfigError, "configuration", f"the configuration of the server is invalid. {_DETAILS}"),
 )

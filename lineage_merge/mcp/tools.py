@@ -106,6 +106,15 @@ _ALL = (
         data_tools.freshness,
     ),
     Tool(
+        "tests",
+        "Tests and their results",
+        "Tests and data quality checks with their newest results, and datasets without any: of a dataset or "
+        "column and its upstream, or of all.",
+        arguments.AssertionsArguments,
+        answers.AssertionsAnswer,
+        data_tools.tests,
+    ),
+    Tool(
         "why",
         "Why data is late or wrong",
         "The nearest upstream causes of late or wrong data in a dataset or column: failed or missing runs, "

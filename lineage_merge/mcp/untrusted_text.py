@@ -7,6 +7,8 @@ still resolves.
 
 import re
 import unicodedata
+from collections.abc import Mapping
+from typing import Any
 
 # Control, format (bidirectional, zero width, tags), surrogate, private and unassigned; line and paragraph
 # separators.
@@ -24,6 +26,12 @@ _BACKSLASH = re.compile(r"\\(?=[uU])")
 _ESCAPE = re.compile(r"\\u([0-9a-f]{4})|\\U([0-9a-f]{8})")
 _MAX_CODE_POINT = 0x10FFFF
 ELLIPSIS = "…"
+
+
+class CutText(str):
+    """A text of which the end was cut."""
+
+    __slots__ = ()
 
 
 def escape(text: str) -> str:
@@ -47,12 +55,23 @@ def unescape(text: str) -> str:
 
 def shown(text: str, limit: int) -> str:
     """Return a text to read: whitespace collapsed, escaped, of at most `limit` characters."""
-    return cut(escape(" ".join(text[: 4 * limit].split())), limit)
+    # With a limit, the last part may be long; the parts before it alone exceed the limit then.
+    collapsed = " ".join(text.split(None, limit))
+    return cut(escape(collapsed[: limit + 1]), limit)
 
 
 def cut(text: str, limit: int) -> str:
-    """Return a text of at most `limit` characters; a cut one ends with an ellipsis."""
-    return text if len(text) <= limit else f"{text[: limit - 1]}{ELLIPSIS}"
+    """Return a text of at most `limit` characters; a cut one is a `CutText` that ends with an ellipsis."""
+    return text if len(text) <= limit else CutText(f"{text[: limit - 1]}{ELLIPSIS}")
+
+
+def has_cut(value: Any) -> bool:
+    """Whether a value is, or contains, a text that was cut."""
+    if isinstance(value, Mapping):
+        return any(map(has_cut, value.values()))
+    if isinstance(value, list | tuple):
+        return any(map(has_cut, value))
+    return isinstance(value, CutText)
 
 
 def _is_hidden(character: str) -> bool:

@@ -1,18 +1,21 @@
 """The files of a history: names, the index, Parquet, formats of other versions."""
 
 import json
+import re
+import string
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
+from lineage_merge.config import keys
 from lineage_merge.graph_format.schema import edge_ddl, node_ddl
 from lineage_merge.history import layout, merge_index, merge_record
 from lineage_merge.history.layout import MergeName, Scope
 from lineage_merge.history.merge_record import MergeRecord, parse_record
 from lineage_merge.infra import storage
-from lineage_merge.model.errors import IntermediateError
+from lineage_merge.model.errors import IntermediateError, QueryError
 from tests.history.made_history import MadeHistory, at
 from tests.made_merges import Made
 from tests.s3_fixtures import S3
@@ -85,6 +88,26 @@ def test_the_newest_merge_until_a_time(location: str) -> None:
     assert until("2026-01-03") == [second, other]
     assert merge_index.scopes(location, "prod") == []
     assert merge_index.scopes(location, "dev", "weekly") == [Scope("dev", "weekly")]
+
+
+def test_an_environment_has_the_characters_of_the_configuration(location: str) -> None:
+    history = MadeHistory(location)
+    history.full("2026-01-01", Made().node("a"))
+    for environment in ("", "..\\dev", "x/../environment=dev", "../merges/environment=dev", "dev\n", "*"):
+        with pytest.raises(QueryError, match="invalid environment: "):
+            merge_index.scopes(location, environment)
+    storage.create_file(f"{location}/merges/environment=a b/dag_name=daily/x.json", "{}")
+    assert merge_index.environments(location) == ["dev"]
+
+
+def test_environments_are_those_that_the_configuration_accepts(tmp_path: Path) -> None:
+    pattern = re.compile(keys.schema([])["properties"]["environment"]["pattern"])
+    for character in string.printable.strip():
+        if pattern.search(character):
+            assert merge_index.scopes(str(tmp_path), character) == []
+        else:
+            with pytest.raises(QueryError):
+                merge_index.scopes(str(tmp_path), character)
 
 
 def test_an_entry_without_its_object_does_not_count(location: str) -> None:

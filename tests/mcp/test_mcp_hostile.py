@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from mcp.types import GetPromptResult, ListPromptsResult, ListToolsResult, PromptReference
 
-from lineage_merge.mcp.untrusted_text import escape, shown, unescape
+from lineage_merge.mcp.untrusted_text import escape, has_cut, shown, unescape
 from tests.lineage_made import MadeLineage, at, col
 from tests.mcp.clients import HttpServer, ask, http, structured, text
 
@@ -81,6 +81,7 @@ def test_answers_have_no_hidden_characters_and_one_line(server: HttpServer) -> N
         ("tags", {}),
         ("tags", {"name": at(NAME)}),
         ("freshness", {}),
+        ("tests", {}),
         ("why", {"name": "mart"}),
         ("compare", {"first": "dev", "second": "prod"}),
         # Errors with candidates and names of the caller.
@@ -92,7 +93,7 @@ def test_answers_have_no_hidden_characters_and_one_line(server: HttpServer) -> N
     for result in results:
         assert is_visible(text(result)), text(result)
         assert all(is_visible(each) for each in texts(json.loads(text(result))))
-    assert [each.is_error for each in results] == [False] * 15 + [True] * 4
+    assert [each.is_error for each in results] == [False] * 16 + [True] * 4
     found = structured(results[3])
     # A description is quoted as data, whitespace collapsed.
     assert INSTRUCTION in found["description"]
@@ -151,11 +152,17 @@ def test_an_escaped_text_is_visible_and_is_restored(given_text: str) -> None:
         assert unescape(escaped) == given_text
 
 
-@given(st.text(max_size=300), st.integers(2, 100))
+@given(st.text(max_size=300) | st.text("a \n", max_size=300), st.integers(2, 100))
+@example("a  b ", 2)
+@example("a  b ", 3)
+@example(f"a{' ' * 200}b", 10)
 def test_a_shown_text_is_short_and_visible(given_text: str, limit: int) -> None:
     found = shown(given_text, limit)
     assert len(found) <= limit
     assert is_visible(found)
+    complete = escape(" ".join(given_text.split()))
+    assert has_cut(found) == (len(complete) > limit)
+    assert found == complete or found == f"{complete[: limit - 1]}…"
 
 
 def test_readable_scripts_stay_readable() -> None:

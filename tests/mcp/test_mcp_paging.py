@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage_merge.mcp.answers import FoundRow
+from lineage_merge.mcp.answers import EdgeRow, FoundRow, Writer
+from lineage_merge.mcp.asked import LONG, SHORT
+from lineage_merge.mcp.asked import text as readable
 from lineage_merge.mcp.paging import DEFAULT_SIZE, MIN_SIZE, Found, compact, fingerprint, fitted, page
 from lineage_merge.mcp.untrusted_text import escape
 from lineage_merge.model.errors import QueryError
@@ -150,6 +152,54 @@ def test_a_row_of_any_length_leaves_a_page_within_its_size() -> None:
     assert len(json.dumps(found, ensure_ascii=False, separators=(",", ":"))) <= DEFAULT_SIZE
     assert found["rows"][0]["cut"] is True
     assert found["cut"] is True
+
+
+def edge(expression: str) -> dict[str, Any]:
+    """The row of an edge with an expression, as an answer has it."""
+
+    def row(_: int) -> EdgeRow:
+        return EdgeRow(
+            distance=1, source="a", target="b", kind="feeds_column", expression=readable(expression)
+        )
+
+    (found,) = page(Found([1], row), QUESTION, DEFAULT_SIZE, None)["rows"]
+    return dict(found)
+
+
+def case(indent: int, branches: int) -> str:
+    """An expression of many lines, as people write it."""
+    lines = "".join(f"{' ' * indent}when s = {number:02} then {number}\n" for number in range(branches))
+    return f"case\n{lines}  else secret_column end"
+
+
+@pytest.mark.parametrize("indent", [1, 24, 120, 3_000])
+def test_a_long_expression_is_cut_and_says_so(indent: int) -> None:
+    found = edge(case(indent, 60))
+    assert found["cut"] is True
+    # As many characters as without the indentation.
+    assert found["expression"] == f"{' '.join(case(1, 60).split())[: LONG - 1]}…"
+
+
+@pytest.mark.parametrize("indent", [1, 24, 3_000])
+def test_an_expression_that_is_short_without_its_indentation_is_complete(indent: int) -> None:
+    found = edge(case(indent, 15))
+    assert found["expression"] == " ".join(case(1, 15).split())
+    assert "cut" not in found
+
+
+def test_texts_beside_the_rows_are_cut_and_say_so() -> None:
+    long = "word " * 500
+    for header in (
+        {"description": readable(long)},
+        {"properties": {"format": "parquet", "location": readable(long)}},
+        {"unmet": [readable("short"), readable(long)]},
+    ):
+        assert page(Found((), edge, header), QUESTION, DEFAULT_SIZE, None)["cut"] is True
+    writer = Writer(id="job", status=readable(long, SHORT))
+    found = page(Found((), edge, {"written_by": [writer]}), QUESTION, DEFAULT_SIZE, None)
+    assert found["written_by"][0]["cut"] is True
+    complete = page(Found((), edge, {"description": readable("ends with …")}), QUESTION, DEFAULT_SIZE, None)
+    assert "cut" not in complete
 
 
 def test_the_size_is_an_option(folder: str, tmp_path: Path) -> None:

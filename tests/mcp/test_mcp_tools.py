@@ -10,14 +10,16 @@ import jsonschema
 import pytest
 from mcp.types import ListToolsResult
 
+from lineage_merge.config import Config, History
+from lineage_merge.history.layout import Scope, merge_file
 from lineage_merge.load.merge_run import run_id
-from lineage_merge.mcp import change_tools
-from lineage_merge.mcp.arguments import ReportArguments
+from lineage_merge.mcp import change_tools, data_tools
+from lineage_merge.mcp.arguments import ReportArguments, WhyArguments
 from lineage_merge.mcp.asked import Asked
-from lineage_merge.mcp.paging import page
+from lineage_merge.mcp.paging import DEFAULT_SIZE, page
 from lineage_merge.merge.report import NearMiss, Report
 from lineage_merge.model.elements import Problem
-from lineage_merge.model.errors import Ambiguous
+from lineage_merge.model.errors import Ambiguous, NotFound
 from lineage_merge.query import Lineage
 from lineage_merge.query.backends.in_memory import InMemory
 from lineage_merge.query.elements import Vertex
@@ -25,11 +27,12 @@ from tests.history.made_history import MadeHistory
 from tests.lineage_made import MadeLineage, at, col
 from tests.made_merges import Made
 from tests.mcp.clients import Connect, HttpServer, answer, ask, failed, http, stdio, structured
-from tests.query.test_ownership import both
+from tests.query.test_assertions import made as made_tests
+from tests.query.test_ownership import both, in_memory
 
 TOOLS = {
     *("search", "describe", "upstream", "downstream", "path", "impact", "owners", "tags"),
-    *("freshness", "why", "diff", "compare", "history", "report"),
+    *("freshness", "tests", "why", "diff", "compare", "history", "report"),
 }
 # One question a tool.
 QUESTIONS: dict[str, dict[str, Any]] = {
@@ -42,6 +45,7 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "owners": {"name": "copy"},
     "tags": {},
     "freshness": {"older_than": "1d"},
+    "tests": {"name": "shop.main.orders"},
     "why": {"name": "mart"},
     "compare": {"first": "dev", "second": "prod"},
 }
@@ -192,6 +196,35 @@ def test_impact_owners_and_tags_are_those_of_the_interface(server: HttpServer, l
     assert {(each["id"], each["tag"], each["how"]) for each in tags} == {
         (each["id"], each["tag"], each["kind"]) for each in lineage.tags("shop.main.orders").records()
     }
+
+
+def test_tests_are_those_of_the_interface(tmp_path: Path) -> None:
+    folder = made_tests().folder(tmp_path)
+    one, failing, near, all_tests = map(
+        structured,
+        ask(
+            stdio("--folder", folder),
+            ("tests", {"name": "b"}),
+            ("tests", {"name": "b#x", "failed": True}),
+            ("tests", {"name": "b", "depth": 1}),
+            ("tests", {}),
+        ),
+    )
+    keys = ("id", "name", "type", "dataset", "column", "distance", "severity", "status", "failures")
+    with Lineage.open(folder) as lineage:
+        expected = [{**each, "id": each["assertion"]} for each in lineage.tests("b").records()]
+        everything = {each["assertion"] for each in lineage.tests().records()}
+    assert [tuple(each.get(key) for key in keys) for each in one["rows"]] == [
+        tuple(each[key] for key in keys) for each in expected
+    ]
+    assert one["counts"] == {"passed": 1, "failed": 1, "warned": 1, "error": 1, "no result": 1}
+    assert (one["of"], one["untested"], one["untested_total"]) == (at("b"), [at("a")], 1)
+    assert {each["last_run_at"] for each in one["rows"] if "last_run_at" in each} == {"1970-01-03T02:00:00Z"}
+    assert {each["name"] for each in failing["rows"]} == {"unique_b_x", "rows_of_b"}
+    assert {each["distance"] for each in near["rows"]} == {0}
+    assert {each["id"] for each in all_tests["rows"]} == everything
+    assert "of" not in all_tests
+    assert failed(stdio("--folder", folder), "tests", depth=2)["error"] == "question"
 
 
 def test_search_finds_datasets_columns_and_jobs(server: HttpServer) -> None:
@@ -363,6 +396,8 @@ def test_questions_on_the_past(tmp_path: Path) -> None:
         ("diff", {"start": "2026-01-02", "end": "2026-01-04"}),
         ("history", {}),
         ("history", {"name": "b"}),
+        ("report", {"as_of": "2026-01-02"}),
+        ("report", {"as_of": "2026-01-02", "dag": "weekly"}),
         ("upstream", {"name": "b", "as_of": "2025-01-01"}),
         ("upstream", {"name": "b", "as_of": "yesterday"}),
     )
@@ -374,9 +409,58 @@ def test_questions_on_the_past(tmp_path: Path) -> None:
     assert [each["at"] for each in merges["rows"]] == ["2026-01-03T04:00:00Z", "2026-01-01T04:00:00Z"]
     assert events["of"] == "dev|wh|b"
     assert {each["merge"] for each in events["rows"]} == {each["merge"] for each in merges["rows"]}
-    assert all(each.is_error for each in results[5:])
-    assert '"error":"not_found"' in str(results[5].content)
-    assert "as_of: not a time: yesterday" in str(results[6].content)
+    report = structured(results[5])
+    assert (report["environment"], report["dag"], report["merged_at"]) == (
+        "dev",
+        "daily",
+        "2026-01-01T04:00:00Z",
+    )
+    assert all(each.is_error for each in results[6:])
+    assert "folder" not in str(results[6].content)
+    assert '"error":"not_found"' in str(results[7].content)
+    assert "as_of: not a time: yesterday" in str(results[8].content)
+
+
+def test_reports_of_several_dags_as_of_a_moment_have_candidates(tmp_path: Path) -> None:
+    history = MadeHistory(str(tmp_path))
+    for dag, hour in (("daily", 4), ("weekly", 5)):
+        history.full(f"2026-01-01T0{hour}:00", Made(dag).job("spark", "load", {"b": ["a"]}))
+    past = {"as_of": "2026-01-02", "history": history.location}
+    with Lineage.open(environment="dev", **past) as lineage:
+        asked = Asked(lineage._session)
+        with pytest.raises(Ambiguous) as several:
+            change_tools.report(asked, ReportArguments())
+        assert several.value.candidates == ("dev daily", "dev weekly")
+        assert change_tools.report(asked, ReportArguments(dag="weekly")).header["dag"] == "weekly"
+
+
+def test_a_graph_without_a_merge_is_no_folder() -> None:
+    with pytest.raises(NotFound) as missing:
+        change_tools.report(merged(Report({}, {}, {}, (), ())), ReportArguments())
+    assert missing.value.message == "the graph has no merge"
+
+
+@pytest.mark.parametrize("content", ['{"format": 99}', "{"])
+def test_the_note_on_a_history_that_cannot_be_read_has_no_path(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, content: str
+) -> None:
+    history = MadeHistory(str(tmp_path / "home of ada"))
+    record = history.full("2026-01-01T04:00", Made().job("spark", "load", {"b": ["a"]}))
+    file = merge_file(history.location, Scope("dev", "daily"), record.name)
+    Path(file).write_text(content)
+    graph = MadeLineage().flow("a > b")
+    config = Config("daily", "dev", history=History(location=history.location))
+    lineage = Lineage.of_graph(in_memory(graph), config)
+    assert "home of ada" in lineage.why("b").note
+    found = page(
+        data_tools.why(Asked(lineage._session), WhyArguments(name="b")), "0" * 12, DEFAULT_SIZE, None
+    )
+    assert "ada" not in json.dumps(found)
+    assert found["note"].startswith(
+        "note: recent changes are unknown: the files of the graph or its history "
+    )
+    assert found["note"].endswith("; b: no cause found")
+    assert "home of ada" in caplog.text
 
 
 def merged(report: Report, *dags: str) -> Asked:

@@ -223,6 +223,40 @@ def test_a_graph_that_is_already_open_has_no_history_but_that_of_its_configurati
     assert len(Lineage.of_graph(graph, configured, environment="dev").merges().merges) == 1
 
 
+def test_an_open_graph_has_the_environment_of_its_configuration() -> None:
+    graph = in_memory(MadeLineage().flow("a > b").flow("a > c", environment="prod"))
+    configured = Lineage.of_graph(graph, Config("daily", "prod"))
+    assert {each.id for each in configured.datasets().datasets} == {at("a", "prod"), at("c", "prod")}
+    assert configured.near_misses().scope.environment == "prod"
+    other = Lineage.of_graph(graph, Config("daily", "prod"), environment="dev")
+    assert other.near_misses().note == "no near misses in dev"
+
+
+def test_an_open_graph_without_configuration_does_not_read_variables(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("LINEAGE_MERGE_ENVIRONMENT", "prod")
+    monkeypatch.setenv("LINEAGE_MERGE_HISTORY_LOCATION", str(tmp_path))
+    lineage = Lineage.of_graph(in_memory(MadeLineage().flow("a > b").flow("a > c", environment="prod")))
+    assert {each.environment for each in lineage.datasets().datasets} == {"dev", "prod"}
+    with pytest.raises(ConfigError, match="no history is configured"):
+        lineage.merges()
+    with pytest.raises(QueryError, match="need an environment"):
+        lineage.near_misses()
+
+
+def test_an_environment_is_no_path(tmp_path: Path) -> None:
+    history = MadeHistory(str(tmp_path / "history"))
+    history.full("2026-01-01T04:00", Made().job("spark", "load", {"b": ["a"]}))
+    config = Config("daily", "dev", history=History(location=history.location))
+    graph = in_memory(MadeLineage().flow("a > b"))
+    for environment in ("../dev", "x/../environment=dev", "*", "a b"):
+        with pytest.raises(QueryError, match="invalid environment: "):
+            Lineage.of_graph(graph, config, environment=environment).merges()
+        with pytest.raises(QueryError, match="invalid environment: "):
+            Lineage.of_graph(graph, config, environment=environment).diff("2026-01-01", "2026-01-02")
+
+
 def test_the_report_is_that_of_the_vertex_of_the_merge() -> None:
     report = Report({"plans": 3}, {}, {}, (), (Problem("skipped", "plan 7", "", "no write"),))
     values = {

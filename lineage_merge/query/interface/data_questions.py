@@ -7,6 +7,7 @@ from lineage_merge.query.interface.questions import Questions
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    from lineage_merge.model.errors import LineageMergeError
     from lineage_merge.query.causes import FindChanges, RecentChange
     from lineage_merge.query.interface.arguments import Age
     from lineage_merge.query.interface.data_results import AssertionsResult, CausesResult, FreshnessResult
@@ -116,13 +117,13 @@ class DataQuestions(Questions):
         from lineage_merge.query.causes import diagnose
         from lineage_merge.query.elements import subgraph
         from lineage_merge.query.interface.arguments import age_ms, now_ms
-        from lineage_merge.query.interface.data_results import CausesResult
+        from lineage_merge.query.interface.data_results import CausesResult, causes_note
 
         now = now_ms() if now is None else now
         older_than_ms = age_ms(older_than)
         period = age_ms(changes_since, "changes_since")
         start = self._dataset_or_column(name)
-        notes: list[str] = []
+        errors: list[LineageMergeError] = []
         found = diagnose(
             self._graph,
             start,
@@ -130,7 +131,7 @@ class DataQuestions(Questions):
             depth=depth,
             older_than_ms=older_than_ms,
             dag=self._session.dag,
-            find_changes=self._find_changes(start.environment, now, period, notes),
+            find_changes=self._find_changes(start.environment, now, period, errors),
         )
         known = found.situation.upstream.datasets
         vertices = [each.finding.element for each in found.causes]
@@ -139,18 +140,19 @@ class DataQuestions(Questions):
             question="why",
             scope=self._session.scope,
             graph=subgraph(vertices),
-            note="\n".join([*notes, *([] if found.causes else [f"{start.title}: no cause found"])]),
+            note=causes_note(start, found, errors[0].message if errors else ""),
             start=start,
             now=now,
             diagnosis=found,
             depth=depth,
             older_than_ms=older_than_ms,
+            changes_error=errors[0] if errors else None,
         )
 
     def _find_changes(
-        self, environment: str, now: int, period: int | None, notes: list[str]
+        self, environment: str, now: int, period: int | None, errors: "list[LineageMergeError]"
     ) -> "FindChanges | None":
-        """Return the search for changes in the history; None without one. Errors are added to `notes`."""
+        """Return the search for changes in the history; None without one. It adds to `errors`."""
         from lineage_merge.history.location import history_location
         from lineage_merge.model.errors import LineageMergeError
 
@@ -168,7 +170,7 @@ class DataQuestions(Questions):
             try:
                 return recent_changes(location, environment, datasets, until - period, until)
             except LineageMergeError as error:
-                notes.append(f"note: recent changes are unknown: {error.message}")
+                errors.append(error)
                 return {}
 
         return find

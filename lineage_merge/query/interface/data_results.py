@@ -15,6 +15,8 @@ from lineage_merge.query.interface.result import Record, Result
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from lineage_merge.model.errors import LineageMergeError
+
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class FreshnessResult(Result):
@@ -120,7 +122,10 @@ class AssertionsResult(Result):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class CausesResult(Result):
-    """The nearest causes why the data of `start` may be late or wrong."""
+    """The nearest causes why the data of `start` may be late or wrong.
+
+    `changes_error`: why recent changes are unknown, although there is a history; `note` has its message.
+    """
 
     columns: ClassVar[Mapping[str, type]] = {
         "kind": str,
@@ -142,6 +147,7 @@ class CausesResult(Result):
     diagnosis: Diagnosis
     depth: int | None = None
     older_than_ms: int | None = None
+    changes_error: "LineageMergeError | None" = None
 
     @property
     def causes(self) -> tuple[Cause, ...]:
@@ -179,3 +185,9 @@ class CausesResult(Result):
         from lineage_merge.query.formats.freshness_tables import cause_table
 
         return [cause_table(self.diagnosis, self._options)]
+
+
+def causes_note(start: Vertex, diagnosis: Diagnosis, changes_problem: str = "") -> str:
+    """Return the note of an answer about causes. `changes_problem`: why recent changes are unknown."""
+    lines = [f"note: recent changes are unknown: {changes_problem}"] if changes_problem else []
+    return "\n".join([*lines, *([] if diagnosis.causes else [f"{start.title}: no cause found"])])

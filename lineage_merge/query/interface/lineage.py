@@ -15,7 +15,7 @@ from lineage_merge.query.interface.lineage_questions import LineageQuestions
 from lineage_merge.query.interface.listing_questions import ListingQuestions
 from lineage_merge.query.interface.report_questions import ReportQuestions
 from lineage_merge.query.interface.result import Scope
-from lineage_merge.query.interface.selection import GraphSelection, selection_of
+from lineage_merge.query.interface.selection import GraphSelection, default_config, selection_of
 from lineage_merge.query.interface.session import Session, open_session
 from lineage_merge.query.interface.tag_questions import TagQuestions
 
@@ -84,14 +84,15 @@ class Lineage(
         environment: str | None = None,
         dag: str | None = None,
     ) -> "Lineage":
-        """Return the interface of a graph that is already open; without `config` the defaults apply.
+        """Return the interface of a graph that is already open.
 
-        Its history is that of `config`.
+        `environment`: by default that of `config`; the history is that of `config`, too. Without `config` the
+        defaults apply; environment variables, which are about another graph, have no effect.
         """
         from lineage_merge.config import NO_HISTORY
 
         selection = GraphSelection(file=config, environment=environment, dag=dag)
-        settings, _ = selection.config()
+        settings, environment = selection.config() if config else (default_config(environment), environment)
         # The history beside the user's embedded graph is that of another graph.
         location = settings.history.location or NO_HISTORY
         settings = replace(settings, history=replace(settings.history, location=location))

@@ -13,6 +13,8 @@ EMBEDDED = "embedded"  # as in `config`, which takes longer to import
 _CONFIGURATIONS = frozenset({".yml", ".yaml"})
 _REMOTE = ("ws://", "wss://")
 _S3 = "s3://"
+# Values of required keys that questions do not use.
+_UNUSED = {"dag_name": "none", "environment": "none"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +41,7 @@ class GraphSelection:
             gremlin = self.file.gremlin
             gremlin = replace(gremlin, endpoint=self.endpoint) if self.endpoint else gremlin
             scope = self.environment or self.file.environment
-            return replace(self.file, gremlin=gremlin, environment=scope), scope
+            return replace(self.file, gremlin=gremlin, environment=scope), scope or None
         from lineage_merge.orchestration.configuration import CONFIGURATION
 
         given = {"environment": self.environment, "gremlin.endpoint": self.endpoint}
@@ -48,7 +50,7 @@ class GraphSelection:
         if self.demo:
             environment = self.environment  # that of the configuration is one of the user's own
         # Queries do not require these keys: the default is all environments and DAGs.
-        filled = {"dag_name": "none", "environment": "none"} | found.settings
+        filled = _UNUSED | found.settings
         return CONFIGURATION.parse(filled, found.origins, needs_source=False), environment
 
     def source(self, config: "Config") -> str:
@@ -60,6 +62,14 @@ class GraphSelection:
     def is_own_graph(self) -> bool:
         """Whether no other graph than that of the configuration is selected."""
         return not (self.folder or self.graph_file)
+
+
+def default_config(environment: str | None = None) -> "Config":
+    """Return the configuration without a file and without environment variables. Raises `ConfigError`."""
+    from lineage_merge.orchestration.configuration import CONFIGURATION
+
+    given = {"environment": environment} if environment else {}
+    return CONFIGURATION.parse(_UNUSED | given, needs_source=False)
 
 
 def selection_of(
