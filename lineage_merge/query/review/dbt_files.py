@@ -36,10 +36,12 @@ def read_files(
 ) -> tuple[DbtFile, DbtFile]:
     """Read both manifests. `whole`: with all entries.
 
-    Of a git revision, the branch point counts, and it must contain `inside`. Raises `SourceError`.
+    A git revision must contain `inside`. The base is read at its branch point from the head, or from HEAD if
+    the head is no revision. Raises `SourceError`.
     """
+    branch = head.manifest if _is_revision(head.manifest) else "HEAD"
     with collection_off():
-        parsed = [_parse(each.manifest, inside) for each in (base, head)]
+        parsed = [_parse(base.manifest, inside, branch), _parse(head.manifest, inside)]
         if not whole:
             reduce_documents(parsed[0][1], parsed[1][1])
         found = [
@@ -58,33 +60,38 @@ def _file(location: str, document: _Json, catalog: str) -> DbtFile:
     return DbtFile(manifest, found_catalog, tuple(problems))
 
 
-def _parse(place: str, inside: str) -> tuple[str, _Json]:
-    location, text = _text(place, inside)
+def _parse(place: str, inside: str, branch: str = "") -> tuple[str, _Json]:
+    location, text = _text(place, inside, branch)
     return location, parse_manifest(location, text, with_columns=True)
 
 
-def _text(place: str, inside: str) -> tuple[str, str]:
+def _is_revision(place: str) -> bool:
+    path = Path(place).expanduser()
+    return not (storage.is_s3(place) or place.endswith(".json") or path.is_dir() or path.is_file())
+
+
+def _text(place: str, inside: str, branch: str) -> tuple[str, str]:
     """Return the location of a manifest for messages, and its text."""
+    if _is_revision(place):
+        return f"{place}:{inside}", _at_revision(place, inside, branch)
+    path = Path(place).expanduser()
+    location = place
     if storage.is_s3(place):
         location = place if place.endswith(".json") else f"{place.rstrip('/')}/manifest.json"
-        return location, artefact.read(location, "manifest")
-    path = Path(place).expanduser()
-    if path.is_dir():
+    elif path.is_dir():
         found = [each for each in (path / "manifest.json", path / _MANIFEST) if each.is_file()]
         location = str(found[0] if found else path / "manifest.json")
-        return location, artefact.read(location, "manifest")
-    if path.is_file() or place.endswith(".json"):
-        return place, artefact.read(place, "manifest")
-    return f"{place}:{inside}", _at_revision(place, inside)
+    return location, artefact.read(location, "manifest")
 
 
-def _at_revision(revision: str, inside: str) -> str:
-    """Return a file's content at the branch point of a revision."""
-    found = git.file_at(revision, Path(inside).expanduser())
+def _at_revision(revision: str, inside: str, branch: str) -> str:
+    """Return a file's content in a revision, or at its branch point from `branch`."""
+    found = git.file_at(revision, Path(inside).expanduser(), branch=branch)
     if found is None:
+        where = f"the branch point of {revision} and {branch}" if branch else revision
+        artifact = "base, such as an artifact of its last CI run" if branch else "head"
         raise SourceMissing(
-            f"git: {revision} has no file {inside}. Fix: commit it, or name the manifest of the base, such as"
-            " an artifact of its last CI run"
+            f"git: {where} has no file {inside}. Fix: commit it, or name the manifest of the {artifact}"
         )
     return found.decode("utf-8-sig", "replace")
 
