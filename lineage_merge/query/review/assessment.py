@@ -8,6 +8,8 @@ from lineage_merge.query.effects import Change
 from lineage_merge.query.graph import LineageGraph
 from lineage_merge.query.review.consequences import PolicySettings, consequences, new_violations
 from lineage_merge.query.review.dbt_changes import compare
+from lineage_merge.query.review.dbt_targets import with_places_of_base
+from lineage_merge.query.review.dbt_uncompiled import notes_on_manifests
 from lineage_merge.query.review.dbt_versions import (
     DbtFile,
     DbtVersion,
@@ -33,6 +35,7 @@ def review_dbt(
     Without a graph, the manifest before the change is the graph: it knows dbt's models and exposures only.
     Policies need a whole graph, not a `ParquetFolder`.
     """
+    after, of_targets = with_places_of_base(before, after)
     only = relevant(before.manifest, after.manifest)
     is_alone = graph is None
     if is_alone and settings and settings.policies:
@@ -40,13 +43,15 @@ def review_dbt(
     versions = version_of(before, scope, only), version_of(after, scope, only)
     findings, notes = compare(*versions)
     changed = changed_entries(before.manifest, after.manifest)
-    notes = list(dict.fromkeys(notes))
+    notes = list(dict.fromkeys([*notes_on_manifests(before, after), *notes]))
     notes += (
         f"{each.document}: {each.message}"
         for file in (before, after)
         for each in file.problems
         if each.kind == "rejected"
     )
+    incomparable = tuple(notes)
+    notes += of_targets
     touched = affected_entries(changed, before.manifest, after.manifest)
     own = {dataset for version in versions for key, dataset in version.datasets.items() if key in touched}
     if graph is None:
@@ -58,7 +63,7 @@ def review_dbt(
         notes.append(
             "no graph: only the project's own models and exposures are known. Fix: set --folder or --config"
         )
-    return ReviewResult(in_order(assessed), tuple(notes))
+    return ReviewResult(in_order(assessed), tuple(notes), incomparable)
 
 
 def _assess(
@@ -88,6 +93,8 @@ def _assess(
         if finding.kind in ("source moved", "source renamed") and identifier and identifier not in known:
             finding = replace(finding, message=f"{finding.message}, which the graph does not have")
         yield consequences(finding, identifier, adapted)
+    # Another entry may build a relation that one no longer builds.
+    removed -= {ids.of(after.datasets[key]) for key in after.built if key in after.datasets}
     if settings and settings.policies:
         original = replaced(elements, before, before, changed, ids.of)
         after_change = replaced(elements, before, after, changed, ids.of, without=removed)

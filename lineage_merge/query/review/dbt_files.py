@@ -5,6 +5,7 @@ which nothing is needed cost no more than their parsing.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,11 +13,12 @@ from lineage_merge.infra import storage
 from lineage_merge.infra.garbage import collection_off
 from lineage_merge.model.errors import SourceMissing
 from lineage_merge.query.review import git
-from lineage_merge.query.review.dbt_versions import DbtFile, closure
+from lineage_merge.query.review.dbt_versions import Built, DbtFile, closure
 from lineage_merge.sources.dbt import artefact
 from lineage_merge.sources.dbt.catalog import Catalog, read_catalog
 from lineage_merge.sources.dbt.manifest import manifest_of, parse_manifest
 from lineage_merge.sources.dbt.nodes import MAPS, SECTIONS
+from lineage_merge.sources.dbt.relation import names_of
 
 _MANIFEST = "target/manifest.json"
 # Apart from the sections of `nodes`.
@@ -42,11 +44,12 @@ def read_files(
     branch = head.manifest if _is_revision(head.manifest) else "HEAD"
     with collection_off():
         parsed = [_parse(base.manifest, inside, branch), _parse(head.manifest, inside)]
+        built = [_built(document) for _, document in parsed]
         if not whole:
             reduce_documents(parsed[0][1], parsed[1][1])
         found = [
-            _file(location, document, each.catalog)
-            for (location, document), each in zip(parsed, (base, head), strict=True)
+            replace(_file(location, document, each.catalog), built=all_built)
+            for (location, document), each, all_built in zip(parsed, (base, head), built, strict=True)
         ]
     return found[0], found[1]
 
@@ -58,6 +61,26 @@ def _file(location: str, document: _Json, catalog: str) -> DbtFile:
         found_catalog, more = read_catalog(catalog, artefact.read(catalog, "catalog"))
         problems += more
     return DbtFile(manifest, found_catalog, tuple(problems))
+
+
+def _built(document: _Json) -> dict[str, Built]:
+    """Return what a project builds. Nothing is validated yet."""
+    metadata, entries = document.get("metadata"), document.get("nodes")
+    adapter = str(metadata.get("adapter_type") or "") if isinstance(metadata, dict) else ""
+    found: dict[str, Built] = {}
+    for unique_id, entry in entries.items() if isinstance(entries, dict) else ():
+        if not isinstance(entry, dict) or entry.get("resource_type") not in ("model", "snapshot", "seed"):
+            continue
+        config = entry.get("config")
+        is_ephemeral = isinstance(config, dict) and config.get("materialized") == "ephemeral"
+        if is_ephemeral or entry.get("path") == entry.get("original_file_path") == "":
+            continue
+        fields = [entry.get(each) for each in ("relation_name", "database", "schema", "alias")]
+        relation, *names = (each if isinstance(each, str) else "" for each in fields)
+        database, schema, _ = names_of(adapter, relation, (names[0], names[1], names[2]))
+        code = entry.get("compiled_code") or entry.get("compiled_sql")
+        found[unique_id] = Built(str(entry["resource_type"]), database, schema, bool(code))
+    return found
 
 
 def _parse(place: str, inside: str, branch: str = "") -> tuple[str, _Json]:

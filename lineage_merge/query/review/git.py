@@ -1,7 +1,7 @@
 """Files that changed since a revision, and their earlier content, from the git program.
 
-The working tree, committed or not, or another revision is compared with the branch point (``git merge-base``):
-later commits on the other branch are not part of the change.
+The working tree, committed or not, or another revision is compared with the branch point (``git
+merge-base``): later commits on the other branch are not part of the change.
 """
 
 import subprocess
