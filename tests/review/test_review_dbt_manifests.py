@@ -143,6 +143,14 @@ def test_a_replaced_model_with_the_same_relation_is_compared(review: Review) -> 
     }
 
 
+def test_a_reader_with_another_description_is_not_adapted(review: Review) -> None:
+    head = document("drop")
+    for name in ("dim_carriers", "fct_orders", "mart_carriers", "rpt_shipping"):
+        head["nodes"][f"model.shop.{name}"]["description"] = "another description"
+    result = review(document("base"), head)
+    assert found(result) == {("breaking", "column dropped", "int_shipments#carrier")}
+
+
 def test_policies_are_checked_with_the_relation_of_a_renamed_model() -> None:
     policy = {"name": "no-pii", "tag": "pii", "must_not_reach": ["*.rpt_*"]}
     settings = PolicySettings(CONFIGURATION.parse({**SETTINGS, "policies": [policy]}).policies)

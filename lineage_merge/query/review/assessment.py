@@ -81,7 +81,8 @@ def _assess(
     has_policies = bool(settings and settings.policies)
     elements = everything(graph, environment) if has_policies else downstream(graph, map(ids.of, own))
     # What the change adapts reads the new version; everything else reads what it read before.
-    adapted = replaced(elements, before, after, changed, ids.of, with_new_columns=False)
+    rewritten = {each for each in changed if not _has_equal_code(each, before, after)}
+    adapted = replaced(elements, before, after, rewritten, ids.of, with_new_columns=False)
     known = {each.id for each in elements[0]}
     removed: set[str] = set()
     for finding in findings:
@@ -99,6 +100,15 @@ def _assess(
         original = replaced(elements, before, before, changed, ids.of)
         after_change = replaced(elements, before, after, changed, ids.of, without=removed)
         yield from new_violations(original, after_change, settings, environment)
+
+
+def _has_equal_code(unique_id: str, before: DbtVersion, after: DbtVersion) -> bool:
+    """Return whether an entry that differs has the SQL and relation that it had before."""
+    old, new = (version.manifest.nodes.get(unique_id) for version in (before, after))
+    if old is None or new is None or not old.code.sql.strip():
+        return False
+    relations = before.datasets.get(unique_id), after.datasets.get(unique_id)
+    return old.code.sql == new.code.sql and relations[0] == relations[1] and old.folded == new.folded
 
 
 def _element_id(finding: Finding, before: DbtVersion, ids: GraphIds) -> str:
