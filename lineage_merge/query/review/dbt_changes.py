@@ -14,7 +14,7 @@ from lineage_merge.query.review.column_changes import (
 )
 from lineage_merge.query.review.dbt_renames import BUILT, Texts, renamed_entries, short
 from lineage_merge.query.review.dbt_uncompiled import (
-    has_unknown_changes,
+    change_of,
     is_compiled,
     is_uncompiled,
     notes_on_entries,
@@ -33,7 +33,7 @@ def compare(before: DbtVersion, after: DbtVersion) -> tuple[list[Finding], list[
     findings += _removed_and_added(before, after, renamed)
     texts = Texts(before, after, renamed)
     columns: dict[tuple[str, str], str] = {}
-    uncompiled: list[str] = []
+    uncompiled: list[tuple[str, str]] = []
     are_compiled = is_compiled(before.manifest), is_compiled(after.manifest)
     for old, new in texts.pairs():
         findings += _relation_findings(before, after, old, new)
@@ -42,8 +42,8 @@ def compare(before: DbtVersion, after: DbtVersion) -> tuple[list[Finding], list[
         if is_uncompiled(old) or is_uncompiled(new):
             # Ephemeral models are compared in the models that read them, if those are compiled.
             is_elsewhere = (old.folded or new.folded) and all(are_compiled)
-            if has_unknown_changes(old, new) and not is_elsewhere:
-                uncompiled.append(new.unique_id)
+            if (verb := change_of(old, new)) and not is_elsewhere:
+                uncompiled.append((new.unique_id, verb))
             continue
         if old.folded or new.folded:
             continue

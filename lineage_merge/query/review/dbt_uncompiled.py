@@ -21,21 +21,24 @@ def is_compiled(manifest: Manifest) -> bool:
     )
 
 
-def has_unknown_changes(old: Node, new: Node) -> bool:
-    """Return whether the code of an entry differs, or may differ if it is unknown before compilation."""
+def change_of(old: Node, new: Node) -> str:
+    """Return "differs" or, if its code before compilation is unknown, "may differ"; "" if it is equal."""
     if old.code.source_digest and new.code.source_digest:
-        return old.code.source_digest != new.code.source_digest
-    return old != new
+        return "differs" if old.code.source_digest != new.code.source_digest else ""
+    return "may differ" if old != new else ""
 
 
-def notes_on_entries(unique_ids: Sequence[str]) -> Iterator[str]:
-    """Yield notes on changed entries without compiled SQL: the first ones, and the number of the others."""
-    for each in unique_ids[:_MAX_NOTES]:
-        yield f"{each} differs, but has no compiled SQL: its {_NOT_COMPARED}"
-    rest = len(unique_ids) - _MAX_NOTES
+def notes_on_entries(changed: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Yield notes on changed entries without compiled SQL: the first ones, and the number of the others.
+
+    `changed`: unique ids, with "differs" or "may differ".
+    """
+    for unique_id, verb in changed[:_MAX_NOTES]:
+        yield f"{unique_id} {verb}, but has no compiled SQL: its {_NOT_COMPARED}"
+    rest = len(changed) - _MAX_NOTES
     if rest > 0:
-        noun = "entry differs, but has" if rest == 1 else "entries differ, but have"
-        yield f"{rest:,} more {noun} no compiled SQL: their {_NOT_COMPARED}"
+        noun = "model has" if rest == 1 else "models have"
+        yield f"{rest:,} more changed {noun} no compiled SQL: their {_NOT_COMPARED}"
 
 
 def notes_on_manifests(before: DbtFile, after: DbtFile) -> Iterator[str]:
