@@ -116,6 +116,59 @@ def test_the_base_is_the_branch_point_of_a_revision(folder: Path) -> None:
     }
 
 
+def test_a_head_revision_is_read_itself_whatever_is_checked_out(folder: Path) -> None:
+    target = folder / "target"
+    target.mkdir()
+
+    def commit(name: str) -> None:
+        (target / "manifest.json").write_text((folder / f"{name}.json").read_text())
+        git(folder, "add", "target")
+        git(folder, "commit", "-qm", name)
+
+    git(folder, "init", "-q", "-b", "main")
+    commit("base")
+    git(folder, "checkout", "-q", "-b", "feature")
+    commit("drop")
+    git(folder, "checkout", "-q", "main")
+    commit("filter")  # later, on the other branch: not part of the change
+    arguments = ("review", "--base", "main", "--head", "feature", "--namespace", NAMESPACE, "--json")
+    expected = (12, {("column dropped", "shop.main.int_shipments#carrier")})
+    for checked_out in ("main", "feature", "main~1"):
+        git(folder, "checkout", "-q", checked_out)
+        outcome = in_process(*arguments)
+        found = {(each["kind"], each["title"]) for each in json.loads(outcome.out)["findings"]}
+        assert (outcome.code, found) == expected, checked_out
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "problem"),
+    [
+        ("main", "absent-branch", "git: "),
+        ("base.json", "absent-branch", "git: absent-branch is not a commit"),
+        ("main", "without", "git: without has no file target/manifest.json"),
+        ("empty", "main", "git: the branch point of empty and main has no file target/manifest.json"),
+    ],
+)
+def test_a_revision_without_a_manifest_is_reported(folder: Path, base: str, head: str, problem: str) -> None:
+    target = folder / "target"
+    target.mkdir()
+    (folder / "a.txt").write_text("a")
+    git(folder, "init", "-q", "-b", "empty")
+    git(folder, "add", "a.txt")
+    git(folder, "commit", "-qm", "empty")
+    git(folder, "checkout", "-q", "-b", "main")
+    (target / "manifest.json").write_text((folder / "base.json").read_text())
+    git(folder, "add", "target")
+    git(folder, "commit", "-qm", "base")
+    git(folder, "checkout", "-q", "-b", "without")
+    git(folder, "rm", "-q", "target/manifest.json")
+    git(folder, "commit", "-qm", "without")
+
+    outcome = in_process("review", "--base", base, "--head", head, "--namespace", NAMESPACE)
+
+    assert (outcome.code, problem in outcome.err) == (3, True), outcome.err
+
+
 def test_out_gets_the_format_and_the_table_is_printed(folder: Path) -> None:
     outcome = review("--head", "drop.json", "--format", "markdown", "--out", "review.md")
 

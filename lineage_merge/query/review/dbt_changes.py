@@ -3,11 +3,8 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from sqlglot import Dialect
-
 from lineage_merge.query.effects import Change
 from lineage_merge.query.elements import title_of_id
-from lineage_merge.query.review.clauses import Query, parts_of, query_of
 from lineage_merge.query.review.column_changes import (
     Pair,
     column_findings,
@@ -15,13 +12,17 @@ from lineage_merge.query.review.column_changes import (
     query_findings,
     unparsed_findings,
 )
+from lineage_merge.query.review.dbt_renames import BUILT, Texts, renamed_entries, short
+from lineage_merge.query.review.dbt_uncompiled import (
+    change_of,
+    is_compiled,
+    is_uncompiled,
+    notes_on_entries,
+)
 from lineage_merge.query.review.dbt_versions import DbtVersion
 from lineage_merge.query.review.findings import Finding, Severity
-from lineage_merge.sources.dbt.columns import dialect_of, relation_name
 from lineage_merge.sources.dbt.declared_tests import DeclaredTest
 from lineage_merge.sources.dbt.nodes import Manifest, Node
-
-_BUILT = ("model", "snapshot", "seed")
 
 
 def compare(before: DbtVersion, after: DbtVersion) -> tuple[list[Finding], list[str]]:
@@ -30,15 +31,24 @@ def compare(before: DbtVersion, after: DbtVersion) -> tuple[list[Finding], list[
     findings: list[Finding] = []
     notes: list[str] = []
     findings += _removed_and_added(before, after, renamed)
-    texts = _Texts(before, after, renamed)
+    texts = Texts(before, after, renamed)
     columns: dict[tuple[str, str], str] = {}
+    uncompiled: list[tuple[str, str]] = []
+    are_compiled = is_compiled(before.manifest), is_compiled(after.manifest)
     for old, new in texts.pairs():
         findings += _relation_findings(before, after, old, new)
-        if old.kind not in _BUILT or old.folded or new.folded:
+        if old.kind not in BUILT:
             continue
-        if _uncompiled(old) or _uncompiled(new):
-            if old != new:
-                notes.append(f"{new.unique_id} has no compiled SQL: its columns and filters are not compared")
+        if is_uncompiled(old) or is_uncompiled(new):
+            # Ephemeral models are compared in the models that read them, if those are compiled.
+            is_elsewhere = (old.folded or new.folded) and all(are_compiled)
+            if (verb := change_of(old, new)) and not is_elsewhere:
+                uncompiled.append((new.unique_id, verb))
+            continue
+        if old.folded or new.folded:
+            continue
+        if old.kind != new.kind and "seed" in (old.kind, new.kind):
+            notes.append(f"{new.unique_id} was a {old.kind}, is a {new.kind}: its columns are not compared")
             continue
         if old.code == new.code and columns_of(before, old) == columns_of(after, new):
             continue
@@ -61,99 +71,12 @@ def compare(before: DbtVersion, after: DbtVersion) -> tuple[list[Finding], list[
         notes += unknown
         findings += found
     findings += _tests(before.manifest, after, renamed, columns)
-    return findings, notes
-
-
-def _uncompiled(node: Node) -> bool:
-    return node.kind in ("model", "snapshot") and node.code.language == "sql" and not node.code.sql.strip()
-
-
-def renamed_entries(before: DbtVersion, after: DbtVersion) -> dict[str, str]:
-    """Return new by old unique id of models and sources that seem to be renamed.
-
-    A model: the new one has the same SQL. A source: the same models read it, with equal queries.
-    """
-    old, new = before.manifest.nodes, after.manifest.nodes
-    removed, added = sorted(old.keys() - new.keys()), sorted(new.keys() - old.keys())
-    found: dict[str, str] = {}
-    children = [_children(each.manifest) for each in (before, after)]
-    for each in removed:
-        candidates = []
-        for other in added:
-            if old[each].kind != new[other].kind or other in found.values():
-                continue
-            if old[each].kind == "source":
-                same = bool(children[0].get(each)) and children[0].get(each) == children[1].get(other)
-            else:
-                same = bool(old[each].code.sql.strip()) and _same_sql(before, after, old[each], new[other])
-            if same:
-                candidates.append(other)
-        if len(candidates) == 1:
-            found[each] = candidates[0]
-    return found
-
-
-def _same_sql(before: DbtVersion, after: DbtVersion, old: Node, new: Node) -> bool:
-    queries = _Texts(before, after, {}).query(old, new)
-    return queries[0].text == queries[1].text
-
-
-def _children(manifest: Manifest) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
-    for unique_id, node in manifest.nodes.items():
-        for parent in node.parents:
-            found.setdefault(parent, set()).add(unique_id)
-    return found
-
-
-class _Texts:
-    """Queries of both versions with relations named by unique id."""
-
-    def __init__(self, before: DbtVersion, after: DbtVersion, renamed: Mapping[str, str]) -> None:
-        self._versions = (before, after)
-        self._renamed = renamed
-        self._dialects = [dialect_of(each.manifest) for each in self._versions]
-        self._relations: list[dict[tuple[str, ...], str]] = []
-        for version in self._versions:
-            dialect = _known(dialect_of(version.manifest))
-            names = {
-                parts_of(relation_name(node), dialect): short(renamed.get(unique_id, unique_id))
-                for unique_id, node in version.manifest.nodes.items()
-                if node.kind in ("source", *_BUILT) and not node.folded
-            }
-            self._relations.append({parts: name for parts, name in names.items() if parts})
-
-    def pairs(self) -> Iterator[tuple[Node, Node]]:
-        """Yield entries that both versions have, renamed ones included."""
-        old, new = (each.manifest.nodes for each in self._versions)
-        for unique_id, node in sorted(old.items()):
-            other = new.get(self._renamed.get(unique_id, unique_id))
-            if other is not None:
-                yield node, other
-
-    def query(self, old: Node, new: Node) -> tuple[Query, Query]:
-        """Return the queries of an entry in both versions."""
-        found = [
-            query_of(node.code.sql, _known(dialect), relations)
-            if node.code.language == "sql"
-            else Query(node.code.sql, {}, node.code.sql, is_parsed=False)
-            for node, dialect, relations in zip((old, new), self._dialects, self._relations, strict=True)
-        ]
-        return found[0], found[1]
-
-
-def _known(dialect: Dialect | None) -> Dialect:
-    return dialect or Dialect.get_or_raise(None)
-
-
-def short(unique_id: str) -> str:
-    """Return the name of an entry without its kind and package: ``orders``, ``raw.orders``."""
-    return ".".join(unique_id.split(".")[2:]) or unique_id
+    return findings, [*notes_on_entries(uncompiled), *notes]
 
 
 def _title(version: DbtVersion, unique_id: str) -> str:
     dataset = version.datasets.get(unique_id, "")
-    is_relation = version.manifest.nodes[unique_id].kind in (*_BUILT, "source")
+    is_relation = version.manifest.nodes[unique_id].kind in (*BUILT, "source")
     return title_of_id(dataset) if dataset and is_relation else short(unique_id)
 
 
@@ -169,7 +92,15 @@ def _removed_and_added(
     for unique_id in sorted(old.keys() - new.keys()):
         node = old[unique_id]
         title, dataset = _title(before, unique_id), before.datasets.get(unique_id, "")
-        if other := renamed.get(unique_id):
+        other = renamed.get(unique_id)
+        if other and dataset and dataset == after.datasets.get(other):
+            what = "" if node.kind == new[other].kind else f"the {new[other].kind} "
+            yield Finding(
+                f"{node.kind} renamed", title, other, f"renamed to {what}{short(other)}; its relation stays",
+                Severity.INFO, before=short(unique_id), after=short(other), dataset=dataset,
+                file_path=file_of(new[other]),
+            )  # fmt: skip
+        elif other:
             where = _title(after, other)
             reason = "the same models read it" if node.kind == "source" else "the SQL is equal"
             yield Finding(
@@ -184,7 +115,7 @@ def _removed_and_added(
                 change=Change.RENAME if node.is_built and not node.folded else None,
                 file_path=file_of(new[other]),
             )
-        elif node.kind in _BUILT and not node.folded:
+        elif node.kind in BUILT and not node.folded:
             message = "is no longer built" if not after.manifest.left_out.get(unique_id) else "is disabled"
             yield Finding(
                 f"{node.kind} removed", title, unique_id, message,
@@ -212,7 +143,7 @@ def _kind(node: Node) -> str:
 def _relation_findings(before: DbtVersion, after: DbtVersion, old: Node, new: Node) -> Iterator[Finding]:
     was, now = before.datasets.get(old.unique_id, ""), after.datasets.get(new.unique_id, "")
     title = _title(before, old.unique_id)
-    if old.unique_id == new.unique_id and was and now and was != now and old.kind in (*_BUILT, "source"):
+    if old.unique_id == new.unique_id and was and now and was != now and old.kind in (*BUILT, "source"):
         moved_to = title_of_id(now) if title_of_id(now) != title_of_id(was) else now
         is_source = old.kind == "source"
         yield Finding(

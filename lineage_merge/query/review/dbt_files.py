@@ -5,6 +5,7 @@ which nothing is needed cost no more than their parsing.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,11 +13,12 @@ from lineage_merge.infra import storage
 from lineage_merge.infra.garbage import collection_off
 from lineage_merge.model.errors import SourceMissing
 from lineage_merge.query.review import git
-from lineage_merge.query.review.dbt_versions import DbtFile, closure
+from lineage_merge.query.review.dbt_versions import Built, DbtFile, closure
 from lineage_merge.sources.dbt import artefact
 from lineage_merge.sources.dbt.catalog import Catalog, read_catalog
 from lineage_merge.sources.dbt.manifest import manifest_of, parse_manifest
 from lineage_merge.sources.dbt.nodes import MAPS, SECTIONS
+from lineage_merge.sources.dbt.relation import names_of
 
 _MANIFEST = "target/manifest.json"
 # Apart from the sections of `nodes`.
@@ -36,15 +38,18 @@ def read_files(
 ) -> tuple[DbtFile, DbtFile]:
     """Read both manifests. `whole`: with all entries.
 
-    Of a git revision, the branch point counts, and it must contain `inside`. Raises `SourceError`.
+    A git revision must contain `inside`. The base is read at its branch point from the head, or from HEAD if
+    the head is no revision. Raises `SourceError`.
     """
+    branch = head.manifest if _is_revision(head.manifest) else "HEAD"
     with collection_off():
-        parsed = [_parse(each.manifest, inside) for each in (base, head)]
+        parsed = [_parse(base.manifest, inside, branch), _parse(head.manifest, inside)]
+        built = [_built(document) for _, document in parsed]
         if not whole:
             reduce_documents(parsed[0][1], parsed[1][1])
         found = [
-            _file(location, document, each.catalog)
-            for (location, document), each in zip(parsed, (base, head), strict=True)
+            replace(_file(location, document, each.catalog), built=all_built)
+            for (location, document), each, all_built in zip(parsed, (base, head), built, strict=True)
         ]
     return found[0], found[1]
 
@@ -58,33 +63,58 @@ def _file(location: str, document: _Json, catalog: str) -> DbtFile:
     return DbtFile(manifest, found_catalog, tuple(problems))
 
 
-def _parse(place: str, inside: str) -> tuple[str, _Json]:
-    location, text = _text(place, inside)
+def _built(document: _Json) -> dict[str, Built]:
+    """Return what a project builds. Nothing is validated yet."""
+    metadata, entries = document.get("metadata"), document.get("nodes")
+    adapter = str(metadata.get("adapter_type") or "") if isinstance(metadata, dict) else ""
+    found: dict[str, Built] = {}
+    for unique_id, entry in entries.items() if isinstance(entries, dict) else ():
+        if not isinstance(entry, dict) or entry.get("resource_type") not in ("model", "snapshot", "seed"):
+            continue
+        config = entry.get("config")
+        is_ephemeral = isinstance(config, dict) and config.get("materialized") == "ephemeral"
+        if is_ephemeral or entry.get("path") == entry.get("original_file_path") == "":
+            continue
+        fields = [entry.get(each) for each in ("relation_name", "database", "schema", "alias")]
+        relation, *names = (each if isinstance(each, str) else "" for each in fields)
+        database, schema, _ = names_of(adapter, relation, (names[0], names[1], names[2]))
+        code = entry.get("compiled_code") or entry.get("compiled_sql")
+        found[unique_id] = Built(str(entry["resource_type"]), database, schema, bool(code))
+    return found
+
+
+def _parse(place: str, inside: str, branch: str = "") -> tuple[str, _Json]:
+    location, text = _text(place, inside, branch)
     return location, parse_manifest(location, text, with_columns=True)
 
 
-def _text(place: str, inside: str) -> tuple[str, str]:
+def _is_revision(place: str) -> bool:
+    path = Path(place).expanduser()
+    return not (storage.is_s3(place) or place.endswith(".json") or path.is_dir() or path.is_file())
+
+
+def _text(place: str, inside: str, branch: str) -> tuple[str, str]:
     """Return the location of a manifest for messages, and its text."""
+    if _is_revision(place):
+        return f"{place}:{inside}", _at_revision(place, inside, branch)
+    path = Path(place).expanduser()
+    location = place
     if storage.is_s3(place):
         location = place if place.endswith(".json") else f"{place.rstrip('/')}/manifest.json"
-        return location, artefact.read(location, "manifest")
-    path = Path(place).expanduser()
-    if path.is_dir():
+    elif path.is_dir():
         found = [each for each in (path / "manifest.json", path / _MANIFEST) if each.is_file()]
         location = str(found[0] if found else path / "manifest.json")
-        return location, artefact.read(location, "manifest")
-    if path.is_file() or place.endswith(".json"):
-        return place, artefact.read(place, "manifest")
-    return f"{place}:{inside}", _at_revision(place, inside)
+    return location, artefact.read(location, "manifest")
 
 
-def _at_revision(revision: str, inside: str) -> str:
-    """Return a file's content at the branch point of a revision."""
-    found = git.file_at(revision, Path(inside).expanduser())
+def _at_revision(revision: str, inside: str, branch: str) -> str:
+    """Return a file's content in a revision, or at its branch point from `branch`."""
+    found = git.file_at(revision, Path(inside).expanduser(), branch=branch)
     if found is None:
+        where = f"the branch point of {revision} and {branch}" if branch else revision
+        artifact = "base, such as an artifact of its last CI run" if branch else "head"
         raise SourceMissing(
-            f"git: {revision} has no file {inside}. Fix: commit it, or name the manifest of the base, such as"
-            " an artifact of its last CI run"
+            f"git: {where} has no file {inside}. Fix: commit it, or name the manifest of the {artifact}"
         )
     return found.decode("utf-8-sig", "replace")
 

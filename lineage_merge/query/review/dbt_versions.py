@@ -5,6 +5,7 @@ Of a large project, only the changed entries, what they read and what reads them
 
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.merge import join
@@ -47,6 +48,11 @@ class DbtVersion:
     datasets: Mapping[str, str]
     graph: InMemory
 
+    @property
+    def built(self) -> list[str]:
+        """The unique ids of the entries that build a relation."""
+        return [key for key, node in self.manifest.nodes.items() if node.is_built and not node.folded]
+
     def column_id(self, unique_id: str, column: str) -> str:
         """Return the id of a column in the graph, "" if its dataset has none."""
         dataset = self.datasets.get(unique_id, "")
@@ -54,13 +60,37 @@ class DbtVersion:
         return next((each.id for each in owned if fold(each.name) == fold(column)), "")
 
 
+class Built(NamedTuple):
+    """A model, snapshot or seed: its kind, where it is built, and whether it has compiled code."""
+
+    kind: str
+    database: str
+    schema: str
+    is_compiled: bool
+
+
 @dataclass(frozen=True, slots=True)
 class DbtFile:
-    """A manifest that was read, and its catalog."""
+    """A manifest that was read, and its catalog.
+
+    `built`: what the whole project builds, None if `manifest` has all entries.
+    """
 
     manifest: Manifest
     catalog: Catalog
     problems: tuple[Problem, ...] = ()
+    built: Mapping[str, Built] | None = None
+
+
+def built_of(file: DbtFile) -> Mapping[str, Built]:
+    """Return what the whole project builds, by unique id."""
+    if file.built is not None:
+        return file.built
+    return {
+        unique_id: Built(node.kind, node.database, node.schema, bool(node.code.sql.strip()))
+        for unique_id, node in file.manifest.nodes.items()
+        if node.is_built and not node.folded
+    }
 
 
 def changed_entries(before: Manifest, after: Manifest) -> set[str]:

@@ -95,10 +95,14 @@ class Assessed:
 
 @dataclass(frozen=True, slots=True)
 class ReviewResult:
-    """All findings of a review, the worst first. `notes`: what could not be compared."""
+    """All findings of a review, the worst first. `notes`: what could not be compared, and other remarks.
+
+    `incomparable`: the notes on what could not be compared.
+    """
 
     findings: tuple[Assessed, ...] = ()
     notes: tuple[str, ...] = ()
+    incomparable: tuple[str, ...] = ()
 
     @property
     def counts(self) -> dict[Severity, int]:

@@ -1,7 +1,7 @@
 """Files that changed since a revision, and their earlier content, from the git program.
 
-The working tree, committed or not, is compared with the branch point (``git merge-base REV HEAD``): later
-commits on the other branch are not part of the change.
+The working tree, committed or not, or another revision is compared with the branch point (``git
+merge-base``): later commits on the other branch are not part of the change.
 """
 
 import subprocess
@@ -58,19 +58,23 @@ def files_at(since: Changes, paths: Sequence[Path]) -> list[str]:
     return _parts(_run_git(since.root, "ls-tree", "-r", "-z", "--name-only", since.base, "--", *within))
 
 
-def file_at(revision: str, path: Path) -> bytes | None:
-    """Return a file's content at the branch point from a revision, None if it has none. Raises `SourceError`.
+def file_at(revision: str, path: Path, *, branch: str = "") -> bytes | None:
+    """Return a file's content in a revision, None if it has none. Raises `SourceError`.
 
-    The file need not exist in the working tree; a relative path starts at the working directory.
+    `branch`: another revision; the file is read at the branch point of both. The file need not exist in the
+    working tree; a relative path starts at the working directory.
     """
-    if revision.startswith("-"):
-        raise SourceError(f"git: invalid revision: {revision}")
+    if revision.startswith("-") or branch.startswith("-"):
+        raise SourceError(f"git: invalid revision: {revision if revision.startswith('-') else branch}")
     there = next(each for each in (path.absolute().parent, *path.absolute().parents) if each.is_dir())
     root = Path(_git_line(there, "rev-parse", "--show-toplevel"))
-    base = _git_line(root, "merge-base", revision, "HEAD")
+    if branch:
+        commit = _git_line(root, "merge-base", revision, branch)
+    else:
+        commit = _git_line(root, "rev-parse", "--verify", f"{revision}^{{commit}}")
     whole = there.resolve() / path.absolute().relative_to(there)
     name = whole.relative_to(root.resolve()).as_posix()
-    return contents(Changes(root, base, ()), [name]).get(name)
+    return contents(Changes(root, commit, ()), [name]).get(name)
 
 
 def contents(since: Changes, files: Iterable[str]) -> dict[str, bytes]:
@@ -129,6 +133,10 @@ def _run_git(folder: Path, *arguments: str, given: bytes = b"") -> bytes:
         hint = ""
         if arguments[0] == "merge-base":
             hint = ". Fix: in CI, fetch the history (GIT_DEPTH: 0 or fetch-depth: 0)"
-            message = message if done.stderr else [f"{arguments[1]} and HEAD have no commit in common"]
+            message = (
+                message if done.stderr else [f"{arguments[1]} and {arguments[2]} have no commit in common"]
+            )
+        elif "--verify" in arguments:
+            message = [f"{arguments[-1].removesuffix('^{commit}')} is not a commit"]
         raise SourceError(f"git: {message[0].removeprefix('fatal: ')}{hint}")
     return done.stdout

@@ -81,6 +81,8 @@ _READ = frozenset(
 # Additional fields for column lineage.
 _READ_FOR_COLUMNS = frozenset({"columns"})
 _READ_OF_CODE = frozenset({"compiled_code", "compiled_sql", "language"})
+# Of code that is not compiled: whether it differs.
+_READ_OF_SOURCE = frozenset({"raw_code", "raw_sql", "checksum"})
 _WITH_CODE = frozenset({"model", "snapshot"})
 
 
@@ -137,6 +139,8 @@ def _with_columns_too(entry: dict[str, Any]) -> dict[str, Any]:
         read = _READ | _READ_FOR_COLUMNS
         if entry["resource_type"] in _WITH_CODE:
             read |= _READ_OF_CODE
+            if not (entry.get("compiled_code") or entry.get("compiled_sql")):
+                read |= _READ_OF_SOURCE
         return {key: value for key, value in entry.items() if key in read}
     return entry
 

@@ -1,5 +1,6 @@
 """Entries of a dbt manifest that data flows through: sources, models, exposures and so on. Pure."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, cast, get_args
@@ -43,7 +44,8 @@ class Code:
 
     `sql` is the compiled SQL (empty: not compiled), `language` `sql` or `python`, `relation_name` the
     relation's name in SQL. `contract`: dbt enforces that the declared columns are complete.
-    `snapshot_columns` are those that dbt adds to a snapshot.
+    `snapshot_columns` are those that dbt adds to a snapshot. `source_digest` is a digest of the code before
+    compilation, only if it is not compiled.
     """
 
     sql: str = ""
@@ -52,6 +54,7 @@ class Code:
     columns: tuple[DeclaredColumn, ...] = ()
     contract: bool = False
     snapshot_columns: tuple[str, ...] = ()
+    source_digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,14 +225,25 @@ def _code(entry: Mapping[str, Any], kind: Kind, config: Mapping[str, Any]) -> Co
         )
         for name, column in (entry.get("columns") or {}).items()
     )
+    sql = entry.get("compiled_code") or entry.get("compiled_sql") or ""
     return Code(
-        sql=entry.get("compiled_code") or entry.get("compiled_sql") or "",
+        sql=sql,
         language=entry.get("language") or "sql",
         relation_name=entry.get("relation_name") or "",
         columns=declared,
         contract=(config.get("contract") or {}).get("enforced") is True,
         snapshot_columns=_snapshot_columns(config) if kind == "snapshot" else (),
+        source_digest="" if sql else _source_digest(entry),
     )
+
+
+def _source_digest(entry: Mapping[str, Any]) -> str:
+    source = entry.get("raw_code") or entry.get("raw_sql")
+    if isinstance(source, str):
+        return hashlib.sha256(source.strip().encode(errors="replace")).hexdigest()
+    checksum = entry.get("checksum")
+    found = checksum.get("checksum") if isinstance(checksum, dict) else None
+    return found if isinstance(found, str) else ""
 
 
 def _snapshot_columns(config: Mapping[str, Any]) -> tuple[str, ...]:
