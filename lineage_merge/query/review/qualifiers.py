@@ -11,7 +11,7 @@ from sqlglot import exp
 _SYMMETRIC = (exp.EQ, exp.NEQ, exp.NullSafeEQ)
 _QUERIES = (exp.Select, exp.SetOperation, exp.Subquery)
 # Where a filter below them differs from one above them.
-_BARRIERS = ("group", "distinct", "having", "qualify", "limit")
+_BARRIERS = ("group", "having", "qualify", "limit")
 
 
 class Place(NamedTuple):
@@ -84,17 +84,17 @@ class Qualifiers:
                 of_branch = "+".join(sorted(self._read_by(branch, frozenset())))
                 yield from self._places(branch, Place((*place.path, of_branch), place.name), seen)
         elif isinstance(node, exp.Select):
-            yield node, place
             joins = node.args.get("joins") or ()
             scope = self._scope(node)
-            is_barrier = (
-                any(node.args.get(each) for each in _BARRIERS)
-                or any((join.side or "").upper() in ("RIGHT", "FULL") for join in joins)
-                or any(each.find(exp.AggFunc, exp.Window) for each in node.expressions)
-            )
+            if any(node.args.get(each) for each in _BARRIERS) or any(
+                each.find(exp.AggFunc, exp.Window) for each in node.expressions
+            ):
+                place = Place((*place.path, ""), place.name)
+            yield node, place
+            is_outer = any((join.side or "").upper() in ("RIGHT", "FULL") for join in joins)
             first = _first(node)
             if first is not None:
-                path = (*place.path, "") if is_barrier else place.path
+                path = (*place.path, "") if is_outer else place.path
                 yield from self._places(first, Place(path, place.name), seen)
             for join in joins:
                 of_join = scope.get(_alias(join.this), "")
@@ -145,24 +145,6 @@ class Qualifiers:
 
     def _is_cte(self, table: exp.Table) -> bool:
         return table.name.lower() in self._ctes and not table.args.get("db")
-
-
-def are_compatible(
-    old: tuple[str, ...], new: tuple[str, ...], known_before: frozenset[str], known_after: frozenset[str]
-) -> bool:
-    """Return whether columns may have the same sources.
-
-    Columns without a qualifier may have any. So may those of a source that only one version has: that it
-    was replaced is another finding.
-    """
-    if len(old) != len(new):
-        return False
-    for was, now in zip(old, new, strict=True):
-        if was == now or not was or not now:
-            continue
-        if was.lstrip("^") in known_after and now.lstrip("^") in known_before:
-            return False
-    return True
 
 
 def _first(select: exp.Select) -> exp.Expr | None:
