@@ -272,7 +272,7 @@ TWO = f"with a as (select * from {O}%s), b as (select * from {O}%s)"
         ),
     ],
 )
-def test_columns_of_one_name_are_told_apart(before: str, after: str, kind: str) -> None:
+def test_columns_of_one_name_are_distinguished(before: str, after: str, kind: str) -> None:
     assert kind in kinds(before, after)
     assert kind in kinds(after, before)
 

@@ -165,7 +165,7 @@ insert overwrite table mart.p select a.id, b.name from a left join b on a.id = b
         ),
     ],
 )
-def test_columns_of_one_name_are_told_apart(
+def test_columns_of_one_name_are_distinguished(
     etl: Path, text: str, before: str, after: str, expected: set[tuple[str, str, str]]
 ) -> None:
     (etl / "paid.sql").write_text(text)

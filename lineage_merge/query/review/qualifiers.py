@@ -15,7 +15,7 @@ _BARRIERS = ("group", "having", "qualify", "limit")
 
 
 class Place(NamedTuple):
-    """Where a SELECT is in a statement: the joined sources on the way to it, and the CTE or alias it has."""
+    """Where a SELECT is in a statement: the joined sources that contain it, and its CTE or alias."""
 
     path: tuple[str, ...]
     name: str
@@ -81,8 +81,10 @@ class Qualifiers:
             yield from self._places(node.this, Place(place.path, node.alias.lower() or place.name), seen)
         elif isinstance(node, exp.SetOperation):
             for branch in (node.this, node.expression):
-                of_branch = "+".join(sorted(self._read_by(branch, frozenset())))
-                yield from self._places(branch, Place((*place.path, of_branch), place.name), seen)
+                path = place.path
+                if not isinstance(branch.unnest(), exp.SetOperation):
+                    path = (*path, "+".join(sorted(self._read_by(branch, frozenset()))))
+                yield from self._places(branch, Place(path, place.name), seen)
         elif isinstance(node, exp.Select):
             joins = node.args.get("joins") or ()
             scope = self._scope(node)
