@@ -196,5 +196,130 @@ def test_a_small_change_is_found(before: str, after: str, kind: str) -> None:
     assert kind in kinds(before, after)
 
 
+PAID = f"from {O} o join {PAYMENTS} p using (order_id)"
+PAIRED = f"from {O} o join {O} p on o.order_id = p.customer_id"
+TWO = f"with a as (select * from {O}%s), b as (select * from {O}%s)"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kind"),
+    [
+        (
+            f"select coalesce(o.amount, p.amount) as cost {PAID}",
+            f"select coalesce(p.amount, o.amount) as cost {PAID}",
+            "expression changed",
+        ),
+        (
+            f"select o.amount - p.amount as cost {PAID}",
+            f"select p.amount - o.amount as cost {PAID}",
+            "expression changed",
+        ),
+        (
+            f"with j as (select o.amount - p.amount as d {PAID}) select d as cost from j",
+            f"with j as (select p.amount - o.amount as d {PAID}) select d as cost from j",
+            "query changed",
+        ),
+        (
+            f"select o.status as cost {PAID} where o.amount < p.amount",
+            f"select o.status as cost {PAID} where p.amount < o.amount",
+            "filter changed",
+        ),
+        (
+            f"select o.status as cost from {O} o join {PAYMENTS} p on o.amount < p.amount",
+            f"select o.status as cost from {O} o join {PAYMENTS} p on p.amount < o.amount",
+            "join changed",
+        ),
+        (f"select o.amount as cost {PAIRED}", f"select p.amount as cost {PAIRED}", "expression changed"),
+        (
+            f"select o.amount as cost {PAIRED} where o.status = 'x'",
+            f"select o.amount as cost {PAIRED} where p.status = 'x'",
+            "filter changed",
+        ),
+        (
+            f"select datediff('day', o.ordered_at, p.ordered_at) as cost {PAIRED}",
+            f"select datediff('day', p.ordered_at, o.ordered_at) as cost {PAIRED}",
+            "expression changed",
+        ),
+        (
+            f"select sum(o.amount) as cost {PAIRED} group by o.status",
+            f"select sum(o.amount) as cost {PAIRED} group by p.status",
+            "grouping changed",
+        ),
+        (
+            f"select o.amount as cost {PAIRED} order by o.status limit 1",
+            f"select o.amount as cost {PAIRED} order by p.status limit 1",
+            "query changed",
+        ),
+        (
+            f"select cost from {P} o where exists (select 1 from {P} p where p.cost < o.cost)",
+            f"select cost from {P} o where exists (select 1 from {P} p where o.cost < p.cost)",
+            "filter changed",
+        ),
+        (
+            f"{TWO % (' where status = 1', '')} select a.amount as cost from a left join b using (order_id)",
+            f"{TWO % ('', ' where status = 1')} select a.amount as cost from a left join b using (order_id)",
+            "filter changed",
+        ),
+        (
+            f"select amount as cost from (select * from {O} where amount > 1) left join {O} using (order_id)",
+            f"select amount as cost from {O} left join (select * from {O} where amount > 1) using (order_id)",
+            "filter changed",
+        ),
+        (
+            f"with a as (select sum(cost) as cost from {P} where cost > 1 group by id) select cost from a",
+            f"with a as (select sum(cost) as cost from {P} group by id) select cost from a where cost > 1",
+            "filter changed",
+        ),
+    ],
+)
+def test_columns_of_one_name_are_distinguished(before: str, after: str, kind: str) -> None:
+    assert kind in kinds(before, after)
+    assert kind in kinds(after, before)
+
+
+COMPARED = f"select coalesce(o.amount, p.amount) as cost {PAID} where o.amount < p.amount"
+SELF = f"select o.amount - p.amount as cost {PAIRED} where o.status = 'x' and p.status = 'y'"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (COMPARED, COMPARED.replace("o.", "x.").replace(" o ", " x ")),
+        (COMPARED, COMPARED.replace("o.", "p1.").replace("p.", "o.").replace("p1.", "p.")
+            .replace(f"{O} o", f"{O} p").replace(f"{PAYMENTS} p", f"{PAYMENTS} o")),
+        (COMPARED, COMPARED.replace("using (order_id)", "on p.order_id = o.order_id")),
+        (COMPARED, f"with x as (select * from {O}), y as (select * from {PAYMENTS}) "
+            + COMPARED.replace(f"{O} o", "x o").replace(f"{PAYMENTS} p", "y as p")),
+        (COMPARED, COMPARED.replace(f"{O} o", f"(select * from {O}) o")),
+        (COMPARED, f"with final as ({COMPARED}) select cost from final"),
+        (COMPARED, COMPARED.replace("o.amount", '"o"."amount"').replace("p.amount", '"P".AMOUNT')),
+        (SELF, SELF.replace("o.", "x.").replace(" o ", " x ")),
+        (SELF, SELF.replace("o.status = 'x' and p.status = 'y'", "p.status = 'y' AND o.status = 'x'")),
+        (SELF, f"with s as (select * from {O}) "
+            + SELF.replace(f"from {O}", "from s").replace(f"join {O}", "join s")),
+        (SELF, f"with a as (select * from {O}), b as (select * from a) "
+            + SELF.replace(f"from {O}", "from a").replace(f"join {O}", "join b")),
+        (f"select o.cost + 1 as cost from {P} o where o.cost > 1",
+            f"select cost + 1 as cost from {P} where cost > 1"),
+        (f"with a as (select * from {P}) select cost from a where cost > 1",
+            f"with a as (select * from {P} where cost > 1) select cost from a"),
+        ((f"with a as (select * from {O} where status = 1) select a.amount as cost"
+             f" from a join {PAYMENTS} p using (id)"),
+            (f"with b as (select * from {O}), c as (select * from b where status = 1) select c.amount as cost"
+             f" from c join {PAYMENTS} q using (id)")),
+        (f"{TWO % (' where status = 1', '')} select a.amount as cost from a left join b using (order_id)",
+            (f"with y as (select * from {O}), x as (select * from {O} where status = 1)"
+             " select x.amount as cost from x left join y using (order_id)")),
+        (f"select amount as cost from {O} where amount > 1 union all select amount from {PAYMENTS}",
+            (f"with a as (select amount from {O} where amount > 1), b as (select amount from {PAYMENTS})"
+             " select amount as cost from a union all select * from b")),
+    ],
+)  # fmt: skip
+def test_other_names_of_sources_give_no_finding(before: str, after: str) -> None:
+    assert before != after
+    assert kinds(before, after) == set()
+    assert kinds(after, before) == set()
+
+
 def test_sql_that_cannot_be_parsed_is_one_finding() -> None:
     assert kinds(f"select cost from {P}", f"select (cost from {P}") == {"query changed"}

@@ -1,6 +1,7 @@
 """Conditions of SQL files: `review` and `sql --check` compare them with one implementation."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,100 @@ def test_a_reformatted_file_has_no_finding(etl: Path, text: str) -> None:
         text = text.replace("upper(s.name)", "upper(orders.name)").replace("s.kind", "orders.kind")
         text = text.replace("orderorders", "orders")
     (etl / "load.sql").write_text(text)
+    assert findings() == set()
+    assert clauses() == set()
+
+
+PAID = """\
+insert overwrite table mart.p select coalesce(o.amount, p.amount) as amount, o.id
+from raw.o as o join raw.p as p on o.id = p.id where o.amount < p.amount;
+"""
+PAIRED = """\
+insert overwrite table mart.p select datediff(o.d, p.d) as days, o.id as id
+from raw.o as o join raw.o as p on o.id = p.parent where o.status = 'x';
+"""
+TWO = """\
+with a as (select * from raw.o where status = 'x'), b as (select * from raw.o)
+insert overwrite table mart.p select a.id, b.name from a left join b on a.id = b.parent;
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "before", "after", "expected"),
+    [
+        (
+            PAID,
+            "coalesce(o.amount, p.amount)",
+            "coalesce(p.amount, o.amount)",
+            {
+                (
+                    "expression",
+                    "coalesce(o.amount, p.amount) as amount",
+                    "coalesce(p.amount, o.amount) as amount",
+                )
+            },
+        ),
+        (
+            PAID,
+            "o.amount < p.amount",
+            "p.amount < o.amount",
+            {("filter", "o.amount < p.amount", "p.amount < o.amount")},
+        ),
+        (
+            PAID.replace("where", "and"),
+            "o.amount < p.amount",
+            "p.amount < o.amount",
+            {
+                (
+                    "join",
+                    "inner join raw.p on o.amount < p.amount and o.id = p.id",
+                    "inner join raw.p on p.amount < o.amount and o.id = p.id",
+                )
+            },
+        ),
+        (
+            PAIRED,
+            "datediff(o.d, p.d)",
+            "datediff(p.d, o.d)",
+            {("expression", "datediff(o.d, p.d) as days", "datediff(p.d, o.d) as days")},
+        ),
+        (PAIRED, "o.id as id", "p.id as id", {("expression", "o.id as id", "p.id as id")}),
+        (PAIRED, "o.status", "p.status", {("filter", "o.status = 'x'", "p.status = 'x'")}),
+        (
+            PAIRED,
+            "o.id = p.parent",
+            "p.id = o.parent",
+            {("join", "inner join raw.o on o.id = p.parent", "inner join raw.o on p.id = o.parent")},
+        ),
+        (
+            TWO,
+            " where status = 'x'), b as (select * from raw.o)",
+            "), b as (select * from raw.o where status = 'x')",
+            {("filter", "status = 'x' in a", "status = 'x' in b")},
+        ),
+    ],
+)
+def test_columns_of_one_name_are_distinguished(
+    etl: Path, text: str, before: str, after: str, expected: set[tuple[str, str, str]]
+) -> None:
+    (etl / "paid.sql").write_text(text)
+    git(etl.parent, "add", ".")
+    git(etl.parent, "commit", "-qm", "paid")
+    assert before in text
+    (etl / "paid.sql").write_text(text.replace(before, after))
+    of_dataset = {(f"{kind} changed", "mart.p", was, now) for kind, was, now in expected}
+    assert findings() == of_dataset
+    assert clauses() == of_dataset
+
+
+@pytest.mark.parametrize("text", [PAID, PAIRED, TWO])
+def test_renamed_aliases_have_no_finding(etl: Path, text: str) -> None:
+    (etl / "paid.sql").write_text(text)
+    git(etl.parent, "add", ".")
+    git(etl.parent, "commit", "-qm", "paid")
+    renamed = re.sub(r"(?<!raw\.)\b([opab])\b(?!;)(?<!mart\.p)", r"\1\1", text)
+    assert renamed != text
+    (etl / "paid.sql").write_text(renamed)
     assert findings() == set()
     assert clauses() == set()
 

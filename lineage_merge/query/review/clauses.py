@@ -6,19 +6,20 @@ Names of CTEs and aliases, comments, the order of conditions and the case of nam
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
 
 from sqlglot import Dialect, ErrorLevel, exp
 from sqlglot.errors import SqlglotError
 
 from lineage_merge.column_lineage.sql.depth import with_deep_stack
+from lineage_merge.query.review.qualifiers import Place, Qualifiers
 
 FILTER = "filter"
 JOIN = "join"
 GROUPING = "grouping"
 SET = "set operation"
 LIMIT = "limit"
+EXPRESSION = "expression"
 # Parts of a query that are neither columns nor clauses.
 _OTHERS = (exp.Order, exp.Offset, exp.Lateral, exp.Unnest, exp.Values, exp.Pivot, exp.TableSample)
 _PLAIN_NAME = re.compile(r"[A-Za-z_]\w*")
@@ -26,24 +27,36 @@ _QUOTED = re.compile(r"""["`]([A-Za-z_]\w*)["`]""")
 _QUALIFIER = re.compile(r"(?<![\w.'])[A-Za-z_]\w*\.(?=[A-Za-z_\"`*])")
 
 
-class Clause(NamedTuple):
-    """A condition or join: its kind, and its text without aliases."""
+@dataclass(frozen=True, slots=True, order=True)
+class Clause:
+    """A condition, join or expression: its kind, and its text without aliases.
+
+    `sources`: those of its columns, in their order; `shown`: its text with aliases; `column`: that of an
+    expression in the SELECT list.
+    """
 
     kind: str
     text: str
+    sources: tuple[str, ...] = ()
+    column: str = ""
+    shown: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
     """The clauses of a query with their numbers, its whole text, and the rest that they do not contain.
 
-    `is_parsed` false: only the text is known.
+    `expressions`: those whose columns have sources; `placed`: filters and groupings with their places;
+    `sources`: all that its SELECTs read. `is_parsed` false: only the text is known.
     """
 
     text: str
     clauses: Mapping[Clause, int]
     rest: str = ""
     is_parsed: bool = True
+    expressions: Mapping[Clause, int] = field(default_factory=dict)
+    placed: Mapping[tuple[Clause, Place], int] = field(default_factory=dict)
+    sources: frozenset[str] = frozenset()
 
 
 def query_of(sql: str, dialect: Dialect, relations: Mapping[tuple[str, ...], str]) -> Query:
@@ -66,21 +79,16 @@ def parts_of(relation: str, dialect: Dialect) -> tuple[str, ...]:
 
 def without_qualifiers(text: str) -> str:
     """Return an expression without names of tables and quotes of names, in lower case outside literals."""
+    return _plain(text, is_qualified=False)
+
+
+def _plain(text: str, *, is_qualified: bool) -> str:
     parts = re.split(r"('(?:[^']|'')*')", text)
+    plain = ((_QUOTED.sub(r"\1", each) if number % 2 == 0 else each) for number, each in enumerate(parts))
     return "".join(
-        each if number % 2 else _QUALIFIER.sub("", _QUOTED.sub(r"\1", each)).lower()
-        for number, each in enumerate(parts)
+        each if number % 2 else (each if is_qualified else _QUALIFIER.sub("", each)).lower()
+        for number, each in enumerate(plain)
     )
-
-
-def difference(before: Query, after: Query) -> dict[str, tuple[list[str], list[str]]]:
-    """Return the removed and added clauses by kind."""
-    old, new = Counter(before.clauses), Counter(after.clauses)
-    found: dict[str, tuple[list[str], list[str]]] = {}
-    for at, counter in enumerate((old - new, new - old)):
-        for clause in sorted(counter):
-            found.setdefault(clause.kind, ([], []))[at].append(clause.text)
-    return found
 
 
 def _query(sql: str, dialect: Dialect, relations: Mapping[tuple[str, ...], str]) -> Query:
@@ -105,16 +113,46 @@ def _of_tree(tree: exp.Expr, dialect: Dialect, relations: Mapping[tuple[str, ...
             node.set("quoted", False)
     ctes = {each.alias.lower(): each for each in tree.find_all(exp.CTE)}
     _name_tables(tree, relations, ctes.keys())
+    qualifiers = Qualifiers(tree, ctes)
     found: Counter[Clause] = Counter()
+    of_select: dict[int, list[Clause]] = {}
     for select in tree.find_all(exp.Select):
-        found.update(_clauses_of(select, ctes, dialect))
+        of_select[id(select)] = list(_clauses_of(select, ctes, dialect, qualifiers))
+        found.update(of_select[id(select)])
     for union in tree.find_all(exp.SetOperation):
         distinct = "" if union.args.get("distinct") else " all"
         found[Clause(SET, f"{type(union).__name__.lower()}{distinct}")] += 1
     for limit in tree.find_all(exp.Limit, exp.Fetch):
         found[Clause(LIMIT, _text(limit, dialect))] += 1
+    placed = Counter(
+        (clause, place)
+        for select, place in qualifiers.places()
+        for clause in of_select.get(id(select), ())
+        if clause.kind != JOIN
+    )
     text = _text(_anonymous(tree, ctes.keys()), dialect)
-    return Query(text, dict(found), "\n".join(sorted(set(_rest(tree, ctes.keys(), dialect)))))
+    return Query(
+        text,
+        dict(found),
+        "\n".join(sorted(set(_rest(tree, ctes.keys(), dialect)))),
+        expressions=dict(Counter(_expressions(tree, dialect, qualifiers))),
+        placed=dict(placed),
+        sources=qualifiers.all(),
+    )
+
+
+def _expressions(tree: exp.Expr, dialect: Dialect, qualifiers: Qualifiers) -> Iterator[Clause]:
+    """Yield what the SELECT lists compute, columns of tables that are read twice, and orders."""
+    for select in tree.find_all(exp.Select):
+        for each in select.expressions:
+            value = each.unalias()
+            if not isinstance(value, exp.Column) or qualifiers.is_ambiguous(value):
+                found = _clause(EXPRESSION, value, dialect, qualifiers, each.alias_or_name.lower())
+                if any(found.sources):
+                    yield found
+    for node in tree.find_all(exp.Order, exp.Lateral, exp.Unnest, exp.Pivot):
+        if not node.find_ancestor(exp.Window):
+            yield _clause(EXPRESSION, node, dialect, qualifiers)
 
 
 def _rest(tree: exp.Expr, ctes: Iterable[str], dialect: Dialect) -> Iterator[str]:
@@ -160,11 +198,13 @@ def _name_tables(tree: exp.Expr, relations: Mapping[tuple[str, ...], str], ctes:
             table.set("alias", exp.TableAlias(this=exp.to_identifier(alias)))
 
 
-def _clauses_of(select: exp.Select, ctes: Mapping[str, exp.CTE], dialect: Dialect) -> Iterator[Clause]:
+def _clauses_of(
+    select: exp.Select, ctes: Mapping[str, exp.CTE], dialect: Dialect, qualifiers: Qualifiers
+) -> Iterator[Clause]:
     for key in ("where", "having", "qualify"):
         if clause := select.args.get(key):
             for condition in _conditions(clause.this):
-                yield Clause(FILTER, _text(condition, dialect))
+                yield _clause(FILTER, condition, dialect, qualifiers)
     for join in select.args.get("joins") or ():
         # A condition of a comma join is in the filter.
         kind = " ".join(
@@ -174,18 +214,36 @@ def _clauses_of(select: exp.Select, ctes: Mapping[str, exp.CTE], dialect: Dialec
         )
         on = join.args.get("on")
         using = join.args.get("using") or ()
-        conditions = [_text(each, dialect) for each in _conditions(on)] if on else []
-        conditions += [f"{each.name.lower()} = {each.name.lower()}" for each in using]
+        parts = [_clause(JOIN, each, dialect, qualifiers) for each in _conditions(on)] if on else []
+        equal = [f"{each.name.lower()} = {each.name.lower()}" for each in using]
+        parts += [Clause(JOIN, each, ("", ""), shown=each) for each in equal]
         source = "+".join(sorted(each.lower() for each in _sources(join.this, ctes, frozenset())))
-        text = f" on {' and '.join(sorted(conditions))}" if conditions else ""
-        yield Clause(JOIN, f"{kind or 'inner'} join {source}{text}")
+        start = f"{kind or 'inner'} join {source}{' on ' if parts else ''}"
+        yield _joined(JOIN, start, " and ", parts)
     if group := select.args.get("group"):
-        yield Clause(GROUPING, "group by " + ", ".join(sorted(_grouped(select, group, dialect))))
+        keys = [_clause(GROUPING, each, dialect, qualifiers) for each in _grouped(select, group)]
+        yield _joined(GROUPING, "group by ", ", ", keys)
     if select.args.get("distinct"):
         yield Clause(GROUPING, "distinct")
 
 
-def _grouped(select: exp.Select, group: exp.Expr, dialect: Dialect) -> Iterator[str]:
+def _clause(kind: str, node: exp.Expr, dialect: Dialect, qualifiers: Qualifiers, column: str = "") -> Clause:
+    written = _written(node, dialect)
+    shown = _plain(written, is_qualified=True)
+    return Clause(kind, without_qualifiers(written), qualifiers.of(node), column, shown)
+
+
+def _joined(kind: str, start: str, separator: str, parts: Iterable[Clause]) -> Clause:
+    """Return one clause of several, in the order of their texts."""
+    ordered = sorted(parts)
+    texts = [
+        start + separator.join(texts) for texts in zip(*((e.text, e.shown) for e in ordered), strict=True)
+    ]
+    text, shown = texts or (start, start)
+    return Clause(kind, text, tuple(source for each in ordered for source in each.sources), shown=shown)
+
+
+def _grouped(select: exp.Select, group: exp.Expr) -> Iterator[exp.Expr]:
     for key, value in group.args.items():
         for each in value if isinstance(value, list) else [value]:
             if not isinstance(each, exp.Expr):
@@ -195,7 +253,7 @@ def _grouped(select: exp.Select, group: exp.Expr, dialect: Dialect) -> Iterator[
                 at = int(each.name) - 1
                 if 0 <= at < len(select.expressions):
                     shown = select.expressions[at].unalias()
-            yield _text(shown, dialect)
+            yield shown
 
 
 def _sources(node: exp.Expr, ctes: Mapping[str, exp.CTE], seen: frozenset[str]) -> set[str]:
@@ -225,13 +283,17 @@ def _conditions(condition: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def _text(node: exp.Expr, dialect: Dialect) -> str:
+    return without_qualifiers(_written(node, dialect))
+
+
+def _written(node: exp.Expr, dialect: Dialect) -> str:
     text = node.sql(
         dialect=dialect,
         comments=False,
         normalize_functions="lower",
         unsupported_level=ErrorLevel.IGNORE,
     )
-    return without_qualifiers(" ".join(text.split()))
+    return " ".join(text.split())
 
 
 def _anonymous(tree: exp.Expr, ctes: Iterable[str]) -> exp.Expr:

@@ -1,11 +1,11 @@
 """Differences of the columns and queries of one dbt model between two versions. Pure."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.query.elements import title_of_id
-from lineage_merge.query.review import clauses
+from lineage_merge.query.review import clause_comparison, clauses
 from lineage_merge.query.review.clauses import Query, without_qualifiers
 from lineage_merge.query.review.column_comparison import Columns, Input, compare_columns
 from lineage_merge.query.review.dbt_versions import DbtVersion
@@ -88,16 +88,37 @@ def _columns(version: DbtVersion, node: Node, renamed: Mapping[str, str]) -> Col
 
 
 def query_findings(pair: Pair, of_columns: Sequence[Finding]) -> Iterator[Finding]:
-    """Yield changed filters, joins and grouping; or that something else of the query did."""
+    """Yield changed filters, joins, grouping and expressions; or that something else of the query did."""
     found: list[Finding] = []
-    changed = clauses.difference(pair.old_query, pair.new_query)
+    changed = clause_comparison.difference(pair.old_query, pair.new_query)
     for kind, (removed, added) in changed.items():
         found.append(_clause(pair, kind, removed, added))
     found += _influences(pair, changed.keys())
+    found += _expressions(pair, {each.column.lower() for each in of_columns})
+    if not found and not of_columns:
+        moved = clause_comparison.moved(pair.old_query, pair.new_query)
+        found += [_clause(pair, kind, removed, added) for kind, (removed, added) in moved.items()]
     yield from found
     is_same = pair.old_query.rest == pair.new_query.rest
     if not found and not of_columns and not is_same:
         yield pair.finding("query changed", "the SQL differs; its columns, filters and joins do not")
+
+
+def _expressions(pair: Pair, reported: Collection[str]) -> Iterator[Finding]:
+    """Yield expressions with equal texts that use columns of other sources."""
+    known = [
+        {fold(each.name) for each in columns_of(version, node)}
+        for version, node in ((pair.before, pair.old), (pair.after, pair.new))
+    ]
+    for expression, before, after in clause_comparison.altered_expressions(pair.old_query, pair.new_query):
+        message = f"was {before}, is {after}"
+        column = fold(expression.column)
+        if column in known[0] & known[1]:
+            if column not in reported:
+                found = pair.of_column("expression changed", expression.column, message)
+                yield replace(found, before=before, after=after)
+        elif not reported:
+            yield replace(pair.finding("query changed", message), before=before, after=after)
 
 
 def _clause(pair: Pair, kind: str, removed: Sequence[str], added: Sequence[str]) -> Finding:

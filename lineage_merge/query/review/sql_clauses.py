@@ -1,19 +1,18 @@
-"""Changed filters, joins and groupings of SQL files, by the dataset that a statement writes. Pure."""
+"""Changed clauses of SQL files, by the dataset that a statement writes. Pure."""
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import NamedTuple
 
 from sqlglot import Dialect, exp
 
-from lineage_merge.query.review import clauses
-from lineage_merge.query.review.clauses import Query
+from lineage_merge.query.review import clause_comparison
+from lineage_merge.query.review.clauses import Query, query_of_tree
 from lineage_merge.query.review.versions import FileKey, Folders, Version
 from lineage_merge.sources.sql.syntax import Parsed, Script, Unload
 
 
 class AlteredClause(NamedTuple):
-    """Conditions, joins or groupings of the statements that write a dataset: the removed and added ones."""
+    """Conditions, joins, groupings or expressions of a dataset's statements: the removed and added ones."""
 
     dataset: str
     kind: str
@@ -33,31 +32,35 @@ def altered_clauses(
 
     A dataset that only one of the versions writes is left out: its edges are reported.
     """
-    old, new = Counter[tuple[str, clauses.Clause]](), Counter[tuple[str, clauses.Clause]]()
-    written: list[set[str]] = [set(), set()]
-    for is_new, version, scripts, keys, counter in (
-        (0, before, scripts_before, {*pairs.values()}, old),
-        (1, after, scripts_after, {*pairs}, new),
-    ):
-        for (at, name), script in scripts.items():
-            if (at, name) in keys:
-                for dataset, clause in _clauses(folders, version, at, script):
-                    written[is_new].add(dataset)
-                    if clause:
-                        counter[dataset, clause] += 1
-    for dataset in sorted(written[0] & written[1]):
-        of_dataset = [
-            Query("", {clause: count for (key, clause), count in each.items() if key == dataset})
-            for each in (old, new)
-        ]
-        for kind, (removed, added) in clauses.difference(*of_dataset).items():
+    old = _queries(folders, before, scripts_before, {*pairs.values()})
+    new = _queries(folders, after, scripts_after, {*pairs})
+    for dataset in sorted(old.keys() & new.keys()):
+        queries = old[dataset], new[dataset]
+        changed = clause_comparison.difference(*queries)
+        expressions = clause_comparison.altered_expressions(*queries)
+        if not changed and not expressions:
+            changed = clause_comparison.moved(*queries)
+        for kind, (removed, added) in changed.items():
             yield AlteredClause(dataset, kind, tuple(removed), tuple(added))
+        for each, was, now in expressions:
+            name = f" as {each.column}" if each.column else ""
+            yield AlteredClause(dataset, each.kind, (f"{was}{name}",), (f"{now}{name}",))
 
 
-def _clauses(
-    folders: Folders, version: Version, at: int, script: Script
-) -> Iterator[tuple[str, clauses.Clause | None]]:
-    """Yield the clauses of a file with the dataset that their statement writes; None to name the dataset."""
+def _queries(
+    folders: Folders, version: Version, scripts: Mapping[FileKey, Script], keys: Container[FileKey]
+) -> dict[str, Query]:
+    """Return what the statements of files contain, by the dataset that they write."""
+    found: dict[str, list[Query]] = {}
+    for (at, name), script in scripts.items():
+        if (at, name) in keys:
+            for dataset, query in _writes(folders, version, at, script):
+                found.setdefault(dataset, []).append(query)
+    return {dataset: clause_comparison.together(queries) for dataset, queries in found.items()}
+
+
+def _writes(folders: Folders, version: Version, at: int, script: Script) -> Iterator[tuple[str, Query]]:
+    """Yield the queries of a file with the dataset that their statement writes."""
     dialect = Dialect.get_or_raise(folders.settings[at].dialect)
     statements = {each.line: each for each in script.statements}
     file = next((each for each in version.folders[at].files if each.name == script.name), None)
@@ -68,9 +71,7 @@ def _clauses(
         if tree is None or (dataset, write.line) in seen:
             continue
         seen.add((dataset, write.line))
-        yield dataset, None
-        for clause, count in clauses.query_of_tree(tree, dialect).clauses.items():
-            yield from ((dataset, clause) for _ in range(count))
+        yield dataset, query_of_tree(tree, dialect)
 
 
 def _tree(statement: Parsed | None) -> exp.Expr | None:
