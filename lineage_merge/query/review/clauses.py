@@ -217,7 +217,7 @@ def _clauses_of(
         parts = [_clause(JOIN, each, dialect, qualifiers) for each in _conditions(on)] if on else []
         equal = [f"{each.name.lower()} = {each.name.lower()}" for each in using]
         parts += [Clause(JOIN, each, ("", ""), shown=each) for each in equal]
-        source = "+".join(sorted(each.lower() for each in _sources(join.this, ctes, frozenset())))
+        source = "+".join(sorted(each.lower() for each in _sources(join.this, ctes)))
         start = f"{kind or 'inner'} join {source}{' on ' if parts else ''}"
         yield _joined(JOIN, start, " and ", parts)
     if group := select.args.get("group"):
@@ -256,16 +256,19 @@ def _grouped(select: exp.Select, group: exp.Expr) -> Iterator[exp.Expr]:
             yield shown
 
 
-def _sources(node: exp.Expr, ctes: Mapping[str, exp.CTE], seen: frozenset[str]) -> set[str]:
+def _sources(node: exp.Expr, ctes: Mapping[str, exp.CTE]) -> set[str]:
     """Return the relations below a source of a join; those of a CTE in place of its name."""
     found: set[str] = set()
-    for table in node.find_all(exp.Table):
-        name = table.name.lower()
-        if name in ctes and not table.args.get("db"):
-            if name not in seen:
-                found |= _sources(ctes[name].this, ctes, seen | {name})
-        else:
-            found.add(".".join(each.name for each in table.parts) or _whole(table))
+    read: set[str] = set()
+    nodes = [node]
+    while nodes:
+        for table in nodes.pop().find_all(exp.Table):
+            name = table.name.lower()
+            if name not in ctes or table.args.get("db"):
+                found.add(".".join(each.name for each in table.parts) or _whole(table))
+            elif name not in read:
+                read.add(name)
+                nodes.append(ctes[name].this)
     return found
 
 
