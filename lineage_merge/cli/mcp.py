@@ -6,16 +6,10 @@ from pathlib import Path
 import click
 
 from lineage_merge.cli.command import Command, Option
-from lineage_merge.cli.completion import complete_dags, complete_environments
 from lineage_merge.cli.error_handling import epilog, handle_errors
-from lineage_merge.cli.graph_options import (
-    demo_option,
-    history_option,
-    is_typed,
-    rare_graph_file_option,
-    select_graph_file,
-)
+from lineage_merge.cli.graph_options import history_option, is_typed, select_graph_file
 from lineage_merge.cli.options import with_config_file
+from lineage_merge.cli.query_options import environment_option, graph_options
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.query.interface.selection import EMBEDDED, GraphSelection
 
@@ -76,24 +70,8 @@ from lineage_merge.query.interface.selection import EMBEDDED, GraphSelection
     metavar="N",
     help="maximum characters of an answer; longer ones have several pages",
 )
-@click.option(
-    "--environment",
-    metavar="NAME",
-    envvar="LINEAGE_MERGE_ENVIRONMENT",
-    shell_complete=complete_environments,
-    help="environment, such as prod  [default: that of the configuration, or all]",
-)
-@click.option("--dag", metavar="NAME", shell_complete=complete_dags, help="only lineage of this Airflow DAG")
-@click.option("--folder", metavar="DIR", help="read the node and edge files of build; needs no server")
-@click.option(
-    "--gremlin-endpoint",
-    "endpoint",
-    metavar="TEXT",
-    envvar="LINEAGE_MERGE_GREMLIN_ENDPOINT",
-    help="embedded, ws://host:8182/gremlin or wss://...  [default: embedded]",
-)
-@rare_graph_file_option
-@demo_option
+@environment_option
+@graph_options
 @history_option
 @with_config_file
 def mcp(

@@ -98,13 +98,21 @@ _GRAPH_OPTIONS = (
     demo_option,
 )
 _PAST_OPTIONS = (as_of_option, history_option)
-_ENVIRONMENT = click.option(
+environment_option = click.option(
     "--environment",
     metavar="NAME",
     envvar="LINEAGE_MERGE_ENVIRONMENT",
     shell_complete=complete_environments,
     help="environment, such as prod  [default: that of the configuration, or all]",
 )
+
+
+def graph_options(command: Command) -> Command:
+    """Add the options that select a graph of which all commands only read."""
+    for option in reversed(_GRAPH_OPTIONS):
+        command = option(command)
+    return command
+
 
 _FOR_TERMINALS = ("tree", "table")
 _OUT = click.option(
@@ -174,8 +182,8 @@ def query_command(
         gather.__doc__ = command.__doc__
         wrapped: Any = gather
         decorators = [
-            *([_ENVIRONMENT] if environment else []),
-            *_GRAPH_OPTIONS,
+            *([environment_option] if environment else []),
+            graph_options,
             *(_PAST_OPTIONS if past else ()),
             with_config_file,
             click.option(

@@ -9,11 +9,10 @@ from datahub.specific.dataset import DatasetPatchBuilder
 
 from lineage_merge.exporters.changed_elements import changed_elements
 from lineage_merge.exporters.datahub import datasets as of_datasets
-from lineage_merge.exporters.datahub import jobs as of_jobs
 from lineage_merge.exporters.datahub import runs as of_runs
 from lineage_merge.exporters.datahub.names import Names
 from lineage_merge.exporters.datahub.owners import tag_of
-from lineage_merge.exporters.datahub.proposals import Proposal
+from lineage_merge.exporters.datahub.proposals import Proposal, dataset_lineage, job_with_dag
 from lineage_merge.exporters.exporter import Export
 from lineage_merge.exporters.graph_batches import (
     EXPOSURE,
@@ -41,13 +40,11 @@ def change_proposals(export: Export, before: LineageGraph) -> Iterator[Proposal]
     changed = found.datasets | found.fed
     for dataset in datasets(graph, environment, dag, only=changed):
         identifier = dataset.schema.dataset.id
-        sources = {each.from_id for each in (*dataset.flow.column_feeds, *dataset.flow.influences)}
-        columns = {each.id: each for each in graph.vertices(sorted(sources))}
         if not lineage_only and identifier in found.datasets:
             yield from of_datasets.description(names, dataset.schema)
             yield from _withdrawn_of_dataset(names, dataset.schema, before)
             yield from of_runs.last_write(names, dataset)
-        yield from of_datasets.lineage(names, dataset, columns)
+        yield from dataset_lineage(graph, names, dataset)
         if identifier in found.fed and not dataset.flow.feeds:
             nothing = UpstreamLineageClass(upstreams=[])
             yield MetadataChangeProposalWrapper(entityUrn=names.dataset(identifier), aspect=nothing)
@@ -57,13 +54,7 @@ def change_proposals(export: Export, before: LineageGraph) -> Iterator[Proposal]
     for job in jobs(graph, environment, dag, only=found.jobs):
         if job.vertex is None:
             continue  # of an exposure, which no job runs
-        if (flow := names.dag(job.environment, job.dag)) not in known_dags:
-            known_dags.add(flow)
-            yield from of_jobs.dag(names, job)
-        edges = [edge for each in job.flows for edge in each.column_feeds]
-        ends = {end for each in edges for end in (each.from_id, each.to_id)}
-        columns = {each.id: each for each in graph.vertices(sorted(ends))}
-        yield from of_jobs.job(names, job, job.vertex, columns)
+        yield from job_with_dag(graph, names, job, job.vertex, known_dags)
         patch = DataJobPatchBuilder(names.job(job))
         for old in before.vertices([job.vertex.id]):
             _withdraw(names, patch, old, job.vertex)

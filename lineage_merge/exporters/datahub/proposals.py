@@ -14,7 +14,9 @@ from lineage_merge.exporters.datahub import runs as of_runs
 from lineage_merge.exporters.datahub.assertions import assertions
 from lineage_merge.exporters.datahub.names import Names
 from lineage_merge.exporters.exporter import Export
-from lineage_merge.exporters.graph_batches import EXPOSURE, checked_datasets, datasets, jobs
+from lineage_merge.exporters.graph_batches import EXPOSURE, Dataset, Job, checked_datasets, datasets, jobs
+from lineage_merge.query.elements import Vertex
+from lineage_merge.query.graph import LineageGraph
 
 Proposal = MetadataChangeProposalWrapper | MetadataChangeProposalClass
 
@@ -35,31 +37,42 @@ def proposals(export: Export) -> Iterator[Proposal]:
     names.check_distinct_fabrics([export.environment] if export.environment else graph.environments())
     lineage_only = bool(export.settings.get("lineage_only"))
     for dataset in datasets(graph, export.environment, export.dag):
-        # Source columns of this dataset's columns.
-        sources = {each.from_id for each in (*dataset.flow.column_feeds, *dataset.flow.influences)}
-        columns = {each.id: each for each in graph.vertices(sorted(sources))}
         if not lineage_only:
             yield from of_datasets.description(names, dataset.schema)
             yield from of_runs.last_write(names, dataset)
-        yield from of_datasets.lineage(names, dataset, columns)
+        yield from dataset_lineage(graph, names, dataset)
     for exposure in datasets(graph, export.environment, export.dag, labels=[EXPOSURE]):
         yield from of_datasets.exposure(names, exposure)
     known_dags: set[str] = set()
     for job in jobs(graph, export.environment, export.dag):
         if job.vertex is None:
             continue  # of an exposure, which no job runs
-        dag = names.dag(job.environment, job.dag)
-        if dag not in known_dags:
-            known_dags.add(dag)
-            yield from of_jobs.dag(names, job)
-        edges = [edge for flow in job.flows for edge in flow.column_feeds]
-        ends = {end for each in edges for end in (each.from_id, each.to_id)}
-        columns = {each.id: each for each in graph.vertices(sorted(ends))}
-        yield from of_jobs.job(names, job, job.vertex, columns)
+        yield from job_with_dag(graph, names, job, job.vertex, known_dags)
         yield from of_runs.last_run(names, job, job.vertex)
     if not lineage_only:
         for checked in checked_datasets(graph, export.environment, export.dag):
             yield from assertions(names, checked)
+
+
+def dataset_lineage(graph: LineageGraph, names: Names, dataset: Dataset) -> Iterator[Proposal]:
+    """Yield the lineage of a dataset and its columns."""
+    sources = {each.from_id for each in (*dataset.flow.column_feeds, *dataset.flow.influences)}
+    columns = {each.id: each for each in graph.vertices(sorted(sources))}
+    yield from of_datasets.lineage(names, dataset, columns)
+
+
+def job_with_dag(
+    graph: LineageGraph, names: Names, job: Job, vertex: Vertex, known_dags: set[str]
+) -> Iterator[Proposal]:
+    """Yield the proposals of a job, and before them those of its DAG unless it is one of `known_dags`."""
+    dag = names.dag(job.environment, job.dag)
+    if dag not in known_dags:
+        known_dags.add(dag)
+        yield from of_jobs.dag(names, job)
+    edges = [edge for flow in job.flows for edge in flow.column_feeds]
+    ends = {end for each in edges for end in (each.from_id, each.to_id)}
+    columns = {each.id: each for each in graph.vertices(sorted(ends))}
+    yield from of_jobs.job(names, job, vertex, columns)
 
 
 @dataclass
