@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from lineage_merge.mcp.answer_values import SHORT, moment, text
 from lineage_merge.mcp.answers import ChangeRow, HistoryRow, OnlyRow, ReportRow
 from lineage_merge.mcp.arguments import CompareArguments, DiffArguments, HistoryArguments, ReportArguments
-from lineage_merge.mcp.asked import SHORT, Asked, moment, text
 from lineage_merge.mcp.paging import Found
+from lineage_merge.mcp.scoped_graph import ScopedGraph
 from lineage_merge.mcp.untrusted_text import escape
 from lineage_merge.model.elements import Problem, decode
 from lineage_merge.model.errors import Ambiguous, NotFound
@@ -18,36 +19,36 @@ _MERGE_RUN = "merge_run"
 _NO_REPORT = "the merge has stored no report"
 
 
-def diff(asked: Asked, given: DiffArguments) -> Found:
+def diff(scoped: ScopedGraph, given: DiffArguments) -> Found:
     """Return what changed between two moments."""
-    asked.require_history()
+    scoped.require_history()
     limits = {"upstream_of": given.upstream_of, "downstream_of": given.downstream_of}
-    found = asked.lineage.diff(given.start, given.end, **limits)
+    found = scoped.lineage.diff(given.start, given.end, **limits)
     moments = {"start": str(found.before.moment), "end": str(found.after.moment)}
     return Found(list(found.records()), _change, {**moments, "note": text(found.note)})
 
 
-def compare(asked: Asked, given: CompareArguments) -> Found:
+def compare(scoped: ScopedGraph, given: CompareArguments) -> Found:
     """Return what only one of two environments has."""
-    found = asked.lineage.compare(given.first, given.second)
+    found = scoped.lineage.compare(given.first, given.second)
     return Found(list(found.records()), _only, {"note": text(found.note)})
 
 
-def history(asked: Asked, given: HistoryArguments) -> Found:
+def history(scoped: ScopedGraph, given: HistoryArguments) -> Found:
     """Return the merges, or what they changed of an element."""
-    asked.require_history()
+    scoped.require_history()
     if given.name is None:
-        merges = asked.lineage.merges()
+        merges = scoped.lineage.merges()
         return Found(list(merges.records()), _merge, {"note": text(merges.note)})
-    found = asked.lineage.history(given.name)
+    found = scoped.lineage.history(given.name)
     header = {"of": escape(found.element.id), "note": text(found.note)}
     return Found(list(found.records()), _merge, header)
 
 
-def report(asked: Asked, given: ReportArguments) -> Found:
+def report(scoped: ScopedGraph, given: ReportArguments) -> Found:
     """Return the report of the last merge of a DAG: near misses, then problems."""
-    environment, dag = _merged(asked, given)
-    run = asked.within(environment, dag).lineage.report().run
+    environment, dag = _merged(scoped, given)
+    run = scoped.within(environment, dag).lineage.report().run
     stored = run.report
     items: list[NearMiss | Problem] = [*stored.near_misses, *stored.problems] if stored else []
     header: dict[str, Any] = {
@@ -65,34 +66,34 @@ def report(asked: Asked, given: ReportArguments) -> Found:
     return Found(items, _problem, header)
 
 
-def _merged(asked: Asked, given: ReportArguments) -> tuple[str, str]:
+def _merged(scoped: ScopedGraph, given: ReportArguments) -> tuple[str, str]:
     """Return environment and DAG of the report: the only ones of the scope, if it does not set both.
 
     Raises `NotFound`, `Ambiguous`.
     """
-    environment, dag = given.environment or asked.environment, given.dag or asked.dag
+    environment, dag = given.environment or scoped.environment, given.dag or scoped.dag
     if environment and dag:
         return environment, dag
-    scopes = sorted(_scopes(asked, environment, dag))
+    scopes = sorted(_scopes(scoped, environment, dag))
     named = tuple(f"{first} {second}" for first, second in scopes)
     if not scopes:
-        is_folder = asked.session.selection.folder
+        is_folder = scoped.session.selection.folder
         raise NotFound("the graph has no merge" + (": folders of build have none" if is_folder else ""))
     if len(scopes) > 1:
         raise Ambiguous("several merges. Fix: set environment and dag", named)
     return scopes[0]
 
 
-def _scopes(asked: Asked, environment: str | None, dag: str | None) -> set[tuple[str, str]]:
+def _scopes(scoped: ScopedGraph, environment: str | None, dag: str | None) -> set[tuple[str, str]]:
     """Return the merged environments and DAGs; as of a moment those of the history."""
-    if asked.session.scope.as_of:
-        known = {each.scope for each in asked.session.scope.merges}
+    if scoped.session.scope.as_of:
+        known = {each.scope for each in scoped.session.scope.merges}
         return {
             (each.environment, each.dag_name)
             for each in known
             if environment in (None, each.environment) and dag in (None, each.dag_name)
         }
-    ids = asked.graph.ids([_MERGE_RUN], environment, dag)
+    ids = scoped.graph.ids([_MERGE_RUN], environment, dag)
     return {(decode(each.split("|")[0]), decode(each.split("|")[1])) for each in ids if "|" in each}
 
 

@@ -3,10 +3,11 @@
 import logging
 from typing import Any
 
+from lineage_merge.mcp.answer_values import SHORT, moment, text, texts
 from lineage_merge.mcp.answers import AssertionRow, CauseRow, FreshnessRow, TagRow
 from lineage_merge.mcp.arguments import AssertionsArguments, FreshnessArguments, TagsArguments, WhyArguments
-from lineage_merge.mcp.asked import SHORT, Asked, moment, text, texts
 from lineage_merge.mcp.paging import Found
+from lineage_merge.mcp.scoped_graph import ScopedGraph
 from lineage_merge.mcp.tool_errors import as_error
 from lineage_merge.mcp.untrusted_text import escape
 from lineage_merge.query.assertions import Check
@@ -25,9 +26,9 @@ _UNTESTED = 10
 _log = logging.getLogger(__name__)
 
 
-def tags(asked: Asked, given: TagsArguments) -> Found:
+def tags(scoped: ScopedGraph, given: TagsArguments) -> Found:
     """Return what carries tags, or numbers by tag."""
-    found = asked.lineage.tags(given.name, tag=given.tag, own=given.own)
+    found = scoped.lineage.tags(given.name, tag=given.tag, own=given.own)
     note = text(found.note)
     if not isinstance(found, TagsResult):
         return Found(found.counts, _count, {"note": note})
@@ -38,9 +39,9 @@ def tags(asked: Asked, given: TagsArguments) -> Found:
     return Found(items, _tag, {"of": of, "note": note})
 
 
-def freshness(asked: Asked, given: FreshnessArguments) -> Found:
+def freshness(scoped: ScopedGraph, given: FreshnessArguments) -> Found:
     """Return datasets by last update."""
-    found = asked.lineage.freshness(given.name, older_than=given.older_than, stale=given.stale)
+    found = scoped.lineage.freshness(given.name, older_than=given.older_than, stale=given.stale)
     header: dict[str, Any] = {
         "of": escape(found.start.id) if found.start else "",
         "note": text(found.note),
@@ -49,9 +50,9 @@ def freshness(asked: Asked, given: FreshnessArguments) -> Found:
     return Found(found.datasets, _freshness, header)
 
 
-def tests(asked: Asked, given: AssertionsArguments) -> Found:
+def tests(scoped: ScopedGraph, given: AssertionsArguments) -> Found:
     """Return tests with their newest results."""
-    found = asked.lineage.tests(given.name, failed=given.failed, depth=given.depth)
+    found = scoped.lineage.tests(given.name, failed=given.failed, depth=given.depth)
     counts: dict[str, int] = {}
     for each in found.found.checks:
         status = each.status or "no result"
@@ -64,9 +65,9 @@ def tests(asked: Asked, given: AssertionsArguments) -> Found:
     return Found(found.tests, _assertion, header)
 
 
-def why(asked: Asked, given: WhyArguments) -> Found:
+def why(scoped: ScopedGraph, given: WhyArguments) -> Found:
     """Return the nearest causes of late or wrong data."""
-    found = asked.lineage.why(given.name, older_than=given.older_than, depth=given.depth)
+    found = scoped.lineage.why(given.name, older_than=given.older_than, depth=given.depth)
     note, error = found.note, found.changes_error
     if error:
         # Its message names files of this machine.

@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from lineage_merge.mcp.answer_values import LONG, SHORT, moment, text, texts, values
 from lineage_merge.mcp.answers import FoundRow, PartRow, Writer
 from lineage_merge.mcp.arguments import ElementArguments, SearchArguments
-from lineage_merge.mcp.asked import LONG, SHORT, Asked, moment, text, texts, values
 from lineage_merge.mcp.paging import Found
+from lineage_merge.mcp.scoped_graph import ScopedGraph
 from lineage_merge.mcp.untrusted_text import escape
 from lineage_merge.model.errors import QueryError
 from lineage_merge.query.case_variants import case_variants
@@ -35,14 +36,14 @@ _FILTERS = {
 }
 
 
-def search(asked: Asked, given: SearchArguments) -> Found:
+def search(scoped: ScopedGraph, given: SearchArguments) -> Found:
     """Return the datasets, columns or jobs whose names contain a text: exact names first."""
     for each in _FILTERS.get(given.kind, ()):
         if getattr(given, each):
             raise QueryError(f"{each} does not apply to {given.kind}s. Fix: omit it")
     if given.owners and given.without_owner:
         raise QueryError("owners and without_owner exclude each other. Fix: omit one of them")
-    lineage = asked.lineage
+    lineage = scoped.lineage
     if given.kind == "dataset":
         conditions = {"tags": given.tags, "owners": given.owners, "without_owner": given.without_owner}
         found = lineage.datasets(given.text, failed=given.failed, **conditions)  # type: ignore[arg-type]
@@ -57,14 +58,14 @@ def search(asked: Asked, given: SearchArguments) -> Found:
     if given.kind == "job":
         listed = lineage.jobs(given.text, failed=given.failed)
         return _found(listed.jobs, given.text, listed.note)
-    columns = _columns(asked, given)
-    note = "" if columns else asked.session.empty_note("no matching column")
+    columns = _columns(scoped, given)
+    note = "" if columns else scoped.session.empty_note("no matching column")
     return _found(columns, given.text, note)
 
 
-def describe(asked: Asked, given: ElementArguments) -> Found:
+def describe(scoped: ScopedGraph, given: ElementArguments) -> Found:
     """Return an element with its properties, neighbours and parts."""
-    found = asked.lineage.resolve(given.name)
+    found = scoped.lineage.resolve(given.name)
     held = found.properties
     header: dict[str, Any] = {
         "of": escape(found.id),
@@ -83,18 +84,18 @@ def describe(asked: Asked, given: ElementArguments) -> Found:
     if "last_run_at" in held:
         header["properties"]["last_run_at"] = moment(held["last_run_at"])
     if found.label == COLUMN:
-        return _column(asked, found, header)
-    return _job(asked, found, header) if found.label == JOB else _dataset(asked, found, header)
+        return _column(scoped, found, header)
+    return _job(scoped, found, header) if found.label == JOB else _dataset(scoped, found, header)
 
 
-def _columns(asked: Asked, given: SearchArguments) -> list[Vertex]:
+def _columns(scoped: ScopedGraph, given: SearchArguments) -> list[Vertex]:
     """Return the columns with a text in their name, and with all tags. Raises `QueryError` without both."""
     if not given.tags:
         if not given.text:
             raise QueryError("a search of columns needs text or tags: there may be millions")
-        return asked.graph.search(given.text, (COLUMN,), asked.environment, asked.dag)
+        return scoped.graph.search(given.text, (COLUMN,), scoped.environment, scoped.dag)
     spellings = list(case_variants(given.tags[0]))
-    tagged = asked.graph.tagged((COLUMN,), asked.environment, asked.dag, spellings)
+    tagged = scoped.graph.tagged((COLUMN,), scoped.environment, scoped.dag, spellings)
     wanted, text_of_name = {each.casefold() for each in given.tags}, given.text.casefold()
     return [
         each
@@ -131,8 +132,8 @@ def _found(
     return Found(sorted(vertices, key=order) if wanted else list(vertices), row, {"note": text(note)})
 
 
-def _dataset(asked: Asked, dataset: Vertex, header: dict[str, Any]) -> Found:
-    graph, dag = asked.graph, asked.dag
+def _dataset(scoped: ScopedGraph, dataset: Vertex, header: dict[str, Any]) -> Found:
+    graph, dag = scoped.graph, scoped.dag
     owned = graph.edges_from([dataset.id], ["has_column"], dag)
     columns = sorted(graph.vertices({each.to_id for each in owned}), key=_position)
     writers = {each.from_id for each in graph.edges_to([dataset.id], ["writes"], dag)}
@@ -158,8 +159,8 @@ def _dataset(asked: Asked, dataset: Vertex, header: dict[str, Any]) -> Found:
     return Found(columns, row, header)
 
 
-def _column(asked: Asked, column: Vertex, header: dict[str, Any]) -> Found:
-    graph, dag = asked.graph, asked.dag
+def _column(scoped: ScopedGraph, column: Vertex, header: dict[str, Any]) -> Found:
+    graph, dag = scoped.graph, scoped.dag
     inputs = graph.edges_to([column.id], ["feeds_column"], dag)
     outputs = {each.to_id for each in graph.edges_from([column.id], ["feeds_column"], dag)}
     header |= {
@@ -171,8 +172,8 @@ def _column(asked: Asked, column: Vertex, header: dict[str, Any]) -> Found:
     return Found(sorted(inputs, key=lambda each: (each.from_id, each.id)), _input, header)
 
 
-def _job(asked: Asked, job: Vertex, header: dict[str, Any]) -> Found:
-    graph, dag = asked.graph, asked.dag
+def _job(scoped: ScopedGraph, job: Vertex, header: dict[str, Any]) -> Found:
+    graph, dag = scoped.graph, scoped.dag
     written = sorted({each.to_id for each in graph.edges_from([job.id], ["writes"], dag)})
     feeds = graph.edges_to(written, ["feeds"], dag) if written else []
     read = sorted({each.from_id for each in feeds if job_of(each) == job.id})

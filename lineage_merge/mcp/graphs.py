@@ -16,9 +16,9 @@ from contextlib import ExitStack, suppress
 from dataclasses import fields, replace
 from typing import Any, NamedTuple, TypeVar
 
-from lineage_merge.mcp.asked import Asked, require_history
 from lineage_merge.mcp.graph_stamp import OpenedGraph, is_shared
 from lineage_merge.mcp.limited_selection import LimitedSelection
+from lineage_merge.mcp.scoped_graph import ScopedGraph, require_history
 from lineage_merge.mcp.tool_errors import Busy
 from lineage_merge.model.errors import QueryError
 from lineage_merge.query.backends.in_memory import InMemory
@@ -57,21 +57,21 @@ class OpenGraphs:
         self._threads: OrderedDict[Past, _GraphThread] = OrderedDict()
         self._abandoned: list[_GraphThread] = []
 
-    async def ask(self, question: Callable[[Asked], _T], past: Past = Past()) -> _T:  # noqa: B008 - immutable
+    async def ask(self, question: Callable[[ScopedGraph], _T], past: Past = Past()) -> _T:  # noqa: B008 - immutable
         """Answer a question in the thread of its graph. Raises `Busy` after the time limit."""
         thread = self._thread(past)
-        asked = thread.submit(_Question(question))
+        submitted = thread.submit(_Question(question))
         try:
             async with asyncio.timeout(self._seconds):
-                found: _T = await asyncio.wrap_future(asked.answer)
+                found: _T = await asyncio.wrap_future(submitted.answer)
                 return found
         except TimeoutError:
             opening = thread.is_opening
-            self._abandon(past, thread, asked)
+            self._abandon(past, thread, submitted)
             state = "The graph is still being opened; ask again" if opening else "Fix: a smaller depth"
             raise Busy(f"no answer within {self._seconds:g} s. {state}") from None
         except asyncio.CancelledError:
-            self._abandon(past, thread, asked)
+            self._abandon(past, thread, submitted)
             raise
 
     def close(self) -> None:
@@ -105,10 +105,10 @@ class OpenGraphs:
         made.start()
         return made
 
-    def _abandon(self, past: Past, thread: "_GraphThread", asked: "_Question") -> None:
+    def _abandon(self, past: Past, thread: "_GraphThread", submitted: "_Question") -> None:
         """Forget a question; replace its thread if that still answers it. Waiting questions are moved."""
-        asked.is_abandoned = True
-        asked.answer.cancel()
+        submitted.is_abandoned = True
+        submitted.answer.cancel()
         # An open graph is of use for the next question.
         if thread.is_opening or not thread.is_stuck() or self._threads.get(past) is not thread:
             return
@@ -130,7 +130,7 @@ class _Question:
 
     __slots__ = ("answer", "ask", "is_abandoned")
 
-    def __init__(self, ask: Callable[[Asked], Any]) -> None:
+    def __init__(self, ask: Callable[[ScopedGraph], Any]) -> None:
         self.ask = ask
         self.answer: Future[Any] = Future()
         self.is_abandoned = False
@@ -192,7 +192,7 @@ class _GraphThread(threading.Thread):
         try:
             opened = self._open()
             with opened.session.hints():
-                found = None if question.is_abandoned else question.ask(Asked(opened.session))
+                found = None if question.is_abandoned else question.ask(ScopedGraph(opened.session))
             if is_shared(opened.session):
                 self._close()
         except BaseException as error:  # noqa: BLE001 - raised where the question was asked

@@ -4,10 +4,11 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
+from lineage_merge.mcp.answer_values import SHORT, text, texts
 from lineage_merge.mcp.answers import AffectedRow, EdgeRow, OwnerRow
 from lineage_merge.mcp.arguments import ImpactArguments, LineageArguments, OwnersArguments, PathArguments
-from lineage_merge.mcp.asked import SHORT, Asked, text, texts
 from lineage_merge.mcp.paging import Found
+from lineage_merge.mcp.scoped_graph import ScopedGraph
 from lineage_merge.mcp.untrusted_text import escape
 from lineage_merge.query.elements import Edge, dataset_of
 from lineage_merge.query.impact import distances
@@ -17,27 +18,27 @@ from lineage_merge.query.interface.lineage_results import LineageResult, PathRes
 _OWN = "has_column"
 
 
-def upstream(asked: Asked, given: LineageArguments) -> Found:
+def upstream(scoped: ScopedGraph, given: LineageArguments) -> Found:
     """Return what feeds a dataset or column."""
-    found = asked.lineage.upstream(given.name, depth=given.depth, influences=given.influences)
+    found = scoped.lineage.upstream(given.name, depth=given.depth, influences=given.influences)
     return _edges(found, found.start.id, is_up=True)
 
 
-def downstream(asked: Asked, given: LineageArguments) -> Found:
+def downstream(scoped: ScopedGraph, given: LineageArguments) -> Found:
     """Return what a dataset or column feeds."""
-    found = asked.lineage.downstream(given.name, depth=given.depth, influences=given.influences)
+    found = scoped.lineage.downstream(given.name, depth=given.depth, influences=given.influences)
     return _edges(found, found.start.id)
 
 
-def path(asked: Asked, given: PathArguments) -> Found:
+def path(scoped: ScopedGraph, given: PathArguments) -> Found:
     """Return the paths from one dataset or column to another."""
-    found = asked.lineage.path(given.start, given.end, depth=given.depth)
+    found = scoped.lineage.path(given.start, given.end, depth=given.depth)
     return _edges(found, found.start.id, end=escape(found.end.id))
 
 
-def impact(asked: Asked, given: ImpactArguments) -> Found:
+def impact(scoped: ScopedGraph, given: ImpactArguments) -> Found:
     """Return what depends on an element."""
-    found = asked.lineage.impact(given.name, change=given.change, depth=given.depth)
+    found = scoped.lineage.impact(given.name, change=given.change, depth=given.depth)
     records = list(found.records())
     counts: dict[str, int] = {}
     for each in records:
@@ -47,9 +48,9 @@ def impact(asked: Asked, given: ImpactArguments) -> Found:
     return Found(records, _affected, {**header, "counts": counts, "effects": effects})
 
 
-def owners(asked: Asked, given: OwnersArguments) -> Found:
+def owners(scoped: ScopedGraph, given: OwnersArguments) -> Found:
     """Return the owners of what depends on an element."""
-    found = asked.lineage.owners(given.name, depth=given.depth)
+    found = scoped.lineage.owners(given.name, depth=given.depth)
     header = {"of": escape(found.changed.id), "note": text(found.note)}
     return Found(list(found.records()), _owner, header)
 

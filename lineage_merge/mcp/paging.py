@@ -101,8 +101,8 @@ def _dumped(value: Any) -> Any:
 
 def fingerprint(tool: str, arguments: Mapping[str, Any]) -> str:
     """Return a digest of a question, without its cursor."""
-    asked = {key: value for key, value in sorted(arguments.items()) if key != "cursor"}
-    text = json.dumps([tool, asked], sort_keys=True)
+    given = {key: value for key, value in sorted(arguments.items()) if key != "cursor"}
+    text = json.dumps([tool, given], sort_keys=True)
     return hashlib.blake2b(text.encode("utf-8", "backslashreplace"), digest_size=6).hexdigest()
 
 

@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from lineage_merge.mcp.asked import Asked
 from lineage_merge.mcp.paging import compact
+from lineage_merge.mcp.scoped_graph import ScopedGraph
 from lineage_merge.mcp.untrusted_text import escape, shown, unescape
 from lineage_merge.model.errors import LineageMergeError, QueryError
 from lineage_merge.query.elements import COLUMN, JOB, VERTEX_LABELS, Vertex
@@ -95,24 +95,24 @@ def text_of(prompt: Prompt, given: Mapping[str, str]) -> str:
     return _PLACEHOLDER.sub(lambda found: filled[found[1]], prompt.text)
 
 
-def complete(asked: Asked, argument: str, typed: str) -> list[str]:
+def complete(scoped: ScopedGraph, argument: str, typed: str) -> list[str]:
     """Return names of elements that contain what was typed, or columns after ``dataset#``."""
     typed = unescape(typed)
     dataset, mark, column = typed.rpartition("#")
     if mark:
         try:
-            owner = asked.lineage.resolve(dataset)
+            owner = scoped.lineage.resolve(dataset)
         except LineageMergeError:
             return []
-        edges = asked.graph.edges_from([owner.id], ["has_column"])
-        found = asked.graph.vertices({each.to_id for each in edges})
+        edges = scoped.graph.edges_from([owner.id], ["has_column"])
+        found = scoped.graph.vertices({each.to_id for each in edges})
         names = [
             f"{dataset}#{each.name}" for each in found if each.name.casefold().startswith(column.casefold())
         ]
         return sorted(escape(each) for each in names)
     wanted = [each for each in VERTEX_LABELS if each != COLUMN and (each != JOB or argument == "element")]
     limit = 4 * MAX_COMPLETED
-    vertices = asked.graph.search(typed, wanted, asked.environment, asked.dag, limit)
+    vertices = scoped.graph.search(typed, wanted, scoped.environment, scoped.dag, limit)
     return [escape(each) for each in _names(vertices)]
 
 

@@ -10,10 +10,10 @@ from mcp.server import Server, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel
 
-from lineage_merge.mcp.asked import Asked
 from lineage_merge.mcp.graphs import OpenGraphs, Past
 from lineage_merge.mcp.paging import Found, compact, fingerprint, page
 from lineage_merge.mcp.prompts import CHANGES, MAX_COMPLETED, PROMPTS, complete, text_of
+from lineage_merge.mcp.scoped_graph import ScopedGraph
 from lineage_merge.mcp.tool_errors import as_error, is_expected
 from lineage_merge.mcp.tools import TOOLS, Tool, schema
 from lineage_merge.mcp.untrusted_text import shown
@@ -141,7 +141,7 @@ class LineageServer:
             values = [each for each in CHANGES if each.startswith(typed)]
         else:
             try:
-                values = await self._graphs.ask(lambda asked: complete(asked, argument, typed))
+                values = await self._graphs.ask(lambda scoped: complete(scoped, argument, typed))
             except Exception as error:  # noqa: BLE001 - a completion has no errors
                 _report("completion", error)
                 values = []
@@ -171,8 +171,8 @@ class LineageServer:
         environment: str | None = getattr(given, "environment", None)
         as_of: str | None = getattr(given, "as_of", None)
 
-        def ask(asked: Asked) -> Found:
-            return tool.ask(asked.within(environment), given)
+        def ask(scoped: ScopedGraph) -> Found:
+            return tool.ask(scoped.within(environment), given)
 
         past = Past(as_of, environment) if as_of else Past(only=not tool.reads_graph)
         return await self._graphs.ask(ask, past)

@@ -7,8 +7,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from lineage_merge.mcp import answers, arguments, change_tools, data_tools, element_tools, lineage_tools
-from lineage_merge.mcp.asked import Asked
 from lineage_merge.mcp.paging import Found
+from lineage_merge.mcp.scoped_graph import ScopedGraph
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Tool:
     description: str
     arguments: type[BaseModel]
     answer: type[answers.Answer]
-    ask: Callable[[Asked, Any], Found]
+    ask: Callable[[ScopedGraph, Any], Found]
     reads_graph: bool = True
 
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lineage_merge.mcp.answer_values import LONG, SHORT
+from lineage_merge.mcp.answer_values import text as readable
 from lineage_merge.mcp.answers import EdgeRow, FoundRow, Writer
-from lineage_merge.mcp.asked import LONG, SHORT
-from lineage_merge.mcp.asked import text as readable
 from lineage_merge.mcp.paging import DEFAULT_SIZE, MIN_SIZE, Found, compact, fingerprint, fitted, page
 from lineage_merge.mcp.untrusted_text import escape
 from lineage_merge.model.errors import QueryError

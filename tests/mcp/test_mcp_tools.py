@@ -15,8 +15,8 @@ from lineage_merge.history.layout import Scope, merge_file
 from lineage_merge.load.merge_run import run_id
 from lineage_merge.mcp import change_tools, data_tools
 from lineage_merge.mcp.arguments import ReportArguments, WhyArguments
-from lineage_merge.mcp.asked import Asked
 from lineage_merge.mcp.paging import DEFAULT_SIZE, page
+from lineage_merge.mcp.scoped_graph import ScopedGraph
 from lineage_merge.merge.report import NearMiss, Report
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import Ambiguous, NotFound
@@ -427,7 +427,7 @@ def test_reports_of_several_dags_as_of_a_moment_have_candidates(tmp_path: Path) 
         history.full(f"2026-01-01T0{hour}:00", Made(dag).job("spark", "load", {"b": ["a"]}))
     past = {"as_of": "2026-01-02", "history": history.location}
     with Lineage.open(environment="dev", **past) as lineage:
-        asked = Asked(lineage._session)
+        asked = ScopedGraph(lineage._session)
         with pytest.raises(Ambiguous) as several:
             change_tools.report(asked, ReportArguments())
         assert several.value.candidates == ("dev daily", "dev weekly")
@@ -453,7 +453,7 @@ def test_the_note_on_a_history_that_cannot_be_read_has_no_path(
     lineage = Lineage.of_graph(in_memory(graph), config)
     assert "home of ada" in lineage.why("b").note
     found = page(
-        data_tools.why(Asked(lineage._session), WhyArguments(name="b")), "0" * 12, DEFAULT_SIZE, None
+        data_tools.why(ScopedGraph(lineage._session), WhyArguments(name="b")), "0" * 12, DEFAULT_SIZE, None
     )
     assert "ada" not in json.dumps(found)
     assert found["note"].startswith(
@@ -463,7 +463,7 @@ def test_the_note_on_a_history_that_cannot_be_read_has_no_path(
     assert "home of ada" in caplog.text
 
 
-def merged(report: Report, *dags: str) -> Asked:
+def merged(report: Report, *dags: str) -> ScopedGraph:
     vertices = []
     for dag in dags:
         held = {
@@ -475,7 +475,7 @@ def merged(report: Report, *dags: str) -> Asked:
             "report": json.dumps(report.as_json()),
         }
         vertices.append(Vertex(run_id("dev", dag), "merge_run", held))
-    return Asked(Lineage.of_graph(InMemory(vertices, ()))._session)
+    return ScopedGraph(Lineage.of_graph(InMemory(vertices, ()))._session)
 
 
 def test_the_report_has_near_misses_first_and_no_folder_of_the_machine() -> None:
