@@ -125,7 +125,7 @@ def server_with(monkeypatch: pytest.MonkeyPatch, file: str, old: str, new: str) 
 def test_a_graph_like_neptunes_passes_and_stays_unchanged(
     gremlin: GraphTraversalSource, gremlin_url: str
 ) -> None:
-    gremlin.add_v("file").iterate()
+    gremlin.add_v("file").to_list()
 
     findings = found(gremlin_url)
 

@@ -84,6 +84,6 @@ def test_a_run_finds_the_server_and_its_graph_is_saved(use: pytest.MonkeyPatch) 
     with started_ahead("embedded", lambda _: None) as started:
         started.wait()
         with pipeline.endpoint(settings) as target, connected(target.url) as g:
-            g.add_v("file").property(T.id, "a").iterate()
+            g.add_v("file").property(T.id, "a").to_list()
     with pipeline.endpoint(settings) as target, connected(target.url) as g:
         assert g.V().id_().to_list() == ["a"]

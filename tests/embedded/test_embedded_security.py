@@ -193,7 +193,7 @@ def test_each_start_has_another_password_that_only_its_user_can_read(tmp_path: P
                 EmbeddedServer(graph_file).start()
             assert password not in refused.value.message
             with connected(server.url) as g:
-                g.add_v("x").iterate()
+                g.add_v("x").to_list()
             server.save()
             files = {file.name: file.stat().st_mode & 0o777 for file in graph_file.parent.iterdir()}
             assert files == dict.fromkeys(files, 0o600)

@@ -108,7 +108,7 @@ def test_neptune_csv_restores_the_same_graph(
             for record in records(file.read_bytes()):
                 put(gremlin, record, update_single=False)
     found = whole(gremlin)
-    gremlin.V().drop().iterate()
+    gremlin.V().drop().to_list()
     pipeline().load(gremlin_url)
     assert found == whole(gremlin)
     made = pipeline()

@@ -86,7 +86,7 @@ def whole(name: str) -> str:
 def test_every_name_is_in_the_graph_as_it_is(
     spark: SparkSession, folder: Path, gremlin_url: str, gremlin: GraphTraversalSource
 ) -> None:
-    gremlin.add_v("sentinel").property("id", "sentinel").iterate()
+    gremlin.add_v("sentinel").property("id", "sentinel").to_list()
 
     done = in_process("load", folder, "-c", folder.parent / "c.yml", "--gremlin-endpoint", gremlin_url, "-q")
 

@@ -51,7 +51,7 @@ def same_graph(
     write(str(folder), nodes, edges)
     put_folder(g, folder)
     of_files = whole(g)
-    g.V().drop().iterate()
+    g.V().drop().to_list()
     load(nodes, edges, Endpoint(url))
     assert of_files == whole(g)
     return of_files[0]

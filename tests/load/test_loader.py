@@ -30,7 +30,7 @@ def endpoint(gremlin_url: str, gremlin: GraphTraversalSource) -> Endpoint:
 def conflicting(conflicting_url: str) -> Endpoint:
     """Provide an emptied server on which concurrent writers conflict."""
     with connect(Endpoint(conflicting_url)) as g:
-        g.V().drop().iterate()
+        g.V().drop().to_list()
     return Endpoint(conflicting_url)
 
 
