@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 import yaml
-from packaging.markers import default_environment
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -28,9 +27,9 @@ PYTHONS = ("3.11", "3.12", "3.13")
 
 def locked(python: str) -> dict[str, str]:
     """Each package of the lock with its version, as an installation on Linux sees it."""
-    environment = {**default_environment(), "python_version": python, "python_full_version": f"{python}.1"}
+    environment = {"python_version": python, "python_full_version": f"{python}.1"}
     text = LOCK.read_text()
-    found = {}
+    found: dict[str, str] = {}
     for line in re.findall(r"^[^\s#].*?(?= \\$|$)", text, re.MULTILINE):
         requirement = Requirement(line)
         if requirement.marker is None or requirement.marker.evaluate({**environment, "extra": ""}):
@@ -45,7 +44,7 @@ def wanted(python: str) -> Iterator[Requirement]:
     for requirement in map(Requirement, [*PROJECT["dependencies"], *lines]):
         markers = {"python_version": python, "python_full_version": f"{python}.1"}
         if requirement.name != PROJECT["name"] and (
-            requirement.marker is None or requirement.marker.evaluate({**default_environment(), **markers})
+            requirement.marker is None or requirement.marker.evaluate(dict(markers))
         ):
             yield requirement
 

@@ -144,7 +144,9 @@ def test_without_the_password_no_request_is_answered(server: EmbeddedServer) -> 
             submitted(server, "g.V()", username=login[0], password=login[1])
 
     async def ask_again_and_again() -> list[int]:
-        request = {"requestId": {"@type": "g:UUID", "@value": "41d2e28a-20a4-4ab0-b379-d810dede3786"}}
+        request: dict[str, Any] = {
+            "requestId": {"@type": "g:UUID", "@value": "41d2e28a-20a4-4ab0-b379-d810dede3786"}
+        }
         request |= {"op": "eval", "processor": "", "args": {"gremlin": "g.inject(1)", "aliases": {"g": "g"}}}
         mime = b"application/vnd.gremlin-v3.0+json"
         statuses = []

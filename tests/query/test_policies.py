@@ -275,7 +275,7 @@ def test_a_layer_in_between_hides_a_read_and_each_read_is_reported_once() -> Non
 def test_requirements_on_a_dbt_project() -> None:
     made = shop_graph()
     graph = InMemory(map(vertex_of_row, made.nodes), map(edge_of_row, made.edges))
-    policies = [
+    policies: list[dict[str, Any]] = [
         {"name": "described", "datasets": "shop.main.*", "must_have": ["owner", "description", "test"]},
         {"name": "fresh", "datasets": "shop.main_raw.*", "must_have": "freshness"},
         {"name": "contract", "datasets": "shop.main.*", "must_have": "contract"},
@@ -301,11 +301,11 @@ def test_requirements_on_a_dbt_project() -> None:
 class Read(InMemory):
     """A graph that notes the ids whose vertices are read one more time."""
 
-    ids: list[str]
+    read_ids: list[str]
 
     def vertices(self, ids: Iterable[str]) -> list[Vertex]:
         wanted = list(ids)
-        self.ids += wanted
+        self.read_ids += wanted
         return super().vertices(wanted)
 
 
@@ -315,12 +315,12 @@ def test_vertices_are_read_once_and_only_columns_of_violations() -> None:
     for number in range(10):
         made.columns(f"s3://lake|customers.email > wh.staging.customers.copy_{number}")
     graph = Read(map(vertex_of_row, made.nodes.values()), map(edge_of_row, made.edges.values()))
-    graph.ids = []
+    graph.read_ids = []
     policies = [*POLICIES, {"name": "again", "tag": "pii", "must_not_reach": "*.marts.*#mail"}]
     check = check_policies(graph, parsed(policies), layers=layers(), environment="dev")
-    assert len(graph.ids) == len(set(graph.ids))
+    assert len(graph.read_ids) == len(set(graph.read_ids))
     shown = {id_ for id_, each in check.subgraph.vertices.items() if each.label == "column"}
-    assert set(graph.ids) <= shown
+    assert set(graph.read_ids) <= shown
 
 
 def test_an_unknown_tag_is_noted_with_a_similar_one_and_a_cleared_tag_is_known() -> None:
