@@ -303,15 +303,13 @@ def _indirect_parts(node: exp.Expr, scope: Scope) -> Iterator[tuple[exp.Expr, Tr
             yield node.this, CONDITIONAL
     elif isinstance(node, exp.If | exp.Nvl2):
         yield node.this, CONDITIONAL
-    elif isinstance(node, exp.Nullif | exp.Filter):
+    elif isinstance(node, exp.Nullif | exp.Filter | exp.ArgMax | exp.ArgMin | exp.HavingMax):
         yield node.expression, CONDITIONAL
     elif isinstance(node, exp.DecodeCase):
         parts = node.expressions
         yield parts[0], CONDITIONAL
         for position in range(1, len(parts) - 1, 2):
             yield parts[position], CONDITIONAL
-    elif isinstance(node, exp.ArgMax | exp.ArgMin | exp.HavingMax):
-        yield node.expression, WINDOW
     elif isinstance(node, exp.Order):
         # `listagg(a) within group (order by b)`: b is indirect. `percentile_cont(0.5) within
         # group (order by b)`: b is the value.
