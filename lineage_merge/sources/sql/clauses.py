@@ -38,6 +38,18 @@ def complete_inserts(tree: exp.Expr) -> None:
         _add_ctes(tree.expression, tree.args.get("with_"))
 
 
+def name_tables_of_tsql(tree: exp.Expr) -> None:
+    """Name table variables ``@ids`` and temporary tables ``#ids``, and complete ``db..t``."""
+    for table in list(tree.find_all(exp.Table)):
+        if isinstance(table.this, exp.Parameter):
+            table.set("this", exp.to_identifier(f"@{table.this.name}", quoted=True))
+        if table.args.get("catalog") and not table.args.get("db"):
+            table.set("db", exp.to_identifier("dbo"))
+    for name in list(tree.find_all(exp.Identifier)):
+        if name.args.get("temporary") or name.args.get("global_"):
+            name.replace(exp.to_identifier(f"#{name.name}", quoted=True))
+
+
 def _add_ctes(query: object, clause: exp.Expr | None) -> None:
     if clause is None or not isinstance(query, exp.Query):
         return

@@ -322,7 +322,7 @@ def test_a_malformed_statement_affects_no_other() -> None:
     found = lineage_of(
         "-- one; two\ncreate table x as select 'a;b' as t, \"c;d\" as u, id /* ; */ from raw.s;\n"
         "insert into x select from where;\n\nselec 1;\n"
-        "create procedure p() as $$ begin; end $$ language plpgsql;\n"
+        "call p();\n"
         "create table y as select t from x;\ninsert into x select 'no end"
     )
 
