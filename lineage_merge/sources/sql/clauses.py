@@ -3,6 +3,7 @@
 from sqlglot import exp
 
 from lineage_merge.column_lineage.sql.tables import fold
+from lineage_merge.sources.sql import tsql
 
 
 def is_value(table: exp.Table) -> bool:
@@ -25,6 +26,14 @@ def is_ddl(tree: object) -> bool:
     if isinstance(tree, exp.Create):
         return not isinstance(tree.expression, exp.Query | exp.Values | exp.Table)
     return isinstance(tree, exp.Use | exp.Alter | exp.Drop)
+
+
+def used_database(use: exp.Use, platform: str) -> tuple[str, ...] | None:
+    """Return the database (and schema) that USE selects; None for a role or a warehouse."""
+    if not isinstance(use.this, exp.Table):
+        return None
+    parts = tuple(part.name for part in use.this.parts)
+    return (*parts, "dbo") if platform in tsql.PLATFORMS else parts
 
 
 def complete_inserts(tree: exp.Expr) -> None:

@@ -33,7 +33,7 @@ class Context:
         self._shapes = shapes
         self._database: tuple[str, ...] = ()
         self._temporaries = Temporaries()
-        self._dropped_later = dropped_again(script, self._key)
+        self._dropped_later = dropped_again(script, self._platform, self._key)
         self._found = FileLineage(script.name)
         self._tables: dict[str, Table] = {}
         self._all_tables: list[Table] = []

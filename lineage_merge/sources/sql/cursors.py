@@ -1,6 +1,6 @@
 """Cursors, loops over queries, and SELECT ... INTO of procedures, in words. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from lineage_merge.sources.sql.words import Edit, Word, closing, end_of_name, upper_at
@@ -66,6 +66,13 @@ def fetched(words: Sequence[Word]) -> tuple[str, str]:
     return words[at - 1].text, words[at + 1].text
 
 
+def position_clauses(words: Sequence[Word]) -> Iterator[Edit]:
+    """Yield the removal of ``WHERE CURRENT OF cursor``."""
+    for at, word in enumerate(words):
+        if word.upper == "WHERE" and [upper_at(words, at + 1), upper_at(words, at + 2)] == ["CURRENT", "OF"]:
+            yield word.start, words[min(end_of_name(words, at + 3), len(words)) - 1].end, ""
+
+
 def assigned(words: Sequence[Word]) -> tuple[list[Edit], list[str]]:
     """Return the edits that remove INTO with variables, and the variables."""
     edits: list[Edit] = []
@@ -81,10 +88,20 @@ def assigned(words: Sequence[Word]) -> tuple[list[Edit], list[str]]:
             continue
         end = at + 1 + (upper_at(words, at + 1) == "STRICT")
         while end < len(words):
-            name, end = words[end].text, end_of_name(words, end)
+            name, end = words[end].text, _end_of_target(words, end)
             targets.append(name)
             if upper_at(words, end) != ",":
                 break
             end += 1
         edits.append((word.start, words[min(end, len(words)) - 1].end, ""))
     return edits, targets
+
+
+def _end_of_target(words: Sequence[Word], at: int) -> int:
+    """Return the position after a variable, such as ``rows(i).name``."""
+    end = end_of_name(words, at)
+    while upper_at(words, end) == "(" and words[end].start == words[end - 1].end:
+        end = closing(words, end) + 1
+        if upper_at(words, end) == ".":
+            end = end_of_name(words, end + 1)
+    return end

@@ -2,12 +2,19 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.sources.sql.words import Word, closing, end_of_name, upper_at
 
-_KINDS = {"PROCEDURE": "procedure", "PROC": "procedure", "PACKAGE": "package", "FUNCTION": "function"}
+_KINDS = {
+    "PROCEDURE": "procedure",
+    "PROC": "procedure",
+    "PACKAGE": "package",
+    "FUNCTION": "function",
+    "TRIGGER": "trigger",
+}
 _MODES = frozenset({"IN", "OUT", "INOUT", "VARIADIC"})
 # Variables of every procedure.
 _PREDEFINED = ("found", "sqlcode", "sqlerrm", "sqlstate")
@@ -49,8 +56,8 @@ class Header(NamedTuple):
         """Return the procedure; `around`: the variables of the package or procedure that contains it."""
         routine = Routine(self.name, set(around))
         routine.declare(*_PREDEFINED, *self.parameters, self.short_name)
-        if self.kind == "function":  # of a trigger
-            routine.declare("new", "old")
+        if self.kind in ("function", "trigger"):
+            routine.declare("new", "old", ":new", ":old")
         return routine
 
 
@@ -76,14 +83,14 @@ def read_header(words: Sequence[Word], at: int) -> Header:
     if upper_at(words, end) == "(":
         parameters = tuple(parameters_at(words, end))
         end = closing(words, end) + 1
-    body = _body(words, end)
+    body = _body(words, end, kind)
     is_string = body < len(words) and words[body].is_string
-    around = range(end, len(words) if is_string else body)
-    languages = (words[here + 1].text.lower() for here in around if words[here].upper == "LANGUAGE")
-    return Header(kind, name, parameters, next(languages, ""), body)
+    around = words[end : len(words) if is_string else body]
+    language = next((after.text.lower() for word, after in pairwise(around) if word.upper == "LANGUAGE"), "")
+    return Header(kind, name, parameters, language, body)
 
 
-def _body(words: Sequence[Word], start: int) -> int:
+def _body(words: Sequence[Word], start: int, kind: str) -> int:
     for at in range(start, len(words)):
         word = words[at]
         if word.depth > 0:
@@ -92,7 +99,7 @@ def _body(words: Sequence[Word], start: int) -> int:
             return at
         # T-SQL: `@day AS date`, `WITH EXECUTE AS OWNER`
         is_clause = upper_at(words, at - 1) == "EXECUTE" or upper_at(words, at - 2) == "@"
-        if word.upper in ("AS", "IS") and not is_clause:
+        if word.upper in ("AS", "IS") and not is_clause and kind != "trigger":
             return at + 1
     return len(words)
 

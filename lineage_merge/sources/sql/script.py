@@ -13,7 +13,7 @@ from lineage_merge.column_lineage.sql.parse_errors import reason
 from lineage_merge.column_lineage.sql.scope import Relation
 from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.sources.sql import row_changes, tsql
-from lineage_merge.sources.sql.clauses import is_ddl
+from lineage_merge.sources.sql.clauses import is_ddl, used_database
 from lineage_merge.sources.sql.context import Reads
 from lineage_merge.sources.sql.creation import Creation
 from lineage_merge.sources.sql.names import Datasets
@@ -106,8 +106,7 @@ class _Reading(Creation):
             case Call(name):
                 self._found.calls.append((self._line, name))
             case exp.Use():
-                parts = tuple(part.name for part in tree.this.parts)
-                self._database = (*parts, "dbo") if self._platform in tsql.PLATFORMS else parts
+                self._database = used_database(tree, self._platform) or self._database
             case exp.Create():
                 self._create(tree)
             case exp.Cache():

@@ -10,6 +10,7 @@ from sqlglot import Dialect, exp
 
 from lineage_merge.column_lineage.sql.depth import with_deep_stack
 from lineage_merge.column_lineage.sql.parse_errors import reason
+from lineage_merge.sources.sql import tsql
 from lineage_merge.sources.sql.clauses import complete_inserts, name_tables_of_tsql
 from lineage_merge.sources.sql.control_flow import ControlFlow
 from lineage_merge.sources.sql.statements import Statement, Unread
@@ -122,7 +123,8 @@ def _parsed(text: str, dialect: Dialect, variables: Variables) -> Tree:
     if isinstance(tree, exp.Command) or (isinstance(tree, exp.Create) and tree.kind not in ("TABLE", "VIEW")):
         return Unread(f"unsupported statement: {' '.join(text.split()[:3])} ...", is_broken=False)
     complete_inserts(tree)
-    name_tables_of_tsql(tree)
+    if type(dialect).__name__.lower() in tsql.PLATFORMS:
+        name_tables_of_tsql(tree)
     return tree
 
 

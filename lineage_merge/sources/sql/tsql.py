@@ -20,6 +20,7 @@ _SAME_STATEMENT_AFTER = {
     "INSERT": frozenset({"THEN", "ON", "FOR"}),
     "UPDATE": frozenset({"THEN", "ON", "FOR"}),
     "DELETE": frozenset({"THEN", "ON", "FOR"}),
+    "ALTER": frozenset({"OR"}),
     "IF": frozenset({"TABLE", "VIEW", "COLUMN", "CONSTRAINT"}),
     "FETCH": frozenset({"ROW", "ROWS"}),
 }
@@ -29,7 +30,13 @@ def begins(words: Sequence[Word], at: int) -> bool:
     """Return whether the word at `at`, outside of a statement with data, begins one."""
     if words[at].upper == "WITH":
         return _begins_cte(words, at)
-    return upper_at(words, at - 1) not in ("GRANT", "REVOKE", "DENY", ",", ".", "BULK")
+    return upper_at(words, at - 1) not in (".", "BULK")
+
+
+def end_of_permissions(words: Sequence[Word], at: int) -> int:
+    """Return the position after the permissions of the GRANT, REVOKE or DENY at `at`."""
+    inner = range(at + 1, len(words))
+    return next((here for here in inner if words[here].upper in ("ON", "TO", "FROM")), len(words))
 
 
 def end_of_statement(words: Sequence[Word], start: int) -> int:
@@ -51,6 +58,8 @@ def end_of_statement(words: Sequence[Word], start: int) -> int:
                 main, needs_query, needs_set = word, word == "INSERT", word == "UPDATE"
             elif needs_query and word in ("SELECT", "EXEC", "EXECUTE"):
                 needs_query = False
+            elif word == "WITH" and before == "AS":
+                needs_query = True
             elif word == "SET" and (needs_set or main == "MERGE"):
                 needs_set = False
             elif not _continues(words, at, main):
@@ -62,8 +71,8 @@ def _continues(words: Sequence[Word], at: int, main: str) -> bool:
     word, before, after = words[at].upper, upper_at(words, at - 1), upper_at(words, at + 1)
     if before in _SAME_STATEMENT_AFTER.get(word, ()):
         return True
-    if word == "WITH":
-        return before == "AS" or not _begins_cte(words, at)
+    if word == "WITH":  # a CTE needs a semicolon before it
+        return True
     if word == "MERGE":
         return after == "JOIN"
     return word in ("DROP", "ALTER") and main == "ALTER" and after in ("COLUMN", "CONSTRAINT", "INDEX")
@@ -122,7 +131,22 @@ def simplifications(words: Sequence[Word]) -> Iterator[Edit]:
         if words[change].upper == "INSERT" and upper_at(words, after) == "WITH":
             end = min(closing(words, after + 1), len(words) - 1)
             yield words[after].start, words[end].end, ""
+    if words[0].upper == "ALTER" and upper_at(words, 1) == "VIEW":
+        yield words[0].start, words[0].end, "CREATE"
+    yield from _options(words)
     yield from _compound_assignments(words)
+
+
+def _options(words: Sequence[Word]) -> Iterator[Edit]:
+    """Yield the removal of OPTION (...) and of FOR UPDATE."""
+    for at, word in enumerate(words):
+        if word.depth > words[0].depth:
+            continue
+        if word.upper == "OPTION" and upper_at(words, at + 1) == "(":
+            yield word.start, words[min(closing(words, at + 1), len(words) - 1)].end, ""
+        elif word.upper == "FOR" and upper_at(words, at + 1) in ("UPDATE", "READ"):
+            yield word.start, words[-1].end, ""
+            return
 
 
 def _compound_assignments(words: Sequence[Word]) -> Iterator[Edit]:
