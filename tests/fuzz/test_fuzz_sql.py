@@ -60,8 +60,8 @@ _STATEMENTS = (
         "case when v = 1 then execute 'x'; end case; select k into v from s.a; end $x$ language plpgsql"
     ),
     (
-        "create or replace package body q is procedure p (a in number) is v number; cursor c is select k from s.a; "
-        "begin for r in c loop update dw.t set x = r.k where current of c; end loop; end p; end q; /"
+        "create or replace package body q is procedure p (a in int) is v number; cursor c is select k from "
+        "s.a; begin for r in c loop update dw.t set x = r.k where current of c; end loop; end p; end q; /"
     ),
     (
         "create procedure p @a int as begin try declare @t table (k int) insert into @t exec q "

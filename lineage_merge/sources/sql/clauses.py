@@ -6,6 +6,10 @@ from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.sources.sql import tsql
 
 
+# What USE of Snowflake may select instead of a database.
+_NO_DATABASE = frozenset({"ROLE", "SECONDARY ROLES", "WAREHOUSE"})
+
+
 def is_value(table: exp.Table) -> bool:
     """Return whether ``o.items`` in FROM is a column of a preceding table."""
     parts = table.parts
@@ -30,7 +34,8 @@ def is_ddl(tree: object) -> bool:
 
 def used_database(use: exp.Use, platform: str) -> tuple[str, ...] | None:
     """Return the database (and schema) that USE selects; None for a role or a warehouse."""
-    if not isinstance(use.this, exp.Table):
+    kind = use.args.get("kind")
+    if not isinstance(use.this, exp.Table) or (kind is not None and kind.name.upper() in _NO_DATABASE):
         return None
     parts = tuple(part.name for part in use.this.parts)
     return (*parts, "dbo") if platform in tsql.PLATFORMS else parts

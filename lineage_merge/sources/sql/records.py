@@ -1,6 +1,6 @@
 """Records of procedures: rows of a loop's query or a cursor, whose columns a statement uses. Pure."""
 
-from collections.abc import Container
+from collections.abc import Container, Set
 
 from sqlglot import exp
 
@@ -14,19 +14,19 @@ def table_of_record(name: str) -> exp.Table:
     )
 
 
-def with_records(tree: exp.Expr, records: Container[str]) -> exp.Expr:
+def with_records(tree: exp.Expr, records: Set[str]) -> exp.Expr:
     """Return the statement with each record that it uses as a joined table; itself if it uses none."""
-    if not any(fold(column.table) in records for column in tree.find_all(exp.Column)):
+    relations = {fold(table.alias_or_name) for table in tree.find_all(exp.Table, exp.Subquery)}
+    used = {fold(column.table) for column in tree.find_all(exp.Column)} & (records - relations)
+    if not used:
         return tree
     tree = tree.copy()
-    _select_values(tree, records)
+    _select_values(tree, used)
     joined: set[tuple[int, str]] = set()
     for column in list(tree.find_all(exp.Column)):
         name = fold(column.table)
         reader = column.find_ancestor(exp.Select, exp.Update, exp.Delete)
-        if name not in records or reader is None or _is_relation(name, column):
-            continue
-        if (id(reader), name) not in joined:
+        if name in used and reader is not None and (id(reader), name) not in joined:
             joined.add((id(reader), name))
             _join(reader, table_of_record(name))
     return tree
@@ -39,19 +39,6 @@ def _select_values(tree: exp.Expr, records: Container[str]) -> None:
         row = values.expressions[0]
         if any(fold(column.table) in records for column in row.find_all(exp.Column)):
             values.replace(exp.Select(expressions=[each.copy() for each in row.expressions]))
-
-
-def _is_relation(name: str, column: exp.Column) -> bool:
-    """Return whether a table of an enclosing query has the name."""
-    select = column.find_ancestor(exp.Select)
-    while select is not None:
-        clause = select.args.get("from_")
-        items = [clause.this] if clause is not None else []
-        items += [join.this for join in select.args.get("joins") or ()]
-        if any(fold(item.alias_or_name) == name and item.name != f":{name}" for item in items):
-            return True
-        select = select.find_ancestor(exp.Select)
-    return False
 
 
 def _join(reader: exp.Expr, table: exp.Table) -> None:

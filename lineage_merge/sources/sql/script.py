@@ -88,8 +88,8 @@ class _Reading(Creation):
 
     def _statement(self, parsed: Parsed) -> None:
         tree = parsed.tree
-        if isinstance(tree, exp.Expr) and self._records:
-            tree = with_records(tree, self._records)
+        if isinstance(tree, exp.Expr):
+            tree = with_records(tree, self._records & parsed.variables)
         if parsed.record and isinstance(tree, exp.Query):
             self._records.add(parsed.record)
             self._temporaries.add(

@@ -69,9 +69,8 @@ def end_of_statement(words: Sequence[Word], start: int) -> int:
 
 def _continues(words: Sequence[Word], at: int, main: str) -> bool:
     word, before, after = words[at].upper, upper_at(words, at - 1), upper_at(words, at + 1)
-    if before in _SAME_STATEMENT_AFTER.get(word, ()):
-        return True
-    if word == "WITH":  # a CTE needs a semicolon before it
+    # A CTE needs a semicolon before it.
+    if word == "WITH" or before in _SAME_STATEMENT_AFTER.get(word, ()):
         return True
     if word == "MERGE":
         return after == "JOIN"
@@ -153,10 +152,7 @@ def _compound_assignments(words: Sequence[Word]) -> Iterator[Edit]:
     """Yield ``a = a + x`` for ``a += x``."""
     for at in range(1, len(words) - 1):
         operator, equals = words[at], words[at + 1]
-        if (
-            operator.upper in ("+", "-", "*", "/", "%")
-            and equals.upper == "="
-            and equals.start == operator.end
-        ):
+        is_compound = equals.upper == "=" and equals.start == operator.end
+        if is_compound and operator.upper in ("+", "-", "*", "/", "%"):
             column = words[at - 1]
             yield operator.start, equals.end, f"= [{column.text}] {operator.text}"

@@ -188,6 +188,18 @@ def test_rows_of_a_loop_are_the_columns_of_its_query() -> None:
     assert found.problems == set()
 
 
+def test_a_record_is_no_other_table_of_its_name() -> None:
+    found = lineage_of(
+        "create procedure p() as $$ begin for r in select id from src loop"
+        " update t set b = r.b from other r where r.a = t.a; end loop; end $$;"
+        " create procedure q() as $$ begin insert into u (a) select r.a from more r; end $$",
+        "redshift",
+    )
+
+    assert found.columns == {"other#b > t#b IDENTITY", "more#a > u#a IDENTITY"}
+    assert found.feeds == {("other", "t"), ("more", "u")}
+
+
 def test_a_call_of_a_procedure_in_another_file_is_no_problem() -> None:
     found = lineage_of(
         {
@@ -381,6 +393,40 @@ def test_procedures_of_oracle() -> None:
     }
     why = "executes dynamic SQL, whose lineage is unknown (procedure load_all)"
     assert found.problems == {("skipped", "etl/f.sql:line 35", why)}
+
+
+def test_functions_and_triggers_that_write() -> None:
+    found = lineage_of(
+        "create function f() returns trigger language plpgsql as $$ begin"
+        " insert into audit (id, kind) select new.id, k.kind from kinds k; return new; end $$;"
+        " create trigger t after insert on s for each row execute function f();"
+        " create function g() returns int language sql as $$ select 1 $$",
+        "postgres",
+    )
+    assert found.feeds == {("kinds", "audit")}
+    assert found.columns == {"kinds#kind > audit#kind IDENTITY"}
+    assert found.problems == {("skipped", "etl/f.sql:line 1", "unsupported statement: CREATE TRIGGER t")}
+
+    oracle = lineage_of(
+        "set serveroutput on\nset echo off\n"
+        "create or replace trigger t before insert on s for each row begin"
+        " insert into audit (id, kind) select :new.id, k.kind from kinds k; end;\n/\n"
+        "insert into x (a) select b from y;\n/",
+        "oracle",
+    )
+    assert oracle.feeds == {("kinds", "audit"), ("y", "x")}
+    assert oracle.columns == {"kinds#kind > audit#kind IDENTITY", "y#b > x#a IDENTITY"}
+    assert oracle.problems == set()
+
+    tsql = lineage_of(
+        "create function f() returns @r table (id int) as begin insert @r select id from s return end\ngo\n"
+        "create trigger t on s after insert, update as begin insert audit select id from inserted end\ngo\n"
+        "create or alter view v with schemabinding as with c as (select a from s) select a from c\ngo\n"
+        "alter view w as select b from s",
+        "tsql",
+    )
+    assert tsql.columns == {"s#a > v#a IDENTITY", "s#b > w#b IDENTITY"}
+    assert tsql.problems == {("skipped", "etl/f.sql:line 3", "unsupported statement: CREATE TRIGGER t")}
 
 
 TSQL = """

@@ -296,6 +296,15 @@ def test_use_completes_names_and_paths_are_read_as_tables() -> None:
     assert found.feeds == {("s3://lake/in", "dw.x")}
 
 
+def test_a_role_or_a_warehouse_is_no_database() -> None:
+    found = lineage_of(
+        "use schema raw; use role etl; use warehouse small; create table t as select a from s", "snowflake"
+    )
+
+    assert found.feeds == {("raw.s", "raw.t")}
+    assert found.problems == set()
+
+
 def test_variables_are_values_and_are_reported_in_table_names() -> None:
     found = lineage_of(
         "set hivevar:src=raw;\n"
