@@ -25,7 +25,9 @@ def with_records(tree: exp.Expr, records: Set[str]) -> exp.Expr:
     joined: set[tuple[int, str]] = set()
     for column in list(tree.find_all(exp.Column)):
         name = fold(column.table)
-        reader = column.find_ancestor(exp.Select, exp.Update, exp.Delete)
+        reader = column.find_ancestor(exp.Select, exp.Update, exp.Delete, exp.Merge)
+        if reader is not None and isinstance(reader.parent, exp.When):
+            reader = reader.find_ancestor(exp.Merge)
         if name in used and reader is not None and (id(reader), name) not in joined:
             joined.add((id(reader), name))
             _join(reader, table_of_record(name))
@@ -44,6 +46,9 @@ def _select_values(tree: exp.Expr, records: Container[str]) -> None:
 def _join(reader: exp.Expr, table: exp.Table) -> None:
     if isinstance(reader, exp.Delete):
         reader.set("using", [*(reader.args.get("using") or ()), table])
+        return
+    if isinstance(reader, exp.Merge):
+        reader.args["using"].append("joins", exp.Join(this=table))
         return
     clause = reader.args.get("from_")
     if clause is None:

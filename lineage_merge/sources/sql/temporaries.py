@@ -88,7 +88,7 @@ def dropped_again(
             for table in tree.args.get("tables") or ():
                 if isinstance(table, exp.Table) and (key := key_of(table, database)) in made:
                     dropped.add(key)
-        elif isinstance(tree, exp.Alter):
+        elif isinstance(tree, exp.Alter) and isinstance(tree.this, exp.Table):
             for action in tree.args.get("actions") or ():
                 if isinstance(action, exp.AlterRename):
                     made.discard(key_of(tree.this, database))

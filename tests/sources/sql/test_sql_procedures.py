@@ -151,6 +151,7 @@ def test_rows_of_a_loop_are_the_columns_of_its_query() -> None:
                 insert into t (a, b) values (r.id, r.name || 'x');
                 update u set b = r.name where u.a = r.id;
                 delete from v where v.a = r.id;
+                merge into m using s on m.a = r.id when matched then update set b = r.name;
             end loop;
             for x in c loop
                 insert into w (a) select s.a from s where s.k = x.k;
@@ -165,6 +166,8 @@ def test_rows_of_a_loop_are_the_columns_of_its_query() -> None:
         ("src", "t"),
         ("src", "u"),
         ("src", "v"),
+        ("src", "m"),
+        ("s", "m"),
         ("src2", "w"),
         ("s", "w"),
         ("src2", "z"),
@@ -173,6 +176,7 @@ def test_rows_of_a_loop_are_the_columns_of_its_query() -> None:
         "src#id > t#a IDENTITY",
         "src#name > t#b TRANSFORMATION",
         "src#name > u#b TRANSFORMATION",
+        "src#name > m#b TRANSFORMATION",
         "s#a > w#a IDENTITY",
         "src2#v > z#a IDENTITY",
     }
@@ -182,6 +186,8 @@ def test_rows_of_a_loop_are_the_columns_of_its_query() -> None:
         "src#id > u FILTER",
         "src#ok > v FILTER",
         "src#id > v FILTER",
+        "src#ok > m FILTER",
+        "src#id > m JOIN",
         "s#k > w FILTER",
         "src2#k > w FILTER",
     }
