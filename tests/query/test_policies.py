@@ -18,8 +18,9 @@ from lineage_merge.query.elements import Vertex
 from lineage_merge.query.graph import LineageGraph
 from lineage_merge.query.policies import PolicyCheck, check_policies
 from tests.dbt_shop import graph as shop_graph
-from tests.lineage_made import MadeLineage, col
+from tests.lineage_made import MadeLineage, at, col
 from tests.policy_pipeline import POLICIES, corrected, layers, parsed, violating
+from tests.runs_made import HOUR, MadeRuns
 
 # By policy: title, message, datasets of the path.
 EXPECTED = {
@@ -296,6 +297,41 @@ def test_requirements_on_a_dbt_project() -> None:
     files = {each.title: each.file_path for each in check.results[0].violations}
     assert files["shop.main.orders"] == "models/marts/orders.sql"
     assert [each.checked for each in check.results] == [6, 3, 6, 9]
+
+
+def test_datasets_have_to_be_updated_within_a_duration() -> None:
+    made = MadeRuns().chain("raw > wh.marts.old", 50).chain("raw > wh.marts.recent", 80)
+    made.chain("raw > wh.marts.broken", 90).ran("to_wh.marts.broken", 90, "failed")
+    made.chain("raw > wh.marts.long_broken", 40).ran("to_wh.marts.long_broken", 40, "failed")
+    made.flow("wh.marts.old > wh.marts.view > wh.marts.board!").flow("raw > wh.marts.never", job="never")
+    made.chain("raw > wh.marts.accepted", 1)
+    made.nodes[at("wh.marts.view")]["label"] = "view"
+    policies = [
+        {
+            "name": "marts-are-fresh",
+            "datasets": ["wh.marts.*", "wh.marts.missing"],
+            "must_be_updated_within": "36h",
+            "except": "*.accepted",
+        },
+        {"name": "warned", "datasets": "wh.marts.old", "must_be_updated_within": "3d"},
+    ]
+    check = check_policies(made.graph(), parsed(policies), environment="dev", now=100 * HOUR)
+    assert {each[:3] for each in found(check)} == {
+        ("marts-are-fresh", "wh.marts.old", "was last updated 2 d 2 h ago; the maximum is 1 d 12 h"),
+        ("marts-are-fresh", "wh.marts.long_broken", "was last updated 2 d 12 h ago; the maximum is 1 d 12 h"),
+        ("marts-are-fresh", "wh.marts.broken", "has no known last update: its newest run failed"),
+        (
+            "marts-are-fresh",
+            "wh.marts.never",
+            "has no known last update: no run and no freshness check are known",
+        ),
+        ("marts-are-fresh", "wh.marts.missing", "is missing in the graph"),
+    }
+    first, _ = check.results
+    assert (first.checked, first.notes) == (
+        5,
+        ("not checked, without rows of their own: 2 (views, dashboards, metrics)",),
+    )
 
 
 class Read(InMemory):

@@ -14,16 +14,16 @@ from lineage_merge.query.elements import title_of_id
 from lineage_merge.query.formats.describe import one_line, truncate
 from lineage_merge.query.formats.table import add_row, new_table
 from lineage_merge.query.formats.times import duration_text, utc_time
-from lineage_merge.query.freshness import Freshness, Status
+from lineage_merge.query.freshness import MEANINGS, Freshness
 
-_STATUSES: tuple[Status, ...] = ("fresh", "stale", "unknown")
+_SOURCES = {"older_than": "--older-than", "freshness_check": "freshness check", "policy": "policy {}"}
 # Datasets of a path that is shown in full.
 _SHORT_PATH = 4
 _MOST_LISTED = 10
 
 
 def freshness_tables(shown: Sequence[Freshness], everything: Sequence[Freshness]) -> Iterator[Table | Text]:
-    """Yield a row per dataset, then the numbers of all datasets by status."""
+    """Yield a row per dataset, the numbers of all datasets by status, and what `current` stands for."""
     titles = {each.dataset.id: each.dataset.title for each in everything}
     table = new_table(
         "dataset", "last write", "newest row", "age", "freshness check", "status", "reason", "because of"
@@ -41,7 +41,7 @@ def freshness_tables(shown: Sequence[Freshness], everything: Sequence[Freshness]
             duration_text(each.age_ms),
             str(update.check.properties.get("status", "no result")) if update.check else "",
             each.status,
-            ", ".join(reason.replace("_", " ") for reason in each.reasons),
+            ", ".join(_reasons(each)),
             f"{titles[cause.dataset]} ({_hops(cause.distance)})" if cause else "",
         )
     yield table
@@ -49,12 +49,24 @@ def freshness_tables(shown: Sequence[Freshness], everything: Sequence[Freshness]
         yield Text()
     counts = freshness_counts(everything)
     yield Text(f"{_number(len(everything), 'dataset')}: {_listed(counts.items())}")
+    if any(each.status == "current" for each in shown):
+        yield Text(f"current: {MEANINGS['current']} (freshness check, --older-than, policy)")
 
 
 def freshness_counts(found: Iterable[Freshness]) -> dict[str, int]:
     """Return the numbers of datasets by status."""
     counts = Counter(each.status for each in found)
-    return {status: counts[status] for status in _STATUSES}
+    return {status: counts[status] for status in MEANINGS}
+
+
+def _reasons(found: Freshness) -> Iterator[str]:
+    """Yield the reasons; an age that exceeds more than --older-than names what."""
+    exceeded = [
+        _SOURCES[each.source].format(each.policy) for each in found.expectations if each.unmet == "age"
+    ]
+    for reason in found.reasons:
+        is_named = reason == "age" and exceeded != [_SOURCES["older_than"]]
+        yield f"age ({', '.join(exceeded)})" if is_named else reason.replace("_", " ")
 
 
 def check_tables(found: Checks, shown: Checks, scope: str) -> Iterator[Table | Text]:
