@@ -37,8 +37,9 @@ def freshness(
 ) -> None:
     """List a dataset with its upstream, or all datasets, by last update: oldest first, unknown last.
 
-    A dataset is stale if it is older than --older-than, if its freshness check failed or warned, if an input
-    was updated after it, or if an upstream dataset is stale. "because of" names the nearest one.
+    A dataset is fresh if its freshness check, --older-than and the policies that select it hold. With none of
+    them it is current: as new as its inputs. It is stale if one does not hold, if an input was updated after
+    it, or if an upstream dataset is stale. "because of" names the nearest one.
     """
     with open_lineage(options) as lineage:
         found = lineage.freshness(

@@ -99,7 +99,7 @@ _ALL = (
     ),
     Tool(
         "freshness",
-        "How fresh data is",
+        "How old data is",
         "When datasets were last updated, and which are stale, or fresh because an expectation holds: of one "
         "dataset and its upstream, or of all.",
         arguments.FreshnessArguments,

@@ -78,6 +78,26 @@ def freshness(
     return assess(last_updates(graph, datasets.values()), inputs, expectations)
 
 
+def freshness_within(
+    graph: LineageGraph,
+    datasets: Iterable[str],
+    expectations: Expectations,
+    *,
+    environment: str | None = None,
+    dag: str | None = None,
+) -> list[Freshness]:
+    """Return the freshness of these datasets, by id; everything upstream of them is assessed with them."""
+    inputs = inputs_of(graph.pairs(["feeds"], environment, dag))
+    wanted = set(datasets)
+    reached, frontier = set(wanted), [*wanted]
+    while frontier:
+        found = set(inputs.get(frontier.pop(), ())) - reached
+        reached |= found
+        frontier += found
+    updates = last_updates(graph, graph.vertices(sorted(reached)))
+    return [each for each in assess(updates, inputs, expectations) if each.dataset.id in wanted]
+
+
 def assess(
     updates: Mapping[str, LastUpdate], inputs: Mapping[str, tuple[str, ...]], expectations: Expectations
 ) -> list[Freshness]:

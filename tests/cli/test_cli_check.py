@@ -211,8 +211,9 @@ def test_a_check_of_nothing_is_noted(tmp_path: Path) -> None:
     assert "no dataset matches *.nothing.*" in outcome.out
 
 
+KINDS = ["must_not_reach", "must_not_read", "must_have", "must_be_fed_by", "must_be_updated_within"]
 INVALID = {
-    "policies[0]: requires must_not_reach, must_not_read, must_have, must_be_fed_by or must_be_updated_within",
+    f"policies[0]: requires {', '.join(KINDS[:-1])} or {KINDS[-1]}",
     "policies[1].name: duplicate name: a",
     "policies[1]: must_not_reach and must_have are mutually exclusive: write one policy for each",
     "policies[2].tag: is missing: must_not_reach requires it; example: tag: pii",
@@ -246,13 +247,7 @@ def test_layers_must_be_declared(tmp_path: Path) -> None:
 def test_the_examples_of_the_schema_are_valid_policies() -> None:
     (example,) = CONFIGURATION.schema["properties"]["policies"]["examples"]
     parsed = CONFIGURATION.parse(settings(example), needs_source=False).policies
-    assert [each.kind for each in parsed] == [
-        "must_not_reach",
-        "must_not_read",
-        "must_have",
-        "must_be_fed_by",
-        "must_be_updated_within",
-    ]
+    assert [each.kind for each in parsed] == KINDS
 
 
 def test_a_fix_is_one_line_with_a_glob_to_copy(tmp_path: Path) -> None:

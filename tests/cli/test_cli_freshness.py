@@ -93,6 +93,22 @@ def test_freshness_as_json(shop: str) -> None:
     assert {each["id"] for each in output["vertices"]} == {first["dataset"], second["dataset"]}
 
 
+def test_the_html_page_has_the_statuses_of_the_command(shop: str, tmp_path: Path) -> None:
+    limit = ("--older-than", "2h")
+    expected = {each["dataset"]: each["status"] for each in as_json(shop, "freshness", *limit)["datasets"]}
+    assert len(set(expected.values())) == 3
+    file = tmp_path / "lineage.html"
+    # What is upstream counts, also if the page does not show it.
+    for number, options in ((len(expected), ()), (4, ("--focus", "shop.main.customers_v2", "--depth", "1"))):
+        assert ask(shop, "html", "--out", str(file), *limit, *options).code == 0
+        _, _, rest = file.read_text("utf-8").partition('<script type="application/json" id="data">')
+        data = json.loads(rest.partition("</script>")[0])
+        assert data["made_at"] == "2026-11-23 01:49 UTC"
+        statuses = {each["id"]: each["freshness"][0] for each in data["datasets"]}
+        assert len(statuses) == number
+        assert statuses.items() <= expected.items()
+
+
 def test_policies_are_expectations_of_the_commands(shop: str, tmp_path: Path) -> None:
     file = tmp_path / "policies.yml"
     policy = "{name: days-are-new, datasets: shop.main.days, must_be_updated_within: 90m}"
@@ -108,7 +124,7 @@ def test_policies_are_expectations_of_the_commands(shop: str, tmp_path: Path) ->
         {"source": "policy", "policy": "days-are-new", "limit_ms": 90 * 60_000, "holds": True}
     ]
     file.write_text(file.read_text().replace("90m", "30m"), encoding="utf-8")
-    assert "stale   age (policy days-are-new)" in ask(shop, "freshness", *options).out
+    assert "stale   older than 30 min (policy days-are-new)" in ask(shop, "freshness", *options).out
     assert "1. missing run: shop.main.days" in ask(shop, "why", *options).out
     outcome = ask(shop, "check", "--config", str(file))
     assert (outcome.code, "was last updated 1 h ago; the maximum is 30 min" in outcome.out) == (14, True)

@@ -68,12 +68,14 @@ class PageGraph:
         for each in checked:
             self._edge("checks", identifier, each, dag=dag, job_name=f"test.shop.{name}", job_type="dbt")
 
-    def job(self, name: str, dag: str = "", **properties: Any) -> None:
-        """Add a Spark job with the properties of its newest run."""
+    def job(self, name: str, *targets: str, dag: str = "", **properties: Any) -> None:
+        """Add a Spark job that writes datasets, by id, with the properties of its newest run."""
         identifier = f"{self.environment}|{dag or self.dag}|spark|{name}"
         where = {"environment": self.environment, "dag_name": (dag or self.dag,)}
         known = {"name": name, "job_type": "spark"}
         self._vertices[identifier] = Vertex(identifier, "job", {**where, **known, **properties})
+        for each in targets:
+            self._edge("writes", identifier, each, dag=dag, job_name=name, job_type="spark")
 
     def _edge(self, label: str, source: str, target: str, dag: str = "", **properties: Any) -> None:
         where = {"environment": self.environment, "dag_name": dag or self.dag}

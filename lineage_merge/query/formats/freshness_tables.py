@@ -12,11 +12,11 @@ from lineage_merge.query.assertions import Checks
 from lineage_merge.query.causes import Cause, Diagnosis
 from lineage_merge.query.elements import title_of_id
 from lineage_merge.query.formats.describe import one_line, truncate
+from lineage_merge.query.formats.freshness_text import cause_text, reasons_text
 from lineage_merge.query.formats.table import add_row, new_table
 from lineage_merge.query.formats.times import duration_text, utc_time
 from lineage_merge.query.freshness import MEANINGS, Freshness
 
-_SOURCES = {"older_than": "--older-than", "freshness_check": "freshness check", "policy": "policy {}"}
 # Datasets of a path that is shown in full.
 _SHORT_PATH = 4
 _MOST_LISTED = 10
@@ -41,8 +41,8 @@ def freshness_tables(shown: Sequence[Freshness], everything: Sequence[Freshness]
             duration_text(each.age_ms),
             str(update.check.properties.get("status", "no result")) if update.check else "",
             each.status,
-            ", ".join(_reasons(each)),
-            f"{titles[cause.dataset]} ({_hops(cause.distance)})" if cause else "",
+            reasons_text(each),
+            cause_text(cause, titles[cause.dataset]) if cause else "",
         )
     yield table
     if shown:
@@ -57,16 +57,6 @@ def freshness_counts(found: Iterable[Freshness]) -> dict[str, int]:
     """Return the numbers of datasets by status."""
     counts = Counter(each.status for each in found)
     return {status: counts[status] for status in MEANINGS}
-
-
-def _reasons(found: Freshness) -> Iterator[str]:
-    """Yield the reasons; an age that exceeds more than --older-than names what."""
-    exceeded = [
-        _SOURCES[each.source].format(each.policy) for each in found.expectations if each.unmet == "age"
-    ]
-    for reason in found.reasons:
-        is_named = reason == "age" and exceeded != [_SOURCES["older_than"]]
-        yield f"age ({', '.join(exceeded)})" if is_named else reason.replace("_", " ")
 
 
 def check_tables(found: Checks, shown: Checks, scope: str) -> Iterator[Table | Text]:
@@ -173,10 +163,6 @@ def _paragraph(
         yield Text(f"   path: {one_line(' → '.join(titles))}")
     for command in dict.fromkeys(command_text(each.finding.next, options) for each in causes):
         yield Text(f"   {command}")
-
-
-def _hops(number: int) -> str:
-    return _number(number, "hop")
 
 
 def _number(number: int, what: str) -> str:
