@@ -26,7 +26,7 @@ _NAME = click.argument("name", metavar="[DATASET[#COLUMN]]", required=False, she
     ),
 )
 @_NAME
-@time_options.older_than
+@time_options.older_than()
 @click.option("--stale", is_flag=True, help="only stale datasets")
 @click.option(
     "--limit", type=click.IntRange(1), metavar="N", help="maximum number of datasets  [default: all]"
@@ -83,7 +83,7 @@ def tests(options: QueryOptions, name: str | None, failed: bool, depth: int | No
     ),
 )
 @click.argument("name", metavar="DATASET[#COLUMN]", shell_complete=complete_datasets)
-@time_options.older_than
+@time_options.older_than()
 @_DEPTH
 @click.option(
     "--changes-since",

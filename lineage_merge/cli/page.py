@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     multiple=True,
     help="also embed the lineage of then, to compare (repeatable)",
 )
-@time_options.older_than
+@time_options.older_than(more=True)
 @click.option(
     "--title",
     cls=Option,

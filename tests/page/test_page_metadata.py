@@ -24,7 +24,7 @@ DBT = "dev|dbt://shop|"
 DECLARED = {"churn_notebook", "monthly_revenue", "revenue_dashboard"}
 SEMANTIC = {"double_revenue", "orders", "revenue", "revenue_per_order", "revenue_to_date"}
 CUSTOMERS = {"customers_history", "customers_v1", "customers_v2"}
-LATE_INPUT = "newer input, stale upstream: shop.main_raw.raw_orders (2 hops)"
+LATE_INPUT = "newer input, stale upstream, because of shop.main_raw.raw_orders (2 hops)"
 STATES = {
     *((name, "stale", "no run recorded, stale") for name in (*DECLARED, *SEMANTIC)),
     *((name, "stale", "succeeded, stale") for name in CUSTOMERS),
@@ -190,7 +190,7 @@ def test_the_panel_says_what_a_dataset_is_compared_with(panel: Callable[..., Pag
     )
     assert line(f"{MAIN}stg_orders") == "fresh: all of its inputs are"
     assert line(f"{MAIN}customers_v2") == (
-        "stale: stale upstream: shop.main_raw.raw_customers (2 hops) · last update 3 h ago"
+        "stale: stale upstream, because of shop.main_raw.raw_customers (2 hops) · last update 3 h ago"
     )
 
 

@@ -178,7 +178,7 @@ def _dataset(vertex: Vertex, columns: list[Vertex], dags: _Numbered, freshness: 
 def _freshness(found: Freshness) -> list[Any]:
     why = expectations_text(found) if found.status == "fresh" else reasons_text(found)
     if found.because_of:
-        why += f": {cause_text(found.because_of, title_of_id(found.because_of.dataset))}"
+        why += f", because of {cause_text(found.because_of, title_of_id(found.because_of.dataset))}"
     is_old = {"age", "freshness_check"}.intersection(found.reasons)
     origin = "age" if is_old else "input" if "newer_input" in found.reasons else ""
     row = [found.status, found.update.updated_at, safe(why), origin]
