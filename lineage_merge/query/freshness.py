@@ -117,16 +117,13 @@ def assess(
             candidates.append(stale_upstream[each])
             upstream_reasons = ("stale_upstream",)
         stale = own[each] + upstream_reasons
-        is_known = each in of_inputs.newest_behind or bool(expected[each])
-        unknown = _unknown(update, is_known)
+        shows_known = each in of_inputs.newest_behind or bool(expected[each])
+        unknown = _unknown(update, shows_known)
         status: Status = (
             "stale" if stale else "unknown" if unknown else "fresh" if expected[each] else "current"
         )
-        age = (
-            None
-            if update.updated_at is None or update.is_uncertain
-            else max(expectations.now - update.updated_at, 0)
-        )
+        has_age = update.updated_at is not None and not update.is_uncertain
+        age = max(expectations.now - (update.updated_at or 0), 0) if has_age else None
         cause = min(candidates, default=None)
         found[each] = Freshness(update, status, stale + unknown, age, cause, expected[each])
     for each in _showing_fresh_rows(found, inputs):
@@ -141,9 +138,10 @@ def _unmet(expected: Iterable[Expectation]) -> tuple[Reason, ...]:
     return tuple(each for each in reasons if each in unmet)
 
 
-def _unknown(update: LastUpdate, is_known_without_rows: bool) -> tuple[Reason, ...]:
+def _unknown(update: LastUpdate, shows_known: bool) -> tuple[Reason, ...]:
+    """Return why the last update is unknown. `shows_known`: without rows, it shows known ones."""
     if not update.stores_rows:
-        return () if is_known_without_rows else ("no_known_update",)
+        return () if shows_known else ("no_known_update",)
     if update.is_uncertain:
         return ("failed_run",)
     return () if update.updated_at is not None else ("no_known_update",)

@@ -4,6 +4,7 @@ import csv
 import io
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 from xml.etree import ElementTree
 
@@ -429,7 +430,7 @@ def test_a_test_of_two_dags_is_one_entry_with_its_newest_result(opened: Opened) 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_metadata_is_shown_as_text(opened: Opened, text: str) -> None:
     made = PageGraph()
-    many = {"owners": (text,), "tags": (text,)}
+    many: dict[str, Any] = {"owners": (text,), "tags": (text,)}
     one = made.dataset(
         WAREHOUSE, "dev.public.one", ("a",), **many, meta=text, deprecation_date=text, version=text
     )

@@ -44,7 +44,7 @@ def content(data: dict[str, Any]) -> dict[str, set[str]]:
         return json.dumps(values, sort_keys=True)
 
     def column(at: int, number: int) -> str:
-        return (
+        return str(
             datasets[at]["id"] + "#" + datasets[at]["columns"][number][0]
             if number >= 0
             else datasets[at]["id"]

@@ -276,7 +276,7 @@ def test_a_layer_in_between_hides_a_read_and_each_read_is_reported_once() -> Non
 def test_requirements_on_a_dbt_project() -> None:
     made = shop_graph()
     graph = InMemory(map(vertex_of_row, made.nodes), map(edge_of_row, made.edges))
-    policies = [
+    policies: list[dict[str, Any]] = [
         {"name": "described", "datasets": "shop.main.*", "must_have": ["owner", "description", "test"]},
         {"name": "fresh", "datasets": "shop.main_raw.*", "must_have": "freshness"},
         {"name": "contract", "datasets": "shop.main.*", "must_have": "contract"},
@@ -306,7 +306,7 @@ def test_datasets_have_to_be_updated_within_a_duration() -> None:
     made.flow("wh.marts.old > wh.marts.view > wh.marts.board!").flow("raw > wh.marts.never", job="never")
     made.chain("raw > wh.marts.accepted", 1)
     made.nodes[at("wh.marts.view")]["label"] = "view"
-    policies = [
+    policies: list[dict[str, Any]] = [
         {
             "name": "marts-are-fresh",
             "datasets": ["wh.marts.*", "wh.marts.missing"],
@@ -337,11 +337,11 @@ def test_datasets_have_to_be_updated_within_a_duration() -> None:
 class Read(InMemory):
     """A graph that notes the ids whose vertices are read one more time."""
 
-    ids: list[str]
+    read: list[str]
 
     def vertices(self, ids: Iterable[str]) -> list[Vertex]:
         wanted = list(ids)
-        self.ids += wanted
+        self.read += wanted
         return super().vertices(wanted)
 
 
@@ -351,12 +351,12 @@ def test_vertices_are_read_once_and_only_columns_of_violations() -> None:
     for number in range(10):
         made.columns(f"s3://lake|customers.email > wh.staging.customers.copy_{number}")
     graph = Read(map(vertex_of_row, made.nodes.values()), map(edge_of_row, made.edges.values()))
-    graph.ids = []
+    graph.read = []
     policies = [*POLICIES, {"name": "again", "tag": "pii", "must_not_reach": "*.marts.*#mail"}]
     check = check_policies(graph, parsed(policies), layers=layers(), environment="dev")
-    assert len(graph.ids) == len(set(graph.ids))
+    assert len(graph.read) == len(set(graph.read))
     shown = {id_ for id_, each in check.subgraph.vertices.items() if each.label == "column"}
-    assert set(graph.ids) <= shown
+    assert set(graph.read) <= shown
 
 
 def test_an_unknown_tag_is_noted_with_a_similar_one_and_a_cleared_tag_is_known() -> None:
