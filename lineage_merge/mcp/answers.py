@@ -5,6 +5,7 @@ from typing import Any
 from pydantic import BaseModel, Field, model_validator
 
 from lineage_merge.mcp.untrusted_text import has_cut
+from lineage_merge.query.freshness import MEANINGS, Status
 
 
 class Row(BaseModel):
@@ -183,8 +184,11 @@ class FreshnessRow(Row):
     """A dataset with its last update."""
 
     id: str
-    status: str
+    status: Status = Field(description="; ".join(f"{name}: {meaning}" for name, meaning in MEANINGS.items()))
     reasons: list[str] = []
+    expectations: list[str] = Field(
+        default=[], description="what is expected of it: a check, an age, a policy"
+    )
     updated_at: str = ""
     age: str = ""
     because_of: str = Field(default="", description="the upstream dataset that makes it stale")

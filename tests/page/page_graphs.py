@@ -29,9 +29,11 @@ class PageGraph:
         **properties: Any,
     ) -> str:
         """Add a dataset and return its id."""
-        environment = environment or self.environment
-        where = {"environment": environment, "dag_name": (dag or self.dag,)}
-        identifier = dataset_id(environment, DatasetName(namespace, path))
+        where: dict[str, Any] = {
+            "environment": environment or self.environment,
+            "dag_name": (dag or self.dag,),
+        }
+        identifier = dataset_id(where["environment"], DatasetName(namespace, path))
         short = path.rpartition("/")[2] if "/" in path else path.rpartition(".")[2]
         properties = {"name": short, "namespace": namespace, "qualified_name": path} | properties
         self._vertices[identifier] = Vertex(identifier, label, {**where, **properties})
@@ -69,12 +71,14 @@ class PageGraph:
         for each in checked:
             self._edge("checks", identifier, each, dag=dag, job_name=f"test.shop.{name}", job_type="dbt")
 
-    def job(self, name: str, dag: str = "", **properties: Any) -> None:
-        """Add a Spark job with the properties of its newest run."""
+    def job(self, name: str, *targets: str, dag: str = "", **properties: Any) -> None:
+        """Add a Spark job that writes datasets, by id, with the properties of its newest run."""
         identifier = f"{self.environment}|{dag or self.dag}|spark|{name}"
         where = {"environment": self.environment, "dag_name": (dag or self.dag,)}
         known = {"name": name, "job_type": "spark"}
         self._vertices[identifier] = Vertex(identifier, "job", {**where, **known, **properties})
+        for each in targets:
+            self._edge("writes", identifier, each, dag=dag, job_name=name, job_type="spark")
 
     def _edge(self, label: str, source: str, target: str, dag: str = "", **properties: Any) -> None:
         where = {"environment": self.environment, "dag_name": dag or self.dag}

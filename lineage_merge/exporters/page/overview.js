@@ -88,8 +88,8 @@ lineage.overview = (() => {
     const writers = [...new Set(members.flatMap((index) => [...model.datasets[index].writers]))];
     const jobs = [...new Set(writers.filter((each) => each.type !== "dbt").map((each) => each.name))].sort();
     const latest = writers.reduce((time, each) => Math.max(time, each.finished ?? 0), 0);
-    const states = new Set(writers.map((each) => lineage.processes.stateOf(each, model.now)));
-    const worst = ["failed", "stale", "ok"].find((each) => states.has(each)) ?? "none";
+    const states = new Set(writers.map((each) => lineage.processes.stateOf(each)));
+    const worst = ["failed", "ok"].find((each) => states.has(each)) ?? "none";
     const untrusted = members.filter((index) => has(model.datasets[index], "tests-failed")).length;
     const parts = laid.parts.length;
     return element(

@@ -159,7 +159,7 @@ lineage.panel = (() => {
         ...(fact("format") ? [["Format", name(fact("format"))]] : []),
         ...(dataset.kind === "exposure" ? [] : [["Columns", lineage.dom.digits(dataset.columns.length)]]),
       ]),
-      lineage.details.freshness(model, dataset),
+      ...lineage.details.freshness(model, dataset),
       fact("description") ? element("p", { class: "described" }, name(fact("description"))) : null,
       lineage.details.tags(tagsOf(dataset), dataset.columns),
       lineage.details.tests(model, dataset.tests),
