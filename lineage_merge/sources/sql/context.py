@@ -3,6 +3,7 @@
 from sqlglot import Dialect, exp
 
 from lineage_merge.column_lineage.sql.depth import with_deep_stack
+from lineage_merge.column_lineage.sql.derivation import Origin
 from lineage_merge.column_lineage.sql.names import is_dual
 from lineage_merge.column_lineage.sql.parse_errors import reason
 from lineage_merge.column_lineage.sql.query import Queries
@@ -83,7 +84,9 @@ class Context:
         def noted(what: str, name: str) -> None:
             self._notes.setdefault((line, what), {})[name] = None
 
-        reader = Queries(self._dialect, lambda table: self._meaning(table, reads), noted)
+        reader = Queries(
+            self._dialect, lambda table: self._meaning(table, reads), noted, type_of=self._type_of
+        )
         try:
             relation = with_deep_stack(lambda: reader.read(query))
         except Exception as error:  # noqa: BLE001 - a gap in reading columns costs the statement's columns
@@ -120,6 +123,9 @@ class Context:
         return self._tables[key]
 
     # ---- columns
+
+    def _type_of(self, origin: Origin) -> str:
+        return self._known(origin.dataset).type_of(origin.column)
 
     def _shape_of(self, table: exp.Table) -> Shape:
         temporary = self._temporary(table)
