@@ -6,6 +6,8 @@ from pydantic import BaseModel, Field, model_validator
 
 from lineage_merge.mcp.untrusted_text import has_cut
 
+_ASSUMED = "the name of a column is assumed"
+
 
 class Row(BaseModel):
     """A row of an answer."""
@@ -62,6 +64,7 @@ class PartRow(Row):
     job: str = ""
     transformation: str = ""
     expression: str = ""
+    assumed: bool = Field(default=False, description=_ASSUMED)
 
 
 class Writer(Row):
@@ -103,6 +106,7 @@ class EdgeRow(Row):
     job: str = ""
     transformation: str = ""
     expression: str = ""
+    assumed: bool = Field(default=False, description=_ASSUMED)
     via: str = Field(default="", description="collapsed temporary datasets")
 
 

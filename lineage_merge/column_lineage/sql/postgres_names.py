@@ -104,7 +104,7 @@ _FUNCTIONS_OF_REDSHIFT = {
 
 
 class _Name(NamedTuple):
-    """A name; a `weak` one gives way to the name of a surrounding cast or CASE, `?column?` is "" and weak."""
+    """A name; a surrounding cast or CASE replaces a `weak` one. `?column?` is "" and weak."""
 
     text: str
     weak: bool = False

@@ -24,12 +24,21 @@ Reads = dict[str, set[str]]
 class Context:
     """The state of a file between its statements; statement readers build on it."""
 
-    def __init__(self, script: Script, dialect: Dialect, datasets: Datasets, shapes: Shapes) -> None:
+    def __init__(
+        self,
+        script: Script,
+        dialect: Dialect,
+        datasets: Datasets,
+        shapes: Shapes,
+        *,
+        assume_insert_names: bool = False,
+    ) -> None:
         self._script = script
         self._dialect = dialect
         self._platform = type(dialect).__name__.lower()
         self._datasets = datasets
         self._shapes = shapes
+        self._assume_insert_names = assume_insert_names
         self._database: tuple[str, ...] = ()
         self._temporaries = Temporaries()
         self._dropped_later = dropped_again(script, self._key)
