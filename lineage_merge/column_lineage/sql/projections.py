@@ -80,9 +80,14 @@ class Projections:
     def _generated_name(self, part: exp.Expr, scope: Scope) -> str:
         if self._platform not in _WITH_GENERATED_NAMES:
             return ""
-        if self._platform == "spark":
-            return spark_name(part, lambda column: self._resolved(column, scope))
-        return postgres_name(part, is_redshift=self._platform == "redshift")
+        try:
+            if self._platform == "spark":
+                name = spark_name(part, lambda column: self._resolved(column, scope))
+            else:
+                name = postgres_name(part, is_redshift=self._platform == "redshift")
+        except RecursionError:  # the derivation of a sum of thousands of terms is known, unlike its name
+            return ""
+        return "" if "${" in name or "{{" in name else name
 
     def _resolved(self, column: exp.Column, scope: Scope) -> ResolvedColumn | None:
         parts = [part.name for part in column.parts]

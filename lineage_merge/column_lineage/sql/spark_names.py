@@ -175,18 +175,17 @@ class _Namer:
             case exp.And() | exp.Or():
                 return self._connected(node)
             case exp.NEQ():
-                return _negated(self._compared("=", node.this, node.expression))
+                return _negated(self._compared("=", node.this, node.expression).text)
             case exp.Not():
                 return self._not(node.this)
             case exp.Is(expression=exp.Null()):
-                return _Value(f"({self._value(node.this).text} IS NULL)", "boolean")
+                return self._is_null(node, negated=bool(node.args.get("negate")))
             case exp.In() if node.expressions and not node.args.get("query"):
-                return _Value(
-                    f"({self._value(node.this).text} IN ({self._list(node.expressions)}))", "boolean"
-                )
+                text = f"({self._value(node.this).text} IN ({self._list(node.expressions)}))"
+                return _negated(text) if node.args.get("negate") else _Value(text, "boolean")
             case exp.Like():
                 text = f"{self._value(node.this).text} LIKE {self._value(node.expression).text}"
-                return _negated(_Value(text)) if node.args.get("negate") else _Value(text, "boolean")
+                return _negated(text) if node.args.get("negate") else _Value(text, "boolean")
             case exp.DPipe():
                 return _Value(f"concat({self._list([node.this, node.expression])})", "string")
             case exp.Bracket() if len(node.expressions) == 1:
@@ -259,8 +258,11 @@ class _Namer:
 
     def _not(self, node: exp.Expr) -> _Value:
         if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
-            return _Value(f"({self._value(node.this).text} IS NOT NULL)", "boolean")
-        return _negated(self._value(node))
+            return self._is_null(node, negated=True)
+        return _negated(self._value(node).text)
+
+    def _is_null(self, node: exp.Is, *, negated: bool) -> _Value:
+        return _Value(f"({self._value(node.this).text} IS {'NOT ' if negated else ''}NULL)", "boolean")
 
     def _cast(self, cast: exp.TryCast) -> _Value:
         to = cast.to
@@ -361,7 +363,7 @@ def _arguments(function: exp.Expr) -> Iterable[exp.Expr]:
     for name in function.arg_types:
         value = function.args.get(name)
         for part in value if isinstance(value, list) else [value]:
-            if isinstance(part, exp.Expr) and not isinstance(part, exp.DataType | exp.Var):
+            if isinstance(part, exp.Expr) and name != "unit" and not isinstance(part, exp.DataType):
                 yield part
 
 
@@ -388,8 +390,8 @@ def _balanced(operator: str, texts: list[str]) -> str:
     return f"({_balanced(operator, texts[:middle])} {operator} {_balanced(operator, texts[middle:])})"
 
 
-def _negated(value: _Value) -> _Value:
-    return _Value(f"(NOT {value.text})", "boolean")
+def _negated(text: str) -> _Value:
+    return _Value(f"(NOT {text})", "boolean")
 
 
 def _common(kinds: set[str]) -> str:

@@ -13,8 +13,8 @@
     writes        [[job, dataset]]
     assertions    as in `lineage_merge.exporters.page.assertions`
 
-Datasets, jobs and DAGs are indexes of their lists, columns are indexes of their dataset's `columns`. Edges that
-are not assumed have no `assumed`.
+Datasets, jobs and DAGs are indexes of their lists, columns are indexes of their dataset's `columns`. Only
+assumed edges have `assumed`.
 """
 
 from collections import defaultdict

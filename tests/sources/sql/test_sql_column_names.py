@@ -220,6 +220,19 @@ def test_unnamed_columns_of_redshift_are_read_by_their_names() -> None:
     assert found.problems == set()
 
 
+def test_names_with_a_variable_and_of_endless_expressions_are_unknown() -> None:
+    terms = " + ".join(["id"] * 3000)
+    found = lineage_of(
+        f"{DDL} create table dw.t as select id, max('${{x}}'), coalesce(name, ${{y}}), {terms} from raw.s",
+        "spark",
+    )
+
+    assert found.columns == {"raw.s#id > dw.t#id IDENTITY"}
+    assert {message for _, _, message in found.problems} == {
+        "has unnamed columns, whose names only the platform knows"
+    }
+
+
 def test_columns_whose_name_is_unknown_are_reported() -> None:
     found = lineage_of(
         f"{DDL}\ncreate table dw.t as select id, round(amount), max(id), max(id) from raw.s", "spark"
