@@ -7,6 +7,8 @@ from pydantic import BaseModel, Field, model_validator
 from lineage_merge.mcp.untrusted_text import has_cut
 from lineage_merge.query.freshness import MEANINGS, Status
 
+_ASSUMED = "the name of a column is assumed"
+
 
 class Row(BaseModel):
     """A row of an answer."""
@@ -63,6 +65,7 @@ class PartRow(Row):
     job: str = ""
     transformation: str = ""
     expression: str = ""
+    assumed: bool = Field(default=False, description=_ASSUMED)
 
 
 class Writer(Row):
@@ -104,6 +107,7 @@ class EdgeRow(Row):
     job: str = ""
     transformation: str = ""
     expression: str = ""
+    assumed: bool = Field(default=False, description=_ASSUMED)
     via: str = Field(default="", description="collapsed temporary datasets")
 
 

@@ -7,6 +7,7 @@ from itertools import product
 from typing import Any, TypeVar
 
 from lineage_merge.column_lineage.transformations import Transformation, compose, listed
+from lineage_merge.merge.records import ASSUMED
 
 # Chains of operations through temporary datasets multiply: only the shortest are retained.
 MAX_CHAINS = 20
@@ -40,6 +41,16 @@ class Link:
         """Return the values of a set property, such as "operations"."""
         return tuple(self.sets.get(name) or ())
 
+    @property
+    def is_assumed(self) -> bool:
+        """Whether it is assumed which column it starts or ends at."""
+        return bool(self.sets.get(ASSUMED))
+
+    @property
+    def transformations(self) -> tuple[str, ...]:
+        """Return how it transforms the column."""
+        return self.values(_set_name(self.is_assumed))
+
 
 # A path as pairs: the text of its operations, and the temporary dataset that they write.
 _Chain = tuple[tuple[str, str], ...]
@@ -61,6 +72,7 @@ class _ColumnPath:
     column: str
     transformations: frozenset[str]
     expressions: frozenset[str]
+    is_assumed: bool = False
 
 
 def contract_paths(rows: Iterable[Link]) -> Iterator[Link]:
@@ -145,23 +157,29 @@ def _columns(steps: Iterable[Link]) -> dict[ColumnKey, dict[ColumnKey, _ColumnPa
     def extend(
         step: Link, paths: Mapping[ColumnKey, Mapping[ColumnKey, _ColumnPath]]
     ) -> Iterator[tuple[ColumnKey, _ColumnPath]]:
-        own = frozenset(step.values("transformation"))
+        own = frozenset(step.transformations)
         expressions = frozenset(step.values("expression"))
         if step.out_of is None:
-            yield _start(step), _ColumnPath(step.source_column or "", own, expressions)
+            yield _start(step), _ColumnPath(step.source_column or "", own, expressions, step.is_assumed)
             return
         for start, path in paths.get(_start(step), {}).items():
             composed = _composed(own, path.transformations)
-            yield start, _ColumnPath(path.column, composed, expressions or path.expressions)
+            is_assumed = step.is_assumed or path.is_assumed
+            yield start, _ColumnPath(path.column, composed, expressions or path.expressions, is_assumed)
 
     def merge(one: _ColumnPath, other: _ColumnPath) -> _ColumnPath:
         return _ColumnPath(
             max(one.column, other.column),
             one.transformations | other.transformations,
             one.expressions | other.expressions,
+            one.is_assumed and other.is_assumed,
         )
 
     return _fixed_point(steps, lambda step: (_start(step), _end(step)), extend, merge)
+
+
+def _set_name(is_assumed: bool) -> str:
+    return ASSUMED if is_assumed else "transformation"
 
 
 def _start(step: Link) -> ColumnKey:
@@ -197,9 +215,11 @@ def _contracted_columns(
 ) -> Iterator[Link]:
     for step in last:
         for (start, _), path in columns.get(_start(step), {}).items():
-            composed = _composed(step.values("transformation"), path.transformations)
+            composed = _composed(step.transformations, path.transformations)
             sets = {
-                "transformation": [each.name for each in listed(Transformation[name] for name in composed)],
+                _set_name(step.is_assumed or path.is_assumed): [
+                    each.name for each in listed(Transformation[name] for name in composed)
+                ],
                 # The expression nearest to the target that is more than a rename.
                 "expression": step.values("expression") or sorted(path.expressions),
             }
@@ -213,7 +233,7 @@ def _contracted_influences(
 ) -> Iterator[Link]:
     for step in last:
         for (start, _), path in columns.get(_start(step), {}).items():
-            sets = {"transformation": step.values("transformation")}
+            sets = {_set_name(path.is_assumed): step.transformations}
             yield Link("influences", step.job, start, step.target, path.column, sets=sets)
 
 
@@ -235,17 +255,18 @@ def _inherited_influences(
     for step in last:
         ends[step.source].add((step.job, step.target))
     for hop, targets in ends.items():
-        found: dict[tuple[str, str], set[str]] = defaultdict(set)
+        found: dict[tuple[str, str, bool], set[str]] = defaultdict(set)
         for before in _with_ancestors(hop, sources):
             for step in influences[before]:
                 paths = columns.get(_start(step), {}).items()
-                origins = [(start, path.column) for (start, _), path in paths]
+                origins = [(start, path.column, path.is_assumed) for (start, _), path in paths]
                 if step.out_of is None:
-                    origins = [(step.source, step.source_column or "")]
+                    origins = [(step.source, step.source_column or "", False)]
                 for origin in origins:
-                    found[origin].update(step.values("transformation"))
-        for (job, target), ((start, column), kinds) in product(sorted(targets), found.items()):
-            yield Link("influences", job, start, target, column, sets={"transformation": sorted(kinds)})
+                    found[origin].update(step.transformations)
+        for (job, target), ((start, column, is_assumed), kinds) in product(sorted(targets), found.items()):
+            sets = {_set_name(is_assumed): sorted(kinds)}
+            yield Link("influences", job, start, target, column, sets=sets)
 
 
 def _with_ancestors(hop: str, sources: Mapping[str, set[str]]) -> set[str]:

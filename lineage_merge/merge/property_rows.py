@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
 from lineage_merge.graph_format.schema import EDGE_PROPERTIES, NODE_PROPERTIES, REPLACED_SETS, Property, Row
 from lineage_merge.merge.alias_resolution import ResolvedAlias
-from lineage_merge.merge.records import Record
+from lineage_merge.merge.records import ASSUMED, Record
 from lineage_merge.model.elements import (
     Authority,
     JobKey,
@@ -258,8 +258,10 @@ def edge_row(key: EdgeKey, facts: Facts, environment: str, dag_name: str) -> Row
 
 def _of_edge(item: Property, facts: Facts) -> str | int | None:
     if item.name == "transformation":
-        found = facts.sets.get(item.name, ())
+        found = {*facts.sets.get(item.name, ()), *facts.sets.get(ASSUMED, ())}
         return ",".join(each for each in TRANSFORMATIONS if each in found) or None
+    if item.name == "assumed":
+        return "true" if ASSUMED in facts.sets and "transformation" not in facts.sets else None
     if item.name in SEVERAL:
         text = " | ".join(sorted(facts.sets.get(item.name, ())))
         return (text[:MAX_EXPRESSION_LENGTH] if item.name == "expression" else text) or None

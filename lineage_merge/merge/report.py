@@ -45,6 +45,7 @@ class Report:
     `problems`: examples of problems, at most `MAX_EXAMPLES` per source and kind. `by_source` counts all
     problems by source (its key, or `MERGE`) and kind, `totals` by kind. `not_retired`: sources of which
     nothing is retired, with the reason. `near_misses`: datasets that are probably one, best first.
+    `assumed`: number of assumed edges.
     `unmet`: expectations of the configuration (`merge.expect`) that the merge does not meet.
     """
 
@@ -59,6 +60,7 @@ class Report:
     near_misses: tuple[NearMiss, ...] = ()
     unmet: tuple[str, ...] = ()
     datasets_joined: int = 0
+    assumed: int = 0
 
     def of_kind(self, kind: str) -> list[Problem]:
         """Return the problems of one kind."""
@@ -92,6 +94,7 @@ class Report:
             ),
             unmet=tuple(stored.get("unmet", ())),
             datasets_joined=stored.get("datasets_joined", 0),
+            assumed=stored.get("assumed", 0),
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -102,6 +105,7 @@ class Report:
             "edges": dict(self.edges),
             "joined": [joined._asdict() for joined in self.joined],
             "datasets_joined": self.datasets_joined,
+            "assumed": self.assumed,
             "totals": dict(self.totals),
             "by_source": {source: dict(kinds) for source, kinds in self.by_source.items()},
             "not_retired": list(self.not_retired),

@@ -22,8 +22,8 @@ SAME_NAME = "same-name"
 
 
 # Distinct keys of the report's input: ``("problem", source, kind, document, field, message)``,
-# ``("joined", rule, dataset)``, ``("read", what)``, ``("node", label)``, ``("edge", label)`` with a number,
-# and ``("dataset", id)`` with its uses.
+# ``("joined", rule, dataset)``, ``("read", what)``, ``("node", label)``, ``("edge", label)``,
+# ``("assumed",)`` with a number, and ``("dataset", id)`` with its uses.
 _Key = tuple[str, ...]
 Fact = tuple[_Key, int | Uses]
 
@@ -35,6 +35,7 @@ class _Part:
     read: Counter[str] = field(default_factory=Counter)
     nodes: Counter[str] = field(default_factory=Counter)
     edges: Counter[str] = field(default_factory=Counter)
+    assumed: int = 0
     joined: Counter[str] = field(default_factory=Counter)
     datasets_joined: int = 0
     problems: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -105,6 +106,8 @@ def _of_record(canonical_ids: Shared[dict[str, str]], record: Record) -> Iterato
 
 def _of_element(row: Row) -> Iterator[Fact]:
     yield ("edge" if is_edge(row) else "node", row["label"]), 1
+    if "assumed" in row:
+        yield ("assumed",), 1
     for dataset, uses in uses_of(row):
         yield ("dataset", dataset), uses
 
@@ -155,6 +158,8 @@ def _part(found: Iterable[Fact]) -> Iterator[_Part]:
             part.find(source, Problem(cast(ProblemKind, kind), document, field_, message))
         elif tag == "joined":
             part.joined[names[0]] += 1
+        elif tag == "assumed":
+            part.assumed += value
         else:
             counts = {"read": part.read, "node": part.nodes, "edge": part.edges}[tag]
             counts[names[0]] += value
@@ -179,6 +184,7 @@ def _total(parts: Iterable[_Part]) -> Report:
     for part in parts:
         for name in ("read", "nodes", "edges", "joined", "problems"):
             getattr(total, name).update(getattr(part, name))
+        total.assumed += part.assumed
         total.datasets_joined += part.datasets_joined
         for key, problems in part.examples.items():
             total.examples[key].extend(problems)
@@ -199,6 +205,7 @@ def _total(parts: Iterable[_Part]) -> Report:
         edges=dict(sorted(total.edges.items())),
         joined=tuple(Joined(*each) for each in sorted(total.joined.items()) if each[1]),
         datasets_joined=total.datasets_joined,
+        assumed=total.assumed,
         problems=tuple(sorted(examples, key=lambda each: (each.kind, *_order(each)))),
         totals=dict(sorted(totals.items())),
         by_source=by_source,

@@ -1,6 +1,7 @@
 """Collapsed temporary datasets: edges of datasets and columns, and datasets that remain."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -277,6 +278,40 @@ def test_column_lineage_passes_through_temporary_datasets(engine: Engine) -> Non
         ("b", "raw.a", "mart.w"): "if(x, 1, 2)",
     }
     assert not {each for each in node_ids(found) if "tmp" in each}
+
+
+def test_edges_through_an_assumed_column_are_assumed_unless_another_path_is_known(engine: Engine) -> None:
+    def assumed(source: str, target: str) -> FeedsColumn:
+        return replace(column(A, source, target, "IDENTITY"), assumed=True)
+
+    found = collapsed(
+        engine,
+        flow(A, "raw", "tmp/1"),
+        flow(A, "raw", "tmp/2"),
+        flow(B, "tmp/1", "mart"),
+        flow(B, "tmp/2", "mart"),
+        assumed("raw.a", "tmp/1.a"),
+        assumed("raw.b", "tmp/1.b"),
+        column(A, "raw.b", "tmp/2.b", "IDENTITY"),
+        column(A, "raw.c", "tmp/1.c", "IDENTITY"),
+        column(B, "tmp/1.a", "mart.a", "IDENTITY"),
+        column(B, "tmp/1.b", "mart.b", "AGGREGATION", "max(b)"),
+        column(B, "tmp/2.b", "mart.b", "IDENTITY"),
+        assumed("tmp/1.c", "mart.c"),
+        influences(B, "tmp/1.a", "mart", "FILTER"),
+        influences(B, "tmp/2.b", "mart", "FILTER"),
+    )
+
+    assert edges(found, "feeds_column", "assumed") == {
+        ("b", "raw.a", "mart.a"): "true",
+        ("b", "raw.b", "mart.b"): None,
+        ("a", "raw.c", "mart.c"): "true",
+    }
+    assert edges(found, "feeds_column", "transformation")["b", "raw.b", "mart.b"] == "IDENTITY,AGGREGATION"
+    assert edges(found, "influences", "assumed") == {
+        ("b", "raw.a", "mart"): "true",
+        ("b", "raw.b", "mart"): None,
+    }
 
 
 def test_influences_on_a_temporary_dataset_apply_downstream(engine: Engine) -> None:

@@ -49,10 +49,15 @@ class PageGraph:
         self._edge("feeds", source, target, job_name=job, job_type="spark", dag=dag, **properties)
 
     def column_feeds(
-        self, source: tuple[str, str], target: tuple[str, str], how: str = "IDENTITY", expression: str = ""
+        self,
+        source: tuple[str, str],
+        target: tuple[str, str],
+        how: str = "IDENTITY",
+        expression: str = "",
+        **more: str,
     ) -> None:
         """Add a `feeds_column` edge between (dataset id, column)."""
-        more = {"expression": expression} if expression else {}
+        more |= {"expression": expression} if expression else {}
         ends = column_id(*source), column_id(*target)
         self._edge("feeds_column", *ends, job_name="load", job_type="spark", transformation=how, **more)
 

@@ -36,7 +36,8 @@ class Queries:
 
     `table_of` resolves a table name: to a dataset, a relation for inlined SQL (an ephemeral model, a
     temporary table), or None. `note` records problems: a kind and a name. `undeclared` resolves names of
-    tables that `table_of` does not find. `variables` of a procedure (folded) are no columns.
+    tables that `table_of` does not find. `variables` of a procedure (folded) are no columns. `type_of`
+    returns the data type of a column, "" if unknown.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class Queries:
         note: Callable[[str, str], None],
         undeclared: Callable[[exp.Table], Table | None] = lambda _: None,
         variables: Container[str] = (),
+        type_of: Callable[[Origin], str] = lambda _: "",
     ) -> None:
         self._dialect = dialect
         self._platform = type(dialect).__name__.lower()
@@ -53,7 +55,7 @@ class Queries:
         self._undeclared = undeclared
         self._note = note
         self._values = Values(dialect, self._inner, note, variables)
-        self._projections = Projections(self._platform, self._values, note)
+        self._projections = Projections(self._platform, self._values, note, type_of)
         self._clauses = Clauses(self._values)
         self._pivots = Pivots(dialect, self._values)
 

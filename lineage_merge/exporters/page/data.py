@@ -10,12 +10,13 @@
     jobs      [{name, type, dag, environment, facts}]
     dags      [name]
     feeds         [[dataset, dataset, job, facts]]
-    column_feeds  [[dataset, column, dataset, column, job, transformation, expression]]
-    influences    [[dataset, column, dataset, job, transformation]]
+    column_feeds  [[dataset, column, dataset, column, job, transformation, expression, assumed]]
+    influences    [[dataset, column, dataset, job, transformation, assumed]]
     writes        [[job, dataset]]
     assertions    as in `lineage_merge.exporters.page.assertions`
 
-Datasets, jobs and DAGs are indexes of their lists, columns are indexes of their dataset's `columns`.
+Datasets, jobs and DAGs are indexes of their lists, columns are indexes of their dataset's `columns`. Only
+assumed edges have `assumed`.
 """
 
 from collections import defaultdict
@@ -115,10 +116,11 @@ def page_data(graph: Subgraph, freshness: Iterable[Freshness] = ()) -> dict[str,
         elif edge.label == "feeds_column" and edge.from_id in column_place and edge.to_id in column_place:
             how = [_text(edge, "transformation"), redact_sql(str(edge.properties.get("expression", "")))]
             ends = [*column_place[edge.from_id], *column_place[edge.to_id]]
-            column_feeds.append([*ends, jobs(*_job_of(edge)), *how])
+            column_feeds.append([*ends, jobs(*_job_of(edge)), *how, *_assumed(edge)])
         elif edge.label == "influences" and edge.from_id in column_place and edge.to_id in place:
             ends = [*column_place[edge.from_id], place[edge.to_id]]
-            influences.append([*ends, jobs(*_job_of(edge)), _text(edge, "transformation")])
+            how = [_text(edge, "transformation")]
+            influences.append([*ends, jobs(*_job_of(edge)), *how, *_assumed(edge)])
         elif edge.label == "writes" and edge.to_id in place:
             writes.add((jobs(*_job_of(edge)), place[edge.to_id]))
     facts_of_job = _facts_of_jobs(graph)
@@ -212,6 +214,10 @@ def _job_of(edge: Edge) -> tuple[str, str, str, str]:
         str(edge.properties.get(key, "")) for key in ("environment", "dag_name", "job_type")
     )
     return environment, dag, kind, edge.job
+
+
+def _assumed(edge: Edge) -> list[bool]:
+    return [True] if edge.properties.get("assumed") == "true" else []
 
 
 def _text(edge: Edge, key: str) -> str:

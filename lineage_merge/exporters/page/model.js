@@ -41,12 +41,13 @@ lineage.model = (() => {
       targets[job].add(dataset);
     }
     const columnFeeds = data.column_feeds.map(
-      ([dataset, column, target, made, job, transformation, expression]) => ({
+      ([dataset, column, target, made, job, transformation, expression, assumed]) => ({
         from: datasets[dataset].columns[column].index,
         to: datasets[target].columns[made].index,
         job,
         transformation,
         expression,
+        assumed,
         indirect: INDIRECT.test(transformation) && !DIRECT.test(transformation),
       }),
     );
@@ -54,11 +55,12 @@ lineage.model = (() => {
       columns[edge.from].down.push(edge);
       columns[edge.to].up.push(edge);
     }
-    const influences = data.influences.map(([dataset, column, to, job, transformation]) => ({
+    const influences = data.influences.map(([dataset, column, to, job, transformation, assumed]) => ({
       from: datasets[dataset].columns[column].index,
       to,
       job,
       transformation,
+      assumed,
     }));
     for (const edge of influences) {
       columns[edge.from].decides.push(edge);

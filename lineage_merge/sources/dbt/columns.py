@@ -11,8 +11,10 @@ from sqlglot import Dialect, exp
 
 from lineage_merge.column_lineage.sql.column_flows import flows, influences
 from lineage_merge.column_lineage.sql.depth import with_deep_stack
+from lineage_merge.column_lineage.sql.derivation import Origin
 from lineage_merge.column_lineage.sql.names import TableNames
 from lineage_merge.column_lineage.sql.parse_errors import reason
+from lineage_merge.column_lineage.sql.parsing import parse
 from lineage_merge.column_lineage.sql.query import Queries
 from lineage_merge.column_lineage.sql.scope import Named, Relation
 from lineage_merge.column_lineage.sql.tables import AllColumns, Table, fold
@@ -221,6 +223,7 @@ class _Project:
             lambda table: self._meaning(table, node),
             lambda what, name: self._note(node.unique_id, what, name),
             lambda table: self._unknown(table, node),
+            type_of=self._type_of,
         )
         self._named[node.unique_id] = self._found_in(queries[0], node)
         return reader.read(queries[0])
@@ -228,8 +231,11 @@ class _Project:
     def _queries(self, node: Node) -> list[exp.Expr]:
         if node.semantics is not None:
             return [semantic_query(node.semantics, self._dialect)] if self._has_sql(node) else []
-        statements = [part for part in self._dialect.parse(node.code.sql) if part is not None]
-        return [part for part in statements if isinstance(part, exp.Query | exp.Pivot | exp.Values)]
+        return [
+            part
+            for part in parse(node.code.sql, self._dialect)
+            if isinstance(part, exp.Query | exp.Pivot | exp.Values)
+        ]
 
     def _found_in(self, query: exp.Expr, node: Node) -> frozenset[str]:
         """Return the datasets of the manifest that the query names."""
@@ -239,6 +245,12 @@ class _Project:
         )
         found = (self._names.find(table, node.parents) for table in tables)
         return frozenset(each for each in found if each is not None)
+
+    def _type_of(self, origin: Origin) -> str:
+        node = self._nodes.get(origin.dataset)
+        known = [(each.name, each.data_type) for each in self._catalog.get(origin.dataset, ())]
+        known += [(each.name, each.data_type) for each in (node.code.columns if node else ())]
+        return next((kind for name, kind in known if kind and fold(name) == fold(origin.column)), "")
 
     def _meaning(self, table: exp.Table, node: Node) -> Table | Relation | None:
         ephemeral = self._ephemeral.get(fold(table.name))

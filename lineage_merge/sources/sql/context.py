@@ -5,6 +5,7 @@ from collections.abc import Set
 from sqlglot import Dialect, exp
 
 from lineage_merge.column_lineage.sql.depth import with_deep_stack
+from lineage_merge.column_lineage.sql.derivation import Origin
 from lineage_merge.column_lineage.sql.names import is_dual
 from lineage_merge.column_lineage.sql.parse_errors import reason
 from lineage_merge.column_lineage.sql.query import Queries
@@ -25,12 +26,21 @@ Reads = dict[str, set[str]]
 class Context:
     """The state of a file between its statements; statement readers build on it."""
 
-    def __init__(self, script: Script, dialect: Dialect, datasets: Datasets, shapes: Shapes) -> None:
+    def __init__(
+        self,
+        script: Script,
+        dialect: Dialect,
+        datasets: Datasets,
+        shapes: Shapes,
+        *,
+        assume_insert_names: bool = False,
+    ) -> None:
         self._script = script
         self._dialect = dialect
         self._platform = type(dialect).__name__.lower()
         self._datasets = datasets
         self._shapes = shapes
+        self._assume_insert_names = assume_insert_names
         self._database: tuple[str, ...] = ()
         self._temporaries = Temporaries()
         self._dropped_later = dropped_again(script, self._platform, self._key)
@@ -88,7 +98,11 @@ class Context:
             self._notes.setdefault((line, what), {})[name] = None
 
         reader = Queries(
-            self._dialect, lambda table: self._meaning(table, reads), noted, variables=self._variables
+            self._dialect,
+            lambda table: self._meaning(table, reads),
+            noted,
+            variables=self._variables,
+            type_of=self._type_of,
         )
         try:
             relation = with_deep_stack(lambda: reader.read(query))
@@ -128,6 +142,9 @@ class Context:
         return self._tables[key]
 
     # ---- columns
+
+    def _type_of(self, origin: Origin) -> str:
+        return self._known(origin.dataset).type_of(origin.column)
 
     def _shape_of(self, table: exp.Table) -> Shape:
         temporary = self._temporary(table)

@@ -2,6 +2,7 @@
 
 from sqlglot import exp
 
+from lineage_merge.column_lineage.sql import notes
 from lineage_merge.column_lineage.sql.derivation import itself
 from lineage_merge.column_lineage.sql.scope import Named, Relation
 from lineage_merge.column_lineage.sql.tables import AllColumns
@@ -94,7 +95,7 @@ class Creation(Context):
         names = [item.name for item in relation.named]
         closed = relation.closed and all(names)
         if relation.closed and not closed:
-            self._note("no-columns", "has unnamed columns, whose names only the platform knows")
+            self._note("no-columns", notes.UNNAMED_COLUMNS)
         shape = Shape(tuple(ShapeColumn(name) for name, _ in merge_columns(columns)), closed, declared=True)
         self._made(key, label, shape, location)
         mode: Mode = "" if label == "view" else "overwrite"

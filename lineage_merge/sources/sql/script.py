@@ -34,9 +34,10 @@ _POSTGRES = frozenset({"postgres", "redshift", "materialize", "risingwave"})
 class Reader:
     """Reads files; a file is read again only if something it depends on has changed."""
 
-    def __init__(self, dialect: Dialect, datasets: Datasets) -> None:
+    def __init__(self, dialect: Dialect, datasets: Datasets, *, assume_insert_names: bool = False) -> None:
         self.dialect = dialect
         self.datasets = datasets
+        self._assume_insert_names = assume_insert_names
         # Stored with the script, so that its id() is not reused.
         self._ddl: dict[int, tuple[Script, FileLineage]] = {}
         self._read: dict[int, tuple[Script, list[tuple[Mapping[str, Shape | None], FileLineage]]]] = {}
@@ -57,7 +58,9 @@ class Reader:
         for asked, found in readings:
             if all(shapes.get(key) == shape for key, shape in asked.items()):
                 return found
-        reading = _Reading(script, self.dialect, self.datasets, shapes)
+        reading = _Reading(
+            script, self.dialect, self.datasets, shapes, assume_insert_names=self._assume_insert_names
+        )
         found = reading.whole()
         readings.append((reading.asked, found))
         return found
@@ -175,17 +178,19 @@ class _Reading(Creation):
         temporary = self._temporary(table)
         if temporary is None and key is None:
             return
-        columns = self._assigned(insert, relation, [each.name for each in given], fixed, table)
+        columns, assumed = self._assigned(insert, relation, [each.name for each in given], fixed, table)
         if temporary is not None:
             temporary.add_rows(columns, relation.influences, reads, overwrite=mode == "overwrite")
         elif key is not None:
-            self._found.writes.append(
-                Write(key, self._line, mode, None, reads, merge_columns(columns), relation.influences)
-            )
+            merged = merge_columns(columns)
+            write = Write(key, self._line, mode, None, reads, merged, relation.influences, assumed=assumed)
+            self._found.writes.append(write)
 
     def _assigned(
         self, insert: exp.Insert, relation: Relation, given: list[str], fixed: set[str], table: exp.Table
-    ) -> Columns:
+    ) -> tuple[Columns, bool]:
+        """Return the columns that an INSERT fills, and whether their names are assumed."""
+        assumed = False
         shape = self._shape_of(table)
         if insert.args.get("by_name"):
             columns, problem = by_name(relation, shape.names)
@@ -196,12 +201,18 @@ class _Reading(Creation):
             )
         else:
             columns, problem = [], ""
-            if any(item.derivation for item in relation.named) or relation.stars:
+            derived = [item for item in relation.named if item.derivation]
+            if self._assume_insert_names and self._temporary(table) is None:
+                columns, problem = by_name(relation, shape.names)
+                assumed = bool(columns)
+                if not all(item.name for item in derived):
+                    self._note("no-columns", notes.UNNAMED_COLUMNS)
+            elif derived or relation.stars:
                 name = ".".join(part.name for part in table.parts)
                 problem = f"{notes.UNKNOWN_POSITIONS}, but those of {name} are unknown"
         if problem:
             self._note("no-columns", problem)
-        return columns
+        return columns, assumed
 
     def _several(self, inserts: exp.MultitableInserts) -> None:
         """Read Hive's ``FROM ... INSERT ... INSERT ...``."""

@@ -33,6 +33,10 @@ class Shape:
         """Return the names of the columns."""
         return [each.name for each in self.columns]
 
+    def type_of(self, name: str) -> str:
+        """Return the data type of a column, "" if it is unknown."""
+        return next((each.data_type for each in self.columns if fold(each.name) == fold(name)), "")
+
     def table(self, key: str) -> Table:
         """Return the table in the form that query analysis needs."""
         names = {fold(name): name for name in reversed(self.names)}

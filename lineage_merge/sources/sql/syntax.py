@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from sqlglot import Dialect, exp
 
+from lineage_merge.column_lineage.sql import parsing
 from lineage_merge.column_lineage.sql.depth import with_deep_stack
 from lineage_merge.column_lineage.sql.parse_errors import reason
 from lineage_merge.sources.sql import tsql
@@ -135,7 +136,7 @@ def _inner(quoted: str) -> str:
 
 
 def _one(text: str, dialect: Dialect, variables: Variables) -> exp.Expr:
-    trees = [each for each in dialect.parse(text) if each is not None]
+    trees = parsing.parse(text, dialect)
     if len(trees) != 1:
         raise ValueError("not one statement")
     return _restored(trees[0], variables)

@@ -99,8 +99,14 @@ def _write(write: Write, sequence: int, job: JobKey, found: ProjectLineage) -> I
         properties["column_lineage"] = "unavailable"
     for source, via in sorted(write.reads.items()):
         yield Feeds(job, references[source], target, properties, {"via": tuple(sorted(via))} if via else {})
+    authority = Authority.READER if write.assumed else Authority.BUILDER
     for name, _ in write.columns:
-        yield Column(target, name, Authority.BUILDER)
+        yield Column(target, name, authority)
     yield from lineage_elements(
-        flows(write.columns), influences(write.influences), job, target, references.__getitem__
+        flows(write.columns),
+        influences(write.influences),
+        job,
+        target,
+        references.__getitem__,
+        assumed=write.assumed,
     )

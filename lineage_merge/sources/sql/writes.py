@@ -17,7 +17,8 @@ class Write:
     """A statement's write to one dataset. Datasets are keys of `names.Datasets`.
 
     `reads`: the datasets that it reads, each with the temporary tables between. `columns`: the derivation of
-    each written column. `columns_lost`: the columns of the data are unknown.
+    each written column. `columns_lost`: the columns of the data are unknown. `assumed`: the written columns
+    have the names of the query's.
     """
 
     target: str
@@ -28,6 +29,7 @@ class Write:
     columns: Columns = field(default_factory=list)
     influences: Influences = field(default_factory=dict)
     columns_lost: bool = False
+    assumed: bool = False
 
 
 @dataclass(slots=True)
