@@ -278,7 +278,7 @@ def load_graph(
     if the graph is loaded, but its history is not written, or an export failed.
     """
 
-    with running(config), step("load") as loading, own_errors():
+    with running(config) as run, step("load") as loading, own_errors():
         on_step_progress = in_step(on_progress)
 
         def on_written(what: str, done: int, total: int) -> None:
@@ -286,6 +286,7 @@ def load_graph(
 
         on_progress("comparing with the graph")
         owner = _owner_of(built, config)
+        run.environment, run.dag_name = owner
         recorder = None
         if history and not dry_run:
             recorder = Recorder.before_load(history, Scope(*owner), target)
@@ -333,7 +334,10 @@ def _owner_of(built: Built, config: Config) -> tuple[str, str]:
     found = built.nodes.map(_owner).distinct().collect()
     if len(found) > 1:
         raise IntermediateError("the files contain several environments or DAGs: load each separately")
-    return found[0] if found else (config.environment, config.dag_name)
+    owner: tuple[str, str] = found[0] if found else (config.environment, config.dag_name)
+    if not all(owner):
+        raise IntermediateError("the files have no nodes. Fix: set --environment and --dag-name to load them")
+    return owner
 
 
 def _owner(row: Row) -> tuple[str, str]:
