@@ -119,7 +119,7 @@ def _page_of_moments(
 
         history = require_history(options.history, config, options.graph_file)
         found = read_moments(
-            history, moments, options.as_of or "0m", environment, options.dag, focus, depth, on_progress
+            history, moments, options.as_of or "now", environment, options.dag, focus, depth, on_progress
         )
         source = f"history {storage.shown(history)}"
         page = render_moments(found.moments, found.changes, _options(title, found.start, options, source))

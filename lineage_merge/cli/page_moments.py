@@ -41,10 +41,11 @@ def read_moments(
     """
     if len(earlier) >= MAX_MOMENTS:
         raise ConfigError("--moment", f"more than {MAX_MOMENTS - 1} moments: {len(earlier)}")
-    last = as_of(location, parse_moment(newest), environment, on_progress)
+    now = datetime.now(UTC)
+    last = as_of(location, parse_moment(newest, now), environment, on_progress)
     times = {_time(last): last}
     for text in earlier:
-        found = as_of(location, parse_moment(text, option="--moment"), environment, on_progress)
+        found = as_of(location, parse_moment(text, now, "--moment"), environment, on_progress)
         if _time(found) > _time(last):
             raise ConfigError("--moment", f"{text} is later than {last.moment}")
         times.setdefault(_time(found), found)

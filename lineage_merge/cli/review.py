@@ -162,7 +162,7 @@ def _graph(
     from lineage_merge.query.interface.session import open_session
 
     if options.history and not options.as_of:
-        options = replace(options, as_of="0m")
+        options = replace(options, as_of="now")
     if options.as_of:
         with open_session(options, on_progress) as session:
             print_merges(session)

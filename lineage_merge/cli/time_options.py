@@ -32,5 +32,5 @@ older_than = click.option(
     "--older-than",
     callback=parse_age,
     metavar="DURATION",
-    help="age from which a dataset is stale: 1d, 36h, 90m  [default: no age is stale]",
+    help="age from which a dataset is stale: 90m, 36h, 1d, 2w  [default: no age is stale]",
 )
