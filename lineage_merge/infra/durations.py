@@ -58,5 +58,6 @@ def parse_time(text: str, now: int) -> int:
         return epoch_ms(datetime.fromisoformat(text.strip()))
     except (ValueError, OverflowError):
         raise ValueError(
-            f"expected {NOW}, a time such as 2026-11-01 or 2026-11-01T06:00Z, or {FORM}; found {text}"
+            f"expected {NOW}, a time such as 2026-11-01 or 2026-11-01T06:00Z, or an age such as 36h or 2w;"
+            f" found {text}"
         ) from None

@@ -22,8 +22,8 @@ class RunIdentity(NamedTuple):
 def line(namespace: str, run: RunIdentity, counts: Mapping[str, int], seconds: float, now: int) -> str:
     """Return counts and duration as metrics with the dimensions `environment` and `dag_name`.
 
-    `now`: ms since 1970. A load that fails before it reads its files may know neither. The run id is a plain property, for searches: as a dimension it would create new
-    metrics, and costs, per run.
+    `now`: ms since 1970. A load that fails before it reads its files may know neither dimension. The run id
+    is a plain property, for searches: as a dimension it would create new metrics, and costs, per run.
     """
     metrics = [{"Name": name, "Unit": "Count"} for name in sorted(counts)[: MAX_METRICS - 1]]
     metrics.append({"Name": "seconds", "Unit": "Seconds"})
