@@ -50,7 +50,7 @@ def print_report(console: Console, report: "Report", written: str, *, everything
     edges = ", ".join(f"{number} {label}" for label, number in report.edges.items())
     table.add_row("translated", f"{counted(sum(report.nodes.values()), 'vertex', 'vertices')}: {nodes}")
     table.add_row("", f"{counted(sum(report.edges.values()), 'edge', 'edges')}: {edges}")
-    rules = ", ".join(f"{each.datasets} by {each.rule}" for each in report.joined)
+    rules = ", ".join(map(str, report.joined_by))
     joined = counted(report.datasets_joined, "dataset", "datasets")
     table.add_row("joined", Text(f"{joined}: {rules}" if rules else "nothing"))
     table.add_row("written", Text(written))

@@ -40,7 +40,7 @@ from lineage_merge.merge import dataset_resolver, join
 from lineage_merge.merge.complete_report import complete_report
 from lineage_merge.merge.expectations import fail_if_unmet
 from lineage_merge.merge.records import Record, problem_of
-from lineage_merge.merge.report import REPORT, Report
+from lineage_merge.merge.report import EMPTY, REPORT, Report
 from lineage_merge.merge.resolved_names import IdentityRow, identities, job_runs
 from lineage_merge.merge.source_completeness import NOTHING, SourceCompleteness, assess
 from lineage_merge.model.elements import JobKey
@@ -52,8 +52,6 @@ from lineage_merge.model.errors import (
     SourceMissing,
 )
 from lineage_merge.sources.read_all import configured_sources, input_bytes, read_all, read_in_one_task
-
-EMPTY = Report({}, {}, {}, (), ())
 
 ALIAS_DDL = "source string, candidates array<string>"
 RUNS_DDL = "job_type string, job_name string, runs bigint"
