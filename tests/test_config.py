@@ -507,7 +507,7 @@ def test_a_flag_of_the_wrong_type_is_rejected(tmp_path: Path, dotted: str, text:
         (
             changed(dbt=[{"manifest": "m", "namespace": "jdbc:redshift://h:1/d"}]),
             "dbt[0].namespace",
-            "a JDBC URL",
+            "a JDBC URL: write redshift://h:1",
         ),
         (
             changed(dbt=[{"manifest": "m", "namespace": "a|b"}]),

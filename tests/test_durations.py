@@ -4,19 +4,29 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from lineage_merge.infra.durations import parse_duration
+from lineage_merge.infra.durations import parse_duration, parse_time
 from lineage_merge.infra.times import epoch_ms
 from lineage_merge.query.formats.times import duration_text, utc_moment, utc_time
 
 MINUTE = 60_000
 HOUR = 60 * MINUTE
+NOW = 1795394954855
 
 
 @pytest.mark.parametrize(
     ("text", "hours"),
-    [("1d", 24), ("36h", 36), ("90m", 1.5), ("1.5d", 36), (" 2 d ", 48), ("36500d", 876_000)],
+    [
+        ("1d", 24),
+        ("36h", 36),
+        ("90m", 1.5),
+        ("1.5d", 36),
+        ("2w", 336),
+        ("1y", 8760),
+        (" 2 d ", 48),
+        ("36500d", 876_000),
+    ],
 )
-def test_durations_are_days_hours_or_minutes(text: str, hours: float) -> None:
+def test_a_duration_is_a_number_and_a_unit(text: str, hours: float) -> None:
     assert parse_duration(text) == timedelta(hours=hours)
 
 
@@ -27,11 +37,12 @@ def test_durations_are_days_hours_or_minutes(text: str, hours: float) -> None:
         "d",
         "1",
         "-1d",
-        "1w",
+        "1s",
         "1d12h",
         "0h",
         "36501d",
         "999999999d",
+        "999999999y",
         "9" * 400 + "d",
         "1e3d",
         "nan",
@@ -41,6 +52,27 @@ def test_durations_are_days_hours_or_minutes(text: str, hours: float) -> None:
 def test_other_texts_are_no_durations(text: str) -> None:
     with pytest.raises(ValueError, match="expected"):
         parse_duration(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "milliseconds"),
+    [
+        ("now", NOW),
+        ("0d", NOW),
+        ("1.5h", NOW - 90 * MINUTE),
+        ("2w", NOW - 336 * HOUR),
+        ("2026-11-23T00:49:14.855", 1795394954855),
+        ("2026-11-23", 1795392000000),
+    ],
+)
+def test_a_time_is_now_an_age_or_a_date(text: str, milliseconds: int) -> None:
+    assert parse_time(text, NOW) == milliseconds
+
+
+@pytest.mark.parametrize("text", ["", "yesterday", "-1d", "999999999y", "2026-11-31"])
+def test_other_texts_are_no_times(text: str) -> None:
+    with pytest.raises(ValueError, match="expected"):
+        parse_time(text, NOW)
 
 
 @pytest.mark.parametrize(

@@ -100,17 +100,20 @@ def test_build_and_load_are_two_jobs_with_a_folder_in_s3_between(
 
     built = ran(words_of(cluster_entrypoint.arguments("build", folder, settings)))
     assert built.returncode == 0, built.stdout[-3000:]
-    loaded = ran(words_of(cluster_entrypoint.arguments("load", folder, settings)))
+    # A load reads no source, and the files name environment and DAG.
+    graph = {"gremlin.endpoint": settings["gremlin.endpoint"]}
+    loaded = ran(words_of(cluster_entrypoint.arguments("load", folder, graph)))
     assert loaded.returncode == 0, loaded.stdout[-3000:]
 
     truth = expected.ids(expected.tickit_sales_load(DAG) | expected.dbt(DAG), "dev")
     assert edges_of(gremlin) == truth
     outcome = json.loads(built.stdout.splitlines()[-1])
-    assert (
-        outcome.items() >= {"step": "build", "dag_name": DAG, "environment": "dev", "folder": folder}.items()
-    )
+    scope = {"dag_name": DAG, "environment": "dev", "folder": folder}
+    assert outcome.items() >= {"step": "build", **scope}.items()
     assert outcome["edges"]["writes"] == sum(label == "writes" for _, label, _ in truth)
-    assert json.loads(loaded.stdout.splitlines()[-1])["written"]["edges"] == sum(outcome["edges"].values())
+    of_load = json.loads(loaded.stdout.splitlines()[-1])
+    assert of_load.items() >= {"step": "load", **scope}.items()
+    assert of_load["written"]["edges"] == sum(outcome["edges"].values())
     everything = built.stdout + built.stderr + loaded.stdout + loaded.stderr
     assert arango.password not in everything
 

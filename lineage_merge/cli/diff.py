@@ -62,7 +62,7 @@ def diff(
             raise click.UsageError("--upstream-of and --downstream-of are mutually exclusive")
         if options.folder:
             raise click.UsageError("--folder has no history: omit it with --from")
-        _compare_moments(options, start, end or "0m", upstream_of, downstream_of)
+        _compare_moments(options, start, end or "now", upstream_of, downstream_of)
         return
     if len(environments) != 2:
         raise click.UsageError("expected two environments, or --from TIME")

@@ -74,7 +74,7 @@ def export(
             raise click.UsageError(f"--to {name} has no --from")
         if options.folder:
             raise click.UsageError("--folder has no history: omit it with --from")
-        options = replace(options, as_of=options.as_of or "0m")
+        options = replace(options, as_of=options.as_of or "now")
     with open_session(options) as session:
         given = {"out": out, "url": url, "token_env": token_env}
         settings = {

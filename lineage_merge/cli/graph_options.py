@@ -6,6 +6,7 @@ import click
 from click.core import ParameterSource
 
 from lineage_merge.cli.command import Option
+from lineage_merge.cli.error_handling import handle_errors
 from lineage_merge.query.interface.selection import EMBEDDED
 
 graph_file_option = click.option(
@@ -60,6 +61,16 @@ def select_graph_file(
     from lineage_merge.infra.graph_files import demo_graph_file
 
     return demo_graph_file()
+
+
+def select_config(config_file: Path | None, demo: bool) -> Path | None:
+    """Return the configuration file: with `--demo` that of the sample, unless `--config` is typed."""
+    if not demo or is_typed("config_file"):
+        return config_file
+    from lineage_merge.cli import sample
+
+    with handle_errors():
+        return sample.config_file()
 
 
 def is_typed(*parameters: str) -> bool:

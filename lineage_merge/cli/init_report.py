@@ -81,24 +81,25 @@ def _joined(verified: Verified, run: str) -> Iterator[str]:
     if not verified.is_read:
         yield f"joined: not checked, the sources are large; to see it: {run} --dry-run"
         return
-    rules = ", ".join(f"{number} by {rule}" for rule, number in verified.joined.items())
+    report = verified.report
+    rules = ", ".join(map(str, report.joined_by))
     if verified.shared:
-        number = verified.datasets_joined
+        number = report.datasets_joined
         yield f"joined: {number} dataset{'' if number == 1 else 's'} ({rules})"
     else:
         within = f" (within one source: {rules})" if rules else ""
         yield f"joined: nothing{within}"
     yield from (f"  {reason}" for reason in verified.reasons)
-    if verified.near_misses:
+    if report.near_misses:
         yield f"{TITLE}:"
-        for text in near_miss_lines(verified.near_misses, _MAX_NEAR_MISSES):
+        for text in near_miss_lines(report.near_misses, _MAX_NEAR_MISSES):
             yield from text.splitlines()
     yield from (f"invalid, skipped: {each}" for each in verified.rejected)
 
 
 def as_json(outcome: Outcome) -> dict[str, Any]:
     """Return the outcome for scripts."""
-    findings, verified = outcome.findings, outcome.verified
+    findings, verified, report = outcome.findings, outcome.verified, outcome.verified.report
     return {
         "out": outcome.out,
         "written": outcome.is_written,
@@ -107,10 +108,10 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
         "spline_version": findings.jobs.spline_version,
         "dbt": [_project_json(each) for each in outcome.proposal.projects],
         "checked": verified.is_read,
-        "joined": dict(verified.joined),
-        "datasets_joined": verified.datasets_joined,
+        "joined": dict(report.joined),
+        "datasets_joined": report.datasets_joined,
         "reasons": list(verified.reasons),
-        "near_misses": [{**each._asdict(), "evidence": list(each.evidence)} for each in verified.near_misses],
+        "near_misses": [{**each._asdict(), "evidence": list(each.evidence)} for each in report.near_misses],
         "rejected": list(verified.rejected),
         "dataset": verified.dataset,
         "notes": list(outcome.notes),

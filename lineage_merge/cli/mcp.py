@@ -7,7 +7,7 @@ import click
 
 from lineage_merge.cli.command import Command, Option
 from lineage_merge.cli.error_handling import epilog, handle_errors
-from lineage_merge.cli.graph_options import history_option, is_typed, select_graph_file
+from lineage_merge.cli.graph_options import history_option, is_typed, select_config, select_graph_file
 from lineage_merge.cli.options import with_config_file
 from lineage_merge.cli.query_options import environment_option, graph_options
 from lineage_merge.model.errors import ConfigError
@@ -101,7 +101,7 @@ def mcp(
             raise click.UsageError("--host, --token-env and --token-file need --http PORT")
         selected = select_graph_file(graph_file, demo, endpoint, folder)
         selection = GraphSelection(
-            file=config_file,
+            file=select_config(config_file, demo),
             endpoint=EMBEDDED if selected else endpoint,
             folder=folder,
             environment=None if demo and not is_typed("environment") else environment,

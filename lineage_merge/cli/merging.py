@@ -81,7 +81,7 @@ def run(
     from lineage_merge.cli.printing import loaded_text, print_difference, print_report, too_few_joined
 
     settings = _with_flags(settings, graph_file, allow_retire, verify)
-    with handle_errors(), _observed_run(settings, quiet, as_json) as (config, on_progress):
+    with handle_errors(), _observed_run(settings.load(), quiet, as_json) as (config, on_progress):
         from lineage_merge.cli.interrupt import session
         from lineage_merge.infra.embedded.early_start import started_ahead
         from lineage_merge.orchestration import pipeline, preflight
@@ -132,7 +132,7 @@ def build(settings: Settings, folder: str, file_format: Any, as_json: bool, quie
     """Read the sources and merge them into node and edge files."""
     from lineage_merge.cli.printing import print_report
 
-    with handle_errors(), _observed_run(settings, quiet, as_json) as (config, on_progress):
+    with handle_errors(), _observed_run(settings.load(), quiet, as_json) as (config, on_progress):
         from lineage_merge.cli.interrupt import session
         from lineage_merge.orchestration import pipeline, preflight
 
@@ -176,11 +176,15 @@ def load(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Update the graph from the node and edge files of DIR."""
+    """Update the graph from the node and edge files of DIR, whose rows name environment and DAG."""
     from lineage_merge.cli.printing import loaded_text, print_difference
 
     settings = _with_flags(settings, graph_file, allow_retire, verify)
-    with handle_errors(), _observed_run(settings, quiet, as_json) as (config, on_progress):
+    with (
+        handle_errors(),
+        _observed_run(settings.load(needs_source=False, needs_scope=False), quiet, as_json) as observed,
+    ):
+        config, on_progress = observed
         from lineage_merge.cli.interrupt import session
         from lineage_merge.orchestration import pipeline, preflight
 
@@ -212,14 +216,13 @@ def _with_flags(settings: Settings, graph_file: Path | None, allow_retire: bool,
 
 @contextmanager
 def _observed_run(
-    settings: Settings, quiet: bool, as_json: bool
+    config: "Config", quiet: bool, as_json: bool
 ) -> "Iterator[tuple[Config, Callable[[str], None]]]":
     """Yield the configuration and a progress callback, with telemetry under one run id.
 
     With `log.format: json`, progress and errors are log lines. Metrics go to standard output, or to standard
     error if `as_json` uses standard output.
     """
-    config = settings.load()
     from lineage_merge.infra.telemetry import running
 
     out = sys.stderr if as_json else sys.stdout

@@ -34,12 +34,14 @@ class Settings:
         self.file = file
         self.flags = flags
 
-    def load(self, default: Path | None = None) -> Config:
-        """Return the configuration; `default` is used if no file is set. Raises `ConfigError`."""
+    def load(self, *, needs_source: bool = True, needs_scope: bool = True) -> Config:
+        """Return the configuration, as `ConfigReader.load`. Raises `ConfigError`."""
         try:
-            return CONFIGURATION.load(self.file or default, flags=self.flags)
+            return CONFIGURATION.load(
+                self.file, flags=self.flags, needs_source=needs_source, needs_scope=needs_scope
+            )
         except ConfigError as error:
-            if self.file or default:
+            if self.file:
                 raise
             *others, last = error.findings
             hint = f"{last.problem} (no configuration file; set one with --config)"

@@ -145,7 +145,7 @@ def _page_of_moments(content: _Content) -> "tuple[str, Subgraph]":
         found = read_moments(
             history,
             content.moments,
-            options.as_of or "0m",
+            options.as_of or "now",
             environment,
             options.dag,
             content.focus,

@@ -46,10 +46,11 @@ def read_moments(
     """
     if len(earlier) >= MAX_MOMENTS:
         raise ConfigError("--moment", f"more than {MAX_MOMENTS - 1} moments: {len(earlier)}")
-    last = as_of(location, parse_moment(newest), environment, on_progress)
+    now = datetime.now(UTC)
+    last = as_of(location, parse_moment(newest, now), environment, on_progress)
     times = {_time(last): last}
     for text in earlier:
-        found = as_of(location, parse_moment(text, option="--moment"), environment, on_progress)
+        found = as_of(location, parse_moment(text, now, "--moment"), environment, on_progress)
         if _time(found) > _time(last):
             raise ConfigError("--moment", f"{text} is later than {last.moment}")
         times.setdefault(_time(found), found)
@@ -58,11 +59,11 @@ def read_moments(
     names = _names(sorted(times))
     moments = []
     for time, picture, graph in zip(sorted(times), pictures, graphs, strict=True):
-        now = expectations.now if picture is last else time
+        at = expectations.now if picture is last else time
         freshness = freshness_within(
             picture.graph,
             (each.id for each in graph.datasets),
-            replace(expectations, now=now),
+            replace(expectations, now=at),
             environment=environment,
             dag=dag,
         )

@@ -52,7 +52,7 @@ def print_report(console: Console, report: "Report", written: str, *, everything
     table.add_row("", f"{counted(sum(report.edges.values()), 'edge', 'edges')}: {edges}")
     if report.assumed:
         table.add_row("assumed", f"{counted(report.assumed, 'edge', 'edges')} between columns")
-    rules = ", ".join(f"{each.datasets} by {each.rule}" for each in report.joined)
+    rules = ", ".join(map(str, report.joined_by))
     joined = counted(report.datasets_joined, "dataset", "datasets")
     table.add_row("joined", Text(f"{joined}: {rules}" if rules else "nothing"))
     table.add_row("written", Text(written))

@@ -189,7 +189,7 @@ def datasets(
     "--since",
     callback=time_options.parse_since,
     metavar="TIME",
-    help="only newest runs that ended since 2026-11-01, or 1d, 36h, 90m ago",
+    help="only newest runs that ended since a date, time or age (3d)",
 )
 @click.option("--failed", is_flag=True, help="only jobs whose newest run failed")
 @click.option(

@@ -18,6 +18,7 @@ from lineage_merge.cli.graph_options import (
     history_option,
     is_typed,
     rare_graph_file_option,
+    select_config,
     select_graph_file,
 )
 from lineage_merge.cli.options import with_config_file
@@ -164,7 +165,7 @@ def query_command(
             if as_of and folder:
                 raise click.UsageError("--folder has no history: omit it with --as-of")
             options = QueryOptions(
-                file=config_file,
+                file=select_config(config_file, demo),
                 endpoint=EMBEDDED if selected else endpoint,
                 folder=folder,
                 environment=only_environment,

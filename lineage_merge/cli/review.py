@@ -11,6 +11,7 @@ from lineage_merge.cli.command import Command, Option
 from lineage_merge.cli.error_handling import epilog, handle_errors, progress
 from lineage_merge.cli.query_options import QueryOptions, print_merges, query_command
 from lineage_merge.cli.review_project import MANIFEST, project_of
+from lineage_merge.cli.warehouse_namespace import warehouse_namespace
 from lineage_merge.model.errors import CheckFailed, ConfigError
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ def _graph(
     from lineage_merge.query.interface.session import open_session
 
     if options.history and not options.as_of:
-        options = replace(options, as_of="0m")
+        options = replace(options, as_of="now")
     if options.as_of:
         with open_session(options, on_progress) as session:
             print_merges(session)
@@ -210,6 +211,7 @@ def _review_dbt(
     graph: "LineageGraph | ParquetFolder | None",
 ) -> "ReviewResult":
     from lineage_merge.merge.dataset_resolver import from_config
+    from lineage_merge.naming.forms import fixed_namespace
     from lineage_merge.query.review.assessment import review_dbt
     from lineage_merge.query.review.dbt_files import Place, read_files
     from lineage_merge.query.review.dbt_versions import Scope
@@ -217,8 +219,13 @@ def _review_dbt(
     whole = graph is None and bool(config.policies)
     places = Place(base, base_catalog), Place(project.manifest, project.catalog)
     before, after = read_files(*places, inside=inside, whole=whole)
-    scope = Scope(from_config(config), options.dag or config.dag_name, project.namespace, project.target)
-    return review_dbt(before, after, scope, graph, _policy_settings(config))
+    adapter = after.manifest.adapter
+    namespace = warehouse_namespace(
+        adapter, project.namespace, fixed_namespace(adapter), config, has_graph=graph is not None
+    )
+    scope = Scope(from_config(config), options.dag or config.dag_name, namespace.text, project.target)
+    result = review_dbt(before, after, scope, graph, _policy_settings(config))
+    return replace(result, notes=(*namespace.notes, *result.notes))
 
 
 def _review_capture(
@@ -279,8 +286,9 @@ def _review_sql(
     from lineage_merge.query.review.review import review_changes
     from lineage_merge.query.review.sql_findings import result_of
 
-    folders = sql_folders(paths, given, config, environment, options, graph)
-    return result_of(review_changes(folders, base, graph), graph, folders.names.environment)
+    folders, namespace = sql_folders(paths, given, config, environment, options, graph)
+    result = result_of(review_changes(folders, base, graph), graph, folders.names.environment)
+    return replace(result, notes=namespace.notes) if namespace else result
 
 
 def _print(result: "ReviewResult", options: QueryOptions, out: str | None, scope: "Scope", base: str) -> None:

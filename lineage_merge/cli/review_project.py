@@ -15,7 +15,7 @@ MANIFEST = "target/manifest.json"
 def project_of(configured: Sequence["DbtProject"], head: str | None, namespace: str | None) -> "DbtProject":
     """Return the project after the change: of the configuration, unless the command line names it.
 
-    Raises `ConfigError` if it is ambiguous.
+    Its namespace is "" if neither names it. Raises `ConfigError` if it is ambiguous.
     """
     from lineage_merge.sources.dbt.settings import DbtProject
     from lineage_merge.sources.settings import namespace as parse_namespace
@@ -30,10 +30,7 @@ def project_of(configured: Sequence["DbtProject"], head: str | None, namespace: 
         found = _common_settings(same, namespace)
     else:
         found = same[0] if same else DbtProject(MANIFEST, "")
-    found = replace(found, manifest=head or found.manifest, namespace=namespace or found.namespace)
-    if not found.namespace:
-        raise ConfigError("--namespace", "is missing: that of the warehouse, such as redshift://HOST:5439")
-    return found
+    return replace(found, manifest=head or found.manifest, namespace=namespace or found.namespace)
 
 
 def _common_settings(projects: Sequence["DbtProject"], namespace: str | None) -> "DbtProject":

@@ -11,6 +11,7 @@ from lineage_merge.cli.answers import Answer, print_answer
 from lineage_merge.cli.command import Command, Option
 from lineage_merge.cli.error_handling import epilog, handle_errors, progress
 from lineage_merge.cli.query_options import QueryOptions, query_command
+from lineage_merge.cli.warehouse_namespace import Namespace, warehouse_namespace
 from lineage_merge.model.errors import CheckFailed, ConfigError
 from lineage_merge.query.interface.session import require_graph_file
 
@@ -40,7 +41,7 @@ _REJECTED = 7
     cls=Option,
     more=True,
     metavar="TEXT",
-    help="namespace of the tables  [default: spark_catalog for Hive and Spark]",
+    help="namespace of the tables  [default: that of the configuration; spark_catalog for Hive and Spark]",
 )
 @click.option(
     "--database",
@@ -101,11 +102,12 @@ def sql(
     with handle_errors(), progress(True) as on_progress:
         config, environment = options.config()
         with open_named_graph(options, config, on_progress) as graph:
-            folders = sql_folders(paths, given, config, environment, options, graph)
+            folders, namespace = sql_folders(paths, given, config, environment, options, graph)
             from lineage_merge.query.review.review import review_changes, review_files
 
             found = review_changes(folders, since, graph) if since else review_files(folders, graph)
-        _print_review(found, options, since, columns=columns, influences=influences)
+        notes = namespace.notes if namespace else ()
+        _print_review(found, options, since, notes, columns=columns, influences=influences)
         if check:
             _raise_on_problems(found)
     if found.unparsed_statements:
@@ -152,14 +154,15 @@ def sql_folders(
     environment: str | None,
     options: QueryOptions,
     graph: "LineageGraph | None",
-) -> "Folders":
+) -> "tuple[Folders, Namespace | None]":
+    """Return the folders: PATHS with their namespace, or those of the configuration."""
     from dataclasses import replace
 
     from lineage_merge.config import parse_default_schema
     from lineage_merge.merge.dataset_resolver import from_config
     from lineage_merge.query.review.versions import Folders
-    from lineage_merge.sources.sql.files import preflight
-    from lineage_merge.sources.sql.settings import SqlFiles, namespace_of, project_of
+    from lineage_merge.sources.sql.files import check_dialect, preflight
+    from lineage_merge.sources.sql.settings import SqlFiles, default_namespace, project_of
 
     if graph is not None and environment is None:
         environments = graph.environments()
@@ -167,31 +170,38 @@ def sql_folders(
             raise ConfigError("environment", f"the graph has {', '.join(environments)}: set --environment")
         config = replace(config, environment=environments[0]) if environments else config
     settings: tuple[SqlFiles, ...] = config.sources.get("sql", ())
+    namespace: Namespace | None = None
     if paths:
         if not given["dialect"]:
             raise ConfigError("", "--dialect is missing: hive, spark, redshift or another")
         dialect = given["dialect"].lower()
+        check_dialect("--dialect", dialect)
         variables = dict(_variable(each) for each in given["variables"])
-        namespace = namespace_of("namespace", dialect, given["namespace"] or "")
+        namespace = warehouse_namespace(
+            dialect, given["namespace"], default_namespace(dialect), config, has_graph=graph is not None
+        )
         settings = tuple(
             SqlFiles(
-                each, dialect, namespace, given["project"] or project_of(each), given["schema"], variables
+                each,
+                dialect,
+                namespace.text,
+                given["project"] or project_of(each),
+                given["schema"],
+                variables,
             )
             for each in paths
         )
         if given["database"]:
-            default = dict([parse_default_schema("--database", namespace, given["database"])])
+            default = dict([parse_default_schema("--database", namespace.text, given["database"])])
             schemas = {**config.merge.default_schemas, **default}
             config = replace(config, merge=replace(config.merge, default_schemas=schemas))
     elif not settings:
         raise ConfigError("", "no files: set PATHS, or sql in the configuration")
     for each in settings:
         preflight([replace(each, path=path) for path in each.schema])
-    from lineage_merge.sources.sql.files import check_dialect
-
     for each in settings:
         check_dialect("dialect", each.dialect)
-    return Folders(settings, from_config(config), options.dag or config.dag_name)
+    return Folders(settings, from_config(config), options.dag or config.dag_name), namespace
 
 
 def _variable(text: str) -> tuple[str, str]:
@@ -202,7 +212,13 @@ def _variable(text: str) -> tuple[str, str]:
 
 
 def _print_review(
-    found: "Review", options: QueryOptions, since: str | None, *, columns: bool, influences: bool
+    found: "Review",
+    options: QueryOptions,
+    since: str | None,
+    notes: tuple[str, ...],
+    *,
+    columns: bool,
+    influences: bool,
 ) -> None:
     from lineage_merge.cli.collapsed import problem_text
     from lineage_merge.cli.sql_report import as_json, assumption, review_lines
@@ -216,9 +232,11 @@ def _print_review(
     vertices = [
         each for each in elements if isinstance(each, Vertex) and (each.is_dataset or each.id in ends)
     ]
-    header = {"question": "sql", "since": since, "dag": options.dag, **as_json(found)}
+    header = {"question": "sql", "since": since, "dag": options.dag, "notes": notes, **as_json(found)}
     note = "" if found.files else "no SQL file changed" if since else "no SQL files found"
     print_answer(Answer(subgraph(vertices, edges), header, note=note), options.format, options.out)
+    for each in notes:
+        click.echo(f"note: {each}", err=True)
     for_people = options.format in ("tree", "table")
     for line in review_lines(found):
         click.echo(line, err=not for_people)

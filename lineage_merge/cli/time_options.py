@@ -41,5 +41,5 @@ def older_than(*, more: bool = False) -> Callable[[Decorated], Decorated]:
         more=more,
         callback=parse_age,
         metavar="DURATION",
-        help="age from which any dataset is stale: 1d, 36h, 90m  [default: that of checks and policies]",
+        help="age from which any dataset is stale: 90m, 36h, 1d, 2w  [default: that of checks and policies]",
     )

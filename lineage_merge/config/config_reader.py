@@ -77,15 +77,23 @@ class ConfigReader:
         return layers.by_key(settings, self.settable)
 
     def parse(
-        self, settings: Mapping[str, Any], origins: Origins | None = None, *, needs_source: bool = True
+        self,
+        settings: Mapping[str, Any],
+        origins: Origins | None = None,
+        *,
+        needs_source: bool = True,
+        needs_scope: bool = True,
     ) -> Config:
         """Validate settings in the structure of the YAML file and return a `Config`.
 
-        `origins` are named in errors. `needs_source`: reject settings without a source of lineage. Raises
-        `ConfigError` with all findings.
+        `origins` are named in errors. `needs_source`: reject settings without a source of lineage;
+        `needs_scope`: without a DAG or environment. Raises `ConfigError` with all findings.
         """
         origins = origins or Origins()
-        errors = [self._error(error, origins) for error in self._checker.errors(settings)]
+        invalid_values = [
+            error for error in self._checker.errors(settings) if needs_scope or not self._is_scope(error)
+        ]
+        errors = [self._error(error, origins) for error in invalid_values]
         # Sections that fit the schema are checked further, so that all problems are reported at once.
         invalid = {re.split(r"[.\[]", error.key)[0] for error in errors}
         known = self.schema["properties"].keys() - invalid
@@ -100,6 +108,10 @@ class ConfigReader:
         if errors or config is None:
             raise origins.locate(errors)
         return config
+
+    def _is_scope(self, error: SchemaError) -> bool:
+        """Whether the DAG or the environment is missing, the keys that the schema requires."""
+        return error.path in self.schema["required"] and error.problem.startswith(MISSING)
 
     def _error(self, error: SchemaError, origins: Origins) -> ConfigError:
         hints = self._variable_hint(error) + self._misspelt(error, origins)
@@ -142,7 +154,8 @@ class ConfigReader:
         flags: Mapping[str, str] | None = None,
         *,
         needs_source: bool = True,
+        needs_scope: bool = True,
     ) -> Config:
         """Read and validate the configuration: `collect` and `parse`."""
         found = self.collect(file, environ, flags)
-        return self.parse(found.settings, found.origins, needs_source=needs_source)
+        return self.parse(found.settings, found.origins, needs_source=needs_source, needs_scope=needs_scope)

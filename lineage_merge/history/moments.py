@@ -5,14 +5,14 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from lineage_merge.history.layout import shown_time
-from lineage_merge.infra.durations import UNITS
+from lineage_merge.infra.durations import parse_time
 from lineage_merge.infra.times import epoch_ms
 from lineage_merge.model.errors import ConfigError
 
-_AGO = re.compile(r"(\d{1,6})([mhdwy])")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_REST_OF_DAY = timedelta(days=1) // timedelta(milliseconds=1) - 1
 _MERGE = re.compile(r"[0-9a-f]{8,12}")
-FORMS = "a date (2026-01-31), a time (2026-01-31T14:00), an age (3d, 12h, 2w) or the id of a merge"
+FORMS = "now, a date (2026-01-31), a time (2026-01-31T14:00), an age (3d, 12h, 2w) or the id of a merge"
 
 
 class Moment(NamedTuple):
@@ -32,15 +32,10 @@ def parse_moment(text: str, now: datetime | None = None, option: str = "--as-of"
     Raises `ConfigError`.
     """
     words = text.strip()
-    if ago := _AGO.fullmatch(words):
-        try:
-            return Moment(text, epoch_ms((now or datetime.now(UTC)) - int(ago[1]) * UNITS[ago[2]]))
-        except OverflowError:
-            raise ConfigError(option, f"too long ago: {text}") from None
     if _MERGE.fullmatch(words):
         return Moment(text, merge=words)
     try:
-        end = timedelta(days=1) - timedelta(milliseconds=1) if _DATE.fullmatch(words) else timedelta()
-        return Moment(text, epoch_ms(datetime.fromisoformat(words) + end))
-    except (ValueError, OverflowError):
+        time = parse_time(words, epoch_ms(now or datetime.now(UTC)))
+        return Moment(text, time + _REST_OF_DAY if _DATE.fullmatch(words) else time)
+    except ValueError:
         raise ConfigError(option, f"not a time: {text}; expected {FORMS}") from None

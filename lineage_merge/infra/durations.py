@@ -1,4 +1,4 @@
-"""Units of durations, and durations and times in text: ``1d``, ``36h``, ``1.5d``; ``2026-11-01``. Pure."""
+"""Units of durations, and durations and times in text: ``1d``, ``36h``, ``1.5w``; ``2026-11-01``. Pure."""
 
 import re
 from collections.abc import Mapping
@@ -13,22 +13,32 @@ UNITS: Mapping[str, timedelta] = {
     "w": timedelta(weeks=1),
     "y": timedelta(days=365),
 }
-# Not in weeks and years: durations are those of freshness.
-_DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*([dhm])")
+_DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*([mhdwy])")
 _LONGEST = timedelta(days=36500)
 _MILLISECOND = timedelta(milliseconds=1)
-FORM = "days, hours or minutes, such as 1d, 36h or 90m"
+NOW = "now"
+FORM = "minutes, hours, days, weeks or years, such as 90m, 36h, 1d or 2w"
 
 
 def parse_duration(text: str) -> timedelta:
     """Parse a duration of more than 0 and at most 36,500 days. Raises `ValueError`."""
+    duration = _duration(text)
+    if duration is None:
+        raise ValueError(f"expected {FORM}, found {text}")
+    if not duration:
+        raise ValueError(f"expected more than 0, found {text}")
+    return duration
+
+
+def _duration(text: str) -> timedelta | None:
+    """Return a duration, which may be 0; None for other texts. Raises `ValueError` if it is too long."""
     found = _DURATION.fullmatch(text.strip())
     if found is None:
-        raise ValueError(f"expected {FORM}, found {text}")
-    duration = UNITS[found[2]] * float(found[1])
-    if not timedelta(0) < duration <= _LONGEST:
-        raise ValueError(f"expected more than 0 and at most {_LONGEST.days} days, found {text}")
-    return duration
+        return None
+    number, unit = float(found[1]), UNITS[found[2]]
+    if number > _LONGEST / unit:
+        raise ValueError(f"expected at most {_LONGEST.days} days, found {text}")
+    return unit * number
 
 
 def parse_age(text: str) -> int:
@@ -37,17 +47,17 @@ def parse_age(text: str) -> int:
 
 
 def parse_time(text: str, now: int) -> int:
-    """Return a time such as ``2026-11-01`` (UTC), or ``1d`` before `now`, in ms since 1970.
+    """Return a time such as ``2026-11-01`` (UTC), ``1d`` before `now`, or ``now``, in ms since 1970.
 
     Raises `ValueError`.
     """
+    age = timedelta() if text.strip() == NOW else _duration(text)
+    if age is not None:
+        return now - age // _MILLISECOND
     try:
-        return now - parse_age(text)
-    except ValueError:
-        pass
-    try:
-        return epoch_ms(datetime.fromisoformat(text))
-    except ValueError:
+        return epoch_ms(datetime.fromisoformat(text.strip()))
+    except (ValueError, OverflowError):
         raise ValueError(
-            f"expected a time such as 2026-11-01 or 2026-11-01T06:00Z, or {FORM}; found {text}"
+            f"expected {NOW}, a time such as 2026-11-01 or 2026-11-01T06:00Z, or an age such as 36h or 2w;"
+            f" found {text}"
         ) from None

@@ -41,7 +41,7 @@ Moment = Annotated[
     str | None,
     Field(max_length=40, description="lineage as of a date, time, age (3d) or merge"),
 ]
-Age = Annotated[str | None, Field(max_length=20, description="age from which data is stale: 1d, 6h")]
+Age = Annotated[str | None, Field(max_length=20, description="age from which data is stale: 6h, 1d, 2w")]
 # The instructions of the server say that the other arguments stay the same.
 Cursor = Annotated[str | None, Field(max_length=80, description="next_cursor of the page before")]
 
@@ -162,7 +162,7 @@ class DiffArguments(Arguments):
     """Two moments."""
 
     start: Annotated[str, Field(max_length=40, description="date, time, age (3d) or id of a merge")]
-    end: Annotated[str, Field(max_length=40, description="as start; default: now")] = "0m"
+    end: Annotated[str, Field(max_length=40, description="as start; default: now")] = "now"
     upstream_of: Annotated[Name | None, Field(description="only what feeds this element")] = None
     downstream_of: Annotated[Name | None, Field(description="only what this element feeds")] = None
 

@@ -26,14 +26,14 @@ class Uses(NamedTuple):
     """Uses of one dataset by kinds of jobs.
 
     `readers` derive another dataset from it, `feeders` derive it from another one, `loops` from itself;
-    `writers` write it. `is_joined`: a rule joins it.
+    `writers` write it. `rules` join it.
     """
 
     readers: Kinds = _NONE
     feeders: Kinds = _NONE
     loops: Kinds = _NONE
     writers: Kinds = _NONE
-    is_joined: bool = False
+    rules: frozenset[str] = frozenset()
 
     def types_of_readers(self) -> set[str]:
         """Return the types of jobs that read the dataset, also to write it again."""
@@ -64,7 +64,7 @@ def together(one: Uses, other: Uses) -> Uses:
         one.feeders | other.feeders,
         one.loops | other.loops,
         one.writers | other.writers,
-        one.is_joined or other.is_joined,
+        one.rules | other.rules,
     )
 
 

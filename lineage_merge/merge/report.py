@@ -1,5 +1,6 @@
 """Report of a merge: counts and examples of problems. Imports no Spark."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -21,6 +22,17 @@ class Joined(NamedTuple):
     datasets: int
 
 
+class JoinedBy(NamedTuple):
+    """Rules and the number of datasets that all of them joined, and no other rule."""
+
+    rules: tuple[str, ...]
+    datasets: int
+
+    def __str__(self) -> str:
+        """Return ``2 by catalog-table and same-name``."""
+        return f"{self.datasets} by {' and '.join(self.rules)}"
+
+
 class NearMiss(NamedTuple):
     """Two datasets that are probably one: ids of what is written and what is read, and the evidence.
 
@@ -40,8 +52,7 @@ class NearMiss(NamedTuple):
 class Report:
     """The outcome of a merge.
 
-    `read`: counts by what was read. `nodes`, `edges`: counts by label. `joined`: by rule.
-    `datasets_joined`: distinct datasets that any rule joins.
+    `read`: counts by what was read. `nodes`, `edges`: counts by label. `joined_by`: each joined dataset once.
     `problems`: examples of problems, at most `MAX_EXAMPLES` per source and kind. `by_source` counts all
     problems by source (its key, or `MERGE`) and kind, `totals` by kind. `not_retired`: sources of which
     nothing is retired, with the reason. `near_misses`: datasets that are probably one, best first.
@@ -52,15 +63,27 @@ class Report:
     read: Mapping[str, int]
     nodes: Mapping[str, int]
     edges: Mapping[str, int]
-    joined: tuple[Joined, ...]
+    joined_by: tuple[JoinedBy, ...]
     problems: tuple[Problem, ...]
     totals: Mapping[str, int] = field(default_factory=dict)
     by_source: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     not_retired: tuple[str, ...] = ()
     near_misses: tuple[NearMiss, ...] = ()
     unmet: tuple[str, ...] = ()
-    datasets_joined: int = 0
     assumed: int = 0
+
+    @property
+    def joined(self) -> tuple[Joined, ...]:
+        """The datasets that each rule joined; a dataset that several rules joined counts for each."""
+        counts: Counter[str] = Counter()
+        for rules, datasets in self.joined_by:
+            counts.update(dict.fromkeys(rules, datasets))
+        return tuple(Joined(*each) for each in sorted(counts.items()))
+
+    @property
+    def datasets_joined(self) -> int:
+        """The number of datasets that any rule joined."""
+        return sum(each.datasets for each in self.joined_by)
 
     def of_kind(self, kind: str) -> list[Problem]:
         """Return the problems of one kind."""
@@ -73,7 +96,9 @@ class Report:
             read=stored.get("read", {}),
             nodes=stored.get("nodes", {}),
             edges=stored.get("edges", {}),
-            joined=tuple(Joined(each["rule"], each["datasets"]) for each in stored.get("joined", ())),
+            joined_by=tuple(
+                JoinedBy(tuple(each["rules"]), each["datasets"]) for each in stored.get("joined_by", ())
+            ),
             problems=tuple(
                 Problem(each["kind"], each["document"], each["field"], each["message"])
                 for each in stored.get("problems", ())
@@ -93,7 +118,6 @@ class Report:
                 for each in stored.get("near_misses", ())
             ),
             unmet=tuple(stored.get("unmet", ())),
-            datasets_joined=stored.get("datasets_joined", 0),
             assumed=stored.get("assumed", 0),
         )
 
@@ -104,6 +128,7 @@ class Report:
             "nodes": dict(self.nodes),
             "edges": dict(self.edges),
             "joined": [joined._asdict() for joined in self.joined],
+            "joined_by": [{"rules": list(rules), "datasets": number} for rules, number in self.joined_by],
             "datasets_joined": self.datasets_joined,
             "assumed": self.assumed,
             "totals": dict(self.totals),
@@ -121,3 +146,6 @@ class Report:
                 for problem in self.problems
             ],
         }
+
+
+EMPTY = Report({}, {}, {}, (), ())

@@ -14,7 +14,7 @@ from lineage_merge.merge.dataset_uses import Uses, together, uses_of
 from lineage_merge.merge.join import Merged
 from lineage_merge.merge.property_rows import is_edge
 from lineage_merge.merge.records import Record, problem_of
-from lineage_merge.merge.report import MAX_EXAMPLES, MERGE, Joined, Report
+from lineage_merge.merge.report import MAX_EXAMPLES, MERGE, JoinedBy, Report
 from lineage_merge.model.elements import DBT_NAMESPACE, Problem, ProblemKind
 
 # Rule of datasets that several job types name identically.
@@ -22,8 +22,8 @@ SAME_NAME = "same-name"
 
 
 # Distinct keys of the report's input: ``("problem", source, kind, document, field, message)``,
-# ``("joined", rule, dataset)``, ``("read", what)``, ``("node", label)``, ``("edge", label)``,
-# ``("assumed",)`` with a number, and ``("dataset", id)`` with its uses.
+# ``("read", what)``, ``("node", label)``, ``("edge", label)``, ``("assumed",)`` with a number, and
+# ``("dataset", id)`` with its uses.
 _Key = tuple[str, ...]
 Fact = tuple[_Key, int | Uses]
 
@@ -36,8 +36,7 @@ class _Part:
     nodes: Counter[str] = field(default_factory=Counter)
     edges: Counter[str] = field(default_factory=Counter)
     assumed: int = 0
-    joined: Counter[str] = field(default_factory=Counter)
-    datasets_joined: int = 0
+    joined: Counter[tuple[str, ...]] = field(default_factory=Counter)
     problems: Counter[tuple[str, str]] = field(default_factory=Counter)
     examples: dict[tuple[str, str], list[Problem]] = field(default_factory=lambda: defaultdict(list))
 
@@ -99,7 +98,7 @@ def _of_record(canonical_ids: Shared[dict[str, str]], record: Record) -> Iterato
             yield _problem(record.source or MERGE, problem_of(record))
         case "joined":
             target = canonical_ids.value.get(str(record.target), str(record.target))
-            yield from _joined(record.rule or "", target)
+            yield _joined(record.rule or "", target)
         case "count":
             yield ("read", record.rule or ""), record.at or 0
 
@@ -115,16 +114,14 @@ def _of_element(row: Row) -> Iterator[Fact]:
 def _of_aliases(aliases: Aliases) -> Iterator[Fact]:
     for source, candidates in aliases.candidates.items():
         if len(candidates) == 1:
-            yield from _joined(aliases.rules[source], candidates[0])
+            yield _joined(aliases.rules[source], candidates[0])
         else:
             what = f"could mean {len(candidates)} datasets: {', '.join(candidates[:5])}"
             yield _problem(MERGE, Problem("not-joined", source, "", what))
 
 
-def _joined(rule: str, dataset: str) -> Iterator[Fact]:
-    yield ("joined", rule, dataset), 0
-    # Several rules may join one dataset, which counts once.
-    yield ("dataset", dataset), Uses(is_joined=True)
+def _joined(rule: str, dataset: str) -> Fact:
+    return ("dataset", dataset), Uses(rules=frozenset((rule,)))
 
 
 def _problem(source: str, problem: Problem) -> tuple[_Key, int]:
@@ -147,17 +144,15 @@ def _part(found: Iterable[Fact]) -> Iterator[_Part]:
     part = _Part()
     for (tag, *names), value in found:
         if isinstance(value, Uses):
-            is_shared = len(value.types_of_flows()) > 1
-            part.joined[SAME_NAME] += is_shared
-            part.datasets_joined += is_shared or value.is_joined
+            rules = value.rules | {SAME_NAME} if len(value.types_of_flows()) > 1 else value.rules
+            if rules:
+                part.joined[tuple(sorted(rules))] += 1
             problem = _disconnected(names[0], value)
             if problem:
                 part.find(MERGE, problem)
         elif tag == "problem":
             source, kind, document, field_, message = names
             part.find(source, Problem(cast(ProblemKind, kind), document, field_, message))
-        elif tag == "joined":
-            part.joined[names[0]] += 1
         elif tag == "assumed":
             part.assumed += value
         else:
@@ -185,7 +180,6 @@ def _total(parts: Iterable[_Part]) -> Report:
         for name in ("read", "nodes", "edges", "joined", "problems"):
             getattr(total, name).update(getattr(part, name))
         total.assumed += part.assumed
-        total.datasets_joined += part.datasets_joined
         for key, problems in part.examples.items():
             total.examples[key].extend(problems)
     by_source: dict[str, dict[str, int]] = {}
@@ -203,8 +197,7 @@ def _total(parts: Iterable[_Part]) -> Report:
         read=dict(sorted(total.read.items())),
         nodes=dict(sorted(total.nodes.items())),
         edges=dict(sorted(total.edges.items())),
-        joined=tuple(Joined(*each) for each in sorted(total.joined.items()) if each[1]),
-        datasets_joined=total.datasets_joined,
+        joined_by=tuple(JoinedBy(*each) for each in sorted(total.joined.items())),
         assumed=total.assumed,
         problems=tuple(sorted(examples, key=lambda each: (each.kind, *_order(each)))),
         totals=dict(sorted(totals.items())),

@@ -146,11 +146,18 @@ def main(words: Sequence[str]) -> None:
     """
     given = parse_arguments(words)
     try:
-        settings = CONFIGURATION.load(given.config or None, flags=given.flags)
-        with _logging(settings), running(settings):
+        settings = CONFIGURATION.load(
+            given.config or None,
+            flags=given.flags,
+            needs_source=given.step == "build",
+            needs_scope=given.step != "load",
+        )
+        with _logging(settings), running(settings) as run:
             if given.others:
                 log.info("ignored arguments: %s", ", ".join(given.others))
-            outcome = _run(given, settings)
+            result = _run(given, settings)
+            scope = {"dag_name": run.dag_name, "environment": run.environment}
+            outcome = {"step": given.step, **scope, "folder": given.folder, **result}
     except LineageMergeError as error:
         _record_failure(given, error)
         raise
@@ -158,24 +165,16 @@ def main(words: Sequence[str]) -> None:
 
 
 def _run(given: JobArguments, settings: Config) -> dict[str, Any]:
-    what: dict[str, Any] = {
-        "step": given.step,
-        "dag_name": settings.dag_name,
-        "environment": settings.environment,
-        "folder": given.folder,
-    }
     if given.step == "check":
-        return what | {"policies": policy_check.check(settings, given.folder, log.info)}
+        return {"policies": policy_check.check(settings, given.folder, log.info)}
     stages.check(given.step, settings)
     with _session(settings) as spark:
         if given.step == "build":
             report = stages.build(spark, settings, given.folder, log.info)
-            what |= {name: report[name] for name in ("read", "nodes", "edges", "totals")}
             if report["totals"].get("rejected"):
                 log.warning("%s invalid documents were skipped", report["totals"]["rejected"])
-        else:
-            what |= {"written": stages.load(spark, settings, given.folder, log.info)}
-    return what
+            return {name: report[name] for name in ("read", "nodes", "edges", "totals")}
+        return {"written": stages.load(spark, settings, given.folder, log.info)}
 
 
 @contextmanager

@@ -40,7 +40,7 @@ from lineage_merge.merge import dataset_resolver, join
 from lineage_merge.merge.complete_report import complete_report
 from lineage_merge.merge.expectations import fail_if_unmet
 from lineage_merge.merge.records import Record, problem_of
-from lineage_merge.merge.report import REPORT, Report
+from lineage_merge.merge.report import EMPTY, REPORT, Report
 from lineage_merge.merge.resolved_names import IdentityRow, identities, job_runs
 from lineage_merge.merge.source_completeness import NOTHING, SourceCompleteness, assess
 from lineage_merge.model.elements import JobKey
@@ -52,8 +52,6 @@ from lineage_merge.model.errors import (
     SourceMissing,
 )
 from lineage_merge.sources.read_all import configured_sources, input_bytes, read_all, read_in_one_task
-
-EMPTY = Report({}, {}, {}, (), ())
 
 ALIAS_DDL = "source string, candidates array<string>"
 RUNS_DDL = "job_type string, job_name string, runs bigint"
@@ -278,7 +276,7 @@ def load_graph(
     if the graph is loaded, but its history is not written, or an export failed.
     """
 
-    with running(config), step("load") as loading, own_errors():
+    with running(config) as run, step("load") as loading, own_errors():
         on_step_progress = in_step(on_progress)
 
         def on_written(what: str, done: int, total: int) -> None:
@@ -286,6 +284,7 @@ def load_graph(
 
         on_progress("comparing with the graph")
         owner = _owner_of(built, config)
+        run.environment, run.dag_name = owner
         recorder = None
         if history and not dry_run:
             recorder = Recorder.before_load(history, Scope(*owner), target)
@@ -333,7 +332,10 @@ def _owner_of(built: Built, config: Config) -> tuple[str, str]:
     found = built.nodes.map(_owner).distinct().collect()
     if len(found) > 1:
         raise IntermediateError("the files contain several environments or DAGs: load each separately")
-    return found[0] if found else (config.environment, config.dag_name)
+    owner: tuple[str, str] = found[0] if found else (config.environment, config.dag_name)
+    if not all(owner):
+        raise IntermediateError("the files have no nodes. Fix: set --environment and --dag-name to load them")
+    return owner
 
 
 def _owner(row: Row) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from lineage_merge import naming
 from lineage_merge.infra.durations import parse_duration
 from lineage_merge.infra.times import epoch_ms
 from lineage_merge.model.errors import ConfigError, NamingError
+from lineage_merge.naming.forms import form_of_text
 
 
 class Runs(NamedTuple):
@@ -57,9 +58,9 @@ def locations(value: Any) -> tuple[str, ...]:
 def namespace(key: str, text: str) -> str:
     """Return a namespace in canonical spelling. A mistyped one would silently join nothing."""
     if text.lower().startswith("jdbc:"):
-        raise ConfigError(key, "not a namespace but a JDBC URL: write redshift://host:port without jdbc:")
+        raise ConfigError(key, f"not a namespace but a JDBC URL: write {form_of_text(text)}")
     if re.search(r"\s|\||://$", text.strip()):
-        raise ConfigError(key, "expected a namespace such as redshift://cluster.region:5439")
+        raise ConfigError(key, f"expected a namespace such as {form_of_text(text)}")
     try:
         return naming.canonical_namespace(text)
     except NamingError as error:

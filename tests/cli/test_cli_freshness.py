@@ -180,6 +180,7 @@ def test_jobs_are_filtered_and_sorted(shop: str) -> None:
         "customers.v1",
     ]
     assert len(as_json(shop, "jobs", "--since", "2h")["vertices"]) == 7
+    assert ask(shop, "jobs", "--since", "now") == (0, "", "no matching job\n")
     assert ask(shop, "jobs", "--failed") == (0, "", "no matching job\n")
 
 
@@ -188,10 +189,10 @@ def test_jobs_are_filtered_and_sorted(shop: str) -> None:
     [
         (
             ("freshness", "--older-than", "tomorrow"),
-            "expected days, hours or minutes, such as 1d, 36h or 90m",
+            "expected minutes, hours, days, weeks or years, such as 90m, 36h, 1d or 2w",
         ),
-        (("freshness", "--older-than", "0d"), "expected more than 0 and at most 36500 days, found 0d"),
-        (("jobs", "--since", "yesterday"), "expected a time such as 2026-11-01"),
+        (("freshness", "--older-than", "0d"), "expected more than 0, found 0d"),
+        (("jobs", "--since", "yesterday"), "expected now, a time such as 2026-11-01"),
         (("jobs", "--slowest", "3", "--limit", "2"), "set only one of them"),
         (("tests", "--depth", "3"), "--depth requires a dataset or column"),
     ],

@@ -87,6 +87,27 @@ def test_the_demo_ignores_endpoint_and_environment_of_the_own_graph(ask: Ask, tm
     assert (typed.code, typed.err) == (9, "error: unknown environment: prod; the graph has:\n  dev\n")
 
 
+def test_the_demo_has_the_configuration_of_the_sample(ask: Ask, tmp_path: Path) -> None:
+    write_graph(tmp_path / "home/demo.json", "sample")
+    manifest = json.loads((config_file().parent / "dbt/manifest.json").read_text())
+    model = next(key for key in manifest["nodes"] if key.startswith("model."))
+    del manifest["nodes"][model]
+    (tmp_path / "base.json").write_text(json.dumps(manifest))
+    (tmp_path / "a.sql").write_text("create table tickit_marts.a as select b from tickit_staging.c")
+    # Of the own graph: neither counts.
+    (tmp_path / "own.yml").write_text("environment: prod\n")
+    variables = {"LINEAGE_MERGE_CONFIG": "own.yml", "LINEAGE_MERGE_DAG_NAME": "own"}
+
+    review = ask("review", "--base", "base.json", "--demo", "--json", **variables)
+    sql = ask("sql", "a.sql", "--dialect", "redshift", "--demo", "--json", **variables)
+
+    assert (review.code, review.err) == (0, "")
+    assert {each["unique_id"] for each in json.loads(review.out)["findings"]} == {model}
+    warehouse = "redshift://tickit-wh.us-east-1:5439"
+    assert (sql.code, sql.err) == (0, "")
+    assert json.loads(sql.out)["written"] == [f"dev|{warehouse}|dev.tickit_marts.a"]
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -99,6 +99,41 @@ def test_a_run_equals_build_and_load_also_in_json(
         assert step in outcome.err
 
 
+@pytest.mark.usefixtures("spark", "quiet_build")
+def test_a_load_needs_no_source_and_takes_environment_and_dag_from_the_files(
+    workplace: Path, tmp_path: Path, gremlin: GraphTraversalSource, gremlin_url: str
+) -> None:
+    load = ("load", workplace / "lineage", "--gremlin-endpoint", gremlin_url, "--log-format", "json")
+    file = tmp_path / "graph.yml"
+    file.write_text(yaml.safe_dump({"metrics": {"format": "emf"}}))
+
+    without_file = in_process(*load)
+    loaded = edges_of(gremlin)
+    without_source = in_process(*load, "--config", file, "--json", "--verify")
+
+    assert (without_file.code, loaded) == (0, expected.ids(TRUTH, "dev"))
+    last = json.loads(without_file.err.splitlines()[-1])
+    assert (last["dag_name"], last["environment"]) == (DAG, "dev")
+    assert without_source.code == 0
+    written = json.loads(without_source.out)["written"]
+    assert (written["nodes"], written["edges"]) == (0, 0)
+    (metrics,) = [json.loads(line) for line in without_source.err.splitlines() if "_aws" in line]
+    assert metrics["_aws"]["CloudWatchMetrics"][0]["Dimensions"] == [["environment", "dag_name"]]
+    assert (metrics["dag_name"], metrics["environment"]) == (DAG, "dev")
+
+
+@pytest.mark.usefixtures("spark")
+def test_files_without_nodes_name_no_environment_and_dag(tmp_path: Path, gremlin_url: str) -> None:
+    for name in ("nodes", "edges"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "part.jsonl").write_text("")
+
+    outcome = in_process("load", tmp_path, "--gremlin-endpoint", gremlin_url, "--quiet")
+
+    fix = "set --environment and --dag-name to load them"
+    assert (outcome.code, outcome.err) == (4, f"error: the files have no nodes. Fix: {fix}\n")
+
+
 @pytest.mark.usefixtures("spark")
 def test_flags_take_precedence_over_variables_and_files(tmp_path: Path) -> None:
     file = tmp_path / "lineage_merge.yml"

@@ -143,6 +143,7 @@ def test_a_page_embeds_earlier_moments(ask: Ask, history: MadeHistory, tmp_path:
     assert {each["name"] for each in data["datasets"]} == {"a", "b", "mart", "x"}
     one = ask("html", "--out", "one.html", "--as-of", "2026-01-02", "--moment", "000000000001", "--json")
     assert json.loads(one.out)["datasets"] == 3
+    assert ask("html", "--out", "now.html", "--moment", "now").code == 0
     weekly = ask("html", "--out", "w.html", "--moment", "2026-01-01", "--dag", "weekly")
     assert weekly.code == 0, weekly
 

@@ -27,7 +27,7 @@ READS = (
     "history compact --dry-run --json",
     "upstream mart --as-of 0d --json",
     "report --dag daily --environment dev --as-of 0d --json",
-    "diff --from 2026-01-01 --to 0d --json",
+    "diff --from 2026-01-01 --to now --json",
 )
 READS_WITH_MOVES = [words for words in READS if not words.startswith(("history --", "history c", "report"))]
 

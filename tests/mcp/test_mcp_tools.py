@@ -17,7 +17,7 @@ from lineage_merge.mcp import change_tools, data_tools
 from lineage_merge.mcp.arguments import ReportArguments, WhyArguments
 from lineage_merge.mcp.paging import DEFAULT_SIZE, page
 from lineage_merge.mcp.scoped_graph import ScopedGraph
-from lineage_merge.merge.report import NearMiss, Report
+from lineage_merge.merge.report import JoinedBy, NearMiss, Report
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import Ambiguous, NotFound
 from lineage_merge.query import Lineage
@@ -481,7 +481,8 @@ def merged(report: Report, *dags: str) -> ScopedGraph:
 def test_the_report_has_near_misses_first_and_no_folder_of_the_machine() -> None:
     miss = NearMiss(at("a"), at("A"), 90, ("same columns",), "merge.aliases", "merge:\n  aliases: {a: A}\n")
     problem = Problem("rejected", "/home/ada/exports/manifest.json", "nodes", "not an object")
-    report = Report({}, {}, {}, (), (problem,), {"rejected": 3}, near_misses=(miss,), datasets_joined=4)
+    joined = (JoinedBy(("same-name",), 4),)
+    report = Report({}, {}, {}, joined, (problem,), {"rejected": 3}, near_misses=(miss,))
     found = page(change_tools.report(merged(report, "daily"), ReportArguments()), "0" * 12, 8_000, None)
     assert (found["environment"], found["dag"], found["written"]) == ("dev", "daily", 7)
     assert found["totals"] == {"rejected": 3}

@@ -112,6 +112,7 @@ def test_a_dataset_that_several_rules_join_counts_once(engine: Engine) -> None:
 
     assert dict(found.joined) == {"catalog-table": 1, "glue-catalog": 1, "same-name": 1}
     assert found.datasets_joined == 1
+    assert list(map(str, found.joined_by)) == ["1 by catalog-table and glue-catalog and same-name"]
 
 
 def test_the_builder_of_a_dataset_takes_precedence_over_readers(engine: Engine) -> None:

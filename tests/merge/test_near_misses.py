@@ -32,7 +32,7 @@ from lineage_merge.merge.near_misses.pairs import (
     pairs,
 )
 from lineage_merge.merge.near_misses.settings import NamespaceSetting, Settings
-from lineage_merge.merge.report import Joined, NearMiss, Report
+from lineage_merge.merge.report import JoinedBy, NearMiss, Report
 from lineage_merge.model.elements import DatasetName, Problem, Reference, dataset_id
 from lineage_merge.model.errors import TooFewJoined
 from lineage_merge.orchestration.configuration import CONFIGURATION
@@ -520,8 +520,8 @@ def test_expected_lineage_is_followed_by_any_name(
 
 def test_fewer_joined_datasets_than_expected_fail_with_a_near_miss() -> None:
     near_miss = NearMiss("dev|a|x", "dev|b|x", 90, ())
-    joined = (Joined("same-name", 3), Joined("catalog-table", 1))
-    report = Report({}, {}, {}, joined, (), near_misses=(near_miss,), datasets_joined=3)
+    joined = (JoinedBy(("same-name",), 2), JoinedBy(("catalog-table", "same-name"), 1))
+    report = Report({}, {}, {}, joined, (), near_misses=(near_miss,))
     rows: Rows[Any] = LocalEngine().rows([])
     assert unmet(rows, report, Expect(joined_at_least=3)) == ()
     (line,) = unmet(rows, report, Expect(joined_at_least=4))

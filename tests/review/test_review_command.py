@@ -4,10 +4,12 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.command_line import in_process
+from tests.runs_made import MadeRuns
 
 
 @pytest.fixture
@@ -76,8 +78,7 @@ def test_the_default_paths_are_those_of_the_configuration(etl: Path) -> None:
     [
         ((), "no files: set PATHS, or sql in the configuration"),
         (("etl",), "--dialect is missing"),
-        (("etl", "--dialect", "redshift"), "namespace: required for redshift"),
-        (("etl", "--dialect", "klingon", "--namespace", "x"), "unknown dialect klingon"),
+        (("etl", "--dialect", "klingon"), "--dialect: unknown dialect klingon"),
         (("etl", "--dialect", "hive", "--var", "x"), "must be NAME=VALUE"),
         (
             ("etl", "--dialect", "redshift", "--namespace", "redshift://h:5439", "--database", "dev"),
@@ -90,6 +91,63 @@ def test_invalid_options_are_reported_with_a_fix(etl: Path, arguments: tuple[str
 
     assert outcome.code == 2
     assert problem in outcome.err
+
+
+PLACEHOLDERS = {
+    "snowflake": "snowflake://organization-account",
+    "tsql": "mssql://host:1433",
+    "teradata": "teradata://host",
+}
+
+
+@pytest.mark.parametrize("dialect", PLACEHOLDERS)
+def test_without_a_graph_a_placeholder_takes_the_place_of_the_namespace(etl: Path, dialect: str) -> None:
+    outcome = in_process("sql", "etl", "--dialect", dialect, "--json")
+
+    namespace = PLACEHOLDERS[dialect]
+    output = json.loads(outcome.out)
+    fix = "set --namespace to that of the warehouse"
+    assert (outcome.code, output["notes"]) == (0, [f"namespace {namespace} is a placeholder. Fix: {fix}"])
+    assert outcome.err == f"note: {output['notes'][0]}\n"
+    assert output["written"][0].split("|")[1] == namespace
+
+
+def test_platforms_with_one_namespace_need_none(etl: Path) -> None:
+    outcome = in_process("sql", "etl", "--dialect", "bigquery", "--json")
+
+    assert (outcome.code, outcome.err) == (0, "")
+    assert json.loads(outcome.out)["written"] == ["none|bigquery|x"]
+
+
+ONE, TWO = "snowflake://acme-one", "snowflake://acme-two"
+
+
+@pytest.mark.parametrize(
+    ("settings", "namespace"),
+    [
+        ({"merge": {"default_schemas": {ONE: "DB.S", "redshift://wh:5439": "dev.public"}}}, ONE),
+        ({"dbt": [{"manifest": "m.json", "namespace": ONE}]}, ONE),
+        ({"sql": [{"path": "others", "dialect": "snowflake", "namespace": ONE}]}, ONE),
+        ({"merge": {"default_schemas": {ONE: "DB.S", TWO: "DB.S"}}}, None),
+        ({"merge": {"default_schemas": {"redshift://wh:5439": "dev.public"}}}, None),
+    ],
+)
+def test_names_of_a_graph_need_the_namespace_of_the_dialect_in_the_configuration(
+    etl: Path, settings: dict[str, Any], namespace: str | None
+) -> None:
+    graph = MadeRuns().chain("a > b", 1).folder(etl / "graph")
+    (etl / "lineage_merge.yml").write_text(json.dumps({"environment": "dev", **settings}))
+
+    outcome = in_process("sql", "etl", "--dialect", "snowflake", "--folder", graph, "--json",
+                         "--config", "lineage_merge.yml")  # fmt: skip
+
+    if namespace:
+        assert (outcome.code, outcome.err) == (0, "")
+        assert json.loads(outcome.out)["written"][0].startswith(f"dev|{namespace}|")
+        return
+    several = TWO in str(settings)
+    found = f"the configuration has {ONE}, {TWO}" if several else f"such as {PLACEHOLDERS['snowflake']}"
+    assert (outcome.code, found in outcome.err) == (2, True), outcome.err
 
 
 def test_sql_imports_neither_spark_nor_gremlin(etl: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from tests.command_line import in_process
 from tests.review.dbt_pull_requests.versions import NAMESPACE, document
+from tests.runs_made import MadeRuns
 
 
 @pytest.fixture
@@ -182,7 +183,6 @@ def test_out_gets_the_format_and_the_table_is_printed(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "problem"),
     [
-        (("--base", "base.json"), 2, "--namespace: is missing"),
         (("--base", "absent.json", "--namespace", NAMESPACE), 3, "absent.json"),
         (("--base", "HEAD~400", "--head", "base.json", "--namespace", NAMESPACE), 3, "git: "),
         (("etl", "--base", "main"), 2, "--dialect is missing"),
@@ -196,6 +196,27 @@ def test_invalid_options_are_reported(
     outcome = in_process("review", *arguments)
 
     assert (outcome.code, problem in outcome.err) == (code, True), outcome.err
+
+
+def test_names_of_a_graph_need_its_namespace(folder: Path) -> None:
+    graph = MadeRuns().chain("a > b", 1).folder(folder / "graph")
+
+    outcome = in_process("review", "--base", "base.json", "--head", "drop.json", "--folder", graph)
+
+    problem = "--namespace: is missing: that of the tables in the graph, such as duckdb://database"
+    assert (outcome.code, outcome.err) == (2, f"error: {problem}\n")
+
+
+def test_without_a_graph_a_placeholder_takes_the_place_of_the_namespace(folder: Path) -> None:
+    arguments = ("review", "--base", "base.json", "--head", "drop.json", "--json")
+
+    found, of_namespace = (in_process(*arguments, *more) for more in ((), ("--namespace", NAMESPACE)))
+
+    placeholder, *notes = json.loads(found.out)["notes"]
+    assert placeholder.startswith("namespace duckdb://database is a placeholder. ")
+    expected = json.loads(of_namespace.out)
+    assert notes == expected["notes"]
+    assert json.loads(found.out)["counts"] == expected["counts"]
 
 
 def test_sql_files_are_reviewed_in_the_same_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -219,6 +219,14 @@ def test_a_document_names_at_most_a_hundred_metrics() -> None:
     assert document["seconds"] == 1.5
 
 
+def test_an_unknown_dag_is_no_dimension_of_a_metric() -> None:
+    run = emf.RunIdentity("r", dag_name="", environment="dev")
+
+    document = json.loads(emf.line("Lineage", run, {"failed": 1}, 1.5, 1_700_000_000_000))
+
+    assert document["_aws"]["CloudWatchMetrics"][0]["Dimensions"] == [["environment"]]
+
+
 @pytest.mark.parametrize("namespace", ["AWS/Neptune", "a b", "", "x" * 256])
 def test_namespaces_that_cloudwatch_refuses_are_refused(namespace: str) -> None:
     settings = {"dag_name": "daily", "environment": "dev", "metrics": {"namespace": namespace}}

@@ -22,16 +22,18 @@ class RunIdentity(NamedTuple):
 def line(namespace: str, run: RunIdentity, counts: Mapping[str, int], seconds: float, now: int) -> str:
     """Return counts and duration as metrics with the dimensions `environment` and `dag_name`.
 
-    `now`: ms since 1970. The run id is a plain property, for searches: as a dimension it would create new
-    metrics, and costs, per run.
+    `now`: ms since 1970. A load that fails before it reads its files may know neither dimension. The run id
+    is a plain property, for searches: as a dimension it would create new metrics, and costs, per run.
     """
     metrics = [{"Name": name, "Unit": "Count"} for name in sorted(counts)[: MAX_METRICS - 1]]
     metrics.append({"Name": "seconds", "Unit": "Seconds"})
-    directive = {"Namespace": namespace, "Dimensions": [["environment", "dag_name"]], "Metrics": metrics}
+    scope = {"environment": run.environment, "dag_name": run.dag_name}
+    # CloudWatch rejects empty values of dimensions.
+    dimensions = [name for name, value in scope.items() if value]
+    directive = {"Namespace": namespace, "Dimensions": [dimensions], "Metrics": metrics}
     document: dict[str, Any] = {
         "_aws": {"Timestamp": now, "CloudWatchMetrics": [directive]},
-        "environment": run.environment,
-        "dag_name": run.dag_name,
+        **scope,
         "run_id": run.run_id,
         **counts,
         "seconds": seconds,

@@ -19,9 +19,12 @@ from lineage_merge.infra.telemetry import emf, spans
 log = logging.getLogger("lineage_merge")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Run:
-    """A run. `counts` by name (``documents_read``, ``vertices_written``) of its steps so far."""
+    """A run. `counts` by name (``documents_read``, ``vertices_written``) of its steps so far.
+
+    `dag_name`, `environment`: of the configuration; those of the files once a load has read them.
+    """
 
     id: str
     dag_name: str

@@ -2,12 +2,12 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from lineage_merge.config import Config
 from lineage_merge.graph_format.schema import DATASET_LABELS, SEMANTIC_LABELS, Row
 from lineage_merge.infra.progress import ProgressCallback, no_progress
-from lineage_merge.merge.report import NearMiss, Report
+from lineage_merge.merge.report import EMPTY, Report
 from lineage_merge.merge.report_builder import SAME_NAME
 from lineage_merge.model.errors import InputTooLarge
 from lineage_merge.orchestration import local_merge
@@ -24,17 +24,14 @@ _WITHOUT_ROWS = frozenset({"exposure", *SEMANTIC_LABELS})
 class Verified:
     """The outcome of a merge in this process. `dataset`: a name to ask about, "" for an empty graph.
 
-    `joined` counts datasets by rule, `datasets_joined` each of them once, `shared` those of several kinds of
-    jobs (Spark's and dbt's). `reasons` say why there is none. `near_misses`: datasets that are probably one,
-    not joined. `is_read` False: the input is too large for this process.
+    `shared`: number of datasets of several kinds of jobs (Spark's and dbt's). `reasons` say why there is
+    none. `is_read` False: the input is too large for this process.
     """
 
     is_read: bool = True
-    joined: Mapping[str, int] = field(default_factory=dict)
-    datasets_joined: int = 0
+    report: Report = EMPTY
     shared: int = 0
     reasons: tuple[str, ...] = ()
-    near_misses: tuple[NearMiss, ...] = ()
     rejected: tuple[str, ...] = ()
     dataset: str = ""
     datasets: int = 0
@@ -51,14 +48,11 @@ def verify(config: Config, on_progress: ProgressCallback = no_progress) -> Verif
     except InputTooLarge:
         return Verified(is_read=False)
     rows = elements.collect()
-    joined = {each.rule: each.datasets for each in found.joined}
-    shared = joined.get(SAME_NAME, 0)
+    shared = dict(found.joined).get(SAME_NAME, 0)
     return Verified(
-        joined=joined,
-        datasets_joined=found.datasets_joined,
+        report=found,
         shared=shared,
         reasons=() if shared else _why_not_joined(config, found),
-        near_misses=found.near_misses,
         rejected=tuple(
             ": ".join(filter(None, (each.document, each.field, each.message)))
             for each in found.of_kind("rejected")[:_MAX_REJECTED]

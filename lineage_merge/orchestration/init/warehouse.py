@@ -14,6 +14,7 @@ from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.merge.identity_rules import Rules
 from lineage_merge.model.elements import DatasetName, Reference
 from lineage_merge.model.errors import NamingError
+from lineage_merge.naming.forms import fixed_namespace, namespace_form
 from lineage_merge.orchestration.init.findings import JobFindings, ManifestFindings
 
 # Schemes of namespaces, by dbt adapter. Other adapters (Spark, Glue, DuckDB) read tables of any platform.
@@ -31,25 +32,6 @@ _SCHEMES: Mapping[str, tuple[str, ...]] = {
     "teradata": ("teradata",),
     "vertica": ("vertica",),
 }
-# The form of the namespace, if Spark's side has none.
-_FORMS: Mapping[str, str] = {
-    "athena": "awsathena://athena.region.amazonaws.com",
-    "databricks": "databricks://workspace-host",
-    "duckdb": "duckdb://database",
-    "fabric": "mssql://host:1433",
-    "glue": "arn:aws:glue:region:account",
-    "mysql": "mysql://host:3306",
-    "oracle": "oracle://host:1521",
-    "postgres": "postgres://host:5432",
-    "redshift": "redshift://cluster.region:5439",
-    "snowflake": "snowflake://organization-account",
-    "sqlserver": "mssql://host:1433",
-    "starburst": "trino://host:8080",
-    "synapse": "mssql://host:1433",
-    "trino": "trino://host:8080",
-}
-# Namespaces without a host.
-_EXACT: Mapping[str, str] = {"bigquery": "bigquery", "spark": "spark_catalog", "fabricspark": "spark_catalog"}
 _ENVIRONMENT = "init"
 _WORD = re.compile(r"\w+")
 
@@ -79,13 +61,12 @@ def choose(manifest: ManifestFindings, jobs: JobFindings) -> Choice:
     ranks = {each: _rank(manifest, matched) for each, matched in matches.items()}
     best = max(ranks.values(), default=(0, 0))
     found = sorted(each for each, rank in ranks.items() if rank == best)
-    exact = _EXACT.get(manifest.adapter)
     if not any(best):
-        if exact:
-            return Choice(exact, is_known=True)
+        if fixed := fixed_namespace(manifest.adapter):
+            return Choice(fixed, is_known=True)
         # Without a restriction to the adapter's platform, any table of Spark would be a candidate.
         if manifest.adapter not in _SCHEMES or not found:
-            return Choice(_FORMS.get(manifest.adapter, f"{manifest.adapter or 'warehouse'}://host"))
+            return Choice(namespace_form(manifest.adapter))
         return Choice(found[0], alternatives=tuple(found[1:]), is_of_jobs=True)
     return Choice(found[0], matches[found[0]], tuple(found[1:]), len(found) == 1, is_of_jobs=True)
 

@@ -44,7 +44,7 @@ class HistoryQuestions(Questions):
     def diff(
         self,
         start: str,
-        end: str = "0m",
+        end: str = "now",
         *,
         upstream_of: str | None = None,
         downstream_of: str | None = None,

@@ -45,10 +45,10 @@ class GraphSelection:
         from lineage_merge.orchestration.configuration import CONFIGURATION
 
         given = {"environment": self.environment, "gremlin.endpoint": self.endpoint}
-        found = CONFIGURATION.collect(self.file, flags={key: value for key, value in given.items() if value})
-        environment = found.settings.get("environment")
-        if self.demo:
-            environment = self.environment  # that of the configuration is one of the user's own
+        flags = {key: value for key, value in given.items() if value}
+        # Variables and the environment of a configuration are those of the user's own graph.
+        found = CONFIGURATION.collect(self.file, {} if self.demo else None, flags)
+        environment = self.environment if self.demo else found.settings.get("environment")
         # Queries do not require these keys: the default is all environments and DAGs.
         filled = _UNUSED | found.settings
         return CONFIGURATION.parse(filled, found.origins, needs_source=False), environment

@@ -7,9 +7,10 @@ from typing import Any
 
 from lineage_merge.infra.error_collection import ErrorCollector
 from lineage_merge.model.errors import ConfigError
+from lineage_merge.naming.forms import fixed_namespace, namespace_form
 from lineage_merge.sources.settings import locations, namespace
 
-# Default namespace of these dialects: Spark's catalog name.
+# Their tables are in Spark's catalog, unless a namespace is set.
 _OF_SPARK = frozenset({"hive", "spark", "spark2", "databricks"})
 SPARK_CATALOG = "spark_catalog"
 
@@ -65,9 +66,14 @@ def namespace_of(key: str, dialect: str, given: str) -> str:
     """Return the namespace of a dialect's tables. Raises `ConfigError` if it is missing."""
     if given:
         return namespace(key, given)
-    if dialect in _OF_SPARK:
-        return SPARK_CATALOG
-    raise ConfigError(key, f"required for {dialect}, such as redshift://cluster.region:5439")
+    if default := default_namespace(dialect):
+        return default
+    raise ConfigError(key, f"required for {dialect}, such as {namespace_form(dialect)}")
+
+
+def default_namespace(dialect: str) -> str | None:
+    """Return the namespace of a dialect's tables if there is only one: Spark's catalog, BigQuery."""
+    return SPARK_CATALOG if dialect in _OF_SPARK else fixed_namespace(dialect)
 
 
 def project_of(path: str) -> str:
