@@ -131,12 +131,12 @@ CASES: dict[str, Case] = {
     "intersection": Case(
         _sql("select city from sales intersect select city from cities"),
         {_CITY},
-        {"sales.city JOIN", "cities.city JOIN"},
+        {"cities.city FILTER"},
     ),
     "difference": Case(
         _sql("select city from sales except select city from cities"),
         {_CITY},
-        {"sales.city JOIN", "cities.city JOIN"},
+        {"cities.city FILTER"},
     ),
     "window": Case(
         _sql("select sum(price) over (partition by city order by id) as running from sales"),

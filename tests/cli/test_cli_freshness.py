@@ -1,7 +1,6 @@
 """The commands `freshness`, `tests`, `why` and `jobs` on a captured dbt project."""
 
 import json
-import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -10,21 +9,15 @@ import pytest
 
 from lineage_merge.cli import time_options
 from tests.command_line import Outcome, in_process
-from tests.dbt_shop import PROJECT, TABLES, TESTS, graph
+from tests.dbt_shop import NOW, PROJECT, TABLES, TESTS, graph
+from tests.graph_folder import write_folder
 from tests.runs_made import HOUR, MadeRuns
-
-# An hour after dbt wrote the manifest.
-NOW = 1795394954855 + HOUR
-PAGE = Path(__file__).parents[2] / "docs" / "freshness.md"
 
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder, found = tmp_path_factory.mktemp("shop"), graph()
-    for kind, rows in (("nodes", found.nodes), ("edges", found.edges)):
-        (folder / kind).mkdir()
-        (folder / kind / "part-0.json").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    return str(folder)
+    found = graph()
+    return write_folder(tmp_path_factory.mktemp("shop"), found.nodes, found.edges)
 
 
 @pytest.fixture(autouse=True)
@@ -40,26 +33,6 @@ def as_json(folder: str, *arguments: str) -> Any:
     outcome = ask(folder, *arguments, "--json")
     assert (outcome.code, outcome.err) == (0, "")
     return json.loads(outcome.out)
-
-
-def stripped(text: str) -> list[str]:
-    return [line.rstrip() for line in text.strip().splitlines()]
-
-
-def documented() -> list[tuple[str, str]]:
-    """Return the commands of the page with their output."""
-    return re.findall(r"^```console\n\$ lineage-merge (.+)\n((?:.*\n)*?)```$", PAGE.read_text(), re.MULTILINE)
-
-
-@pytest.mark.parametrize(("command", "output"), documented(), ids=[each for each, _ in documented()])
-def test_the_page_shows_what_the_commands_print(command: str, output: str, shop: str) -> None:
-    outcome = ask(shop, *shlex.split(command))
-    assert (outcome.code, outcome.err) == (0, "")
-    assert stripped(outcome.out) == stripped(output)
-
-
-def test_the_page_shows_each_command() -> None:
-    assert {command.split()[0] for command, _ in documented()} == {"why", "freshness", "tests", "jobs"}
 
 
 def test_freshness_as_json(shop: str) -> None:
@@ -245,7 +218,7 @@ def test_hostile_names_are_quoted_and_on_one_line(tmp_path: Path) -> None:
     made = MadeRuns().chain("a > b", 1)
     job = made.nodes["dev|daily|spark|to_b"]
     job |= {"status": "failed", "last_run_at": HOUR, "name": "x; rm -rf /\x1b[31m\n[bold]"}
-    lines = stripped(ask(made.folder(tmp_path / "made"), "why", "b").out)
+    lines = ask(made.folder(tmp_path / "made"), "why", "b").out.splitlines()
     assert "   lineage-merge jobs --failed --search 'x; rm -rf /\ufffd[31m [bold]'" in lines
 
 

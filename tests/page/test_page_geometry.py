@@ -146,10 +146,11 @@ def test_generated_graphs(opened: Opened, datasets: int, seed: int) -> None:
 
 def forward(page: Page) -> list[str]:
     """Return lines that go left, of the drawn graph."""
-    return page.evaluate(
+    edges: list[str] = page.evaluate(
         "() => lineage.app.scene.routes.filter(({ points }) =>"
         " points.some(([x], at) => at && x < points[at - 1][0] - 0.01)).map((route) => route.edge.key)"
     )
+    return edges
 
 
 @pytest.mark.parametrize("view", ["tickit", "tpch", "both_merged"])

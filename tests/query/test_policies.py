@@ -337,11 +337,11 @@ def test_datasets_have_to_be_updated_within_a_duration() -> None:
 class Read(InMemory):
     """A graph that notes the ids whose vertices are read one more time."""
 
-    read: list[str]
+    read_ids: list[str]
 
     def vertices(self, ids: Iterable[str]) -> list[Vertex]:
         wanted = list(ids)
-        self.read += wanted
+        self.read_ids += wanted
         return super().vertices(wanted)
 
 
@@ -351,12 +351,12 @@ def test_vertices_are_read_once_and_only_columns_of_violations() -> None:
     for number in range(10):
         made.columns(f"s3://lake|customers.email > wh.staging.customers.copy_{number}")
     graph = Read(map(vertex_of_row, made.nodes.values()), map(edge_of_row, made.edges.values()))
-    graph.read = []
+    graph.read_ids = []
     policies = [*POLICIES, {"name": "again", "tag": "pii", "must_not_reach": "*.marts.*#mail"}]
     check = check_policies(graph, parsed(policies), layers=layers(), environment="dev")
-    assert len(graph.read) == len(set(graph.read))
+    assert len(graph.read_ids) == len(set(graph.read_ids))
     shown = {id_ for id_, each in check.subgraph.vertices.items() if each.label == "column"}
-    assert set(graph.read) <= shown
+    assert set(graph.read_ids) <= shown
 
 
 def test_an_unknown_tag_is_noted_with_a_similar_one_and_a_cleared_tag_is_known() -> None:

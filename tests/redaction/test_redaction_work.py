@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from re import _parser  # type: ignore[attr-defined]
+from re import _parser
 from types import ModuleType
 from typing import Any, SupportsIndex
 
@@ -123,8 +123,8 @@ class _Counted(str):
         _Counted.read += len(self)
         return super().lower()
 
-    def __contains__(self, key: str) -> bool:
-        return self.find(key) >= 0
+    def __contains__(self, key: object) -> bool:
+        return self.find(str(key)) >= 0
 
     def __getitem__(self, key: SupportsIndex | slice) -> str:
         found = super().__getitem__(key)

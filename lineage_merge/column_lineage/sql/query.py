@@ -1,6 +1,6 @@
 """Column lineage of a query: from the relations in FROM to its output columns."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from itertools import zip_longest
 
 from sqlglot import Dialect, exp
@@ -36,7 +36,7 @@ class Queries:
 
     `table_of` resolves a table name: to a dataset, a relation for inlined SQL (an ephemeral model, a
     temporary table), or None. `note` records problems: a kind and a name. `undeclared` resolves names of
-    tables that `table_of` does not find.
+    tables that `table_of` does not find. `variables` of a procedure (folded) are no columns.
     """
 
     def __init__(
@@ -45,13 +45,14 @@ class Queries:
         table_of: Callable[[exp.Table], Table | Relation | None],
         note: Callable[[str, str], None],
         undeclared: Callable[[exp.Table], Table | None] = lambda _: None,
+        variables: Container[str] = (),
     ) -> None:
         self._dialect = dialect
         self._platform = type(dialect).__name__.lower()
         self._table_of = table_of
         self._undeclared = undeclared
         self._note = note
-        self._values = Values(dialect, self._inner, note)
+        self._values = Values(dialect, self._inner, note, variables)
         self._projections = Projections(self._platform, self._values, note)
         self._clauses = Clauses(self._values)
         self._pivots = Pivots(dialect, self._values)

@@ -1,6 +1,6 @@
 """Derivation of the value of an expression."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 
 from sqlglot import Dialect, exp
 
@@ -13,6 +13,7 @@ from lineage_merge.column_lineage.sql.derivation import (
     merged,
 )
 from lineage_merge.column_lineage.sql.scope import Relation, Scope
+from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.column_lineage.sql.text import Text
 from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation, compose
 
@@ -131,17 +132,22 @@ _Pending = list[tuple[exp.Expr, Transformation]]
 
 
 class Values:
-    """Reads expressions. `relation_of` reads nested queries, `note` records problems."""
+    """Reads expressions. `relation_of` reads nested queries, `note` records problems.
+
+    `variables` (folded) are no columns, unless a relation certainly has a column of this name.
+    """
 
     def __init__(
         self,
         dialect: Dialect,
         relation_of: Callable[[exp.Expr, Scope], Relation],
         note: Callable[[str, str], None],
+        variables: Container[str] = (),
     ) -> None:
         self._dialect = dialect
         self._relation_of = relation_of
         self._note = note
+        self._variables = variables
 
     def trace(self, expression: exp.Expr, scope: Scope) -> Derivation:
         """Return the derivation of the value; a plain column is unchanged."""
@@ -192,7 +198,9 @@ class Values:
         known = any(
             source.relation.knows(name) for inner in scope.chain() for source in inner.sources.values()
         )
-        if not known and (name.lower() in _PSEUDO_COLUMNS or _is_keyword(column, name)):
+        if not known and (
+            name.lower() in _PSEUDO_COLUMNS or _is_keyword(column, name) or fold(name) in self._variables
+        ):
             return {}
         row = self._whole_row(name, scope)
         if row is not None:
@@ -303,15 +311,13 @@ def _indirect_parts(node: exp.Expr, scope: Scope) -> Iterator[tuple[exp.Expr, Tr
             yield node.this, CONDITIONAL
     elif isinstance(node, exp.If | exp.Nvl2):
         yield node.this, CONDITIONAL
-    elif isinstance(node, exp.Nullif | exp.Filter):
+    elif isinstance(node, exp.Nullif | exp.Filter | exp.ArgMax | exp.ArgMin | exp.HavingMax):
         yield node.expression, CONDITIONAL
     elif isinstance(node, exp.DecodeCase):
         parts = node.expressions
         yield parts[0], CONDITIONAL
         for position in range(1, len(parts) - 1, 2):
             yield parts[position], CONDITIONAL
-    elif isinstance(node, exp.ArgMax | exp.ArgMin | exp.HavingMax):
-        yield node.expression, WINDOW
     elif isinstance(node, exp.Order):
         # `listagg(a) within group (order by b)`: b is indirect. `percentile_cont(0.5) within
         # group (order by b)`: b is the value.

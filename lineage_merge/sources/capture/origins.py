@@ -129,7 +129,7 @@ class _Reader:
         return _Step(self._name(start), text, (), self._parts(node))
 
     def _parts(self, computing: Node) -> tuple[Node, ...]:
-        """Return the nearest values that are no expressions."""
+        """Return the nearest attributes and columns of sources."""
         graph = self._attributes.graph
         found: dict[Node, None] = {}
         seen = {computing}
@@ -139,10 +139,10 @@ class _Reader:
             if node in seen:
                 continue
             seen.add(node)
-            if node in self._plan.expressions:
-                waiting.extend(each.node for each in reversed(graph.inputs.get(node, ())))
-            else:
+            if node in self._plan.attributes or node in graph.columns:
                 found[node] = None
+            else:
+                waiting.extend(each.node for each in reversed(graph.inputs.get(node, ())))
         return tuple(found)
 
     def _origin(self, start: Node) -> Origin:

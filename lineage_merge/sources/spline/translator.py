@@ -24,7 +24,7 @@ from lineage_merge.sources.spline.column_elements import column_elements, read_c
 from lineage_merge.sources.spline.documents import Document, Plan
 from lineage_merge.sources.spline.naming import CatalogTable, application, catalog_table
 from lineage_merge.sources.spline.operation_chain import operation_chains
-from lineage_merge.sources.spline.subqueries import plan_texts, relations
+from lineage_merge.sources.spline.subqueries import plan_texts, relations, temporary_views
 
 if TYPE_CHECKING:
     from lineage_merge.sources.spline.pushed_queries import PushedQuery
@@ -82,8 +82,9 @@ def translate(
         inputs = [Reference("", uri, job.name) for uri in operation["inputSources"]]
         yield from _read(operation, inputs)
         seen.update(inputs)
+    views = temporary_views({operation["_key"]: operation for operation in plan.operations})
     for key, text in plan_texts(plan.expressions):
-        tables, unnamed = relations(text)
+        tables, unnamed = relations(text, views)
         seen.update(Reference(table.catalog, table.name) for table in tables)
         for kind in sorted(unnamed):
             yield Problem(

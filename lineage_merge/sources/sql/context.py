@@ -1,5 +1,7 @@
 """State at one position in a file: names, tables, and how its queries are read. Pure."""
 
+from collections.abc import Set
+
 from sqlglot import Dialect, exp
 
 from lineage_merge.column_lineage.sql.depth import with_deep_stack
@@ -31,12 +33,14 @@ class Context:
         self._shapes = shapes
         self._database: tuple[str, ...] = ()
         self._temporaries = Temporaries()
-        self._dropped_later = dropped_again(script, self._key)
+        self._dropped_later = dropped_again(script, self._platform, self._key)
         self._found = FileLineage(script.name)
         self._tables: dict[str, Table] = {}
         self._all_tables: list[Table] = []
         self._notes: dict[tuple[int, str], dict[str, None]] = {}
         self._line = 0
+        self._variables: Set[str] = frozenset()
+        self._records: set[str] = set()
         # Facts from other files that the interpretation of this one depends on.
         self.asked: dict[str, Shape | None] = {}
         # Tables that the file itself creates, under their current names.
@@ -83,7 +87,9 @@ class Context:
         def noted(what: str, name: str) -> None:
             self._notes.setdefault((line, what), {})[name] = None
 
-        reader = Queries(self._dialect, lambda table: self._meaning(table, reads), noted)
+        reader = Queries(
+            self._dialect, lambda table: self._meaning(table, reads), noted, variables=self._variables
+        )
         try:
             relation = with_deep_stack(lambda: reader.read(query))
         except Exception as error:  # noqa: BLE001 - a gap in reading columns costs the statement's columns
@@ -104,6 +110,8 @@ class Context:
             for source, via in temporary.reads.items():
                 reads.setdefault(source, set()).update(via, {temporary.name})
             return temporary.relation
+        if table.name.startswith("@"):  # a parameter of T-SQL
+            return Relation([AllColumns(None)])
         key = self._key(table)
         if is_dual(table) and (key is None or self._known(key) == NOTHING):
             return None

@@ -8,7 +8,7 @@ from lineage_merge.column_lineage.sql.tables import AllColumns
 from lineage_merge.model.elements import DatasetLabel
 from lineage_merge.sources.sql.clauses import location_of
 from lineage_merge.sources.sql.context import Context, Reads
-from lineage_merge.sources.sql.shapes import Shape, ShapeColumn, declared
+from lineage_merge.sources.sql.shapes import Shape, ShapeColumn, columns_of, declared
 from lineage_merge.sources.sql.targets import by_name
 from lineage_merge.sources.sql.temporaries import Temporary
 from lineage_merge.sources.sql.writes import Mode, Write, merge_columns
@@ -46,6 +46,16 @@ class Creation(Context):
         _, key = self._named(table)
         if key is not None:
             self._made(key, label, shape, location)
+
+    def _declare(self, declare: exp.Declare) -> None:
+        """Add the table variables of T-SQL."""
+        for item in declare.expressions:
+            if isinstance(item.args.get("kind"), exp.Schema):
+                columns = columns_of(item.args["kind"], self._dialect)
+                shape = Shape(columns, complete=bool(columns), declared=True)
+                for variable in item.this:
+                    table = exp.Table(this=exp.to_identifier(f"@{variable.name}", quoted=True))
+                    self._add_empty_temporary(table, shape, "")
 
     def _is_temporary(self, table: exp.Table) -> bool:
         return table.name.startswith("#") or self._key(table) in self._dropped_later

@@ -12,16 +12,19 @@ from lineage_merge.column_lineage.sql import notes
 from lineage_merge.column_lineage.sql.parse_errors import reason
 from lineage_merge.column_lineage.sql.scope import Relation
 from lineage_merge.column_lineage.sql.tables import fold
-from lineage_merge.sources.sql import row_changes
-from lineage_merge.sources.sql.clauses import is_ddl
+from lineage_merge.sources.sql import row_changes, tsql
+from lineage_merge.sources.sql.clauses import is_ddl, used_database
 from lineage_merge.sources.sql.context import Reads
 from lineage_merge.sources.sql.creation import Creation
 from lineage_merge.sources.sql.names import Datasets
+from lineage_merge.sources.sql.records import table_of_record, with_records
 from lineage_merge.sources.sql.renames import follow_renames
 from lineage_merge.sources.sql.results import Created, FileLineage
 from lineage_merge.sources.sql.shapes import NOTHING, Shape, Shapes
-from lineage_merge.sources.sql.syntax import Moved, Parsed, Script, Unload, Unread
+from lineage_merge.sources.sql.statements import Unread
+from lineage_merge.sources.sql.syntax import Call, Moved, Parsed, Script, Unload
 from lineage_merge.sources.sql.targets import by_name, by_position
+from lineage_merge.sources.sql.temporaries import Temporary
 from lineage_merge.sources.sql.writes import Columns, Mode, Note, Write, merge_columns
 
 # Platforms that accept a SELECT with fewer columns than the table, and whose RENAME TO has no schema.
@@ -66,6 +69,7 @@ class _Reading(Creation):
     def whole(self) -> FileLineage:
         for each in self._script.statements:
             self._line = each.line
+            self._variables = each.variables
             self._tables = {}
             try:
                 self._statement(each)
@@ -84,6 +88,14 @@ class _Reading(Creation):
 
     def _statement(self, parsed: Parsed) -> None:
         tree = parsed.tree
+        if isinstance(tree, exp.Expr):
+            tree = with_records(tree, self._records & parsed.variables)
+        if parsed.record and isinstance(tree, exp.Query):
+            self._records.add(parsed.record)
+            self._temporaries.add(
+                table_of_record(parsed.record), None, Temporary(parsed.record, *self._outcome(tree))
+            )
+            return
         match tree:
             case Unread(why, is_broken):
                 self._note("rejected" if is_broken else "skipped", why)
@@ -91,8 +103,10 @@ class _Reading(Creation):
                 self._into_path(query, path, "overwrite")
             case Moved(target, source):
                 self._move(target, source)
+            case Call(name):
+                self._found.calls.append((self._line, name))
             case exp.Use():
-                self._database = tuple(part.name for part in tree.this.parts)
+                self._database = used_database(tree, self._platform) or self._database
             case exp.Create():
                 self._create(tree)
             case exp.Cache():
@@ -103,11 +117,13 @@ class _Reading(Creation):
             case exp.MultitableInserts():
                 self._several(tree)
             case exp.Merge():
-                self._change(tree.this, row_changes.of_merge(tree))
+                self._change(row_changes.of_merge(tree))
             case exp.Update():
-                self._change(tree.this, row_changes.of_update(tree))
+                self._change(row_changes.of_update(tree, by_name=self._platform in tsql.PLATFORMS))
             case exp.Delete():
-                self._change(tree.this, row_changes.of_delete(tree))
+                self._change(row_changes.of_delete(tree, by_name=self._platform in tsql.PLATFORMS))
+            case exp.Declare():
+                self._declare(tree)
             case exp.Copy():
                 self._copy(tree)
             case exp.LoadData():
@@ -231,7 +247,14 @@ class _Reading(Creation):
 
     # ---- existing rows
 
-    def _change(self, target: exp.Expr, changes: Iterable[row_changes.Change]) -> None:
+    def _change(self, changes: Iterable[row_changes.Change]) -> None:
+        by_target: dict[exp.Expr, list[row_changes.Change]] = {}
+        for change in changes:
+            by_target.setdefault(change.target, []).append(change)
+        for target, changes_of_target in by_target.items():
+            self._change_table(target, changes_of_target)
+
+    def _change_table(self, target: exp.Expr, changes: Iterable[row_changes.Change]) -> None:
         table, key = self._named(target)
         temporary = self._temporary(table)
         if temporary is None and key is None:

@@ -64,8 +64,7 @@ _KEEP_ORDER = frozenset({"iceberg", "delta", "hudi"})
 
 def declared(create: exp.Create, dialect: Dialect) -> tuple[ShapeColumn, ...]:
     """Return the columns in a CREATE TABLE, including partition columns."""
-    listed = create.this.expressions if isinstance(create.this, exp.Schema) else []
-    columns = [shape_column(each, dialect) for each in listed if isinstance(each, exp.ColumnDef)]
+    columns = list(columns_of(create.this, dialect))
     partitions: list[ShapeColumn] = []
     partitioned = create.find(exp.PartitionedByProperty)
     within = partitioned.this.expressions if partitioned and isinstance(partitioned.this, exp.Schema) else []
@@ -77,6 +76,12 @@ def declared(create: exp.Create, dialect: Dialect) -> tuple[ShapeColumn, ...]:
             columns = [column for column in columns if column not in named]
             partitions += named
     return (*columns, *partitions)
+
+
+def columns_of(schema: exp.Expr, dialect: Dialect) -> tuple[ShapeColumn, ...]:
+    """Return the columns in a column list; none of another expression."""
+    listed = schema.expressions if isinstance(schema, exp.Schema) else []
+    return tuple(shape_column(each, dialect) for each in listed if isinstance(each, exp.ColumnDef))
 
 
 def shape_column(column: exp.ColumnDef, dialect: Dialect) -> ShapeColumn:

@@ -13,8 +13,8 @@ from lineage_merge.column_lineage.transformations import Transformation
 from lineage_merge.model.elements import Reference
 from lineage_merge.sources.spline.columns.argument_roles import SUBQUERIES, UNION, steps
 from lineage_merge.sources.spline.columns.documents import PlanColumns
+from lineage_merge.sources.spline.columns.parts import follow_parts
 from lineage_merge.sources.spline.columns.query_reads import QueryRead, read_query
-from lineage_merge.sources.spline.columns.struct_fields import value_of_field
 from lineage_merge.sources.spline.columns.value_graph import Node, SourceColumn, ValueGraph
 
 _GROUPING_ID = "spark_grouping_id"
@@ -66,6 +66,7 @@ def build(plan: PlanColumns, application: str = "") -> Attributes:
         special = _OPERATIONS.get(str(document.get("name")))
         if special:
             special(plan, found, operation)
+    follow_parts(plan, found.graph)
     return found
 
 
@@ -77,10 +78,6 @@ def _expressions(plan: PlanColumns, graph: ValueGraph) -> None:
         if not name and document.get("name") == UNION:
             name = UNION
         arguments = plan.arguments.get(expression, ())
-        field = value_of_field(plan, expression)
-        if field:
-            graph.add(expression, field, Transformation.TRANSFORMATION)
-            continue
         for argument, step in zip(arguments, steps(name, len(arguments)), strict=True):
             graph.add(expression, argument, step)
 

@@ -20,8 +20,9 @@ from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.expressions import LIMIT, ExpressionTexts
 from lineage_merge.sources.spline.columns.influences import deciding
 from lineage_merge.sources.spline.columns.table_schema import TableColumn, table_columns
-from lineage_merge.sources.spline.columns.text_columns import TextColumns, read_subquery
+from lineage_merge.sources.spline.columns.text_columns import KnownColumns, TextColumns, read_subquery
 from lineage_merge.sources.spline.columns.value_graph import Node
+from lineage_merge.sources.spline.subqueries import temporary_views
 
 _OUTER = re.compile(r"outer\((?:[\w.`]*\.)?`?(?P<name>[^#`()]+)`?#(?P<id>\d+)L?\)")
 _ATTRIBUTE_ID = re.compile(r"#(\d+)L?\)?$")
@@ -92,13 +93,18 @@ def _subqueries(plan: PlanColumns, attributes: Attributes) -> dict[str, TextColu
         if document.get("name") == "CTERelationDef":
             output = plan.output(operation)
             names[str(plan.params(operation).get("id"))] = tuple(_name(plan, each) for each in output)
+    views = {
+        name: tuple((_name(plan, each), each) for each in plan.output(operation))
+        for name, operation in temporary_views(plan.operations).items()
+    }
     found: dict[str, TextColumns] = {}
     for expression in plan.expressions:
         text = plan.params(expression).get("plan")
         if not isinstance(text, str):
             continue
         outer = _outer_columns(plan, expression)
-        found[expression] = read_subquery(text, f"{expression}/plan", attributes.graph, outer, names)
+        known = KnownColumns(outer, names, views)
+        found[expression] = read_subquery(text, f"{expression}/plan", attributes.graph, known)
         for node in found[expression].output[: _selected(plan, expression)]:
             if node:
                 attributes.graph.add(expression, node)
