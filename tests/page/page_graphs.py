@@ -29,11 +29,9 @@ class PageGraph:
         **properties: Any,
     ) -> str:
         """Add a dataset and return its id."""
-        where: dict[str, Any] = {
-            "environment": environment or self.environment,
-            "dag_name": (dag or self.dag,),
-        }
-        identifier = dataset_id(where["environment"], DatasetName(namespace, path))
+        environment = environment or self.environment
+        where = {"environment": environment, "dag_name": (dag or self.dag,)}
+        identifier = dataset_id(environment, DatasetName(namespace, path))
         short = path.rpartition("/")[2] if "/" in path else path.rpartition(".")[2]
         properties = {"name": short, "namespace": namespace, "qualified_name": path} | properties
         self._vertices[identifier] = Vertex(identifier, label, {**where, **properties})

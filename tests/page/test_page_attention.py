@@ -84,9 +84,9 @@ def test_with_a_maximum_age_older_data_is_stale(opened: Opened, tmp_path: Path) 
 def test_a_time_that_is_no_date_does_not_break_the_page(opened: Opened, tmp_path: Path) -> None:
     found = graph()
     # Nanoseconds, taken for milliseconds.
-    broken = found.vertices["dev|daily|spark|broken"]
-    later = replace(broken, properties={**broken.properties, "last_run_at": NOW * 1_000_000})
-    found = Subgraph({**found.vertices, broken.id: later}, found.edges)
+    job = found.vertices["dev|daily|spark|broken"]
+    properties = {**job.properties, "last_run_at": NOW * 1_000_000}
+    found = Subgraph({**found.vertices, job.id: replace(job, properties=properties)}, found.edges)
     page = opened(written(tmp_path / "times.html", found))
     page.locator("#sidebar .row", has_text="broken failed").click()
     expect(page.locator("#panel")).to_contain_text(f"{NOW * 1_000_000} ms")
