@@ -8,6 +8,8 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Page
 
+from lineage_merge.exporters.page.data import page_data
+from lineage_merge.query.elements import Subgraph
 from tests.page import geometry
 from tests.page.conftest import CAPTURES
 from tests.page.page_graphs import WAREHOUSE, PageGraph
@@ -142,6 +144,68 @@ def test_generated_graphs(opened: Opened, datasets: int, seed: int) -> None:
     assert geometry.problems(page) == []
     find(page, f"table_{datasets - 1:04d}#a")
     assert geometry.problems(page) == []
+
+
+def layered(datasets: int) -> Subgraph:
+    """Return a pipeline of five schemas whose tables have long names."""
+    made = PageGraph()
+    width = datasets // 5
+    ids: list[str] = []
+    for number in range(datasets):
+        layer = number // width
+        name = f"{('raw', 'staging', 'intermediate', 'core', 'marts')[layer]}_customer_orders_{number:04d}"
+        ids.append(made.dataset(WAREHOUSE, f"dev.layer_{layer}.{name}"))
+        if layer:
+            made.feeds(ids[number - width], ids[number], f"job_{number}")
+    return made.graph()
+
+
+def fanned(datasets: int) -> Subgraph:
+    """Return a file that tables of many schemas read."""
+    made = PageGraph()
+    source = made.dataset("s3://raw", "exports/events", label="file")
+    for number in range(1, datasets):
+        made.feeds(source, made.dataset(WAREHOUSE, f"dev.domain_{number % 15}.table_{number:04d}"))
+    return made.graph()
+
+
+# Whether a card of each rank of the first band is in view.
+FIRST_CARDS = """
+() => {
+  const [place, band] = [document.getElementById("overview"), document.querySelector(".band .scroll")]
+    .map((each) => each.getBoundingClientRect());
+  const boxes = [...document.querySelectorAll(".band:first-child .box")]
+    .map((each) => each.getBoundingClientRect());
+  const inView = (box) => box.left >= band.left && box.right <= band.right && box.bottom <= place.bottom;
+  const ranks = [...new Set(boxes.map((box) => box.left))].sort((a, b) => a - b);
+  return ranks.map((left) => boxes.filter((box) => box.left === left && inView(box)).length > 0);
+}
+"""
+# The number of ranks within the width, and of those whose first card is below the height, of other data.
+LAID_OUT = """
+([data, width, height]) => {
+  const model = lineage.model.build(data);
+  const passes = lineage.model.passing(model, lineage.filters.none());
+  const scene = lineage.overviewScene.make(model, model.bands[0].members, passes);
+  const { nodes } = lineage.overviewScene.place(model, scene, { width, height }, false);
+  const ranks = Map.groupBy(nodes.filter((node) => node.x + node.width <= width), (node) => node.x);
+  const bottoms = [...ranks.values()].map((rank) => Math.min(...rank.map((node) => node.y + node.height)));
+  return [ranks.size, bottoms.filter((bottom) => bottom > height).length];
+}
+"""
+
+
+def test_the_first_cards_of_the_overview_are_in_view(opened: Opened) -> None:
+    page = opened(layered(100))
+    assert page.evaluate(FIRST_CARDS)[:4] == [True] * 4
+    page.set_viewport_size({"width": 1280, "height": 720})
+    # A change of the window is drawn when it has ended.
+    page.wait_for_function(f"() => ({FIRST_CARDS})().slice(0, 3).every(Boolean)")
+    for make, number in ((layered, 3), (fanned, 2)):
+        for datasets in (50, 100, 300):
+            for room in ((1140, 760), (980, 580)):
+                ranks, low = page.evaluate(LAID_OUT, [page_data(make(datasets)), *room])
+                assert (ranks >= number, low) == (True, 0), (make, datasets, room)
 
 
 def forward(page: Page) -> list[str]:

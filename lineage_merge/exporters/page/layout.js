@@ -132,8 +132,8 @@ lineage.layout = (() => {
     return shelved(found, spacing);
   }
 
-  /** Put laid out parts on shelves; their nodes and routes are moved. */
-  function shelved(found, { across, down, room }) {
+  /** Put laid out parts on shelves; their nodes and routes are moved. `inView`: height that parts are drawn in, if they fit. */
+  function shelved(found, { across, down, room, inView = Infinity }) {
     const shelves = [];
     for (const part of found) {
       const shelf = shelves.at(-1);
@@ -151,7 +151,8 @@ lineage.layout = (() => {
       let x = 0;
       for (const part of shelf.parts) {
         if (x) dividers.push({ x: x - across / 2, y, height: shelf.height });
-        shift(part.nodes, part.routes, x, Math.round(y + (shelf.height - part.height) / 2));
+        const above = Math.min((shelf.height - part.height) / 2, Math.max(0, inView - part.height));
+        shift(part.nodes, part.routes, x, Math.round(y + above));
         x += part.width + across;
       }
       y += shelf.height + down;

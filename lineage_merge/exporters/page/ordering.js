@@ -225,6 +225,23 @@ lineage.ordering = (() => {
     return (bottom - top) * 4 + bent;
   }
 
+  // Move ranks up so that the first card of each is in view, as far as lanes leave room above it.
+  function raise(ranks, options) {
+    const topOf = (item) => item.y - item.height / 2;
+    const top = Math.min(...ranks.flat().map(topOf));
+    for (const rank of ranks) {
+      const first = rank.find((item) => !item.isLane);
+      // One less, because positions are rounded.
+      const excess = first ? topOf(first) - top - Math.max(0, options.inView - 1 - first.height) : 0;
+      if (excess <= 0) continue;
+      let highest = top + rank[0].height / 2;
+      rank.forEach((item, index) => {
+        if (index) highest += gapBetween(rank[index - 1], item, options);
+        item.y = Math.max(item.y - excess, highest);
+      });
+    }
+  }
+
   // Swaps and mirrored halves that add no crossing but lower the cost.
   function refine(ranks, links, total, options) {
     let cost = settle(ranks, links, 24, options);
@@ -263,7 +280,8 @@ lineage.ordering = (() => {
    * @param {{id: string, rank: number, height: number, parent?: string}[]} nodes
    * @param {{source: string, target: string, net: string, isBack: boolean}[]} edges
    * @param {number} count of ranks
-   * @param {{gap: number, frameGap: number, isQuick?: boolean}} options `isQuick`: fewer attempts
+   * @param {{gap: number, frameGap: number, isQuick?: boolean, inView?: number}} options `isQuick`: fewer attempts;
+   *   `inView`: height in which the first card of each rank is
    * @returns {Map<string, number>}
    */
   function arrange(nodes, edges, count, options) {
@@ -304,6 +322,7 @@ lineage.ordering = (() => {
     number(ranks);
     if (few) refine(ranks, links, total, options);
     settle(ranks, links, nodes.length > 400 ? 44 : 60, options);
+    if (options.inView) raise(ranks, options);
     for (const node of nodes) node.y = Math.round(items.get(node.id).y - node.height / 2);
     const lanes = new Map();
     for (const item of items.values()) if (item.isLane) lanes.set(item.id, Math.round(item.y));

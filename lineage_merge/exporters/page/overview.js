@@ -11,6 +11,9 @@ lineage.overview = (() => {
   const INDEX = { ends: 9, sources: 8, looks: 8, bands: 40 };
   const NARROWEST = 380;
   const SIDES = 34;
+  // The header of a band and the margins above and below; the least height of a window.
+  const HEAD = 80;
+  const LOWEST = 320;
 
   function member(model, index) {
     const dataset = model.datasets[index];
@@ -109,8 +112,8 @@ lineage.overview = (() => {
 
   function bandElement(model, shown, room, isMany, passes) {
     const { band, members } = shown;
-    const scene = lineage.overviewScene.make(model, members, passes, isMany);
-    const laid = lineage.overviewScene.place(scene, room - SIDES, isMany);
+    const scene = lineage.overviewScene.make(model, members, passes);
+    const laid = lineage.overviewScene.place(model, scene, room, isMany);
     shown.laid = laid;
     const made = element(
       "section",
@@ -133,7 +136,7 @@ lineage.overview = (() => {
     place.replaceChildren();
     let shelf = null;
     const put = (each) => {
-      const { made, width } = bandElement(model, each, room, isMany, passes);
+      const { made, width } = bandElement(model, each, { width: room - SIDES, height: Math.max(LOWEST, place.clientHeight - HEAD) }, isMany, passes);
       if (shelf && shelf.used + 12 + width <= room) {
         shelf.used += 12 + width;
       } else {

@@ -7,8 +7,9 @@ lineage.overviewScene = (() => {
   const GROUPS = 12;
   const TALL = 5;
   const LONGEST_TITLE = 16;
-  const MOST_NAMES = 24;
-  const FEW_NAMES = 4;
+  // Names that a box lists, and the columns that they may take: from roomy to compact.
+  const SIZES = [[24, 6], [24, 3], [24, 2], [24, 1], [10, 2], [10, 1], [5, 1]];
+  const FEW = [4, 1];
   // On a page with more datasets, boxes list fewer names.
   const MANY = 300;
   const MOST_OUTSIDE = 4;
@@ -71,8 +72,8 @@ lineage.overviewScene = (() => {
     });
   }
 
-  function sized(model, box, isMany) {
-    const longest = box.isOutside ? 3 : isMany ? FEW_NAMES : MOST_NAMES;
+  function sized(model, box, [most, across]) {
+    const longest = box.isOutside ? 3 : most;
     const sorted = [...box.members].sort((a, b) => {
       const [one, other] = [model.datasets[a].name, model.datasets[b].name];
       return one < other ? -1 : one > other ? 1 : a - b;
@@ -80,14 +81,13 @@ lineage.overviewScene = (() => {
     const names = sorted.length <= longest ? sorted : sorted.slice(0, longest - 1);
     const rest = sorted.length - names.length;
     const cells = names.length + (rest ? 1 : 0);
-    const rows = cells <= TALL ? cells : Math.min(TALL, Math.ceil(cells / (cells > 12 ? 6 : 2)));
+    const rows = Math.max(Math.min(TALL, cells <= TALL ? cells : Math.ceil(cells / 2)), Math.ceil(cells / across));
     const columns = Math.ceil(cells / rows);
     const wide = ({ name, worst, mark }) => (mark ? 14 : 0) + Math.min(220, textWidth(name, 12, worst === "failed")) + (worst === "failed" ? 43 : 30);
     const widest = Math.max(...names.map((index) => wide(model.datasets[index])));
     const title = shortened(box.title, LONGEST_TITLE);
     return {
       ...box,
-      id: box.key,
       title,
       names,
       rest,
@@ -126,31 +126,50 @@ lineage.overviewScene = (() => {
   }
 
   /** Return the boxes, lines and parts of a band; `members`: those that pass the filters. */
-  function make(model, members, passes, isMany) {
+  function make(model, members, passes) {
     const boxes = [...boxesOf(model, members), ...outsideOf(model, members, passes)];
     const { lines, inner } = linesOf(model, boxes, passes);
-    for (const box of boxes) box.inner = inner.get(box) ?? 0;
-    return { boxes: boxes.map((box) => sized(model, box, isMany)), lines };
+    for (const box of boxes) Object.assign(box, { id: box.key, inner: inner.get(box) ?? 0 });
+    return { boxes, lines };
   }
 
-  /** Lay out a band for this width: parts side by side, gutters as wide as there is room. */
-  function place({ boxes, lines }, room, isMany) {
-    const parts = lineage.layout.parts(boxes, lines);
-    const byKey = new Map(boxes.map((box) => [box.id, box]));
-    const laid = () =>
-      parts
-        .map((ids) => {
-          const own = new Set(ids);
-          const inside = lines.filter((line) => own.has(line.source));
-          return lineage.layout.layered(ids.map((id) => byKey.get(id)), inside, { ...OPTIONS, gutter: GUTTER.least, isQuick: isMany });
-        })
-        .sort((a, b) => b.routes.length - a.routes.length || 0);
-    const narrow = laid();
+  /**
+   * Lay out a band: parts side by side, boxes as roomy as the window allows, then gutters as wide as it allows.
+   * @param {{width: number, height: number}} room in the window
+   */
+  function place(model, { boxes, lines }, room, isMany) {
+    const narrow = laidFor(model, boxes, lines, room, isMany).sort((a, b) => b.routes.length - a.routes.length || 0);
     const used = narrow.reduce((sum, part) => sum + part.width + BETWEEN, -BETWEEN);
     const gutters = narrow.reduce((sum, part) => sum + Math.max(0, ...part.nodes.map((node) => node.rank)), 0);
-    const more = gutters ? Math.max(0, Math.min(GUTTER.most - GUTTER.least, Math.floor((room - used) / gutters))) : 0;
+    const more = gutters ? Math.max(0, Math.min(GUTTER.most - GUTTER.least, Math.floor((room.width - used) / gutters))) : 0;
     if (more) for (const part of narrow) lineage.layout.widen(part, more);
-    return lineage.layout.shelved(entering(narrow), { across: BETWEEN, down: 24, room });
+    // The order of the keyboard: as data flows.
+    for (const { nodes } of narrow) nodes.sort((a, b) => a.x - b.x || a.y - b.y);
+    return lineage.layout.shelved(entering(narrow), { across: BETWEEN, down: 24, room: room.width, inView: room.height });
+  }
+
+  // The roomiest parts that fit the window. What the most compact ones do not fit either is scrolled.
+  function laidFor(model, boxes, lines, room, isMany) {
+    const parts = lineage.layout.parts(boxes, lines);
+    const laid = (size, isQuick) => {
+      const byId = new Map(boxes.map((box) => [box.id, sized(model, box, size)]));
+      return parts.map((ids) => {
+        const own = new Set(ids);
+        const inside = lines.filter((line) => own.has(line.source));
+        return lineage.layout.layered(ids.map((id) => byId.get(id)), inside, { ...OPTIONS, gutter: GUTTER.least, isQuick, inView: room.height });
+      });
+    };
+    const extent = (size) => {
+      const found = laid(size, true);
+      return ["width", "height"].map((side) => Math.max(...found.map((part) => part[side])));
+    };
+    if (isMany) return laid(FEW, true);
+    const [least, lowest] = extent(SIZES.at(-1));
+    const fits = (size) => {
+      const [width, height] = extent(size);
+      return (least > room.width ? size[1] === 1 : width <= room.width) && height <= Math.max(room.height, lowest);
+    };
+    return laid(SIZES.find(fits) ?? SIZES.at(-1), false);
   }
 
   // Parts with files first: data enters there.
