@@ -15,6 +15,8 @@ MAX_CHAINS = 20
 Node = TypeVar("Node", bound=Hashable)
 # Property of a `feeds` edge whose columns are unknown.
 _UNAVAILABLE = {"column_lineage": "unavailable"}
+# Property of a `feeds` edge over which no rows of the source flow.
+_METADATA = {"reads": "metadata"}
 # A dataset and its column in lower case.
 ColumnKey = tuple[str, str]
 
@@ -36,6 +38,11 @@ class Link:
     sets: Mapping[str, Sequence[str]] = field(default_factory=dict)
     out_of: str | None = None
     into: str | None = None
+
+    @property
+    def reads_rows(self) -> bool:
+        """Return whether rows of the source flow, not only its metadata."""
+        return not _METADATA.items() <= self.properties.items()
 
     def values(self, name: str) -> tuple[str, ...]:
         """Return the values of a set property, such as "operations"."""
@@ -63,6 +70,7 @@ class _Path:
     via: frozenset[str]
     chains: frozenset[_Chain]
     columns_unavailable: bool = False
+    has_rows: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +139,7 @@ def _flows(steps: Iterable[Link]) -> dict[str, dict[str, _Path]]:
         unavailable = _UNAVAILABLE.items() <= step.properties.items()
         ends = [(operations, step.target) for operations in step.values("operations") or ("",)]
         if step.out_of is None:
-            yield step.source, _Path(own, frozenset((end,) for end in ends), unavailable)
+            yield step.source, _Path(own, frozenset((end,) for end in ends), unavailable, step.reads_rows)
             return
         for start, path in paths.get(step.source, {}).items():
             # A chain passes each dataset once.
@@ -140,11 +148,20 @@ def _flows(steps: Iterable[Link]) -> dict[str, dict[str, _Path]]:
                 for chain, end in product(path.chains, ends)
                 if all(end[1] != before for _, before in chain)
             )
-            yield start, _Path(path.via | own, _shortest(chains), path.columns_unavailable or unavailable)
+            yield (
+                start,
+                _Path(
+                    path.via | own,
+                    _shortest(chains),
+                    path.columns_unavailable or unavailable,
+                    path.has_rows and step.reads_rows,
+                ),
+            )
 
     def merge(one: _Path, other: _Path) -> _Path:
         unavailable = one.columns_unavailable or other.columns_unavailable
-        return _Path(one.via | other.via, _shortest(one.chains | other.chains), unavailable)
+        has_rows = one.has_rows or other.has_rows
+        return _Path(one.via | other.via, _shortest(one.chains | other.chains), unavailable, has_rows)
 
     return _fixed_point(steps, lambda step: (step.source, step.target), extend, merge)
 
@@ -206,7 +223,11 @@ def _contracted_flows(last: Iterable[Link], flows: Mapping[str, Mapping[str, _Pa
                 "via": sorted(path.via.union(step.values("via"))),
                 "operations": sorted(operations - {""}, key=lambda text: (len(text), text))[:MAX_CHAINS],
             }
-            properties = {**step.properties, **(_UNAVAILABLE if path.columns_unavailable else {})}
+            properties = {
+                **step.properties,
+                **(_UNAVAILABLE if path.columns_unavailable else {}),
+                **({} if path.has_rows else _METADATA),
+            }
             yield Link("feeds", step.job, start, step.target, properties=properties, sets=sets)
 
 
@@ -245,7 +266,7 @@ def _inherited_influences(
     """Yield the influences on the rows of a temporary dataset for every dataset downstream of it."""
     sources: dict[str, set[str]] = defaultdict(set)
     for step in into["feeds"]:
-        if step.out_of is not None:
+        if step.out_of is not None and step.reads_rows:
             sources[step.target].add(step.source)
     influences: dict[str, list[Link]] = defaultdict(list)
     for step in into["influences"]:
@@ -253,7 +274,8 @@ def _inherited_influences(
 
     ends: dict[str, set[tuple[tuple[str, str], str]]] = defaultdict(set)
     for step in last:
-        ends[step.source].add((step.job, step.target))
+        if step.reads_rows:
+            ends[step.source].add((step.job, step.target))
     for hop, targets in ends.items():
         found: dict[tuple[str, str, bool], set[str]] = defaultdict(set)
         for before in _with_ancestors(hop, sources):

@@ -158,6 +158,40 @@ def test_unavailable_columns_of_one_step_are_unavailable_on_the_whole_path(engin
     }
 
 
+def test_metadata_of_one_step_is_metadata_on_the_whole_path(engine: Engine) -> None:
+    found = collapsed(
+        engine,
+        flow(A, "raw1", "tmp/1"),
+        flow(A, "raw2", "tmp/1", reads="metadata"),
+        flow(A, "raw3", "tmp/2", reads="metadata"),
+        flow(A, "raw3", "tmp/1"),
+        flow(A, "tmp/1", "tmp/2"),
+        influences(A, "raw1.a", "tmp/1", "FILTER"),
+        flow(B, "tmp/2", "mart"),
+        flow(B, "tmp/1", "audit", reads="metadata"),
+    )
+
+    assert edges(found, "feeds", "reads") == {
+        ("b", "raw1", "mart"): None,
+        ("b", "raw2", "mart"): "metadata",
+        ("b", "raw3", "mart"): None,
+        ("b", "raw1", "audit"): "metadata",
+        ("b", "raw2", "audit"): "metadata",
+        ("b", "raw3", "audit"): "metadata",
+    }
+    assert edges(found, "influences", "transformation") == {("b", "raw1.a", "mart"): "FILTER"}
+
+
+def test_of_several_reads_those_of_rows_count(engine: Engine) -> None:
+    metadata, rows = flow(A, "raw", "mart", reads="metadata"), flow(A, "raw", "mart")
+
+    assert edges(collapsed(engine, metadata, metadata), "feeds", "reads") == {
+        ("a", "raw", "mart"): "metadata"
+    }
+    for reads in ([metadata, rows], [rows, metadata]):
+        assert edges(collapsed(engine, *reads), "feeds", "reads") == {("a", "raw", "mart"): None}
+
+
 def test_via_contains_no_generated_ids(engine: Engine) -> None:
     generated = "0f7d3c1e-7f9b-4f0e-9c39-5f2f1a4be611"
     below = at(f"tmp/{generated}")  # named s3://b/tmp, and yet below it

@@ -13,14 +13,13 @@ from lineage_merge.column_lineage.sql.derivation import (
     Origin,
     derived,
     influences_of,
-    itself,
     merged,
 )
 from lineage_merge.column_lineage.sql.items import by_name, by_position, coalesced, star
 from lineage_merge.column_lineage.sql.names import is_dual
 from lineage_merge.column_lineage.sql.pivots import Pivots
 from lineage_merge.column_lineage.sql.projections import Projections
-from lineage_merge.column_lineage.sql.scope import Item, Named, Relation, Scope, Source
+from lineage_merge.column_lineage.sql.scope import Named, Relation, Scope, Source
 from lineage_merge.column_lineage.sql.tables import AllColumns, Table, fold
 from lineage_merge.column_lineage.sql.text import Text
 from lineage_merge.column_lineage.sql.values import Values
@@ -294,12 +293,7 @@ class Queries:
         if isinstance(found, Relation):
             return Relation(found.items, found.influences, None, found.rest)
         if found is not None:
-            if not found.complete:
-                return Relation([AllColumns(found)], base=found)
-            columns: list[Item] = [
-                Named(name, itself(Origin(found.unique_id, name))) for name in found.columns.values()
-            ]
-            return Relation(columns, base=found)
+            return Relation.of(found)
         if not isinstance(table.this, exp.Identifier):
             relation, _ = self._function(table.this, [], "", scope)
             return relation

@@ -1,9 +1,10 @@
 """Derivation of the value of an expression."""
 
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
 from sqlglot import Dialect, exp
 
+from lineage_merge.column_lineage import pseudo_columns
 from lineage_merge.column_lineage.sql import notes
 from lineage_merge.column_lineage.sql.derivation import (
     Derivation,
@@ -128,6 +129,9 @@ _PSEUDO_COLUMNS = frozenset(
     ]
 )
 
+# Pseudo-columns of table formats. Any other table may store such a column, unless all its columns are known.
+_OF_FORMATS = pseudo_columns.ICEBERG.union(pseudo_columns.ICEBERG_CHANGE, pseudo_columns.DELTA_CHANGE)
+
 _Pending = list[tuple[exp.Expr, Transformation]]
 
 
@@ -185,7 +189,7 @@ class Values:
         if found is None:
             return self._unqualified(column, parts[0], scope), True
         source, name, fields = found
-        if name.lower() in _PSEUDO_COLUMNS and not source.relation.knows(name):
+        if _is_pseudo_column(name, [source.relation]):
             return {}, True
         derivation = source.relation.find(name)
         if derivation is None and source.relation.base is not None:
@@ -195,12 +199,11 @@ class Values:
         return derivation or {}, bool(fields)
 
     def _unqualified(self, column: exp.Column, name: str, scope: Scope) -> Derivation:
-        known = any(
-            source.relation.knows(name) for inner in scope.chain() for source in inner.sources.values()
-        )
-        if not known and (
-            name.lower() in _PSEUDO_COLUMNS or _is_keyword(column, name) or fold(name) in self._variables
-        ):
+        relations = [source.relation for inner in scope.chain() for source in inner.sources.values()]
+        if _is_pseudo_column(name, relations):
+            return {}
+        is_other = _is_keyword(column, name) or fold(name) in self._variables
+        if is_other and not any(relation.knows(name) for relation in relations):
             return {}
         row = self._whole_row(name, scope)
         if row is not None:
@@ -284,6 +287,16 @@ class Values:
         for part, how in _indirect_parts(node, scope):
             if id(part) in indirect:  # a named window, defined elsewhere
                 yield part, compose(kind, how)
+
+
+def _is_pseudo_column(name: str, relations: Sequence[Relation]) -> bool:
+    """Return whether a name in a query over the relations is a pseudo-column, which none of them stores."""
+    name = name.lower()
+    if name not in _PSEUDO_COLUMNS and name not in _OF_FORMATS:
+        return False
+    if any(each.knows(name) for each in relations):
+        return False
+    return name in _PSEUDO_COLUMNS or all(each.closed for each in relations)
 
 
 def _tables(scope: Scope) -> frozenset[str]:

@@ -74,7 +74,7 @@ _JOB_FACTS = (
     "owners",
     "tags",
 )
-_FEEDS_FACTS = ("operations", "write_mode", "via", "column_lineage", "sequence")
+_FEEDS_FACTS = ("operations", "write_mode", "via", "column_lineage", "reads", "sequence")
 
 
 class _Numbered:

@@ -21,6 +21,8 @@ def caption(edge: Edge) -> str:
         said.append("column lineage unavailable")
     if edge.properties.get("undeclared") == "true":
         said.append("undeclared")
+    if edge.properties.get("reads") == "metadata":
+        said.append("metadata only")
     return "  ".join(each for each in said if each)
 
 

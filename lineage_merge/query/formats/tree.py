@@ -145,6 +145,8 @@ def _below(plan: _Plan, here: str) -> list[tuple[Text, str | None, bool]]:
             line.append("  column lineage unavailable", style="dim")
         if any(each.properties.get("undeclared") == "true" for each in edges):
             line.append("  undeclared", style="dim")
+        if all(each.properties.get("reads") == "metadata" for each in edges):
+            line.append("  metadata only", style="dim")
         if not opened and (plan.following.get(there) or plan.columns.get(there)):
             above = plan.order[there] <= plan.order[here]
             line.append("  (see above)" if above else "  (see below)", style="dim")

@@ -89,6 +89,10 @@ class _Reader:
         self._tables = tables
         self._attributes = build(plan)
         self._texts = ExpressionTexts(plan)
+        read = (key for key, each in plan.operations.items() if each.get("type") == "Read")
+        columns = (each for key in read if not plan.queries(key) for each in plan.output(key))
+        # Columns of metadata tables, and pseudo-columns.
+        self._metadata = {each for each in columns if each not in self._attributes.graph.columns}
         self._steps: dict[Node, _Step] = {}
         self._made: dict[Node, Origin] = {}
 
@@ -126,6 +130,8 @@ class _Reader:
             seen.add(node)
         computing = self._attributes.generated.get(node, node)
         text = redact_sql(self._texts.text(computing)) if computing in self._plan.expressions else ""
+        if node in self._metadata:
+            text = "metadata"
         return _Step(self._name(start), text, (), self._parts(node))
 
     def _parts(self, computing: Node) -> tuple[Node, ...]:

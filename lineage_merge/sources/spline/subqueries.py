@@ -17,12 +17,13 @@ _DOTTED = rf"{_PART}(?:\.{_PART})+"
 _NODE = r"[ :|+-]*"
 _TABLES = (
     # Relation spark_catalog.tpch.part[p_partkey#126L,...] parquet
-    re.compile(rf"{_NODE}Relation ({_DOTTED})\["),
+    re.compile(rf"{_NODE}Relation (?P<name>{_DOTTED})\["),
     # HiveTableRelation [`spark_catalog`.`tpch`.`part`, org.apache...; without the bracket in Spark 2
-    re.compile(rf"{_NODE}HiveTableRelation \[?({_DOTTED})[,\]]"),
+    re.compile(rf"{_NODE}HiveTableRelation \[?(?P<name>{_DOTTED})[,\]]"),
     # RelationV2[id#1] glue_catalog.db.sales glue_catalog.db.sales
-    re.compile(rf"{_NODE}(?:RelationV2|DataSourceV2Relation) ?\[[^\]]*\] ({_DOTTED})"),
+    re.compile(rf"{_NODE}(?:RelationV2|DataSourceV2Relation) ?\[(?P<columns>[^\]]*)\] (?P<name>{_DOTTED})"),
 )
+_COLUMN = re.compile(r"([\w.$]+)#\d")
 # Relation [a#1,b#2] csv: files read by path, or a database's table: the text does not name it.
 _UNNAMED = re.compile(rf"{_NODE}Relation ?\[[^\]]*\] ?(\w*)")
 # Spark 3.0 and older name a table in the line above its relation: SubqueryAlias `tpch`.`part`
@@ -60,7 +61,7 @@ def relations(text: str, views: Container[str] = ()) -> tuple[set[CatalogTable],
 
     Relations below one of the `views` are known.
     """
-    names: set[str] = set()
+    names: set[tuple[str, tuple[str, ...]]] = set()
     unnamed: set[str] = set()
     above = ""
     view_indent: int | None = None
@@ -69,15 +70,18 @@ def relations(text: str, views: Container[str] = ()) -> tuple[set[CatalogTable],
             view_indent = None
         if view_indent is None and (view := _VIEW.match(line)) and view["name"] in views:
             view_indent = _indent(line)
-        names.update(found[1] for leaf in _TABLES if (found := leaf.match(line)))
+        for leaf in _TABLES:
+            if found := leaf.match(line):
+                columns = found.groupdict().get("columns") or ""
+                names.add((found["name"], tuple(_COLUMN.findall(columns))))
         if view_indent is None and (relation := _UNNAMED.match(line)):
             if alias := _ALIAS.match(above):
-                names.add(alias[1])
+                names.add((alias[1], ()))
             else:
                 unnamed.add(relation[1])
         above = line.rstrip()
-    unnamed.update(name.partition(".")[0].strip("`") for name in names if "/" in name)
-    return {table for name in names if (table := table_from_text(name))}, unnamed
+    unnamed.update(name.partition(".")[0].strip("`") for name, _ in names if "/" in name)
+    return {table for name in names if (table := table_from_text(*name))}, unnamed
 
 
 def _indent(line: str) -> int:

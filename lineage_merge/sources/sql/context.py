@@ -8,6 +8,7 @@ from lineage_merge.column_lineage.sql.depth import with_deep_stack
 from lineage_merge.column_lineage.sql.derivation import Origin
 from lineage_merge.column_lineage.sql.names import is_dual
 from lineage_merge.column_lineage.sql.parse_errors import reason
+from lineage_merge.column_lineage.sql.parts_of_tables import PartOfTable, part_of_table
 from lineage_merge.column_lineage.sql.query import Queries
 from lineage_merge.column_lineage.sql.scope import Relation
 from lineage_merge.column_lineage.sql.tables import AllColumns, Table, fold
@@ -18,9 +19,7 @@ from lineage_merge.sources.sql.results import Created, FileLineage
 from lineage_merge.sources.sql.shapes import NOTHING, Shape, ShapeColumn, Shapes
 from lineage_merge.sources.sql.syntax import Script
 from lineage_merge.sources.sql.temporaries import Temporaries, Temporary, dropped_again
-from lineage_merge.sources.sql.writes import Note
-
-Reads = dict[str, set[str]]
+from lineage_merge.sources.sql.writes import Note, Reads
 
 
 class Context:
@@ -91,7 +90,7 @@ class Context:
 
     def _outcome(self, query: exp.Expr) -> tuple[Relation, Reads]:
         """Return the result of a query, and the datasets that it reads."""
-        reads: Reads = {}
+        reads = Reads()
         line = self._line
 
         def noted(what: str, name: str) -> None:
@@ -117,12 +116,21 @@ class Context:
         return relation, reads
 
     def _meaning(self, table: exp.Table, reads: Reads) -> Table | Relation | None:
-        if not isinstance(table.this, exp.Identifier) or is_value(table):
+        if is_value(table):
+            return None
+        part = part_of_table(table, self._platform)
+        if part is not None and self._is_part(table, part):
+            key = self._key(part.table)
+            if key is None:
+                self._unknown(".".join(each.name for each in part.table.parts))
+                return Relation([AllColumns(None)])
+            reads.add(key, rows=part.part != "metadata")
+            return part.relation(self._table(key))
+        if not isinstance(table.this, exp.Identifier):
             return None
         temporary = self._temporary(table)
         if temporary is not None:
-            for source, via in temporary.reads.items():
-                reads.setdefault(source, set()).update(via, {temporary.name})
+            reads.include(temporary.reads, {temporary.name})
             return temporary.relation
         if table.name.startswith("@"):  # a parameter of T-SQL
             return Relation([AllColumns(None)])
@@ -132,8 +140,17 @@ class Context:
         if key is None:
             self._unknown(".".join(part.name for part in table.parts))
             return Relation([AllColumns(None)])
-        reads.setdefault(key, set())
+        reads.add(key)
         return self._table(key)
+
+    def _is_part(self, table: exp.Table, part: PartOfTable) -> bool:
+        """Return whether a name is part of a table that is known, and not a table of its own."""
+        if isinstance(table.this, exp.Anonymous):
+            return True
+        own, above = self._key(table), self._key(part.table)
+        if own is not None and self._known(own).declared:
+            return False
+        return part.is_certain or (above is not None and self._known(above) != NOTHING)
 
     def _table(self, key: str) -> Table:
         if key not in self._tables:

@@ -8,11 +8,11 @@ from lineage_merge.column_lineage.sql.scope import Named, Relation
 from lineage_merge.column_lineage.sql.tables import AllColumns
 from lineage_merge.model.elements import DatasetLabel
 from lineage_merge.sources.sql.clauses import location_of
-from lineage_merge.sources.sql.context import Context, Reads
+from lineage_merge.sources.sql.context import Context
 from lineage_merge.sources.sql.shapes import Shape, ShapeColumn, columns_of, declared
 from lineage_merge.sources.sql.targets import by_name
 from lineage_merge.sources.sql.temporaries import Temporary
-from lineage_merge.sources.sql.writes import Mode, Write, merge_columns
+from lineage_merge.sources.sql.writes import Mode, Reads, Write, merge_columns
 
 
 class Creation(Context):
@@ -69,12 +69,14 @@ class Creation(Context):
         at = self._path(location) if location else None
         if at is None:
             relation = Relation([Named(name, {}) for name in shape.names] or [AllColumns(None)])
-            self._add_temporary(table, relation, {})
+            self._add_temporary(table, relation, Reads())
             return
         self._found.read.add(at)
         files = self._table(at)
         named = [Named(name, itself(files.origin(name))) for name in shape.names if files.assume(name)]
-        self._add_temporary(table, Relation([*named] or [AllColumns(files)]), {at: set()})
+        reads = Reads()
+        reads.add(at)
+        self._add_temporary(table, Relation([*named] or [AllColumns(files)]), reads)
 
     def _build(
         self,

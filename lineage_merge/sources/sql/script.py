@@ -14,7 +14,6 @@ from lineage_merge.column_lineage.sql.scope import Relation
 from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.sources.sql import row_changes, tsql
 from lineage_merge.sources.sql.clauses import is_ddl, used_database
-from lineage_merge.sources.sql.context import Reads
 from lineage_merge.sources.sql.creation import Creation
 from lineage_merge.sources.sql.names import Datasets
 from lineage_merge.sources.sql.records import table_of_record, with_records
@@ -25,7 +24,7 @@ from lineage_merge.sources.sql.statements import Unread
 from lineage_merge.sources.sql.syntax import Call, Moved, Parsed, Script, Unload
 from lineage_merge.sources.sql.targets import by_name, by_position
 from lineage_merge.sources.sql.temporaries import Temporary
-from lineage_merge.sources.sql.writes import Columns, Mode, Note, Write, merge_columns
+from lineage_merge.sources.sql.writes import Columns, Mode, Note, Reads, Write, merge_columns
 
 # Platforms that accept a SELECT with fewer columns than the table, and whose RENAME TO has no schema.
 _POSTGRES = frozenset({"postgres", "redshift", "materialize", "risingwave"})
@@ -248,7 +247,9 @@ class _Reading(Creation):
     def _from_paths(self, target: exp.Expr, paths: list[str], mode: Mode) -> None:
         table, key = self._named(target)
         sources = {found for path in paths if (found := self._path(path)) is not None}
-        reads: Reads = {source: set() for source in sources}
+        reads = Reads()
+        for source in sources:
+            reads.add(source)
         self._found.read.update(sources)
         temporary = self._temporary(table)
         if temporary is not None:
@@ -281,8 +282,7 @@ class _Reading(Creation):
                 known = {fold(name) for name in names}
                 columns = [each for each in columns if fold(each[0]) in known]
             write.columns = merge_columns([*write.columns, *(each for each in columns if each[1])])
-            for source, via in reads.items():
-                write.reads.setdefault(source, set()).update(via)
+            write.reads.include(reads)
             for origin, kinds in relation.influences.items():
                 write.influences.setdefault(origin, set()).update(kinds)
         if temporary is not None:

@@ -10,7 +10,7 @@ from lineage_merge.column_lineage.sql.scope import Named, Relation
 from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.sources.sql.clauses import used_database
 from lineage_merge.sources.sql.syntax import Script
-from lineage_merge.sources.sql.writes import Columns, merge_columns
+from lineage_merge.sources.sql.writes import Columns, Reads, merge_columns
 
 
 @dataclass(slots=True)
@@ -19,11 +19,9 @@ class Temporary:
 
     name: str
     relation: Relation
-    reads: dict[str, set[str]] = field(default_factory=dict)
+    reads: Reads = field(default_factory=Reads)
 
-    def add_rows(
-        self, columns: Columns, influences: Influences, reads: dict[str, set[str]], *, overwrite: bool
-    ) -> None:
+    def add_rows(self, columns: Columns, influences: Influences, reads: Reads, *, overwrite: bool) -> None:
         """Add rows; `overwrite`: replacing the existing ones."""
         before = self.relation
         names = [(item.name, {} if overwrite else item.derivation) for item in before.named]
@@ -33,9 +31,8 @@ class Temporary:
             decided.setdefault(origin, set()).update(kinds)
         self.relation = Relation([*items, *before.stars], decided, None, before.rest)
         if overwrite:
-            self.reads = {}
-        for key, via in reads.items():
-            self.reads.setdefault(key, set()).update(via)
+            self.reads = Reads()
+        self.reads.include(reads)
 
 
 class Temporaries:

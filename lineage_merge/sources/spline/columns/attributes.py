@@ -15,6 +15,7 @@ from lineage_merge.sources.spline.columns.argument_roles import SUBQUERIES, UNIO
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.parts import follow_parts
 from lineage_merge.sources.spline.columns.query_reads import QueryRead, read_query
+from lineage_merge.sources.spline.columns.stored_columns import stored_columns
 from lineage_merge.sources.spline.columns.value_graph import Node, SourceColumn, ValueGraph
 
 _GROUPING_ID = "spark_grouping_id"
@@ -105,9 +106,11 @@ def _read(plan: PlanColumns, graph: ValueGraph, operation: str, application: str
     sources = [
         Reference("", str(uri), application) for uri in plan.operations[operation].get("inputSources") or ()
     ]
+    stored = set(stored_columns(plan, operation))
     for attribute in plan.output(operation):
-        name = str((plan.attributes.get(attribute) or {}).get("name") or "")
-        if name:
+        if attribute not in stored:
+            graph.inputs[attribute] = []  # it has no origin, and is not unknown
+        elif name := plan.name(attribute):
             graph.columns[attribute] = tuple(SourceColumn(source, name) for source in sources)
 
 

@@ -7,10 +7,11 @@ is a column of the outer query.
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from lineage_merge.column_lineage import pseudo_columns
 from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
 from lineage_merge.model.elements import Reference
 from lineage_merge.sources.spline.columns.attributes import cte_column
@@ -27,11 +28,14 @@ from lineage_merge.sources.spline.columns.text_values import ColumnReference, co
 from lineage_merge.sources.spline.columns.value_graph import Node, SourceColumn, ValueGraph
 from lineage_merge.sources.spline.naming import CatalogTable, table_from_text
 
-_RELATIONS = frozenset({"Relation", "HiveTableRelation", "RelationV2", "DataSourceV2Relation"})
+_RELATIONS_V2 = frozenset({"RelationV2", "DataSourceV2Relation"})
+_RELATIONS = frozenset({"Relation", "HiveTableRelation"}) | _RELATIONS_V2
 _GROUPING_ID = "spark_grouping_id"
 # Spark's analyzer converts `grouping(column)` to a bit of the grouping id.
 _GROUPING = re.compile(rf"shiftright\({_GROUPING_ID}#(?P<id>\d+)L?, (?P<bit>\d+)\)")
 _STACK = re.compile(r"stack\((?P<rows>\d+), (?P<values>.*)\)", re.DOTALL)
+# A field of Spark's structure of a row's file. The text has no types: a stored copy looks the same.
+_FILE_METADATA = re.compile(rf"_metadata#(?P<id>\d+)\.(?:{'|'.join(sorted(pseudo_columns.FILE_FIELDS))})\b")
 # Placeholder ids for bits of a grouping id: Spark's ids are smaller.
 _FIRST_BIT = 10**18
 
@@ -41,6 +45,7 @@ class _LeftOut(NamedTuple):
 
     source: Reference | None
     ids: range
+    pseudo: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -90,11 +95,13 @@ class KnownColumns:
 
 def read_subquery(text: str, prefix: str, graph: ValueGraph, known: KnownColumns) -> TextColumns:
     """Add a subquery's columns to the graph; `prefix` separates its nodes from those of other subqueries."""
-    return _Reader(prefix, graph, known).read(parse_plan(text))
+    file_metadata = {int(column["id"]) for column in _FILE_METADATA.finditer(text)}
+    return _Reader(prefix, graph, known, file_metadata).read(parse_plan(text))
 
 
 class _Reader:
-    def __init__(self, prefix: str, graph: ValueGraph, known: KnownColumns) -> None:
+    def __init__(self, prefix: str, graph: ValueGraph, known: KnownColumns, file_metadata: Set[int]) -> None:
+        self._file_metadata = file_metadata
         self._prefix = prefix
         self._graph = graph
         self._known = known
@@ -166,16 +173,20 @@ class _Reader:
 
     def _relation(self, operation: TextOperation) -> _Output:
         table, shown = self._table(operation)
-        source = Reference(table.catalog, table.name) if table else None
+        is_stored = table is not None and table.part != "metadata"
+        source = Reference(table.catalog, table.name) if table and is_stored else None
         output = _Output()
         for part in shown:
             listed, more = items(part)
+            pseudo = _pseudo_columns({each.name for each in listed}, operation, table, is_cut=bool(more))
             for each in listed:
                 output.ids.append(each.id)
-                output.by_id[each.id] = self._column(source, each.id, each.name)
+                own = None if each.name in pseudo else source
+                output.by_id[each.id] = self._column(own, each.id, each.name)
             ids = [each.id for each in listed]
             if more and ids and ids == list(range(ids[0], ids[0] + len(ids))):
-                output.left_out += (_LeftOut(source, range(listed[-1].id + 1, listed[-1].id + 1 + more)),)
+                hidden = range(listed[-1].id + 1, listed[-1].id + 1 + more)
+                output.left_out += (_LeftOut(source, hidden, pseudo),)
             if more:
                 break
         return output
@@ -193,11 +204,12 @@ class _Reader:
             # A table of another catalog follows its columns; before Spark 3.1 it is only in the line above.
             after = operation.arguments.rpartition("]")[2].split()
             name = next((each for each in after[:1] if "." in each), self._aliases.get(id(operation), ""))
-        return table_from_text(name), shown
+        names = [each.name for part in shown[:1] for each in items(part)[0]]
+        return table_from_text(name, names), shown
 
     def _column(self, source: Reference | None, each: int, name: str) -> Node:
         node = f"{self._prefix}/column/{source}/{each}"
-        if source:
+        if source and each not in self._file_metadata:
             self._graph.columns[node] = (SourceColumn(source, name),)
             self._found.tables.setdefault(source, {})[name] = None
         return node
@@ -348,7 +360,8 @@ class _Reader:
             return seen.by_id[column.id]
         for part in seen.left_out:
             if column.id in part.ids:
-                return self._column(part.source, column.id, column.name)
+                source = None if column.name in part.pseudo else part.source
+                return self._column(source, column.id, column.name)
         named = [each[column.name] for each in seen.named if column.name in each]
         return named[0] if len(named) == 1 else None
 
@@ -365,6 +378,20 @@ class _Reader:
     def _new(self) -> Node:
         self._nodes += 1
         return f"{self._prefix}/{self._nodes}"
+
+
+def _pseudo_columns(
+    names: set[str], operation: TextOperation, table: CatalogTable | None, *, is_cut: bool
+) -> frozenset[str]:
+    """Return the names of pseudo-columns in a relation of DataSource V2, whose format the text lacks.
+
+    Spark adds all of Iceberg's to a relation, at its end, which may be omitted from the text.
+    """
+    if operation.name not in _RELATIONS_V2:
+        return frozenset()
+    is_iceberg = is_cut or names >= pseudo_columns.ICEBERG_TOGETHER
+    of_changes = pseudo_columns.ICEBERG_CHANGE if table and table.part == "changes" else ()
+    return frozenset(of_changes) | (pseudo_columns.ICEBERG if is_iceberg else frozenset())
 
 
 def _generated(generator: str, columns: int) -> list[str]:
