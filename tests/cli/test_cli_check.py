@@ -218,7 +218,8 @@ INVALID = {
     "policies[1]: must_not_reach and must_have are mutually exclusive: write one policy for each",
     "policies[2].tag: is missing: must_not_reach requires it; example: tag: pii",
     "policies[2].layer: is not a key of a policy with must_not_reach",
-    "policies[4].must_be_updated_within: expected days, hours or minutes, such as 1d, 36h or 90m, found 2w",
+    "policies[4].must_be_updated_within: expected minutes, hours, days, weeks or years, such as 90m, 36h, 1d or 2w, "
+    "found 2 fortnights",
     "policies[3].layer: unknown layer: marts; did you mean mart?",
     "policies[3].must_not_read: unknown layer: bronze; query.layers has raw, staging, mart",
 }
@@ -230,7 +231,7 @@ def test_all_errors_of_policies_are_reported_at_once(tmp_path: Path) -> None:
         {"name": "a", "tag": "x", "must_not_reach": "*", "must_have": "owner"},
         {"name": "c", "must_not_reach": "*", "layer": "mart"},
         {"name": "d", "layer": "marts", "must_not_read": ["raw", "bronze"]},
-        {"name": "e", "datasets": "*", "must_be_updated_within": "2w"},
+        {"name": "e", "datasets": "*", "must_be_updated_within": "2 fortnights"},
     ]
     outcome = ask(violating(), tmp_path, policies=policies)
     assert outcome.code == 2
