@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
+from lineage_merge.infra.durations import FORM
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from tests.command_line import Outcome, in_process
 from tests.hostile_rows import TEXTS
@@ -218,8 +219,7 @@ INVALID = {
     "policies[1]: must_not_reach and must_have are mutually exclusive: write one policy for each",
     "policies[2].tag: is missing: must_not_reach requires it; example: tag: pii",
     "policies[2].layer: is not a key of a policy with must_not_reach",
-    "policies[4].must_be_updated_within: expected minutes, hours, days, weeks or years, such as 90m, 36h, 1d or 2w, "
-    "found 2 fortnights",
+    f"policies[4].must_be_updated_within: expected {FORM}, found 2 fortnights",
     "policies[3].layer: unknown layer: marts; did you mean mart?",
     "policies[3].must_not_read: unknown layer: bronze; query.layers has raw, staging, mart",
 }
