@@ -131,6 +131,7 @@ _NESTED = (
     "s3a://AKIAIOSFODNN7EXAMPLE:{}@b/x",
     "s3a://AKIAIOSFODNN7EXAMPLE:12/{}@b/x",
     "s3a://k:a/{}@b/x",
+    "s3://///k:{}@b/x",
     "s3a://k:a+{}/b@b/x",
     "mongodb://u:{}@h1:27017,h2:27018/d.c?replicaSet=r",
     "https://u%3A{}@h/x",
