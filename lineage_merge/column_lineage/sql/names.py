@@ -8,11 +8,19 @@ from sqlglot.errors import SqlglotError
 
 Parts = tuple[str, ...]
 
+# Platforms that need no RECURSIVE.
+_RECURSIVE_BY_DEFAULT = frozenset({"tsql", "fabric", "oracle", "snowflake"})
+
 
 def is_dual(table: exp.Table) -> bool:
     """Whether it is the one-row table of Oracle, MySQL, Snowflake and others for constants."""
     parts = [part.name.casefold() for part in table.parts]
     return parts in (["dual"], ["sys", "dual"], ["sysibm", "sysdummy1"])
+
+
+def is_recursive(clause: exp.With, platform: str) -> bool:
+    """Whether CTEs of a clause may read themselves, if they are set operations."""
+    return bool(clause.args.get("recursive")) or platform in _RECURSIVE_BY_DEFAULT
 
 
 class TableNames:

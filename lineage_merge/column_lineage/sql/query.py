@@ -16,7 +16,7 @@ from lineage_merge.column_lineage.sql.derivation import (
     merged,
 )
 from lineage_merge.column_lineage.sql.items import by_name, by_position, coalesced, star
-from lineage_merge.column_lineage.sql.names import is_dual
+from lineage_merge.column_lineage.sql.names import is_dual, is_recursive
 from lineage_merge.column_lineage.sql.pivots import Pivots
 from lineage_merge.column_lineage.sql.projections import Projections
 from lineage_merge.column_lineage.sql.scope import Named, Relation, Scope, Source
@@ -27,7 +27,6 @@ from lineage_merge.column_lineage.transformations import InfluenceKind, Transfor
 
 # A recursive CTE is read until nothing changes, at most this often.
 _ROUNDS = 10
-_RECURSIVE_BY_DEFAULT = frozenset({"tsql", "fabric", "oracle"})
 
 
 class Queries:
@@ -87,7 +86,7 @@ class Queries:
         if clause is None:
             return ctes
         known = dict(ctes)
-        recursive = clause.args.get("recursive") or self._platform in _RECURSIVE_BY_DEFAULT
+        recursive = is_recursive(clause, self._platform)
         for cte in clause.expressions:
             key = fold(cte.alias)
             names = [column.name for column in cte.args["alias"].columns]

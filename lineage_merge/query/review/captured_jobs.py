@@ -9,9 +9,9 @@ from lineage_merge.model.elements import encode
 from lineage_merge.query.backends.files import edge_of_row, vertex_of_row
 from lineage_merge.query.elements import COLUMN, Edge, Vertex, dataset_id_of, title_of_id
 from lineage_merge.query.graph import LineageGraph
-from lineage_merge.query.review.clauses import without_qualifiers
 from lineage_merge.query.review.column_comparison import Columns, Input
 from lineage_merge.query.review.replaced_graph import GraphIds
+from lineage_merge.query.review.sql_text import without_qualifiers
 from lineage_merge.sources.dbt.columns import Column
 
 _OF_JOB = ("feeds", "feeds_column", "influences")

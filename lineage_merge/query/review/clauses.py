@@ -8,11 +8,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from sqlglot import Dialect, ErrorLevel, exp
+from sqlglot import Dialect, exp
 from sqlglot.errors import SqlglotError
 
 from lineage_merge.column_lineage.sql.depth import with_deep_stack
 from lineage_merge.query.review.qualifiers import Place, Qualifiers
+from lineage_merge.query.review.relations import Relations
+from lineage_merge.query.review.sql_text import plain, text_of, without_qualifiers, written
 
 FILTER = "filter"
 JOIN = "join"
@@ -23,8 +25,6 @@ EXPRESSION = "expression"
 # Parts of a query that are neither columns nor clauses.
 _OTHERS = (exp.Order, exp.Offset, exp.Lateral, exp.Unnest, exp.Values, exp.Pivot, exp.TableSample)
 _PLAIN_NAME = re.compile(r"[A-Za-z_]\w*")
-_QUOTED = re.compile(r"""["`]([A-Za-z_]\w*)["`]""")
-_QUALIFIER = re.compile(r"(?<![\w.'])[A-Za-z_]\w*\.(?=[A-Za-z_\"`*])")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -77,20 +77,6 @@ def parts_of(relation: str, dialect: Dialect) -> tuple[str, ...]:
     return tuple(each.name.lower() for each in table.parts)
 
 
-def without_qualifiers(text: str) -> str:
-    """Return an expression without names of tables and quotes of names, in lower case outside literals."""
-    return _plain(text, is_qualified=False)
-
-
-def _plain(text: str, *, is_qualified: bool) -> str:
-    parts = re.split(r"('(?:[^']|'')*')", text)
-    plain = ((_QUOTED.sub(r"\1", each) if number % 2 == 0 else each) for number, each in enumerate(parts))
-    return "".join(
-        each if number % 2 else (each if is_qualified else _QUALIFIER.sub("", each)).lower()
-        for number, each in enumerate(plain)
-    )
-
-
 def _query(sql: str, dialect: Dialect, relations: Mapping[tuple[str, ...], str]) -> Query:
     statements = [each for each in dialect.parse(sql) if each is not None]
     if not statements:
@@ -111,30 +97,30 @@ def _of_tree(tree: exp.Expr, dialect: Dialect, relations: Mapping[tuple[str, ...
         node.comments = None
         if isinstance(node, exp.Identifier) and _PLAIN_NAME.fullmatch(node.name):
             node.set("quoted", False)
-    ctes = {each.alias.lower(): each for each in tree.find_all(exp.CTE)}
-    _name_tables(tree, relations, ctes.keys())
-    qualifiers = Qualifiers(tree, ctes)
+    reads = Relations(dialect)
+    _name_tables(tree, relations, reads)
+    qualifiers = Qualifiers(tree, reads)
     found: Counter[Clause] = Counter()
     of_select: dict[int, list[Clause]] = {}
     for select in tree.find_all(exp.Select):
-        of_select[id(select)] = list(_clauses_of(select, ctes, dialect, qualifiers))
+        of_select[id(select)] = list(_clauses_of(select, reads, dialect, qualifiers))
         found.update(of_select[id(select)])
     for union in tree.find_all(exp.SetOperation):
         distinct = "" if union.args.get("distinct") else " all"
         found[Clause(SET, f"{type(union).__name__.lower()}{distinct}")] += 1
     for limit in tree.find_all(exp.Limit, exp.Fetch):
-        found[Clause(LIMIT, _text(limit, dialect))] += 1
+        found[Clause(LIMIT, text_of(limit, dialect))] += 1
     placed = Counter(
         (clause, place)
         for select, place in qualifiers.places()
         for clause in of_select.get(id(select), ())
         if clause.kind != JOIN
     )
-    text = _text(_anonymous(tree, ctes.keys()), dialect)
+    text = text_of(_anonymous(tree, reads), dialect)
     return Query(
         text,
         dict(found),
-        "\n".join(sorted(set(_rest(tree, ctes.keys(), dialect)))),
+        "\n".join(sorted(set(_rest(tree, reads, dialect)))),
         expressions=dict(Counter(_expressions(tree, dialect, qualifiers))),
         placed=dict(placed),
         sources=qualifiers.all(),
@@ -155,12 +141,11 @@ def _expressions(tree: exp.Expr, dialect: Dialect, qualifiers: Qualifiers) -> It
             yield _clause(EXPRESSION, node, dialect, qualifiers)
 
 
-def _rest(tree: exp.Expr, ctes: Iterable[str], dialect: Dialect) -> Iterator[str]:
+def _rest(tree: exp.Expr, reads: Relations, dialect: Dialect) -> Iterator[str]:
     """Yield texts of what neither columns nor clauses contain: constants, orders, sources without a name.
 
     Independent of the order of columns, and of CTEs and subqueries that only pass columns on.
     """
-    local = set(ctes)
     for select in tree.find_all(exp.Select):
         around = select.parent
         while isinstance(around, exp.Subquery | exp.Paren):
@@ -170,26 +155,18 @@ def _rest(tree: exp.Expr, ctes: Iterable[str], dialect: Dialect) -> Iterator[str
             if not isinstance(each.unalias(), exp.Column | exp.Star):
                 # In a set operation, positions determine the column.
                 shown = f"{position}: " if in_set else ""
-                yield shown + _text(each.unalias() if in_set else each, dialect)
+                yield shown + text_of(each.unalias() if in_set else each, dialect)
     for node in tree.find_all(*_OTHERS):
-        yield _text(node, dialect)
-    for table in tree.find_all(exp.Table):
-        parts = [each.name.lower() for each in table.parts]
-        if len(parts) != 1 or parts[0] not in local:
-            yield "from " + (
-                ".".join(parts) if isinstance(table.this, exp.Identifier) else _text(table.this, dialect)
-            )
+        yield text_of(node, dialect)
+    yield from (f"from {relation}" for relation in reads.below(tree))
 
 
-def _name_tables(tree: exp.Expr, relations: Mapping[tuple[str, ...], str], ctes: Iterable[str]) -> None:
+def _name_tables(tree: exp.Expr, relations: Mapping[tuple[str, ...], str], reads: Relations) -> None:
     """Replace the names of relations by those of `relations`, which a move does not change."""
-    local = set(ctes)
     for table in list(tree.find_all(exp.Table)):
-        if not isinstance(table.this, exp.Identifier):
+        if not isinstance(table.this, exp.Identifier) or reads.cte_of(table) is not None:
             continue
         parts = tuple(each.name.lower() for each in table.parts)
-        if len(parts) == 1 and parts[0] in local:
-            continue
         if name := relations.get(parts):
             alias = table.alias or parts[-1]
             table.set("this", exp.to_identifier(name, quoted=True))
@@ -199,7 +176,7 @@ def _name_tables(tree: exp.Expr, relations: Mapping[tuple[str, ...], str], ctes:
 
 
 def _clauses_of(
-    select: exp.Select, ctes: Mapping[str, exp.CTE], dialect: Dialect, qualifiers: Qualifiers
+    select: exp.Select, reads: Relations, dialect: Dialect, qualifiers: Qualifiers
 ) -> Iterator[Clause]:
     for key in ("where", "having", "qualify"):
         if clause := select.args.get(key):
@@ -217,7 +194,7 @@ def _clauses_of(
         parts = [_clause(JOIN, each, dialect, qualifiers) for each in _conditions(on)] if on else []
         equal = [f"{each.name.lower()} = {each.name.lower()}" for each in using]
         parts += [Clause(JOIN, each, ("", ""), shown=each) for each in equal]
-        source = "+".join(sorted(each.lower() for each in _sources(join.this, ctes)))
+        source = "+".join(sorted(reads.below(join.this)))
         start = f"{kind or 'inner'} join {source}{' on ' if parts else ''}"
         yield _joined(JOIN, start, " and ", parts)
     if group := select.args.get("group"):
@@ -228,9 +205,9 @@ def _clauses_of(
 
 
 def _clause(kind: str, node: exp.Expr, dialect: Dialect, qualifiers: Qualifiers, column: str = "") -> Clause:
-    written = _written(node, dialect)
-    shown = _plain(written, is_qualified=True)
-    return Clause(kind, without_qualifiers(written), qualifiers.of(node), column, shown)
+    text = written(node, dialect)
+    shown = plain(text, is_qualified=True)
+    return Clause(kind, without_qualifiers(text), qualifiers.of(node), column, shown)
 
 
 def _joined(kind: str, start: str, separator: str, parts: Iterable[Clause]) -> Clause:
@@ -256,26 +233,6 @@ def _grouped(select: exp.Select, group: exp.Expr) -> Iterator[exp.Expr]:
             yield shown
 
 
-def _sources(node: exp.Expr, ctes: Mapping[str, exp.CTE]) -> set[str]:
-    """Return the relations below a source of a join; those of a CTE in place of its name."""
-    found: set[str] = set()
-    read: set[str] = set()
-    nodes = [node]
-    while nodes:
-        for table in nodes.pop().find_all(exp.Table):
-            name = table.name.lower()
-            if name not in ctes or table.args.get("db"):
-                found.add(".".join(each.name for each in table.parts) or _whole(table))
-            elif name not in read:
-                read.add(name)
-                nodes.append(ctes[name].this)
-    return found
-
-
-def _whole(node: exp.Expr) -> str:
-    return without_qualifiers(node.sql(comments=False))
-
-
 def _conditions(condition: exp.Expr) -> Iterator[exp.Expr]:
     inner = condition.unnest()
     if isinstance(inner, exp.And):
@@ -285,30 +242,18 @@ def _conditions(condition: exp.Expr) -> Iterator[exp.Expr]:
         yield inner
 
 
-def _text(node: exp.Expr, dialect: Dialect) -> str:
-    return without_qualifiers(_written(node, dialect))
-
-
-def _written(node: exp.Expr, dialect: Dialect) -> str:
-    text = node.sql(
-        dialect=dialect,
-        comments=False,
-        normalize_functions="lower",
-        unsupported_level=ErrorLevel.IGNORE,
-    )
-    return " ".join(text.split())
-
-
-def _anonymous(tree: exp.Expr, ctes: Iterable[str]) -> exp.Expr:
+def _anonymous(tree: exp.Expr, reads: Relations) -> exp.Expr:
     """Return a copy of a query with numbered CTEs and without aliases of tables."""
-    numbers = {name: f"cte{number}" for number, name in enumerate(ctes)}
     copy = tree.copy()
+    numbers = {id(cte): f"cte{number}" for number, cte in enumerate(copy.find_all(exp.CTE))}
+    tables = [(table, reads.cte_of(table)) for table in copy.find_all(exp.Table)]
     for cte in list(copy.find_all(exp.CTE)):
-        cte.args["alias"].set("this", exp.to_identifier(numbers[cte.alias.lower()]))
-    for table in list(copy.find_all(exp.Table)):
+        cte.args["alias"].set("this", exp.to_identifier(numbers[id(cte)]))
+    for table, of_cte in tables:
         if isinstance(table.this, exp.Identifier) and not table.args.get("db"):
-            table.set("this", exp.to_identifier(numbers.get(table.name.lower(), table.name), quoted=False))
-    for source in list(copy.find_all(exp.Table, exp.Subquery)):
+            name = table.name if of_cte is None else numbers[id(of_cte)]
+            table.set("this", exp.to_identifier(name, quoted=False))
+    for source in list(copy.find_all(exp.Table, exp.TableFromRows, exp.Subquery)):
         alias = source.args.get("alias")
         if alias is not None and not alias.args.get("columns"):
             source.set("alias", None)

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.query.elements import title_of_id
 from lineage_merge.query.review import clause_comparison, clauses
-from lineage_merge.query.review.clauses import Query, without_qualifiers
+from lineage_merge.query.review.clauses import Query
 from lineage_merge.query.review.column_comparison import Columns, Input, compare_columns
 from lineage_merge.query.review.dbt_versions import DbtVersion
 from lineage_merge.query.review.findings import Finding, Severity
+from lineage_merge.query.review.sql_text import without_qualifiers
 from lineage_merge.sources.dbt.columns import Column, ColumnLineage
 from lineage_merge.sources.dbt.nodes import Node
 

@@ -3,10 +3,12 @@
 Needs sqlglot. A CTE or subquery is named by the relations that it reads.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from sqlglot import exp
+
+from lineage_merge.query.review.relations import Relations
 
 _SYMMETRIC = (exp.EQ, exp.NEQ, exp.NullSafeEQ)
 _QUERIES = (exp.Select, exp.SetOperation, exp.Subquery)
@@ -24,10 +26,9 @@ class Place(NamedTuple):
 class Qualifiers:
     """Sources of a statement. Its tree must not change meanwhile."""
 
-    def __init__(self, tree: exp.Expr, ctes: Mapping[str, exp.CTE]) -> None:
-        self._ctes = ctes
+    def __init__(self, tree: exp.Expr, relations: Relations) -> None:
         self._tree = tree
-        self._relations: dict[str, frozenset[str]] = {}
+        self._relations = relations
         self._scopes: dict[int, dict[str, str]] = {}
 
     def all(self) -> frozenset[str]:
@@ -71,19 +72,19 @@ class Qualifiers:
         if root is not None:
             yield from self._places(root, Place((), ""), set())
 
-    def _places(self, node: exp.Expr, place: Place, seen: set[str]) -> Iterator[tuple[exp.Select, Place]]:
+    def _places(self, node: exp.Expr, place: Place, seen: set[int]) -> Iterator[tuple[exp.Select, Place]]:
         if isinstance(node, exp.Table):
-            name = node.name.lower()
-            if self._is_cte(node) and name not in seen:
-                seen.add(name)
-                yield from self._places(self._ctes[name].this, Place(place.path, name), seen)
+            cte = self._relations.cte_of(node)
+            if cte is not None and id(cte) not in seen:
+                seen.add(id(cte))
+                yield from self._places(cte.this, Place(place.path, cte.alias.lower()), seen)
         elif isinstance(node, exp.Subquery):
             yield from self._places(node.this, Place(place.path, node.alias.lower() or place.name), seen)
         elif isinstance(node, exp.SetOperation):
             for branch in (node.this, node.expression):
                 path = place.path
                 if not isinstance(branch.unnest(), exp.SetOperation):
-                    path = (*path, "+".join(sorted(self._read_by(branch, frozenset()))))
+                    path = (*path, "+".join(sorted(self._relations.below(branch))))
                 yield from self._places(branch, Place(path, place.name), seen)
         elif isinstance(node, exp.Select):
             joins = node.args.get("joins") or ()
@@ -126,27 +127,12 @@ class Qualifiers:
         first = _first(select)
         joined = [join.this for join in select.args.get("joins") or ()]
         for source in [first, *joined] if first is not None else joined:
-            if isinstance(source, exp.Table | exp.Subquery):
-                relations = "+".join(sorted(self._read_by(source, frozenset())))
+            if isinstance(source, exp.Table | exp.TableFromRows | exp.Subquery):
+                relations = "+".join(sorted(self._relations.below(source)))
                 number = numbers[relations] = numbers.get(relations, 0) + 1
                 found[_alias(source)] = relations if number == 1 else f"{relations}#{number}"
         self._scopes[id(select)] = found
         return found
-
-    def _read_by(self, node: exp.Expr, seen: frozenset[str]) -> frozenset[str]:
-        found: set[str] = set()
-        for table in node.find_all(exp.Table):
-            name = table.name.lower()
-            if self._is_cte(table) and name not in seen:
-                if name not in self._relations:
-                    self._relations[name] = self._read_by(self._ctes[name].this, seen | {name})
-                found |= self._relations[name]
-            else:
-                found.add(".".join(each.name.lower() for each in table.parts))
-        return frozenset(found)
-
-    def _is_cte(self, table: exp.Table) -> bool:
-        return table.name.lower() in self._ctes and not table.args.get("db")
 
 
 def _first(select: exp.Select) -> exp.Expr | None:
