@@ -11,7 +11,7 @@ lineage.overview = (() => {
   const INDEX = { ends: 9, sources: 8, looks: 8, bands: 40 };
   const NARROWEST = 380;
   const SIDES = 34;
-  // The header of a band and the margins above and below; the least height of a window.
+  // The header of a band with the margins above and below; the smallest height of a window.
   const HEAD = 80;
   const LOWEST = 320;
 
