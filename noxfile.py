@@ -226,7 +226,7 @@ def audit_offline(session: nox.Session) -> None:
     where = (
         "from importlib.util import find_spec; print(find_spec('safety_db').submodule_search_locations[0])"
     )
-    data = str(session.run("python", "-c", where, no_progress=True)).strip()
+    data = str(session.run("python", "-c", where, silent=True)).strip()
     session.warn("advisories up to July 2021 only: this does not stand for `nox -s audit`")
     session.run("safety", "check", "--file", LOCK, "--db", data, "--output", "text")
 

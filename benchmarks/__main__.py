@@ -1,10 +1,11 @@
-"""Run the benchmarks, each with its defaults, one after the other.
+"""Run the benchmarks, each in a process of its own, as ``python benchmarks/NAME.py`` does.
 
-    python -m benchmarks                  # all of them
+    python -m benchmarks                  # all of them, one after the other, with their defaults
     python -m benchmarks start queries    # these
     python -m benchmarks list             # what there is
+    python -m benchmarks --smallest       # whether they run: as little as possible, no figures are stored
 
-Each runs in a process of its own, as ``python benchmarks/NAME.py`` does. Ends with 1 where one failed.
+A benchmark is a script in this folder. Ends with 1 where one failed.
 """
 
 import argparse
@@ -12,48 +13,84 @@ import ast
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
-from benchmarks import results
+from benchmarks import options
 
 HERE = Path(__file__).resolve().parent
+# With the smallest sizes, of which none takes a minute: ends one that hangs.
+MOST_SECONDS = 600
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Exit code of a benchmark (None: it was ended because it hung), and its seconds."""
+
+    code: int | None
+    seconds: float
+
+    @property
+    def has_failed(self) -> bool:
+        return self.code not in (0, options.SKIPPED)
+
+    def __str__(self) -> str:
+        known = {0: "done", options.SKIPPED: "skipped", None: "FAILED, no end"}
+        return f"{self.seconds:7.0f} s  {known.get(self.code, f'FAILED, exit code {self.code}')}"
 
 
 def benchmarks() -> dict[str, str]:
-    """Return the scripts that record figures, with the first line of their docstrings."""
+    """Return the scripts of this folder, with the first lines of their docstrings."""
     found = {}
     for file in sorted(HERE.glob("*.py")):
-        if file.stem.startswith("_"):
-            continue
-        tree = ast.parse(file.read_text(encoding="utf-8"))
-        calls = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
-        if any(isinstance(call, ast.Attribute) and call.attr == "add_option" for call in calls):
-            found[file.stem] = (ast.get_docstring(tree) or "").partition("\n")[0]
+        text = file.read_text(encoding="utf-8")
+        if not file.stem.startswith("_") and '\nif __name__ == "__main__":\n' in text:
+            found[file.stem] = (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]
     return found
 
 
-def run(name: str, results_file: Path | None) -> tuple[int, float]:
-    """Run one benchmark; returns its exit code and seconds."""
+def run(
+    name: str, words: Sequence[str], output: IO[str] | None = None, timeout: float | None = None
+) -> Outcome:
+    """Run one benchmark, which prints to this process's output by default."""
     paths = [str(HERE.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
     started = time.perf_counter()
-    done = subprocess.run(
-        [sys.executable, str(HERE / f"{name}.py"), "--results", str(results_file or "none")],
-        cwd=HERE.parent,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
-        check=False,
-    )
-    return done.returncode, time.perf_counter() - started
+    code: int | None = None
+    with suppress(subprocess.TimeoutExpired):
+        code = subprocess.run(
+            [sys.executable, str(HERE / f"{name}.py"), *words],
+            cwd=HERE.parent,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
+            check=False,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT if output else None,
+            timeout=timeout,
+        ).returncode
+    return Outcome(code, time.perf_counter() - started)
+
+
+def run_smallest(name: str) -> Outcome:
+    """Run one benchmark to see whether it runs; prints its output if it fails."""
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
+        outcome = run(name, ["--smallest"], output, MOST_SECONDS)
+        if outcome.has_failed:
+            output.seek(0)
+            print(f"== {name}\n{output.read()}", flush=True)
+        return outcome
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     known = benchmarks()
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks", description="Run benchmarks one after the other"
-    )
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Run benchmarks")
     parser.add_argument("names", nargs="*", metavar="NAME", help="`list`, or which to run (default: all)")
-    results.add_option(parser)
+    options.add_to(parser, smallest={})
     given = parser.parse_args(arguments)
     if given.names == ["list"]:
         for name, about in known.items():
@@ -62,15 +99,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     unknown = [name for name in given.names if name not in known]
     if unknown:
         parser.error(f"no benchmark {', '.join(unknown)}; there are {', '.join(known)}")
-    results_file = given.results.resolve() if given.results else None
-    outcomes = {}
-    for name in given.names or known:
-        print(f"== {name}: {known[name]}", flush=True)
-        outcomes[name] = run(name, results_file)
+    names = given.names or list(known)
+    if given.smallest:
+        with ThreadPoolExecutor(os.cpu_count()) as pool:  # nothing is measured
+            outcomes = dict(zip(names, pool.map(run_smallest, names), strict=True))
+    else:
+        words = ["--results", str(given.results.resolve() if given.results else "none")]
+        outcomes = {}
+        for name in names:
+            print(f"== {name}: {known[name]}", flush=True)
+            outcomes[name] = run(name, words)
     print("\n== summary")
-    for name, (code, seconds) in outcomes.items():
-        print(f"{name:12} {seconds:7.0f} s  {'done' if code == 0 else f'FAILED, exit code {code}'}")
-    return int(any(code for code, _ in outcomes.values()))
+    for name, outcome in outcomes.items():
+        print(f"{name:12} {outcome}")
+    failed = [name for name, outcome in outcomes.items() if outcome.has_failed]
+    print(f"{len(names)} benchmarks, failed: {', '.join(failed) or 'none'}")
+    return int(bool(failed))
 
 
 if __name__ == "__main__":

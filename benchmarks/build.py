@@ -3,7 +3,7 @@
     python benchmarks/build.py                            # 1,000 and 4,000 plans, about six minutes
     python benchmarks/build.py --plans 1000 10000 100000  # an hour, and 2 GB of disk
 
-Databases are made up by `generate.py`, read as exported files. Each case is a process of its own:
+Databases are made up by `benchmarks.generated`, read as exported files. Each case is a process of its own:
 
 1. `local[1]` and `local[2]`: seconds from the call to the files on disk, the session being up. Peak memory is
    that of all processes (Python, the JVM that is driver and executor in one, Python workers), by their
@@ -28,7 +28,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from benchmarks import results
+from benchmarks import options, results
 from benchmarks.results import Figure
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -80,14 +80,15 @@ def measure(folder: Path, plans: int, master: str) -> Case:
             write_folder(built, out)
             took = time.perf_counter() - start
         read = built.report.read
-        counts = built.report.nodes, built.report.edges
+        nodes, edges = built.report.nodes, built.report.edges
     largest = max(seen)
     return Case(
         plans,
         master,
         took,
-        read.get("execution plans", 0),
-        *(sum(each.values()) for each in counts),
+        translated=read.get("execution plans", 0),
+        nodes=sum(nodes.values()),
+        edges=sum(edges.values()),
         memory=0.0 if on_cluster else largest,
         heap=largest if on_cluster else 0.0,
     )
@@ -165,7 +166,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="where to make databases, and to find them again")
     parser.add_argument("--against", type=Path, metavar="CHECKOUT", help="measure another checkout, too")
     parser.add_argument("--measure", nargs=2, metavar=("FOLDER", "MASTER"), help=argparse.SUPPRESS)
-    results.add_option(parser)
+    options.add_to(parser, smallest={"plans": [20], "models": 5, "masters": ["local[2]", CLUSTER]})
     arguments = parser.parse_args()
     if arguments.measure:
         folder, master = arguments.measure

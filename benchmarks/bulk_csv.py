@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from benchmarks import results
+from benchmarks import options, results
 from benchmarks.results import Figure
 from lineage_merge.config import SparkOptions
 from lineage_merge.graph_format import neptune_files
@@ -102,16 +102,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--vertices", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=5)
-    results.add_option(parser)
-    options = parser.parse_args()
+    options.add_to(parser, smallest={"vertices": 200, "rounds": 1})
+    arguments = parser.parse_args()
     with session(SparkOptions()) as spark:
-        nodes, edges = lineage(spark, options.vertices)
+        nodes, edges = lineage(spark, arguments.vertices)
         rounds = [
-            (measured(ours, nodes, edges), measured(sparks, nodes, edges)) for _ in range(options.rounds + 1)
+            (measured(ours, nodes, edges), measured(sparks, nodes, edges))
+            for _ in range(arguments.rounds + 1)
         ]
     of_ours, of_spark = (statistics.median(each) for each in zip(*rounds[1:], strict=True))
-    elements = 2 * options.vertices
-    print(f"{elements:,} elements, median of {options.rounds} rounds")
+    elements = 2 * arguments.vertices
+    print(f"{elements:,} elements, median of {arguments.rounds} rounds")
     print(f"lineage_merge  {elements / of_ours:12,.0f} elements/s")
     print(f"Spark's CSV    {elements / of_spark:12,.0f} elements/s")
     print(f"ratio          {of_spark / of_ours:12.2f}")
@@ -121,7 +122,7 @@ def main() -> None:
         Figure(case, "Spark's CSV", elements / of_spark, "elements/s"),
         Figure(case, "lineage_merge / Spark's CSV", of_spark / of_ours, "times", at_least=0.5),
     ]
-    results.append(options.results, "bulk_csv", found)
+    results.append(arguments.results, "bulk_csv", found)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,9 @@ from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.infra.spark_session import session
 from lineage_merge.load.gremlin.connection import Endpoint, connect
 
+# Values of the common options for a test run.
+SMALLEST = {"vertices": [400], "rounds": 1}
+
 
 @dataclass(frozen=True)
 class Bench:
@@ -25,10 +28,10 @@ class Bench:
         """Drop all elements of the graph."""
         with connect(self.endpoint) as g:
             while g.V().limit(1).count().next():
-                g.V().limit(5_000).drop().iterate()
+                g.V().limit(5_000).drop().to_list()
 
 
-def parser(text: str) -> argparse.ArgumentParser:
+def graph_parser(text: str) -> argparse.ArgumentParser:
     """Return a parser with the common options; `text`: description of the benchmark."""
     made = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument("--vertices", type=int, nargs="+", default=[2_000, 20_000])

@@ -22,7 +22,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from benchmarks import results
+from benchmarks import options, results
 from benchmarks.results import Figure
 from lineage_merge.graph_format.arrow import arrow_schema, write_parquet
 from lineage_merge.graph_format.schema import edge_ddl, node_ddl
@@ -219,7 +219,7 @@ def main() -> None:
     parser.add_argument("--entries", type=int, default=365)
     parser.add_argument("--vertices", type=int, default=20_000)
     parser.add_argument("--rounds", type=int, default=3)
-    results.add_option(parser)
+    options.add_to(parser, smallest={"entries": 3, "vertices": 2_000, "rounds": 1})
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as work:
         folder, location = Path(work, "folder"), Path(work, "history")

@@ -6,10 +6,10 @@ loader       `lineage_merge.load.writer.load`; the engine is warm
 by name      one request per element, as in the first prototype: look a vertex up by its name, add it
              if it is missing; an edge looks up both ends by name
 by id        one upsert by id (`mergeV`, `mergeE`) per request, one request at a time
-awswrangler  `awswrangler.neptune.to_property_graph` (see awswrangler_writer.py); only if its
+awswrangler  `awswrangler.neptune.to_property_graph` (see clients/awswrangler_writer.py); only if its
              Python is given, or it is installed in this environment
 prepared     a minimal client with as many processes as the loader, which sends batches prepared before
-             the measurement (see prepared.py)
+             the measurement (see clients/prepared.py)
 
 All write the same elements (twice as many edges as vertices) into an empty graph. Of slow clients only the
 last elements are timed, with all others in the graph, and the total is extrapolated; the table marks them
@@ -22,16 +22,18 @@ import statistics
 import subprocess
 import sys
 import time
-from pathlib import Path
+from base64 import b64encode
 from urllib.parse import urlsplit
 
-from benchmarks import one_by_one, prepared, results
-from benchmarks.graph_under_test import Bench, opened, parser
+from benchmarks import options, results
+from benchmarks.clients import awswrangler_writer, one_by_one, prepared
+from benchmarks.graph_under_test import SMALLEST, Bench, graph_parser, opened
 from benchmarks.made_lineage import Lineage, Row, lineage, rows
 from benchmarks.results import Figure
 from lineage_merge.load.writer import load
 
 LOADER, BY_NAME, BY_ID, AWSWRANGLER, PREPARED = "loader", "by name", "by id", "awswrangler", "prepared"
+WARM_UP = 300
 # Expected minimum rates of the loader relative to each client.
 EXPECTED = {BY_NAME: 15.0, AWSWRANGLER: 5.0, PREPARED: 0.8}
 CLIENTS = {
@@ -59,19 +61,24 @@ def of_awswrangler(bench: Bench, made: Lineage, python: str) -> float:
         nodes, edges = made.nodes[-last:], made.edges[-2 * last :]
         others = rows(bench.engine, made.nodes[:-last]), rows(bench.engine, [])
         load(*others, bench.endpoint)
-    # With user and password: awswrangler makes a URL of it.
-    given = {"host": where.netloc.rpartition(":")[0], "port": where.port}
+    user = where.netloc.rpartition("@")[0]
+    headers = {"Authorization": f"Basic {b64encode(user.encode()).decode()}"} if user else {}
+    given = {"host": where.hostname, "port": where.port, "headers": headers}
     elements = {"nodes": [_headed(row) for row in nodes], "edges": [_headed(row) for row in edges]}
-    script = str(Path(__file__).with_name("awswrangler_writer.py"))
     run = subprocess.run(
-        [python, script], input=json.dumps(given | elements), stdout=subprocess.PIPE, text=True, check=True
+        [python, awswrangler_writer.__file__],
+        input=json.dumps(given | elements),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
     )
     of_nodes, of_edges = json.loads(run.stdout)
-    return len(made) / (of_nodes * len(made.nodes) / len(nodes) + of_edges * len(made.edges) / len(edges))
+    seconds = of_nodes * len(made.nodes) / len(nodes) + of_edges * len(made.edges) / len(edges)
+    return len(made) / float(seconds)
 
 
 def _headed(row: Row) -> Row:
-    """With awswrangler's headers; it knows cardinality of vertices only."""
+    """With awswrangler's keys; it knows cardinality of vertices only."""
     is_edge = "from" in row
     headed = {}
     for name, value in row.items():
@@ -136,15 +143,15 @@ def figures(vertices: int, rates: dict[str, list[float]]) -> list[Figure]:
 
 def main() -> None:
     beside = sys.executable if importlib.util.find_spec("awswrangler") else ""
-    options = parser(__doc__ or "")
-    options.add_argument(
+    parser = graph_parser(__doc__ or "")
+    parser.add_argument(
         "--awswrangler", default=beside, metavar="PYTHON", help="a Python that has awswrangler[gremlin]"
     )
-    results.add_option(options)
-    arguments = options.parse_args()
+    options.add_to(parser, SMALLEST)
+    arguments = parser.parse_args()
     figures_found: list[Figure] = []
     with opened(arguments) as bench:
-        measure(bench, 300, 2, arguments.awswrangler)  # warm-up
+        measure(bench, min(WARM_UP, *arguments.vertices), 2, arguments.awswrangler)
         for vertices in arguments.vertices:
             taken = measure(bench, vertices, arguments.rounds, arguments.awswrangler)
             print_table(vertices, taken)

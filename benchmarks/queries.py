@@ -23,12 +23,12 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks import made_graph, results
+from benchmarks import made_graph, options, results
 from benchmarks.results import Figure
 from lineage_merge.infra.embedded import EmbeddedServer
 from lineage_merge.load.gremlin.connection import Endpoint
@@ -239,15 +239,16 @@ def main() -> None:
     parser.add_argument("--latency", type=float, nargs="+", default=[0, 5], help="in ms, added to a request")
     parser.add_argument("--no-whole", action="store_true", help="not the questions to a whole environment")
     parser.add_argument("--endpoint", help="ws://... of a server that has a graph of made_graph already")
-    results.add_option(parser)
+    options.add_to(parser, smallest={"datasets": 200, "rounds": 1, "latency": [0, 1]})
     arguments = parser.parse_args()
     figures_found: list[Figure] = []
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "graph.json"
         edges = len(made_graph.write(file, arguments.datasets))
         size = f"{arguments.datasets:,} datasets, {edges:,} edges"
-        server = nullcontext() if arguments.endpoint else EmbeddedServer(file, heap="2g")
-        with server as embedded, open_executor(Endpoint(arguments.endpoint or embedded.url)) as connection:
+        with ExitStack() as stack:
+            url = arguments.endpoint or stack.enter_context(EmbeddedServer(file, heap="2g")).url
+            connection = stack.enter_context(open_executor(Endpoint(url)))
             for latency in arguments.latency:
                 ask = Counted(connection, latency / 1000)
                 taken = measure(ask, arguments.datasets, arguments.rounds, arguments.hop_rounds)

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks import results
+from benchmarks import options, results
 from benchmarks.results import Figure
 from lineage_merge.sources.receiver import documents
 
@@ -115,7 +115,7 @@ def main() -> None:
         "--events", type=int, default=100_000, help="events in a batch (default: %(default)s)"
     )
     parser.add_argument("--rounds", type=int, default=5, help="(default: %(default)s)")
-    results.add_option(parser)
+    options.add_to(parser, smallest={"events": 100, "rounds": 1})
     arguments = parser.parse_args()
     print(f"{'':12} {'body':>9} {'json.loads':>13} {'lines':>9} {'ratio':>7} {'growth':>8} {'pause':>10}")
     figures = [

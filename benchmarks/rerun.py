@@ -14,9 +14,9 @@ import time
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
-from benchmarks import results
+from benchmarks import options, results
 from benchmarks.delaying_proxy import delaying
-from benchmarks.graph_under_test import Bench, opened, parser
+from benchmarks.graph_under_test import SMALLEST, Bench, graph_parser, opened
 from benchmarks.made_lineage import DAG, Lineage, changed, project, rows
 from benchmarks.results import Figure
 from lineage_merge.load.gremlin.connection import Endpoint
@@ -26,6 +26,7 @@ from lineage_merge.load.update import update
 from lineage_merge.merge.source_completeness import SourceCompleteness
 
 FIRST, UNCHANGED, CHANGED = "first load", "unchanged", "1% changed"
+WARM_UP = 500
 # Not a hundred, of which the number of jobs is a multiple: some would lose every edge they had.
 EVERY = 101
 # Maximum times relative to a first load of 20,000 vertices.
@@ -101,17 +102,17 @@ def figures(vertices: int, taken: list[dict[str, Round]]) -> list[Figure]:
 
 
 def main() -> None:
-    options = parser(__doc__ or "")
-    results.add_option(options)
-    options.add_argument("--latency", type=float, default=0, metavar="MS", help="added to each answer")
-    arguments = options.parse_args()
+    parser = graph_parser(__doc__ or "")
+    parser.add_argument("--latency", type=float, default=0, metavar="MS", help="added to each answer")
+    options.add_to(parser, {**SMALLEST, "latency": 1})
+    arguments = parser.parse_args()
     figures_found: list[Figure] = []
     with opened(arguments) as direct, ExitStack() as stack:
         bench = direct
         if arguments.latency:
             url = stack.enter_context(delaying(direct.endpoint.url, arguments.latency))
             bench = replace(direct, endpoint=Endpoint(url))
-        measure(bench, 500)  # warms everything up
+        measure(bench, min(WARM_UP, *arguments.vertices))
         for vertices in arguments.vertices:
             taken = []
             for number in range(1, arguments.rounds + 1):

@@ -2,16 +2,12 @@
 
 ::
 
-    parser = argparse.ArgumentParser(...)
-    results.add_option(parser)                       # --results FILE, or --results none
-    ...
     results.append(arguments.results, "load", [
         Figure("2,000 vertices", "loader", 11_800.0, "elements/s"),
         Figure("2,000 vertices", "loader / one request an element", 15.2, "times", at_least=15.0),
     ])
 """
 
-import argparse
 import json
 import os
 import platform
@@ -35,16 +31,6 @@ class Figure:
     unit: str
     at_least: float | None = None
     at_most: float | None = None
-
-
-def add_option(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--results",
-        type=lambda text: None if text == "none" else Path(text),
-        default=FILE,
-        metavar="FILE",
-        help="where the figures are appended; `none` keeps nothing (default: benchmarks/results.jsonl)",
-    )
 
 
 def append(file: Path | None, benchmark: str, figures: Sequence[Figure]) -> None:

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from benchmarks import results
+from benchmarks import options, results
 from benchmarks.results import Figure
 from lineage_merge.graph_format.arrow import arrow_schema, write_parquet
 from lineage_merge.graph_format.schema import edge_ddl, node_ddl
@@ -332,7 +332,7 @@ def main() -> None:
     parser.add_argument("--models", type=int, default=5_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--keep", type=Path, metavar="DIR", help="folder for the files, to run it again")
-    results.add_option(parser)
+    options.add_to(parser, smallest={"models": 20, "rounds": 1})
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         work = arguments.keep or Path(temporary)

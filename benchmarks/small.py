@@ -21,7 +21,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import results
+from benchmarks import options, results
 from benchmarks.results import Figure
 
 MOST_BUILD = 1.4
@@ -55,12 +55,12 @@ def seconds(words: Sequence[str], environment: dict[str, str]) -> float:
     return time.perf_counter() - start
 
 
-def measure(rounds: int) -> dict[str, list[float]]:
-    """Seconds of each of the three, round by round."""
+def measure(rounds: int, warm_up: int) -> dict[str, list[float]]:
+    """Seconds of each of the three, round by round, after rounds that fill caches."""
     from lineage_merge.cli import sample
 
     found: dict[str, list[float]] = {"Spark's start and one job": [], "build": [], "demo": []}
-    for number in range(rounds + 1):
+    for number in range(-warm_up, rounds):
         with tempfile.TemporaryDirectory() as folder:
             environment = {**os.environ, "LINEAGE_MERGE_HOME": folder}
             build = [_COMMAND, "build", "--quiet", "--config", str(sample.config_file())]
@@ -71,7 +71,7 @@ def measure(rounds: int) -> dict[str, list[float]]:
             }
             for name, words in commands.items():
                 took = seconds(words, environment)
-                if number:  # the first round fills caches
+                if number >= 0:
                     found[name].append(took)
     return found
 
@@ -81,9 +81,11 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rounds", type=int, default=3)
-    results.add_option(parser)
+    parser.add_argument("--warm-up", type=int, default=1, metavar="ROUNDS", help="rounds that do not count")
+    options.add_to(parser, smallest={"rounds": 1, "warm_up": 0})
     arguments = parser.parse_args()
-    medians = {name: statistics.median(each) for name, each in measure(arguments.rounds).items()}
+    taken = measure(arguments.rounds, arguments.warm_up)
+    medians = {name: statistics.median(each) for name, each in taken.items()}
     base = medians["Spark's start and one job"]
     figures = [Figure("the sample", name, took, "s") for name, took in medians.items()]
     for name, most in (("build", MOST_BUILD), ("demo", MOST_DEMO)):

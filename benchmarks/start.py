@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks import results
+from benchmarks import options, results
 from benchmarks.results import Figure
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -156,7 +156,8 @@ def environments() -> list[Path]:
 
 
 def airflow_of(python: Path) -> str:
-    command = [python, "-c", "from importlib.metadata import version; print(version('apache-airflow'))"]
+    program = "from importlib.metadata import version; print(version('apache-airflow'))"
+    command = [str(python), "-c", program]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
@@ -245,7 +246,7 @@ def main() -> None:
         metavar="PYTHON",
         help=f"the Python of environments with Airflow (default: all in ${AIRFLOW_CACHE})",
     )
-    results.add_option(parser)
+    options.add_to(parser, smallest={"rounds": 1, "airflow": []})
     arguments = parser.parse_args()
     what = starts(environments() if arguments.airflow is None else arguments.airflow)
     with tempfile.TemporaryDirectory(prefix="lineage-merge-start-") as folder:

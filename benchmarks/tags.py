@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from benchmarks import made_columns, results
+from benchmarks import made_columns, options, results
 from benchmarks.queries import Counted
 from benchmarks.results import Figure
 from lineage_merge.config import Propagation
@@ -138,7 +138,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Seconds and requests of a tag's propagation")
     parser.add_argument("--tables", type=int, default=10_000, help="each has ten columns")
     parser.add_argument("--rounds", type=int, default=3)
-    results.add_option(parser)
+    options.add_to(parser, smallest={"tables": 100, "rounds": 1})
     arguments = parser.parse_args()
     with made_columns.served(arguments.tables) as connection:
         found = figures(measure(Counted(connection), arguments.rounds))

@@ -16,7 +16,7 @@ import pstats
 import time
 from collections.abc import Callable, Iterator
 
-from benchmarks import results
+from benchmarks import options, results
 from benchmarks.generated.pipeline import At, Dataset, Made, Plan
 from benchmarks.generated.spline import Documents, plan_documents
 from benchmarks.results import Figure
@@ -111,12 +111,14 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--sizes", type=int, default=3, metavar="N", help="the N smallest sizes of each case")
     parser.add_argument(
         "--profile", action="store_true", help="print where the time of each largest plan goes"
     )
-    results.add_option(parser)
+    options.add_to(parser, smallest={"rounds": 1, "sizes": 2})
     arguments = parser.parse_args()
-    results.append(arguments.results, "translate", [*_figures(arguments.rounds, arguments.profile)])
+    figures = [*_figures(arguments.rounds, arguments.sizes, arguments.profile)]
+    results.append(arguments.results, "translate", figures)
 
 
 def _timed(plan: Plan, rounds: int) -> tuple[list[tuple[str, str]], int, float]:
@@ -131,13 +133,13 @@ def _timed(plan: Plan, rounds: int) -> tuple[list[tuple[str, str]], int, float]:
     return texts, made, min(seconds)
 
 
-def _figures(rounds: int, is_profiled: bool) -> Iterator[Figure]:
+def _figures(rounds: int, number_of_sizes: int, is_profiled: bool) -> Iterator[Figure]:
     # The schema checks are compiled with the first document.
     _timed(chain(5), 1)
     print(f"{'':>26} {'size':>6} {'parts':>8} {'records':>8} {'seconds':>8} {'us/part':>8} {'growth':>7}")
     for name, (make, sizes) in CASES.items():
         first = 0.0
-        for size in sizes:
+        for size in sizes[:number_of_sizes]:
             texts, made, took = _timed(make(size), rounds)
             each = took / len(texts)
             first = first or each

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 REPOSITORY = Path(__file__).parents[1]
 sys.path.insert(0, str(REPOSITORY))
@@ -23,8 +23,8 @@ from tests.page.page_graphs import large  # noqa: E402
 
 PICTURES = REPOSITORY / "docs" / "images"
 CAPTURES = REPOSITORY / "tests" / "data" / "page_captures.json"
-SIZE = {"width": 1440, "height": 900}
-PHONE = {"width": 390, "height": 844}
+SIZE: ViewportSize = {"width": 1440, "height": 900}
+PHONE: ViewportSize = {"width": 390, "height": 844}
 MOST_BYTES = 300_000
 
 

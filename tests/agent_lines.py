@@ -122,10 +122,10 @@ def _number(name: str) -> int:
 
 
 def _operation(operation: Document, by_id: Mapping[str, Document]) -> Document:
-    fields = {
+    fields: Document = {
         each: operation[each] for each in ("inputSources", "outputSource", "append") if each in operation
     }
-    schema = {"schema": operation["output"]} if "output" in operation else {}
+    schema: Document = {"schema": operation["output"]} if "output" in operation else {}
     return {
         **fields,
         **schema,

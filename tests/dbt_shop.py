@@ -10,12 +10,15 @@ from lineage_merge.merge.dataset_resolver import from_config
 from lineage_merge.merge.records import Record
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.dbt.reader import read_dbt
+from tests.runs_made import HOUR
 
 DATA = Path(__file__).parent / "data" / "dbt" / "shop_v12"
 NAMESPACE = "duckdb://shop"
 TABLES = f"dev|{NAMESPACE}|shop."
 PROJECT = "dev|dbt://shop|"
 TESTS = "dev|daily|assertion|dbt|"
+# An hour after dbt wrote the manifest.
+NOW = 1795394954855 + HOUR
 
 
 def settings(folder: Path = DATA, **entry: Any) -> dict[str, Any]:

@@ -10,21 +10,12 @@ from collections.abc import Iterator
 import pytest
 from gremlin_python.driver.driver_remote_connection import DriverRemoteConnection
 from gremlin_python.process.graph_traversal import GraphTraversalSource
-from gremlin_python.process.traversal import Traversal
 
 from lineage_merge.infra.embedded import EmbeddedServer, maven_jars
 from lineage_merge.load.gremlin.traversal_source import source
 
 SERVER = "LINEAGE_MERGE_TEST_GREMLIN_SERVER"
 
-
-def _iterated(self: Traversal) -> Traversal:
-    """Replace `iterate`, by which gremlinpython 3.8 sends a step that servers of 3.7 do not know."""
-    self.to_list()
-    return self
-
-
-Traversal.iterate = _iterated
 if version := os.environ.get(SERVER):
     maven_jars.GREMLIN = maven_jars.GREMLIN._replace(
         name=f"Gremlin Server {version}",
@@ -58,7 +49,7 @@ def gremlin(gremlin_url: str) -> Iterator[GraphTraversalSource]:
     connection = DriverRemoteConnection(gremlin_url, "g")
     try:
         g = source(connection)
-        g.V().drop().iterate()
+        g.V().drop().to_list()
         yield g
     finally:
         connection.close()

@@ -1,7 +1,6 @@
 """Lineage made by hand, for questions: as rows, as a folder, in a server."""
 
 import itertools
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +16,7 @@ from lineage_merge.model.elements import (
     edge_id,
     job_id,
 )
+from tests.graph_folder import write_folder
 
 Row = dict[str, Any]
 NAMESPACE = "redshift://wh:5439"
@@ -89,11 +89,7 @@ class MadeLineage:
 
     def folder(self, path: Path) -> str:
         """The lineage as `build --format jsonl` leaves it."""
-        for kind, rows in (("nodes", self.nodes), ("edges", self.edges)):
-            (path / kind).mkdir(parents=True)
-            text = "".join(json.dumps(row) + "\n" for row in rows.values())
-            (path / kind / "part-00000.json").write_text(text, encoding="utf-8")
-        return str(path)
+        return write_folder(path, self.nodes.values(), self.edges.values())
 
     def load(self, url: str) -> None:
         """Write it into a server, with the loader's requests, one after another: TinkerGraph knows no two."""

@@ -174,7 +174,7 @@ def put(g: GraphTraversalSource, record: Record, *, update_single: bool) -> None
 def _put_vertex(g: GraphTraversalSource, record: Record, *, update_single: bool) -> None:
     present = g.V(record.id).label().to_list()
     if not present:
-        g.add_v(record.label).property(T.id, record.id).iterate()
+        g.add_v(record.label).property(T.id, record.id).to_list()
     elif present != [record.label]:
         raise LoadError("TWO_LABELS", f"{record.id} is {present[0]}, and would be {record.label} as well")
     _refuse_second(g.V(record.id), record, update_single=update_single)
@@ -184,7 +184,7 @@ def _put_vertex(g: GraphTraversalSource, record: Record, *, update_single: bool)
     for name, values in record.sets.items():
         for value in values:
             setting = setting.property(Cardinality.set_, name, value)
-    setting.iterate()
+    setting.to_list()
 
 
 def _put_edge(g: GraphTraversalSource, record: Record, ends: tuple[str, str], *, update_single: bool) -> None:
@@ -196,12 +196,12 @@ def _put_edge(g: GraphTraversalSource, record: Record, ends: tuple[str, str], *,
             message = f"Either from vertex, '{ends[0]}', or to vertex, '{ends[1]}', is not present."
             raise LoadError("FROM_OR_TO_VERTEX_ARE_MISSING", message)
         end = __.V(ends[1])
-        g.V(ends[0]).add_e(record.label).to(end).property(T.id, record.id).iterate()
+        g.V(ends[0]).add_e(record.label).to(end).property(T.id, record.id).to_list()
     _refuse_second(g.E(record.id), record, update_single=update_single)
     setting = g.E(record.id)
     for name, value in record.single.items():
         setting = setting.property(name, value)
-    setting.iterate()
+    setting.to_list()
 
 
 def _refuse_second(found: Any, record: Record, *, update_single: bool) -> None:

@@ -238,8 +238,8 @@ class Standin:
             return 200, getattr(self, re.sub(r"(?<!^)(?=[A-Z])", "_", operation).lower())(values)
         except Refused as error:
             code = self._model.shape_for(error.shape).metadata["error"]["httpStatusCode"]
-            body = {"code": error.shape, "requestId": str(uuid.uuid4()), "detailedMessage": error.message}
-            return code, {**body, "message": error.message}
+            answer = {"code": error.shape, "requestId": str(uuid.uuid4()), "detailedMessage": error.message}
+            return code, {**answer, "message": error.message}
 
     def _operation(
         self, method: str, path: str, query: Mapping[str, str], body: bytes

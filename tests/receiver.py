@@ -142,7 +142,7 @@ def exchange(port: int, request: bytes) -> tuple[int, Mapping[str, list[str]], b
 
 def as_sent(captured: Mapping[str, Any]) -> bytes:
     """The bytes of a captured request: its headers in their order, its body packed if it was."""
-    body = captured["body"].encode()
+    body: bytes = captured["body"].encode()
     headers = dict(captured["headers"])
     if headers.get("Content-Encoding") == "gzip":
         body = gzip.compress(body, mtime=0)

@@ -116,7 +116,7 @@ def test_without_tls_only_where_it_is_said(host: str, extra: dict[str, Any], end
 
 
 @pytest.mark.parametrize("parts", [{"login": "user"}, {"password": PASSWORD}])
-def test_an_unused_password_of_the_graph_is_reported(parts: dict[str, str]) -> None:
+def test_an_unused_password_of_the_graph_is_reported(parts: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match="user and password are not used") as raised:
         gremlin(connection("gremlin_default", host="graph", **parts))
 

@@ -160,7 +160,7 @@ def test_exported_folders_give_the_graph_of_the_database(
         spark, CONFIGURATION.parse({**common, "spline": {"arango": arango_settings("seed_queries")}})
     )
     from_database = whole(gremlin)
-    gremlin.V().drop().iterate()
+    gremlin.V().drop().to_list()
 
     export = str(data / "spline" / "seed_queries")
     pipeline.run(spark, CONFIGURATION.parse({**common, "spline": {"export": export}}))

@@ -108,15 +108,15 @@ def gremlin_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gremlin
 
 def test_a_value_added_without_a_cardinality_stands_beside_the_first(gremlin_server: Gremlin) -> None:
     with connect(Endpoint(gremlin_server.url)) as g:
-        g.add_v("file").property(T.id, "dev|a").property("tag", "one").iterate()
+        g.add_v("file").property(T.id, "dev|a").property("tag", "one").to_list()
         # A request of its own: within `addV` both values stay whatever the default is.
-        g.V("dev|a").property("tag", "two").iterate()
+        g.V("dev|a").property("tag", "two").to_list()
         assert sorted(g.V("dev|a").values("tag").to_list()) == ["one", "two"]
 
 
 def test_ids_are_strings_and_stay_what_they_are(gremlin_server: Gremlin) -> None:
     with connect(Endpoint(gremlin_server.url)) as g:
-        g.add_v("file").property(T.id, "dev|s3://raw|1").as_("v").add_e("feeds").property(T.id, "7").iterate()
+        g.add_v("file").property(T.id, "dev|s3://raw|1").as_("v").add_e("feeds").property(T.id, "7").to_list()
         assert g.V("dev|s3://raw|1").id_().to_list() == ["dev|s3://raw|1"]
         assert g.E("7").id_().to_list() == ["7"]
 
@@ -124,8 +124,8 @@ def test_ids_are_strings_and_stay_what_they_are(gremlin_server: Gremlin) -> None
 def test_the_graph_is_there_again_after_a_stop(tmp_path: Path) -> None:
     server = Gremlin(tmp_path / "server")
     with server.running(), connect(Endpoint(server.url)) as g:
-        g.add_v("file").property(T.id, "dev|stored").property("tag", "one").iterate()
-        g.V("dev|stored").property("tag", "two").iterate()
+        g.add_v("file").property(T.id, "dev|stored").property("tag", "one").to_list()
+        g.V("dev|stored").property("tag", "two").to_list()
     with server.running(), connect(Endpoint(server.url)) as g:
         assert sorted(g.V("dev|stored").values("tag").to_list()) == ["one", "two"]
 

@@ -43,10 +43,15 @@ class _Loader(yaml.SafeLoader):
     """YAML with CloudFormation's short functions, of which only the text is parsed."""
 
 
-for _tag in ("!Ref", "!Sub", "!GetAtt"):
-    _Loader.add_constructor(_tag, lambda loader, node: loader.construct_scalar(node))
-for _tag in ("!If", "!Not", "!Equals"):
-    _Loader.add_constructor(_tag, lambda loader, node: loader.construct_sequence(node))
+def _text(loader: _Loader, node: yaml.Node) -> object:
+    if isinstance(node, yaml.ScalarNode):
+        return loader.construct_scalar(node)
+    assert isinstance(node, yaml.SequenceNode)
+    return loader.construct_sequence(node)
+
+
+for _tag in ("!Ref", "!Sub", "!GetAtt", "!If", "!Not", "!Equals"):
+    _Loader.add_constructor(_tag, _text)
 
 
 def template() -> Any:

@@ -102,6 +102,7 @@ def test_aws_commands_match_the_api(command: Command) -> None:
     model = Session().get_service_model(service)
     names = {xform_name(name, "-"): name for name in model.operation_names}
     shape = model.operation_model(names[operation]).input_shape
+    assert shape is not None
     members = {xform_name(name, "-"): name for name in shape.members}
     assert flags <= set(members)
     given = {members[flag] for flag in flags}

@@ -126,7 +126,8 @@ def test_the_same_seed_gives_the_same_bytes_in_another_process(tmp_path: Path) -
     def made(name: str, seed: int, hashing: str) -> dict[str, bytes]:
         arguments = ["--plans", "30", "--models", "5", "--seed", str(seed), "--to", str(tmp_path / name)]
         subprocess.run(
-            [sys.executable, str(ROOT / "benchmarks/generate.py"), *arguments],
+            [sys.executable, "-m", "benchmarks.generated", *arguments],
+            cwd=ROOT,
             check=True,
             capture_output=True,
             env={"PYTHONHASHSEED": hashing},

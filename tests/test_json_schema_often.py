@@ -66,6 +66,7 @@ def test_the_schema_of_splines_documents_uses_only_keywords_that_both_know() -> 
 def test_whole_documents_fit_and_empty_ones_do_not(collection: str) -> None:
     slow, quick = checkers(collection)
     assert [quick.error(each) for each in documents(collection)] == [None] * len(documents(collection))
+    wrong: object
     for wrong in ({}, [], None, "", 1):
         assert quick.error(wrong) == slow.error(wrong)
         assert quick.error(wrong) is not None

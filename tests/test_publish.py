@@ -113,7 +113,7 @@ def test_the_wheel_of_an_installed_wheel_is_the_same(environment: Path, tmp_path
     code = f"import sys; sys.path[:0] = {paths!r}\nfrom pathlib import Path\n"
     code += f"from lineage_merge.orchestration.publish import wheel\nprint(wheel.build(Path({str(again)!r})))"
 
-    command = [environment / "bin/python", "-c", code]
+    command = [str(environment / "bin/python"), "-c", code]
     subprocess.run(command, check=True, capture_output=True, cwd=tmp_path, env=without_path())
 
     with zipfile.ZipFile(built) as first, zipfile.ZipFile(again / OWN) as second:

@@ -88,7 +88,7 @@ def test_shuffled_and_doubled_documents_give_the_same_graph(
 ) -> None:
     pipeline.run(spark, settings(tickit))
     in_order = whole(gremlin)
-    gremlin.V().drop().iterate()
+    gremlin.V().drop().to_list()
     shuffle = random.Random(5)
     for file in tickit.rglob("*.jsonl"):
         lines = file.read_text().splitlines() * 2
@@ -108,7 +108,7 @@ def test_one_merge_a_source_gives_the_graph_of_one_merge_of_all(
 ) -> None:
     pipeline.run(spark, settings(tickit))
     together = whole(gremlin)
-    gremlin.V().drop().iterate()
+    gremlin.V().drop().to_list()
 
     pipeline.run(spark, settings(tickit / "tickit_sales_load"))
     pipeline.run(spark, settings(tickit / "tickit_sales_ingest", dbt=False))
@@ -184,7 +184,7 @@ def test_a_corrected_configuration_leaves_the_graph_of_a_first_load_with_it(
 
     load(second)
     corrected = whole(gremlin)
-    gremlin.V().drop().iterate()
+    gremlin.V().drop().to_list()
     load(first)
     wrong = whole(gremlin)
     assert wrong[0].keys() != corrected[0].keys()

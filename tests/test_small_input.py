@@ -19,6 +19,7 @@ from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.pipeline import Built
 from tests.arango_fixtures import ArangoServer
 from tests.properties import batch
+from tests.properties import pipeline as drawn
 
 ROOT = Path(__file__).parent
 DATA = ROOT / "data"
@@ -104,11 +105,11 @@ def test_a_live_database_gives_the_same_graph(
 
 def test_generated_pipelines_give_the_same_graph(spark: SparkSession, tmp_path: Path) -> None:
     batch.write(batch.drawn(20), tmp_path)
-    projects = [{"manifest": str(each), "namespace": batch.WAREHOUSE} for each in tmp_path.glob("*.json")]
-    settings = {
+    projects = [{"manifest": str(each), "namespace": drawn.WAREHOUSE} for each in tmp_path.glob("*.json")]
+    settings: dict[str, Any] = {
         "spline": {"export": str(tmp_path / "spline")},
         "dbt": projects,
-        "merge": {"default_schemas": {batch.WAREHOUSE: "dev.public"}, "collapse_datasets": ["s3://*/tmp/*"]},
+        "merge": {"default_schemas": {drawn.WAREHOUSE: "dev.public"}, "collapse_datasets": ["s3://*/tmp/*"]},
     }
 
     assert len(assert_same(spark, settings)["edges"]) > 100
@@ -117,7 +118,7 @@ def test_generated_pipelines_give_the_same_graph(spark: SparkSession, tmp_path: 
 def test_broken_documents_are_reported_alike(spark: SparkSession, tmp_path: Path) -> None:
     log = tmp_path / "hive.log"
     log.write_text((DATA / "hive" / "hive-lineage.log").read_text() + '{"version": "1.0", "queryText": 7}\n{')
-    settings = {"hive": {"log": str(log)}, "spline": {"agent": str(DATA / "agent")}}
+    settings: dict[str, Any] = {"hive": {"log": str(log)}, "spline": {"agent": str(DATA / "agent")}}
     (tmp_path / "manifest.json").write_text("{}")
 
     found = assert_same(spark, settings)

@@ -60,7 +60,7 @@ def test_the_end_of_the_jvm_is_no_traceback_of_the_server_that_it_talked_to(
 
     with TCPServer(("127.0.0.1", 0), Handler) as server:
         quiet_server(server)
-        with socket.create_connection(server.server_address):
+        with socket.create_connection(("127.0.0.1", server.socket.getsockname()[1])):
             server.handle_request()
     assert ("Traceback" in capsys.readouterr().err) is is_reported
 

@@ -29,7 +29,8 @@ def test_names_that_pyspark_uses_all_the_time_are_looked_up_once(spark: SparkSes
 
 
 def test_the_jvm_compiles_and_collects_as_suits_a_long_session_on_few_cores(spark: SparkSession) -> None:
-    management: Any = spark.sparkContext._jvm.java.lang.management.ManagementFactory
+    jvm: Any = spark.sparkContext._jvm
+    management = jvm.java.lang.management.ManagementFactory
     pools = {pool.getName(): pool.getUsage().getMax() for pool in management.getMemoryPoolMXBeans()}
     code = sum(size for name, size in pools.items() if name.startswith("Code"))
     assert code == 240 << 20

@@ -6,12 +6,13 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
+from string import Template
 from typing import Any
 
 import pytest
 import yaml
-from packaging.markers import default_environment
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -26,9 +27,9 @@ PYTHONS = ("3.11", "3.12", "3.13")
 
 def locked(python: str) -> dict[str, str]:
     """Each package of the lock with its version, as an installation on Linux sees it."""
-    environment = {**default_environment(), "python_version": python, "python_full_version": f"{python}.1"}
+    environment = {"python_version": python, "python_full_version": f"{python}.1"}
     text = LOCK.read_text()
-    found = {}
+    found: dict[str, str] = {}
     for line in re.findall(r"^[^\s#].*?(?= \\$|$)", text, re.MULTILINE):
         requirement = Requirement(line)
         if requirement.marker is None or requirement.marker.evaluate({**environment, "extra": ""}):
@@ -43,7 +44,7 @@ def wanted(python: str) -> Iterator[Requirement]:
     for requirement in map(Requirement, [*PROJECT["dependencies"], *lines]):
         markers = {"python_version": python, "python_full_version": f"{python}.1"}
         if requirement.name != PROJECT["name"] and (
-            requirement.marker is None or requirement.marker.evaluate({**default_environment(), **markers})
+            requirement.marker is None or requirement.marker.evaluate(dict(markers))
         ):
             yield requirement
 
@@ -161,23 +162,40 @@ def test_the_packages_that_an_extra_brings_are_found() -> None:
     assert "pytest" not in bringing
 
 
-def test_the_workflow_calls_sessions_that_there_are() -> None:
+@pytest.fixture(scope="module")
+def sessions() -> set[str]:
+    """The sessions of noxfile.py, also without their Python and parameters."""
+    command = [sys.executable, "-m", "nox", "--list-sessions", "--nocolor", "--noxfile", "noxfile.py"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    whole = re.findall(r"^[*-] (.+?)(?= -> |$)", done.stdout, re.MULTILINE)
+    return {*whole, *(re.sub(r"(-[\d.]+)?(\(.*)?$", "", name) for name in whole)}
+
+
+def called(text: str) -> Iterator[str]:
+    """Yield the sessions that a document or a script calls."""
+    for words in re.findall(r"\bnox -s ([^`#&\n]+)", text):
+        for word in re.findall(r'"[^"]+"|\S+', words.partition(" -- ")[0]):
+            yield word.strip('".,')
+
+
+def test_the_sessions_that_are_named_exist(sessions: set[str]) -> None:
+    documents = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), ROOT / "noxfile.py", ROOT / ".ci" / "run"]
+    named = {(file.name, name) for file in documents for name in called(file.read_text())}
+    assert len(named) > 20
+    assert {each for each in named if each[1] not in sessions} == set()
+
+
+def test_the_workflow_calls_sessions_that_there_are(sessions: set[str]) -> None:
     workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())
-    noxfile = (ROOT / "noxfile.py").read_text()
-    sessions = set(re.findall(r"^def (\w+)\(session", noxfile, re.MULTILINE))
     steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
-    called = [
-        re.sub(r"""["'(-].*| -- .*""", "", step["run"].partition("nox -s ")[2].strip('"'))
-        for step in steps
-        if "nox -s" in step.get("run", "")
-    ]
-    assert {name for words in called for name in words.split()} <= sessions
-    assert called
     assert all(re.search(r"@[0-9a-f]{40}$", step["uses"]) for step in steps if "uses" in step)
+    names = {name for step in steps for name in called(step.get("run", ""))}
+    (cell,) = (name for name in names if "$" in name)
+    assert names - {cell} <= sessions
     matrix = workflow["jobs"]["matrix"]["strategy"]["matrix"]
-    assert f"PYTHONS = {json.dumps(matrix['python'])}" in noxfile
-    for name in (*matrix["spark"], *matrix["versions"]):
-        assert re.search(rf'"{re.escape(name)}": ', noxfile)
+    for python, spark, versions in product(matrix["python"], matrix["spark"], matrix["versions"]):
+        variables = {"PYTHON": python, "SPARK": spark, "VERSIONS": versions}
+        assert Template(cell).substitute(variables) in sessions
 
 
 def test_the_chosen_tests_of_the_matrix_are_there() -> None:

@@ -184,6 +184,6 @@ def test_the_graph_contains_the_owner_of_each_job(gremlin: GraphTraversalSource)
     ):
         job = gremlin.add_v("job").property("environment", environment).property("dag_name", dag_name)
         job = job.property("job_type", job_type).property("name", name)
-        (job.property("last_run_at", long(at)) if at else job).iterate()
+        (job.property("last_run_at", long(at)) if at else job).to_list()
 
     assert owners(gremlin, "dev") == [Owner("d1", "a", 5_000_000_000), Owner("d2", "a", 0)]

@@ -136,7 +136,8 @@ def _key(figure: Figure) -> tuple[str, str, str]:
 
 
 def _bound(figure: Figure) -> float | None:
-    return figure.get("at_least", figure.get("at_most"))
+    bound: float | None = figure.get("at_least", figure.get("at_most"))
+    return bound
 
 
 def _value(figure: Figure) -> str:

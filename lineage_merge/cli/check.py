@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lineage_merge.cli import time_options
 from lineage_merge.cli.answers import print_result
 from lineage_merge.cli.command import Command
 from lineage_merge.cli.error_handling import epilog
@@ -42,7 +43,7 @@ def check(options: QueryOptions, names: tuple[str, ...], location: str | None) -
     if location and options.format == "table":
         raise click.UsageError("--out requires --format csv, json, sarif or junit")
     with open_lineage(options) as lineage:
-        found = lineage.check(names)
+        found = lineage.check(names, now=time_options.now_ms())
         output_format = options.format
         if location:
             from lineage_merge.infra import storage

@@ -26,7 +26,7 @@ _NAME = click.argument("name", metavar="[DATASET[#COLUMN]]", required=False, she
     ),
 )
 @_NAME
-@time_options.older_than
+@time_options.older_than()
 @click.option("--stale", is_flag=True, help="only stale datasets")
 @click.option(
     "--limit", type=click.IntRange(1), metavar="N", help="maximum number of datasets  [default: all]"
@@ -37,8 +37,9 @@ def freshness(
 ) -> None:
     """List a dataset with its upstream, or all datasets, by last update: oldest first, unknown last.
 
-    A dataset is stale if it is older than --older-than, if its freshness check failed or warned, if an input
-    was updated after it, or if an upstream dataset is stale. "because of" names the nearest one.
+    A dataset is fresh if its freshness check, --older-than and the policies that select it hold. With none of
+    them it is current: as new as its inputs. It is stale if one does not hold, if an input was updated after
+    it, or if an upstream dataset is stale. "because of" names the nearest one.
     """
     with open_lineage(options) as lineage:
         found = lineage.freshness(
@@ -82,7 +83,7 @@ def tests(options: QueryOptions, name: str | None, failed: bool, depth: int | No
     ),
 )
 @click.argument("name", metavar="DATASET[#COLUMN]", shell_complete=complete_datasets)
-@time_options.older_than
+@time_options.older_than()
 @_DEPTH
 @click.option(
     "--changes-since",

@@ -1,9 +1,10 @@
 """The command `html`."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from lineage_merge.cli import time_options
 from lineage_merge.cli.command import Command, Option
 from lineage_merge.cli.completion import complete_datasets
 from lineage_merge.cli.error_handling import epilog, handle_errors, print_json, progress
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     multiple=True,
     help="also embed the lineage of then, to compare (repeatable)",
 )
+@time_options.older_than(more=True)
 @click.option(
     "--title",
     cls=Option,
@@ -55,11 +57,13 @@ def html(
     focus: str | None,
     depth: int | None,
     moments: tuple[str, ...],
+    older_than: int | None,
     title: str | None,
 ) -> None:
     """Write the lineage as one HTML file that works offline.
 
-    The file contains columns, jobs and expressions, and loads nothing from the network.
+    The file contains columns, jobs and expressions, and loads nothing from the network. Ages and freshness
+    are as of its creation.
     DATASET is a unique short or qualified name, namespace|name, a URI, or an id.
     """
     if depth and not focus:
@@ -67,7 +71,7 @@ def html(
     if moments and options.folder:
         raise click.UsageError("--folder has no history: omit it with --moment")
     make = _page_of_moments if moments else _page
-    page, graph = make(options, focus, depth, title, moments)
+    page, graph = make(_Content(options, focus, depth, title, moments, older_than, time_options.now_ms()))
     columns = sum(each.label == "column" for each in graph.vertices.values())
     from lineage_merge.infra import storage
 
@@ -87,53 +91,80 @@ def html(
         )
 
 
-def _page(
-    options: QueryOptions, focus: str | None, depth: int | None, title: str | None, _: tuple[str, ...]
-) -> "tuple[str, Subgraph]":
+class _Content(NamedTuple):
+    """What the page shows, as options; `now`: its time in ms since 1970."""
+
+    options: QueryOptions
+    focus: str | None
+    depth: int | None
+    title: str | None
+    moments: tuple[str, ...]
+    older_than_ms: int | None
+    now: int
+
+
+def _page(content: _Content) -> "tuple[str, Subgraph]":
     """Return the page, and what it shows."""
+    options, focus, depth = content.options, content.focus, content.depth
     with open_session(options) as session:
         from lineage_merge.exporters.page import render
         from lineage_merge.exporters.page.selection import entire_graph, neighborhood
+        from lineage_merge.query.expectations import Expectations
+        from lineage_merge.query.freshness import freshness_within
 
         start = None
         if focus:
             start, graph = neighborhood(session.graph, focus, depth, session.environment, options.dag)
         else:
             graph = entire_graph(session.graph, session.environment, options.dag)
-        page = render(graph, _options(title, start, options, options.source(session.config)))
+        freshness = freshness_within(
+            session.graph,
+            (each.id for each in graph.datasets),
+            Expectations(content.now, content.older_than_ms, session.config.policies),
+            environment=session.environment,
+            dag=options.dag,
+        )
+        page = render(graph, _options(content, start, options.source(session.config)), freshness)
         if hint := session.empty_hint():
             click.echo(hint, err=True)
     return page, graph
 
 
-def _page_of_moments(
-    options: QueryOptions, focus: str | None, depth: int | None, title: str | None, moments: tuple[str, ...]
-) -> "tuple[str, Subgraph]":
+def _page_of_moments(content: _Content) -> "tuple[str, Subgraph]":
     """Return the page of several moments from the history, and what it shows of the newest."""
+    options = content.options
     with handle_errors(), progress(True) as on_progress:
         config, environment = options.config()
         from lineage_merge.cli.page_moments import read_moments
         from lineage_merge.exporters.page import render_moments
         from lineage_merge.infra import storage
+        from lineage_merge.query.expectations import Expectations
         from lineage_merge.query.interface.session import require_history
 
         history = require_history(options.history, config, options.graph_file)
         found = read_moments(
-            history, moments, options.as_of or "now", environment, options.dag, focus, depth, on_progress
+            history,
+            content.moments,
+            options.as_of or "now",
+            environment,
+            options.dag,
+            content.focus,
+            content.depth,
+            Expectations(content.now, content.older_than_ms, config.policies),
+            on_progress,
         )
         source = f"history {storage.shown(history)}"
-        page = render_moments(found.moments, found.changes, _options(title, found.start, options, source))
+        page = render_moments(found.moments, found.changes, _options(content, found.start, source))
     return page, found.moments[-1].graph
 
 
-def _options(title: str | None, start: "Vertex | None", options: QueryOptions, source: str) -> "Options":
-    from datetime import UTC, datetime
-
+def _options(content: _Content, start: "Vertex | None", source: str) -> "Options":
     from lineage_merge.exporters.page import Options
+    from lineage_merge.query.formats.times import utc_time
 
     return Options(
-        title=title or (start.name if start else options.dag) or "Lineage",
+        title=content.title or (start.name if start else content.options.dag) or "Lineage",
         focus=start.id if start else "",
         source=source,
-        made_at=datetime.now(tz=UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        made_at=utc_time(content.now),
     )

@@ -1,6 +1,7 @@
 """The moments of a page, read from the history, and their differences."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import combinations
 from typing import NamedTuple
@@ -13,6 +14,8 @@ from lineage_merge.history.pictures import AsOf, as_of
 from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.model.errors import ConfigError, NotFound
 from lineage_merge.query.elements import Subgraph, Vertex
+from lineage_merge.query.expectations import Expectations
+from lineage_merge.query.freshness import freshness_within
 from lineage_merge.query.lineage_changes import Limit, compare_pictures
 from lineage_merge.query.names import check_scope
 
@@ -33,11 +36,13 @@ def read_moments(
     dag: str | None,
     focus: str | None,
     depth: int | None,
+    expectations: Expectations,
     on_progress: ProgressCallback,
 ) -> PageMoments:
     """Read the lineage of the earlier moments and the newest one.
 
-    Raises `ConfigError` for too many moments, or ones that are younger than the newest; `NotFound`.
+    The freshness of the newest is as of `expectations.now`, that of the others as of their times. Raises
+    `ConfigError` for too many moments, or ones that are younger than the newest; `NotFound`.
     """
     if len(earlier) >= MAX_MOMENTS:
         raise ConfigError("--moment", f"more than {MAX_MOMENTS - 1} moments: {len(earlier)}")
@@ -52,10 +57,18 @@ def read_moments(
     pictures = [times[time] for time in sorted(times)]
     start, limit, graphs = _selected(pictures, environment, dag, focus, depth)
     names = _names(sorted(times))
-    moments = [
-        PageMoment(_key(time), names[time], graph, tuple(map(str, picture.merges)))
-        for time, picture, graph in zip(sorted(times), pictures, graphs, strict=True)
-    ]
+    moments = []
+    for time, picture, graph in zip(sorted(times), pictures, graphs, strict=True):
+        at = expectations.now if picture is last else time
+        freshness = freshness_within(
+            picture.graph,
+            (each.id for each in graph.datasets),
+            replace(expectations, now=at),
+            environment=environment,
+            dag=dag,
+        )
+        merges = tuple(map(str, picture.merges))
+        moments.append(PageMoment(_key(time), names[time], graph, merges, tuple(freshness)))
     changes = {}
     for before, after in combinations(range(len(pictures)), 2):
         both = pictures[before].graph, pictures[after].graph

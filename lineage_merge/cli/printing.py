@@ -50,6 +50,8 @@ def print_report(console: Console, report: "Report", written: str, *, everything
     edges = ", ".join(f"{number} {label}" for label, number in report.edges.items())
     table.add_row("translated", f"{counted(sum(report.nodes.values()), 'vertex', 'vertices')}: {nodes}")
     table.add_row("", f"{counted(sum(report.edges.values()), 'edge', 'edges')}: {edges}")
+    if report.assumed:
+        table.add_row("assumed", f"{counted(report.assumed, 'edge', 'edges')} between columns")
     rules = ", ".join(map(str, report.joined_by))
     joined = counted(report.datasets_joined, "dataset", "datasets")
     table.add_row("joined", Text(f"{joined}: {rules}" if rules else "nothing"))

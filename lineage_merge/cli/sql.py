@@ -221,7 +221,7 @@ def _print_review(
     influences: bool,
 ) -> None:
     from lineage_merge.cli.collapsed import problem_text
-    from lineage_merge.cli.sql_report import as_json, review_lines
+    from lineage_merge.cli.sql_report import as_json, assumption, review_lines
     from lineage_merge.query.elements import Edge, Vertex, subgraph
 
     labels = ["feeds", *(["has_column", "feeds_column"] if columns else [])]
@@ -241,5 +241,7 @@ def _print_review(
     for line in review_lines(found):
         click.echo(line, err=not for_people)
     if options.format != "json":
+        if line := assumption(found):
+            click.echo(line, err=True)
         for problem in found.shown.problems:
             click.echo(problem_text(problem), err=True)

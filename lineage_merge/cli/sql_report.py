@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from lineage_merge.cli.printing import counted
 from lineage_merge.query.elements import title_of_id
 
 if TYPE_CHECKING:
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
     from lineage_merge.query.review.readers import AffectedElement
     from lineage_merge.query.review.review import Review
 
+# Tables that are listed by name.
+_MAX_TARGETS = 5
 _ARROWS = {"feeds": "->", "feeds_column": "->", "influences": "determines rows of"}
 
 
@@ -43,6 +46,18 @@ def review_lines(found: "Review") -> Iterator[str]:
     yield from (f"! {each.where}: {each.why}" for each in found.breaks)
 
 
+def assumption(found: "Review") -> str:
+    """Return a line about INSERT statements of which the columns are assumed, "" without any."""
+    targets = found.assumed_inserts
+    if not targets:
+        return ""
+    inserts = counted(len(targets), "INSERT", "INSERTs")
+    names = sorted({title_of_id(each) for each in targets})
+    shown = ", ".join(names[:_MAX_TARGETS])
+    more = f" and {len(names) - _MAX_TARGETS} more" if len(names) > _MAX_TARGETS else ""
+    return f"assumed: {inserts} by the names of the query, because the columns are unknown: {shown}{more}"
+
+
 def _affected(affected: "AffectedElement") -> str:
     counts = ", ".join(f"{number} {what}" for what, number in affected.impact.counts.items() if number)
     change = "is dropped" if affected.is_dropped else "changes"
@@ -68,6 +83,7 @@ def as_json(found: "Review") -> dict[str, Any]:
         "files": list(found.files),
         "written": sorted({target for _, target in graph.pairs(["writes"])}),
         "read": sorted({source for source, _ in graph.pairs(["feeds"])}),
+        "assumed": sorted(set(found.assumed_inserts)),
         "problems": [asdict(each) for each in found.shown.problems],
         "breaks": [each._asdict() for each in found.breaks],
     }

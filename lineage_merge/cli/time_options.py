@@ -1,10 +1,15 @@
 """Options with durations and times, and the clock of commands."""
 
 import time
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
 
+from lineage_merge.cli.command import Option
 from lineage_merge.infra import durations
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 def now_ms() -> int:
@@ -28,9 +33,13 @@ def parse_since(_context: click.Context, _parameter: click.Parameter, value: str
         raise click.BadParameter(str(error)) from None
 
 
-older_than = click.option(
-    "--older-than",
-    callback=parse_age,
-    metavar="DURATION",
-    help="age from which a dataset is stale: 90m, 36h, 1d, 2w  [default: no age is stale]",
-)
+def older_than(*, more: bool = False) -> Callable[[Decorated], Decorated]:
+    """Return the option of a maximum age; `more`: it is left out of the short help."""
+    return click.option(
+        "--older-than",
+        cls=Option,
+        more=more,
+        callback=parse_age,
+        metavar="DURATION",
+        help="age from which any dataset is stale: 90m, 36h, 1d, 2w  [default: that of checks and policies]",
+    )

@@ -74,12 +74,18 @@ def lineage_elements(
     job: JobKey,
     target: Reference,
     reference: Callable[[Source], Reference],
+    *,
+    assumed: bool = False,
 ) -> Iterator[FeedsColumn | Influences]:
-    """Yield the elements of flows and influences to `target`; `reference` maps sources to datasets."""
+    """Yield the elements of flows and influences to `target`; `reference` maps sources to datasets.
+
+    `assumed`: the names of the target columns are.
+    """
     for flow in flows:
         how = tuple(each.name for each in flow.transformations)
         source = reference(flow.source)
-        yield FeedsColumn(job, source, flow.column, target, flow.target_column, how, flow.expression)
+        target_column, expression = flow.target_column, flow.expression
+        yield FeedsColumn(job, source, flow.column, target, target_column, how, expression, assumed)
     for influence in influences:
         kinds = tuple(each.value for each in influence.kinds)
         yield Influences(job, reference(influence.source), influence.column, target, kinds)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from lineage_merge.infra import durations
 from lineage_merge.infra.error_collection import ErrorCollector
 from lineage_merge.infra.similar_names import did_you_mean
 from lineage_merge.model.errors import ConfigError
@@ -44,13 +45,25 @@ class SourceRule:
     must_be_fed_by: tuple[str, ...]
 
 
-PolicyRule = TagRule | LayerRule | RequirementRule | SourceRule
+@dataclass(frozen=True, slots=True)
+class UpdateRule:
+    """The last update of each dataset is at most so long ago (in ms)."""
+
+    datasets: tuple[str, ...]
+    within_ms: int
+
+
+PolicyRule = TagRule | LayerRule | RequirementRule | SourceRule | UpdateRule
 # The key that determines the kind of a policy, the key that goes with it, and how both are parsed.
 _KINDS: Mapping[str, tuple[str, Callable[[Any, Any], PolicyRule]]] = {
     "must_not_reach": ("tag", lambda tag, globs: TagRule(locations(tag), locations(globs))),
     "must_not_read": ("layer", lambda layer, others: LayerRule(layer, locations(others))),
     "must_have": ("datasets", lambda globs, what: RequirementRule(locations(globs), locations(what))),
     "must_be_fed_by": ("datasets", lambda globs, by: SourceRule(locations(globs), locations(by))),
+    "must_be_updated_within": (
+        "datasets",
+        lambda globs, age: UpdateRule(locations(globs), durations.parse_age(age)),
+    ),
 }
 _EXAMPLES = {"tag": "tag: pii", "layer": "layer: mart", "datasets": 'datasets: ["*.marts.*"]'}
 _COMMON = frozenset({"name", "description", "severity", "except"})
@@ -74,6 +87,7 @@ class Policy:
             LayerRule: "must_not_read",
             RequirementRule: "must_have",
             SourceRule: "must_be_fed_by",
+            UpdateRule: "must_be_updated_within",
         }[type(self.rule)]
 
 
@@ -116,7 +130,10 @@ def _rule(key: str, entry: Mapping[str, Any]) -> PolicyRule:
     for other in sorted(entry.keys() - _COMMON - {kind, subject}):
         errors.errors.append(ConfigError(f"{key}.{other}", f"is not a key of a policy with {kind}"))
     errors.raise_errors()
-    return make(entry[subject], entry[kind])
+    try:
+        return make(entry[subject], entry[kind])
+    except ValueError as error:
+        raise ConfigError(f"{key}.{kind}", str(error)) from None
 
 
 def _unknown_layers(key: str, rule: LayerRule, layers: Mapping[str, Any]) -> Sequence[ConfigError]:

@@ -123,8 +123,10 @@ EDGE_PROPERTIES: tuple[Property, ...] = (
     Property("via", "collapsed temporary datasets and ephemeral models, joined with ' | '"),
     Property("column_lineage", "unavailable: the columns are unknown, for example behind an RDD"),
     Property("undeclared", "true: the dbt SQL references the source without ref() or source()"),
+    Property("reads", "metadata: no rows of the source, only its metadata, such as Iceberg's snapshots"),
     Property("transformation", "how a column is transformed, or what it controls (subtypes of OpenLineage)"),
     Property("expression", "how the column is computed, as readable text"),
+    Property("assumed", "true: the name of a column is assumed (sql.assume_insert_names)"),
     Property("first_seen", "when a load created it in the graph, in ms since 1970", type="long"),
 )
 
@@ -272,6 +274,7 @@ EDGE_LABELS: tuple[Label, ...] = (
             "via",
             "column_lineage",
             "undeclared",
+            "reads",
             FIRST_SEEN,
         ),
         _OF_JOB,
@@ -279,13 +282,13 @@ EDGE_LABELS: tuple[Label, ...] = (
     Label(
         "feeds_column",
         "a column is computed from, or indirectly affected by, another",
-        (*_OF_JOB, "transformation", "expression", FIRST_SEEN),
+        (*_OF_JOB, "transformation", "expression", "assumed", FIRST_SEEN),
         _OF_JOB,
     ),
     Label(
         "influences",
         "a column controls which rows a dataset has",
-        (*_OF_JOB, "transformation", FIRST_SEEN),
+        (*_OF_JOB, "transformation", "assumed", FIRST_SEEN),
         _OF_JOB,
     ),
     Label("has_column", "a dataset has a column", (FIRST_SEEN,)),

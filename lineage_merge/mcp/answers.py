@@ -5,6 +5,9 @@ from typing import Any
 from pydantic import BaseModel, Field, model_validator
 
 from lineage_merge.mcp.untrusted_text import has_cut
+from lineage_merge.query.freshness import MEANINGS, Status
+
+_ASSUMED = "the name of a column is assumed"
 
 
 class Row(BaseModel):
@@ -62,6 +65,7 @@ class PartRow(Row):
     job: str = ""
     transformation: str = ""
     expression: str = ""
+    assumed: bool = Field(default=False, description=_ASSUMED)
 
 
 class Writer(Row):
@@ -103,6 +107,7 @@ class EdgeRow(Row):
     job: str = ""
     transformation: str = ""
     expression: str = ""
+    assumed: bool = Field(default=False, description=_ASSUMED)
     via: str = Field(default="", description="collapsed temporary datasets")
 
 
@@ -183,8 +188,11 @@ class FreshnessRow(Row):
     """A dataset with its last update."""
 
     id: str
-    status: str
+    status: Status = Field(description="; ".join(f"{name}: {meaning}" for name, meaning in MEANINGS.items()))
     reasons: list[str] = []
+    expectations: list[str] = Field(
+        default=[], description="what is expected of it: a check, an age, a policy"
+    )
     updated_at: str = ""
     age: str = ""
     because_of: str = Field(default="", description="the upstream dataset that makes it stale")

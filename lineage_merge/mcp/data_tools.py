@@ -103,6 +103,7 @@ def _freshness(found: Freshness) -> FreshnessRow:
         id=escape(found.dataset.id),
         status=found.status,
         reasons=texts(found.reasons),
+        expectations=texts(each.policy or each.source for each in found.expectations),
         updated_at=moment(found.update.updated_at),
         age=duration_text(found.age_ms),
         because_of=escape(found.because_of.dataset) if found.because_of else "",

@@ -192,6 +192,7 @@ def _input(edge: Edge) -> PartRow:
         job=escape(edge.job),
         transformation=text(held.get("transformation"), SHORT),
         expression=text(held.get("expression")),
+        assumed=held.get("assumed") == "true",
     )
 
 

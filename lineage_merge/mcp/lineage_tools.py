@@ -91,6 +91,7 @@ def _edge(hops: dict[str, int], edge: Edge) -> EdgeRow:
         job=escape(edge.job),
         transformation=text(held.get("transformation"), SHORT),
         expression=text(held.get("expression")),
+        assumed=held.get("assumed") == "true",
         via=text(held.get("via")),
     )
 

@@ -99,8 +99,9 @@ _ALL = (
     ),
     Tool(
         "freshness",
-        "How fresh data is",
-        "When datasets were last updated, and which are stale: of one dataset and its upstream, or of all.",
+        "How old data is",
+        "When datasets were last updated, and which are stale, or fresh because an expectation holds: of one "
+        "dataset and its upstream, or of all.",
         arguments.FreshnessArguments,
         answers.FreshnessAnswer,
         data_tools.freshness,

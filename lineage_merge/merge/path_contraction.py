@@ -7,6 +7,7 @@ from itertools import product
 from typing import Any, TypeVar
 
 from lineage_merge.column_lineage.transformations import Transformation, compose, listed
+from lineage_merge.merge.records import ASSUMED
 
 # Chains of operations through temporary datasets multiply: only the shortest are retained.
 MAX_CHAINS = 20
@@ -14,6 +15,8 @@ MAX_CHAINS = 20
 Node = TypeVar("Node", bound=Hashable)
 # Property of a `feeds` edge whose columns are unknown.
 _UNAVAILABLE = {"column_lineage": "unavailable"}
+# Property of a `feeds` edge over which no rows of the source flow.
+_METADATA = {"reads": "metadata"}
 # A dataset and its column in lower case.
 ColumnKey = tuple[str, str]
 
@@ -36,9 +39,24 @@ class Link:
     out_of: str | None = None
     into: str | None = None
 
+    @property
+    def reads_rows(self) -> bool:
+        """Return whether rows of the source flow, not only its metadata."""
+        return not _METADATA.items() <= self.properties.items()
+
     def values(self, name: str) -> tuple[str, ...]:
         """Return the values of a set property, such as "operations"."""
         return tuple(self.sets.get(name) or ())
+
+    @property
+    def is_assumed(self) -> bool:
+        """Whether it is assumed which column it starts or ends at."""
+        return bool(self.sets.get(ASSUMED))
+
+    @property
+    def transformations(self) -> tuple[str, ...]:
+        """Return how it transforms the column."""
+        return self.values(_set_name(self.is_assumed))
 
 
 # A path as pairs: the text of its operations, and the temporary dataset that they write.
@@ -52,6 +70,7 @@ class _Path:
     via: frozenset[str]
     chains: frozenset[_Chain]
     columns_unavailable: bool = False
+    has_rows: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +80,7 @@ class _ColumnPath:
     column: str
     transformations: frozenset[str]
     expressions: frozenset[str]
+    is_assumed: bool = False
 
 
 def contract_paths(rows: Iterable[Link]) -> Iterator[Link]:
@@ -119,7 +139,7 @@ def _flows(steps: Iterable[Link]) -> dict[str, dict[str, _Path]]:
         unavailable = _UNAVAILABLE.items() <= step.properties.items()
         ends = [(operations, step.target) for operations in step.values("operations") or ("",)]
         if step.out_of is None:
-            yield step.source, _Path(own, frozenset((end,) for end in ends), unavailable)
+            yield step.source, _Path(own, frozenset((end,) for end in ends), unavailable, step.reads_rows)
             return
         for start, path in paths.get(step.source, {}).items():
             # A chain passes each dataset once.
@@ -128,11 +148,20 @@ def _flows(steps: Iterable[Link]) -> dict[str, dict[str, _Path]]:
                 for chain, end in product(path.chains, ends)
                 if all(end[1] != before for _, before in chain)
             )
-            yield start, _Path(path.via | own, _shortest(chains), path.columns_unavailable or unavailable)
+            yield (
+                start,
+                _Path(
+                    path.via | own,
+                    _shortest(chains),
+                    path.columns_unavailable or unavailable,
+                    path.has_rows and step.reads_rows,
+                ),
+            )
 
     def merge(one: _Path, other: _Path) -> _Path:
         unavailable = one.columns_unavailable or other.columns_unavailable
-        return _Path(one.via | other.via, _shortest(one.chains | other.chains), unavailable)
+        has_rows = one.has_rows or other.has_rows
+        return _Path(one.via | other.via, _shortest(one.chains | other.chains), unavailable, has_rows)
 
     return _fixed_point(steps, lambda step: (step.source, step.target), extend, merge)
 
@@ -145,23 +174,29 @@ def _columns(steps: Iterable[Link]) -> dict[ColumnKey, dict[ColumnKey, _ColumnPa
     def extend(
         step: Link, paths: Mapping[ColumnKey, Mapping[ColumnKey, _ColumnPath]]
     ) -> Iterator[tuple[ColumnKey, _ColumnPath]]:
-        own = frozenset(step.values("transformation"))
+        own = frozenset(step.transformations)
         expressions = frozenset(step.values("expression"))
         if step.out_of is None:
-            yield _start(step), _ColumnPath(step.source_column or "", own, expressions)
+            yield _start(step), _ColumnPath(step.source_column or "", own, expressions, step.is_assumed)
             return
         for start, path in paths.get(_start(step), {}).items():
             composed = _composed(own, path.transformations)
-            yield start, _ColumnPath(path.column, composed, expressions or path.expressions)
+            is_assumed = step.is_assumed or path.is_assumed
+            yield start, _ColumnPath(path.column, composed, expressions or path.expressions, is_assumed)
 
     def merge(one: _ColumnPath, other: _ColumnPath) -> _ColumnPath:
         return _ColumnPath(
             max(one.column, other.column),
             one.transformations | other.transformations,
             one.expressions | other.expressions,
+            one.is_assumed and other.is_assumed,
         )
 
     return _fixed_point(steps, lambda step: (_start(step), _end(step)), extend, merge)
+
+
+def _set_name(is_assumed: bool) -> str:
+    return ASSUMED if is_assumed else "transformation"
 
 
 def _start(step: Link) -> ColumnKey:
@@ -188,7 +223,11 @@ def _contracted_flows(last: Iterable[Link], flows: Mapping[str, Mapping[str, _Pa
                 "via": sorted(path.via.union(step.values("via"))),
                 "operations": sorted(operations - {""}, key=lambda text: (len(text), text))[:MAX_CHAINS],
             }
-            properties = {**step.properties, **(_UNAVAILABLE if path.columns_unavailable else {})}
+            properties = {
+                **step.properties,
+                **(_UNAVAILABLE if path.columns_unavailable else {}),
+                **({} if path.has_rows else _METADATA),
+            }
             yield Link("feeds", step.job, start, step.target, properties=properties, sets=sets)
 
 
@@ -197,9 +236,11 @@ def _contracted_columns(
 ) -> Iterator[Link]:
     for step in last:
         for (start, _), path in columns.get(_start(step), {}).items():
-            composed = _composed(step.values("transformation"), path.transformations)
+            composed = _composed(step.transformations, path.transformations)
             sets = {
-                "transformation": [each.name for each in listed(Transformation[name] for name in composed)],
+                _set_name(step.is_assumed or path.is_assumed): [
+                    each.name for each in listed(Transformation[name] for name in composed)
+                ],
                 # The expression nearest to the target that is more than a rename.
                 "expression": step.values("expression") or sorted(path.expressions),
             }
@@ -213,7 +254,7 @@ def _contracted_influences(
 ) -> Iterator[Link]:
     for step in last:
         for (start, _), path in columns.get(_start(step), {}).items():
-            sets = {"transformation": step.values("transformation")}
+            sets = {_set_name(path.is_assumed): step.transformations}
             yield Link("influences", step.job, start, step.target, path.column, sets=sets)
 
 
@@ -225,7 +266,7 @@ def _inherited_influences(
     """Yield the influences on the rows of a temporary dataset for every dataset downstream of it."""
     sources: dict[str, set[str]] = defaultdict(set)
     for step in into["feeds"]:
-        if step.out_of is not None:
+        if step.out_of is not None and step.reads_rows:
             sources[step.target].add(step.source)
     influences: dict[str, list[Link]] = defaultdict(list)
     for step in into["influences"]:
@@ -233,19 +274,21 @@ def _inherited_influences(
 
     ends: dict[str, set[tuple[tuple[str, str], str]]] = defaultdict(set)
     for step in last:
-        ends[step.source].add((step.job, step.target))
+        if step.reads_rows:
+            ends[step.source].add((step.job, step.target))
     for hop, targets in ends.items():
-        found: dict[tuple[str, str], set[str]] = defaultdict(set)
+        found: dict[tuple[str, str, bool], set[str]] = defaultdict(set)
         for before in _with_ancestors(hop, sources):
             for step in influences[before]:
                 paths = columns.get(_start(step), {}).items()
-                origins = [(start, path.column) for (start, _), path in paths]
+                origins = [(start, path.column, path.is_assumed) for (start, _), path in paths]
                 if step.out_of is None:
-                    origins = [(step.source, step.source_column or "")]
+                    origins = [(step.source, step.source_column or "", False)]
                 for origin in origins:
-                    found[origin].update(step.values("transformation"))
-        for (job, target), ((start, column), kinds) in product(sorted(targets), found.items()):
-            yield Link("influences", job, start, target, column, sets={"transformation": sorted(kinds)})
+                    found[origin].update(step.transformations)
+        for (job, target), ((start, column, is_assumed), kinds) in product(sorted(targets), found.items()):
+            sets = {_set_name(is_assumed): sorted(kinds)}
+            yield Link("influences", job, start, target, column, sets=sets)
 
 
 def _with_ancestors(hop: str, sources: Mapping[str, set[str]]) -> set[str]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
 from lineage_merge.graph_format.schema import EDGE_PROPERTIES, NODE_PROPERTIES, REPLACED_SETS, Property, Row
 from lineage_merge.merge.alias_resolution import ResolvedAlias
-from lineage_merge.merge.records import Record
+from lineage_merge.merge.records import ASSUMED, Record
 from lineage_merge.model.elements import (
     Authority,
     JobKey,
@@ -35,6 +35,8 @@ _OF_JOB = frozenset({"job_type", "job_name"})
 _ONE_OF_EDGE = {
     each.name: each for each in EDGE_PROPERTIES if each.name not in {"transformation", *SEVERAL, *_OF_JOB}
 }
+# The default, which is not stored: of several reads, those of rows take precedence over those of metadata.
+_READS_ROWS = {"reads": "rows"}
 # Of several writes in one run, the first counts.
 _SMALLEST = "sequence"
 
@@ -99,7 +101,8 @@ def facts(environment: str, dag_name: str, record: Record) -> Iterator[tuple[Key
         yield _has_column(record.target, record.target_column)
         return
     if kind in _EDGES:
-        yield _edge(environment, dag_name, record), Fact(0, None, record.properties, record.sets)
+        properties = {**_READS_ROWS, **record.properties} if kind == "feeds" else record.properties
+        yield _edge(environment, dag_name, record), Fact(0, None, properties, record.sets)
         if kind in _WITH_COLUMNS:
             # Columns that only lineage names need a vertex too, before their edges.
             for dataset, column in (
@@ -258,12 +261,16 @@ def edge_row(key: EdgeKey, facts: Facts, environment: str, dag_name: str) -> Row
 
 def _of_edge(item: Property, facts: Facts) -> str | int | None:
     if item.name == "transformation":
-        found = facts.sets.get(item.name, ())
+        found = {*facts.sets.get(item.name, ()), *facts.sets.get(ASSUMED, ())}
         return ",".join(each for each in TRANSFORMATIONS if each in found) or None
+    if item.name == "assumed":
+        return "true" if ASSUMED in facts.sets and "transformation" not in facts.sets else None
     if item.name in SEVERAL:
         text = " | ".join(sorted(facts.sets.get(item.name, ())))
         return (text[:MAX_EXPRESSION_LENGTH] if item.name == "expression" else text) or None
     value: str | int | None = facts.best.get(item.name, (0, None))[1]
+    if _READS_ROWS.get(item.name) == value:
+        return None
     return -value if item.name == _SMALLEST and isinstance(value, int) else value
 
 

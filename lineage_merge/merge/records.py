@@ -34,6 +34,9 @@ from lineage_merge.model.elements import (
     encode,
 )
 
+# Set of an assumed edge in place of "transformation": if other records of the edge have that, it is known.
+ASSUMED = "assumed_transformation"
+
 
 class Record(NamedTuple):
     """An element as one row; fields that a kind does not use are None or empty. By kind:
@@ -46,7 +49,8 @@ class Record(NamedTuple):
     operation job, source (the operation's key), properties
     feeds     source, target, job, properties, sets (with "run_local": merge/collapse_intermediate.py)
     feeds_column, influences
-              source, source_column, target, target_column, job, sets
+              source, source_column, target, target_column, job, sets: transformation (`ASSUMED` instead if
+              the edge is assumed), expression
     follows   job, source and target are keys of operations
     writes    target, job
     alias     source is an alias of target, found by rule; sets: its text on vertices; of several
@@ -232,10 +236,11 @@ class RecordBuilder:
                     else None
                 )
             case FeedsColumn(
-                job, source_ref, source_column, target_ref, target_column, transformations, expression
+                job, source_ref, source_column, target_ref, target_column, transformations, text, assumed
             ):
                 source, target = self._id(source_ref), self._id(target_ref)
-                sets = {"transformation": transformations, "expression": (expression,) if expression else ()}
+                how = ASSUMED if assumed else "transformation"
+                sets = {how: transformations, "expression": (text,) if text else ()}
                 return (
                     row(
                         "feeds_column",

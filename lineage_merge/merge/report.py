@@ -56,6 +56,7 @@ class Report:
     `problems`: examples of problems, at most `MAX_EXAMPLES` per source and kind. `by_source` counts all
     problems by source (its key, or `MERGE`) and kind, `totals` by kind. `not_retired`: sources of which
     nothing is retired, with the reason. `near_misses`: datasets that are probably one, best first.
+    `assumed`: number of assumed edges.
     `unmet`: expectations of the configuration (`merge.expect`) that the merge does not meet.
     """
 
@@ -69,6 +70,7 @@ class Report:
     not_retired: tuple[str, ...] = ()
     near_misses: tuple[NearMiss, ...] = ()
     unmet: tuple[str, ...] = ()
+    assumed: int = 0
 
     @property
     def joined(self) -> tuple[Joined, ...]:
@@ -116,6 +118,7 @@ class Report:
                 for each in stored.get("near_misses", ())
             ),
             unmet=tuple(stored.get("unmet", ())),
+            assumed=stored.get("assumed", 0),
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -127,6 +130,7 @@ class Report:
             "joined": [joined._asdict() for joined in self.joined],
             "joined_by": [{"rules": list(rules), "datasets": number} for rules, number in self.joined_by],
             "datasets_joined": self.datasets_joined,
+            "assumed": self.assumed,
             "totals": dict(self.totals),
             "by_source": {source: dict(kinds) for source, kinds in self.by_source.items()},
             "not_retired": list(self.not_retired),

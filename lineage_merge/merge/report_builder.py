@@ -22,8 +22,8 @@ SAME_NAME = "same-name"
 
 
 # Distinct keys of the report's input: ``("problem", source, kind, document, field, message)``,
-# ``("read", what)``, ``("node", label)``, ``("edge", label)`` with a number, and ``("dataset", id)`` with its
-# uses.
+# ``("read", what)``, ``("node", label)``, ``("edge", label)``, ``("assumed",)`` with a number, and
+# ``("dataset", id)`` with its uses.
 _Key = tuple[str, ...]
 Fact = tuple[_Key, int | Uses]
 
@@ -35,6 +35,7 @@ class _Part:
     read: Counter[str] = field(default_factory=Counter)
     nodes: Counter[str] = field(default_factory=Counter)
     edges: Counter[str] = field(default_factory=Counter)
+    assumed: int = 0
     joined: Counter[tuple[str, ...]] = field(default_factory=Counter)
     problems: Counter[tuple[str, str]] = field(default_factory=Counter)
     examples: dict[tuple[str, str], list[Problem]] = field(default_factory=lambda: defaultdict(list))
@@ -104,6 +105,8 @@ def _of_record(canonical_ids: Shared[dict[str, str]], record: Record) -> Iterato
 
 def _of_element(row: Row) -> Iterator[Fact]:
     yield ("edge" if is_edge(row) else "node", row["label"]), 1
+    if "assumed" in row:
+        yield ("assumed",), 1
     for dataset, uses in uses_of(row):
         yield ("dataset", dataset), uses
 
@@ -150,6 +153,8 @@ def _part(found: Iterable[Fact]) -> Iterator[_Part]:
         elif tag == "problem":
             source, kind, document, field_, message = names
             part.find(source, Problem(cast(ProblemKind, kind), document, field_, message))
+        elif tag == "assumed":
+            part.assumed += value
         else:
             counts = {"read": part.read, "node": part.nodes, "edge": part.edges}[tag]
             counts[names[0]] += value
@@ -174,6 +179,7 @@ def _total(parts: Iterable[_Part]) -> Report:
     for part in parts:
         for name in ("read", "nodes", "edges", "joined", "problems"):
             getattr(total, name).update(getattr(part, name))
+        total.assumed += part.assumed
         for key, problems in part.examples.items():
             total.examples[key].extend(problems)
     by_source: dict[str, dict[str, int]] = {}
@@ -192,6 +198,7 @@ def _total(parts: Iterable[_Part]) -> Report:
         nodes=dict(sorted(total.nodes.items())),
         edges=dict(sorted(total.edges.items())),
         joined_by=tuple(JoinedBy(*each) for each in sorted(total.joined.items())),
+        assumed=total.assumed,
         problems=tuple(sorted(examples, key=lambda each: (each.kind, *_order(each)))),
         totals=dict(sorted(totals.items())),
         by_source=by_source,

@@ -139,7 +139,7 @@ class FeedsColumn:
     """The value of a column depends, directly or indirectly, on a column of another dataset.
 
     `transformations` are names of `lineage_merge.column_lineage.transformations.Transformation`, `expression`
-    is readable text, "" if the column is only renamed.
+    is readable text, "" if the column is only renamed. `assumed`: the name of the target column is.
     """
 
     job: JobKey
@@ -149,6 +149,7 @@ class FeedsColumn:
     target_column: str
     transformations: tuple[str, ...]
     expression: str = ""
+    assumed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ The command line, the Airflow DAG and cluster jobs call these functions and add 
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -71,7 +71,7 @@ class Built:
     edges: Rows[Row]
     report: Report
     spark: SparkSession
-    aliases: Mapping[str, list[str]] | None = None
+    aliases: Mapping[str, Sequence[str]] | None = None
     runs: Mapping[JobKey, int] | None = None
     identities: Rows[IdentityRow] | None = None
     coverage: SourceCompleteness = field(default=NOTHING)

@@ -11,8 +11,8 @@ from typing import Literal, NamedTuple
 
 from lineage_merge.query.assertions import NOT_PASSED, Check, checks_within
 from lineage_merge.query.elements import JOB, Vertex
+from lineage_merge.query.expectations import Expectations
 from lineage_merge.query.formats.times import duration_text, utc_time
-from lineage_merge.query.freshness import own_reasons
 from lineage_merge.query.graph import LineageGraph
 from lineage_merge.query.last_updates import (
     FAILED,
@@ -78,7 +78,7 @@ class Situation:
 
     `start` is a dataset: that of the column in question. `newer_inputs`: the inputs that were updated after a
     dataset, with distances; only the nearest, but of `start` all. `dag_runs`: ends of the newest runs of all
-    jobs, by DAG and job id. `older_than_ms`: age from which data is stale at the time `now` (None: none).
+    jobs, by DAG and job id. `expectations`: maximum ages, and the time of the question.
     `changes`: what recent merges changed, by dataset, newest first.
     """
 
@@ -88,8 +88,7 @@ class Situation:
     newer_inputs: Mapping[str, Mapping[str, int]]
     checks: Mapping[str, Sequence[Check]]
     dag_runs: Mapping[str, Mapping[str, int]]
-    now: int
-    older_than_ms: int | None = None
+    expectations: Expectations
     changes: Mapping[str, Sequence[RecentChange]] = field(default_factory=dict)
 
     def title(self, dataset: str) -> str:
@@ -97,8 +96,8 @@ class Situation:
         return self.updates[dataset].dataset.title
 
     def is_old(self, dataset: str) -> bool:
-        """Whether the age of a dataset exceeds `older_than_ms`."""
-        return "age" in own_reasons(self.updates[dataset], self.now, self.older_than_ms)
+        """Whether the age of a dataset exceeds an expected one."""
+        return any(each.unmet == "age" for each in self.expectations.of(self.updates[dataset]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +133,9 @@ class Diagnosis:
 def diagnose(
     graph: LineageGraph,
     start: Vertex,
+    expectations: Expectations,
     *,
-    now: int,
     depth: int | None = None,
-    older_than_ms: int | None = None,
     dag: str | None = None,
     find_changes: FindChanges | None = None,
 ) -> Diagnosis:
@@ -156,7 +154,7 @@ def diagnose(
     newer = {each: of_inputs.newer(each, nearest=each != first) for each in updates}
     runs = _dag_runs(graph, start.environment, updates)
     changes = find_changes(scope.datasets) if find_changes else {}
-    situation = Situation(first, scope, updates, newer, checks, runs, now, older_than_ms, changes)
+    situation = Situation(first, scope, updates, newer, checks, runs, expectations, changes)
     return Diagnosis(situation, find_causes(situation))
 
 
@@ -215,7 +213,7 @@ def missing_runs(situation: Situation, dataset: str) -> Iterator[Finding]:
             evidence = f"{ran}; most other jobs of {dag} ran{_at(dag_at)} or later"
             yield Finding(job, evidence, following, at, SUCCEEDED, other_at=dag_at)
         elif situation.is_old(dataset):
-            evidence = f"{ran}, {duration_text(situation.now - at)} ago"
+            evidence = f"{ran}, {duration_text(situation.expectations.now - at)} ago"
             yield Finding(job, evidence, following, at, SUCCEEDED)
 
 
@@ -230,7 +228,7 @@ def stale_sources(situation: Situation, dataset: str) -> Iterator[Finding]:
         evidence = f"{check.name} {status}{_at(check.properties.get('last_run_at'))}{rows}"
         yield Finding(check, evidence, following, at, status)
     elif at is not None and update.written_at is None and situation.is_old(dataset):
-        evidence = f"newest row{_at(at)}, {duration_text(situation.now - at)} ago"
+        evidence = f"newest row{_at(at)}, {duration_text(situation.expectations.now - at)} ago"
         yield Finding(update.dataset, evidence, following, at)
 
 

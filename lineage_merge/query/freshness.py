@@ -1,18 +1,28 @@
-"""Freshness of datasets: their last updates, and which are stale because of which upstream dataset."""
+"""Freshness of datasets: their last updates, and which are stale because of which upstream dataset.
+
+The command, the HTML page, the tools for assistants and the policies have the status from here.
+"""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.query.elements import Vertex
+from lineage_merge.query.expectations import Expectation, Expectations
 from lineage_merge.query.graph import LineageGraph
-from lineage_merge.query.last_updates import STALE_CHECKS, LastUpdate, last_updates
+from lineage_merge.query.last_updates import LastUpdate, last_updates
 from lineage_merge.query.newer_inputs import input_updates
 from lineage_merge.query.upstream import inputs_of, upstream
 
-Status = Literal["fresh", "stale", "unknown"]
+Status = Literal["fresh", "current", "stale", "unknown"]
+MEANINGS: Mapping[Status, str] = {
+    "fresh": "an expectation holds: a freshness check, a maximum age or a policy",
+    "current": "as new as its inputs, without an expectation",
+    "stale": "an expectation does not hold, an input is newer, or an upstream dataset is stale",
+    "unknown": "the last update is unknown",
+}
 # Stale because of itself, then because of others; the last two only say that its update is unknown.
 Reason = Literal["age", "freshness_check", "newer_input", "stale_upstream", "failed_run", "no_known_update"]
 
@@ -28,7 +38,8 @@ class Nearest(NamedTuple):
 class Freshness:
     """A dataset with its last update. `age_ms`: time since then, None if unknown.
 
-    `because_of`: the nearest upstream dataset that is stale itself or was updated later.
+    `because_of`: the nearest upstream dataset that is stale itself or was updated later. `expectations`: of
+    the dataset itself.
     """
 
     update: LastUpdate
@@ -36,6 +47,7 @@ class Freshness:
     reasons: tuple[Reason, ...] = ()
     age_ms: int | None = None
     because_of: Nearest | None = None
+    expectations: tuple[Expectation, ...] = ()
 
     @property
     def dataset(self) -> Vertex:
@@ -45,17 +57,16 @@ class Freshness:
 
 def freshness(
     graph: LineageGraph,
+    expectations: Expectations,
     start: Vertex | None = None,
     *,
-    now: int,
-    older_than_ms: int | None = None,
     environment: str | None = None,
     dag: str | None = None,
 ) -> list[Freshness]:
     """Return the freshness of `start` and its upstream datasets, or of all datasets.
 
-    The oldest update is first, datasets without a known one are last. `older_than_ms` None: no age is stale.
-    With `dag` only its lineage is followed; runs and checks of all DAGs count.
+    The oldest update is first, datasets without a known one are last. With `dag` only its lineage is
+    followed; runs and checks of all DAGs count.
     """
     datasets: Mapping[str, Vertex]
     if start is not None:
@@ -64,26 +75,41 @@ def freshness(
     else:
         datasets = {each.id: each for each in graph.search("", DATASET_LABELS, environment, dag)}
         inputs = inputs_of(graph.pairs(["feeds"], environment, dag))
-    updates = last_updates(graph, datasets.values())
-    return assess(updates, inputs, now=now, older_than_ms=older_than_ms)
+    return assess(last_updates(graph, datasets.values()), inputs, expectations)
+
+
+def freshness_within(
+    graph: LineageGraph,
+    datasets: Iterable[str],
+    expectations: Expectations,
+    *,
+    environment: str | None = None,
+    dag: str | None = None,
+) -> list[Freshness]:
+    """Return the freshness of these datasets, by id; everything upstream of them is assessed with them."""
+    inputs = inputs_of(graph.pairs(["feeds"], environment, dag))
+    wanted = set(datasets)
+    reached, frontier = set(wanted), [*wanted]
+    while frontier:
+        found = set(inputs.get(frontier.pop(), ())) - reached
+        reached |= found
+        frontier += found
+    updates = last_updates(graph, graph.vertices(sorted(reached)))
+    return [each for each in assess(updates, inputs, expectations) if each.dataset.id in wanted]
 
 
 def assess(
-    updates: Mapping[str, LastUpdate],
-    inputs: Mapping[str, tuple[str, ...]],
-    *,
-    now: int,
-    older_than_ms: int | None = None,
+    updates: Mapping[str, LastUpdate], inputs: Mapping[str, tuple[str, ...]], expectations: Expectations
 ) -> list[Freshness]:
     """Return the freshness of these datasets, as `freshness` does. Pure."""
+    expected = {each: tuple(expectations.of(update)) for each, update in updates.items()}
     of_inputs = input_updates(updates, inputs)
     newer = {each: of_inputs.newer(each, nearest=True) for each in updates}
     own: dict[str, tuple[Reason, ...]] = {
-        each: tuple(own_reasons(update, now, older_than_ms)) + (("newer_input",) if newer[each] else ())
-        for each, update in updates.items()
+        each: _unmet(expected[each]) + (("newer_input",) if newer[each] else ()) for each in updates
     }
     stale_upstream = _nearest_upstream({each for each, reasons in own.items() if reasons}, inputs)
-    found = []
+    found: dict[str, Freshness] = {}
     for each, update in updates.items():
         candidates = [Nearest(distance, other) for other, distance in newer[each].items()]
         upstream_reasons: tuple[Reason, ...] = ()
@@ -91,26 +117,31 @@ def assess(
             candidates.append(stale_upstream[each])
             upstream_reasons = ("stale_upstream",)
         stale = own[each] + upstream_reasons
-        unknown = _unknown(update, each in of_inputs.newest_behind)
-        status: Status = "stale" if stale else "unknown" if unknown else "fresh"
-        is_known = update.updated_at is not None and not update.is_uncertain
-        age = max(now - (update.updated_at or 0), 0) if is_known else None
-        found.append(Freshness(update, status, stale + unknown, age, min(candidates, default=None)))
-    return sorted(found, key=_order)
+        shows_known = each in of_inputs.newest_behind or bool(expected[each])
+        unknown = _unknown(update, shows_known)
+        status: Status = (
+            "stale" if stale else "unknown" if unknown else "fresh" if expected[each] else "current"
+        )
+        has_age = update.updated_at is not None and not update.is_uncertain
+        age = max(expectations.now - (update.updated_at or 0), 0) if has_age else None
+        cause = min(candidates, default=None)
+        found[each] = Freshness(update, status, stale + unknown, age, cause, expected[each])
+    for each in _showing_fresh_rows(found, inputs):
+        found[each] = replace(found[each], status="fresh")
+    return sorted(found.values(), key=_order)
 
 
-def own_reasons(update: LastUpdate, now: int, older_than_ms: int | None) -> Iterable[Reason]:
-    """Yield why a dataset is stale whatever its inputs are."""
-    not_after = update.not_after
-    if older_than_ms is not None and not_after is not None and now - not_after > older_than_ms:
-        yield "age"
-    if update.check is not None and update.check.properties.get("status") in STALE_CHECKS:
-        yield "freshness_check"
+def _unmet(expected: Iterable[Expectation]) -> tuple[Reason, ...]:
+    """Return why a dataset is stale whatever its inputs are."""
+    unmet = {each.unmet for each in expected}
+    reasons: tuple[Reason, ...] = ("age", "freshness_check")
+    return tuple(each for each in reasons if each in unmet)
 
 
-def _unknown(update: LastUpdate, has_known_upstream: bool) -> tuple[Reason, ...]:
+def _unknown(update: LastUpdate, shows_known: bool) -> tuple[Reason, ...]:
+    """Return why the last update is unknown. `shows_known`: without rows, it shows known ones."""
     if not update.stores_rows:
-        return () if has_known_upstream else ("no_known_update",)
+        return () if shows_known else ("no_known_update",)
     if update.is_uncertain:
         return ("failed_run",)
     return () if update.updated_at is not None else ("no_known_update",)
@@ -118,10 +149,7 @@ def _unknown(update: LastUpdate, has_known_upstream: bool) -> tuple[Reason, ...]
 
 def _nearest_upstream(wanted: set[str], inputs: Mapping[str, tuple[str, ...]]) -> dict[str, Nearest]:
     """Return the nearest upstream dataset among `wanted`, of each dataset that has one."""
-    readers = defaultdict[str, list[str]](list)
-    for target, sources in inputs.items():
-        for source in sources:
-            readers[source].append(target)
+    readers = _readers(inputs)
     closest = {each: Nearest(0, each) for each in wanted}
     found: dict[str, Nearest] = {}
     frontier = sorted(wanted)
@@ -137,6 +165,32 @@ def _nearest_upstream(wanted: set[str], inputs: Mapping[str, tuple[str, ...]]) -
             found.setdefault(each, nearest)
         frontier = sorted(candidates.keys() - closest.keys())
         closest |= {each: candidates[each] for each in frontier}
+    return found
+
+
+def _showing_fresh_rows(
+    found: Mapping[str, Freshness], inputs: Mapping[str, tuple[str, ...]]
+) -> Collection[str]:
+    """Return the datasets that store no rows, such as views, and whose inputs are all fresh."""
+    wanted = {each for each, row in found.items() if row.status == "current" and not row.update.stores_rows}
+    readers = _readers(inputs)
+    frontier = [
+        each
+        for each in readers
+        if each not in wanted and (each not in found or found[each].status != "fresh")
+    ]
+    while frontier:
+        reached = wanted.intersection(readers[frontier.pop()])
+        wanted -= reached
+        frontier += reached
+    return wanted
+
+
+def _readers(inputs: Mapping[str, tuple[str, ...]]) -> defaultdict[str, list[str]]:
+    found = defaultdict[str, list[str]](list)
+    for target, sources in inputs.items():
+        for source in sources:
+            found[source].append(target)
     return found
 
 

@@ -97,11 +97,13 @@ class _Reading:
     def _fed_without_columns(self, datasets: set[str]) -> set[str]:
         """Add the feeds without column lineage from these datasets; return their targets.
 
-        Nothing is known of the columns of a dataset that has none.
+        Nothing is known of the columns of a dataset that has none. Tags describe rows: those who only read
+        metadata do not carry them.
         """
         empty = {each for each in datasets if self.owned.get(each) == set()}
         feeds = self.graph.edges_from(sorted(empty), ["feeds"], self.dag)
         feeds += self.graph.feeds_without_columns(sorted(datasets - empty), self.dag)
+        feeds = [each for each in feeds if each.properties.get("reads") != "metadata"]
         self.whole.update((each.id, each) for each in feeds)
         return {each.to_id for each in feeds}
 

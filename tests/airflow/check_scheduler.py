@@ -150,7 +150,7 @@ class Checks:
 
         state, number = eventually(f"{dag_id}.{task} ends", ended)
         assert state == expected, f"{dag_id}.{task} is {state}, not {expected}"
-        return number
+        return int(number)
 
     def is_not_retried(self, dag_id: str, task: str, expected: str) -> None:
         """Wait until a task has ended, with one try besides those that Airflow itself lost.

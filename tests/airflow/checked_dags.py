@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from importlib import util
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from lineage_merge.orchestration.airflow import lineage_merge_task_group
 
@@ -38,7 +39,7 @@ def shipped(name: str) -> ModuleType:
 pipeline_dag = shipped("lineage_merge").pipeline_dag
 scheduled_dag = shipped("lineage_merge_scheduled").scheduled_dag
 
-MERGE = {
+MERGE: dict[str, Any] = {
     "dbt_manifests": [{"manifest": "{{ var.value.sample_data }}/dbt/manifest.json", "namespace": WAREHOUSE}],
     "settings": {"merge.default_schemas": {WAREHOUSE: "dev.public"}},
     "poke_interval": 1,

@@ -312,7 +312,8 @@ def test_the_rendered_arguments_are_those_that_were_sent(stored: Stored) -> None
 def deferred_event(state: str, message: str = "") -> dict[str, Any]:
     """The event of the trigger for a run in this state."""
     trigger = GlueRunTrigger("lineage_merge", "jr_1", 0, 3, True, {})
-    trigger._client = lambda: Glue({"Id": "jr_1", "JobRunState": state, "ErrorMessage": message})
+    client = Glue({"Id": "jr_1", "JobRunState": state, "ErrorMessage": message})
+    trigger._client = lambda: client  # type: ignore[method-assign]
 
     async def first() -> Any:
         async for event in trigger.run():
@@ -356,7 +357,7 @@ def test_a_cancelled_trigger_stops_the_run_of_a_task_that_is_not_deferred_any_mo
 ) -> None:
     client = Glue({"Id": "jr_1", "JobRunState": "RUNNING"})
     trigger = GlueRunTrigger("lineage_merge", "jr_1", 60, 3, True, {})
-    trigger._client = lambda: client
+    trigger._client = lambda: client  # type: ignore[method-assign]
 
     async def is_deferred(_instance: Any) -> bool:
         await asyncio.sleep(0.3)
@@ -406,7 +407,7 @@ def test_a_group_takes_xcoms_and_templates_wherever_a_value_may_come_from_a_run(
             spline_labels=source.output,
             spline_applications=source.output,
             folder="{{ var.value.folder }}",
-            on_rejected="{{ params.policy }}",
+            on_rejected="{{ params.policy }}",  # type: ignore[arg-type]  # a template
             trigger_rule="all_done",
         )
 
@@ -525,8 +526,9 @@ def test_violations_of_a_check_on_a_cluster_fail_or_warn(stored: Stored, policy:
 
 @pytest.mark.parametrize("policy", ["on_rejected", "on_retire_refused", "on_near_miss"])
 def test_a_wrong_policy_is_refused_when_the_file_is_parsed(policy: str) -> None:
+    arguments: dict[str, Any] = {policy: "ignore"}
     with pytest.raises(ValueError, match=f"{policy}: must be fail or warn, not 'ignore'"):
-        lineage_merge_task_group("lineage", **{policy: "ignore"})
+        lineage_merge_task_group("lineage", **arguments)
 
 
 def test_a_missing_default_connection_to_aws_is_no_warning(caplog: pytest.LogCaptureFixture) -> None:
@@ -597,6 +599,7 @@ def test_a_rejected_document_fails_the_report_with_counts_for_callbacks(
     assert str(error) == "1 rejected documents: damaged.json: nodes.a: expected an object"
     counts = merge_counts({"ti": instance, "exception": error})
     assert counts == merge_counts({"ti": instance}) == instance.xcoms["return_value"]
+    assert counts is not None
     assert counts["totals"] == {"rejected": 1, "no-consumer": 1}
     assert counts["written"]["nodes"] == 7
 
@@ -711,7 +714,7 @@ def test_a_deferred_wait_asks_until_all_have_reported(monkeypatch: pytest.Monkey
 
 
 def test_a_deferred_wait_ends_as_one_without_the_triggerer() -> None:
-    options = {"task_id": "wait", "merge": merge_of(), "timeout": 60.0}
+    options: dict[str, Any] = {"task_id": "wait", "merge": merge_of(), "timeout": 60.0}
     strict = WaitForSpline(deferrable=True, **options)
     lenient = WaitForSpline(deferrable=True, when_missing="merge", **options)
 

@@ -46,10 +46,12 @@ Call = tuple[str, str, str]
 @contextmanager
 def recorded() -> Iterator[set[Call]]:
     """Give the calls of all clients of botocore, as they are made."""
-    from botocore.client import BaseClient
+    from botocore import client
+
+    base_client: Any = client.BaseClient  # its private method is not in the stubs
 
     calls: set[Call] = set()
-    original = BaseClient._make_api_call
+    original = base_client._make_api_call
 
     def make(client: Any, operation: str, parameters: Mapping[str, Any]) -> Any:
         shown = {name: parameters[name] for name in _TELLING if name in parameters}
@@ -59,11 +61,11 @@ def recorded() -> Iterator[set[Call]]:
         calls.add((service, operation, json.dumps(shown, sort_keys=True)))
         return original(client, operation, parameters)
 
-    BaseClient._make_api_call = make
+    base_client._make_api_call = make
     try:
         yield calls
     finally:
-        BaseClient._make_api_call = original
+        base_client._make_api_call = original
 
 
 def build_step(run: int) -> Any:

@@ -89,6 +89,13 @@ def _python_function(spark: SparkSession) -> DataFrame:
     return spark.table("sales").select(shout("city").alias("loud"))
 
 
+def _metadata_of_files(spark: SparkSession) -> DataFrame:
+    folder = Path(spark.table("sales").inputFiles()[0]).parent
+    return (
+        spark.read.parquet(str(folder)).where("_metadata.file_size > 1").select("id", "_metadata.file_path")
+    )
+
+
 def _pivot(spark: SparkSession) -> DataFrame:
     return spark.table("sales").groupBy("id").pivot("city", ["Bonn"]).agg(F.sum("price"))
 
@@ -103,6 +110,7 @@ CASES: dict[str, Case] = {
     "constants": Case(
         _sql("select * from (select substr(a+1,0,1) as c, a+3 as d from (select 1 as a, 2 as b))"), set()
     ),
+    "metadata of files": Case(_metadata_of_files, {_ID}),
     "join": Case(
         _sql("select s.id, c.country from sales s join cities c on s.city = c.city"),
         {_ID, ("cities.country", "country", "IDENTITY", "")},
@@ -131,12 +139,12 @@ CASES: dict[str, Case] = {
     "intersection": Case(
         _sql("select city from sales intersect select city from cities"),
         {_CITY},
-        {"sales.city JOIN", "cities.city JOIN"},
+        {"cities.city FILTER"},
     ),
     "difference": Case(
         _sql("select city from sales except select city from cities"),
         {_CITY},
-        {"sales.city JOIN", "cities.city JOIN"},
+        {"cities.city FILTER"},
     ),
     "window": Case(
         _sql("select sum(price) over (partition by city order by id) as running from sales"),

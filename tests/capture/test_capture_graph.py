@@ -48,6 +48,16 @@ def test_the_example_of_the_issue(spark: SparkSession) -> None:
     assert [each.text for each in columns.named("C").of] == ["1 AS a"]
 
 
+def test_metadata_of_files_has_no_column_of_origin(spark: SparkSession, sales: str) -> None:
+    columns = capture(f"select id, _metadata.file_name as file from parquet.`{sales}`").columns()
+
+    assert str(columns.named("file")).splitlines() == [
+        "file",
+        "└── _metadata.file_name",
+        "    └── metadata AS _metadata",
+    ]
+
+
 def test_the_steps_of_a_column_lead_down_to_files(spark: SparkSession, sales: str) -> None:
     spark.table("sales").selectExpr("id", "price * 2 as twice").createOrReplaceTempView("doubled")
     columns = capture("select id as key, sum(twice) as total from doubled group by id").columns()

@@ -16,7 +16,7 @@ class Watch(NamedTuple):
     """Calls `act` at request number `at`: before it is forwarded, or after (`arrives`)."""
 
     at: int
-    act: Callable[[], None]
+    act: Callable[[], object]
     arrives: bool
 
 

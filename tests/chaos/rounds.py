@@ -180,8 +180,8 @@ class Rounds:
             with connect(servers.graph) as g:
                 # Without ids, `V()` would match every vertex.
                 if removed := chance.sample(sorted(own), chance.randint(0, 2)):
-                    g.V(*removed).drop().iterate()
-                g.E(*chance.sample(sorted(of_dag), chance.randint(1, 3))).drop().iterate()
+                    g.V(*removed).drop().to_list()
+                g.E(*chance.sample(sorted(of_dag), chance.randint(1, 3))).drop().to_list()
             self._run_here("before", 0)
             compare(servers.graph_content(), reference.end)
 

@@ -86,7 +86,7 @@ def earlier_graph(gremlin: GraphTraversalSource) -> Callable[[], bool]:
         .property(T.id, "dev|s3://tickit-raw|sales")
         .property(Cardinality.single, "name", "sales")
         .property(Cardinality.set_, "dag_name", "tickit_daily")
-        .iterate()
+        .to_list()
     )
     before = whole(gremlin)
     return lambda: whole(gremlin) == before

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
+from lineage_merge.infra.durations import FORM
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from tests.command_line import Outcome, in_process
 from tests.hostile_rows import TEXTS
@@ -211,12 +212,14 @@ def test_a_check_of_nothing_is_noted(tmp_path: Path) -> None:
     assert "no dataset matches *.nothing.*" in outcome.out
 
 
+KINDS = ["must_not_reach", "must_not_read", "must_have", "must_be_fed_by", "must_be_updated_within"]
 INVALID = {
-    "policies[0]: requires must_not_reach, must_not_read, must_have or must_be_fed_by",
+    f"policies[0]: requires {', '.join(KINDS[:-1])} or {KINDS[-1]}",
     "policies[1].name: duplicate name: a",
     "policies[1]: must_not_reach and must_have are mutually exclusive: write one policy for each",
     "policies[2].tag: is missing: must_not_reach requires it; example: tag: pii",
     "policies[2].layer: is not a key of a policy with must_not_reach",
+    f"policies[4].must_be_updated_within: expected {FORM}, found 2 fortnights",
     "policies[3].layer: unknown layer: marts; did you mean mart?",
     "policies[3].must_not_read: unknown layer: bronze; query.layers has raw, staging, mart",
 }
@@ -228,6 +231,7 @@ def test_all_errors_of_policies_are_reported_at_once(tmp_path: Path) -> None:
         {"name": "a", "tag": "x", "must_not_reach": "*", "must_have": "owner"},
         {"name": "c", "must_not_reach": "*", "layer": "mart"},
         {"name": "d", "layer": "marts", "must_not_read": ["raw", "bronze"]},
+        {"name": "e", "datasets": "*", "must_be_updated_within": "2 fortnights"},
     ]
     outcome = ask(violating(), tmp_path, policies=policies)
     assert outcome.code == 2
@@ -244,12 +248,7 @@ def test_layers_must_be_declared(tmp_path: Path) -> None:
 def test_the_examples_of_the_schema_are_valid_policies() -> None:
     (example,) = CONFIGURATION.schema["properties"]["policies"]["examples"]
     parsed = CONFIGURATION.parse(settings(example), needs_source=False).policies
-    assert [each.kind for each in parsed] == [
-        "must_not_reach",
-        "must_not_read",
-        "must_have",
-        "must_be_fed_by",
-    ]
+    assert [each.kind for each in parsed] == KINDS
 
 
 def test_a_fix_is_one_line_with_a_glob_to_copy(tmp_path: Path) -> None:

@@ -17,9 +17,9 @@ import pytest
 from lineage_merge.cli.graph_ids import Location, read_ids
 from lineage_merge.cli.name_forms import column_names, dags, dataset_names, environments, job_names
 from lineage_merge.infra.embedded import EmbeddedServer
+from tests import lineage_made
 from tests.command_line import PROGRAM, clean_environment
 from tests.lineage_made import at, col
-from tests.pipeline_fixtures import pipeline
 
 SALES = "dev|s3://raw|tickit/sales"
 OTHER_SALES = "dev|s3://lake|tickit/sales"
@@ -106,7 +106,7 @@ def graph_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The made pipeline in a file that the embedded server wrote."""
     file = tmp_path_factory.mktemp("graph") / "graph.json"
     with EmbeddedServer(file) as server:
-        pipeline().load(server.url)
+        lineage_made.pipeline().load(server.url)
     return file
 
 

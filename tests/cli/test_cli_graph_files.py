@@ -231,7 +231,7 @@ def test_each_graph_file_has_a_server_of_its_own(tmp_path: Path) -> None:
         assert first.url != second.url
         for server, name in ((first, "a"), (second, "b")):
             with connected(server.url) as g:
-                g.add_v("file").property(T.id, name).iterate()
+                g.add_v("file").property(T.id, name).to_list()
         # Questions find the running server of their file.
         assert (file_lock.served_at(own), file_lock.served_at(demo)) == (first.url, second.url)
     assert ['"a"' in own.read_text(), '"b"' in own.read_text()] == [True, False]

@@ -659,7 +659,7 @@ def test_the_transcript_of_the_documentation_is_real(sample: Path) -> None:
     document = Path(__file__).parents[2] / "docs" / "init.md"
     transcript, configuration = (
         document.read_text().partition(f"```{language}\n")[2].partition("```\n")[0]
-        for language in ("text", "yaml")
+        for language in ("console", "yaml")
     )
     command, _, output = transcript.partition("\n")
 

@@ -88,7 +88,7 @@ def test_a_run_equals_build_and_load_also_in_json(
     assert in_process("load", workplace / "lineage", *config).code == 0
     loaded = whole(gremlin)
     assert edges_of(gremlin) == expected.ids(TRUTH, "dev")
-    gremlin.V().drop().iterate()
+    gremlin.V().drop().to_list()
     outcome = in_process("run", *config, "--json")
 
     assert outcome.code == 0

@@ -27,6 +27,13 @@ def test_the_summary_lists_sources_without_retirement() -> None:
     assert not any("not retired" in line for line in printed(Report({}, {}, {}, (), ())))
 
 
+def test_the_summary_counts_assumed_edges() -> None:
+    shown = printed(Report({}, {}, {}, (), (), assumed=2))
+
+    [line] = [line for line in shown if "assumed" in line]
+    assert line.split("assumed")[1].strip(" │") == "2 edges between columns"
+
+
 def test_a_truncated_list_ends_with_the_number_of_others() -> None:
     examples = tuple(Problem("notice", f"document {each}", "", f"found {each}") for each in range(30))
     assert printed(Report({}, {}, {}, (), examples, {"notice": 4321}))[-1] == "  ... and 4,301 more"

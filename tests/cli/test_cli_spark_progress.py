@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import pytest
@@ -93,7 +93,7 @@ def test_an_error_of_the_tracker_ends_only_the_counts(tracker: Tracker) -> None:
 
 
 def test_tasks_of_spark_are_counted(spark: SparkSession) -> None:
-    def slowly(numbers: Iterator[int]) -> Iterator[int]:
+    def slowly(numbers: Iterable[int]) -> Iterable[int]:
         time.sleep(0.3)
         yield from numbers
 

@@ -8,16 +8,14 @@ import yaml
 
 from tests import email_pipeline
 from tests.command_line import Outcome, in_process
+from tests.graph_folder import write_folder
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The merged pipeline as JSON lines."""
     place = tmp_path_factory.mktemp("tags")
-    for kind, rows in zip(("nodes", "edges"), email_pipeline.rows(place / "sources"), strict=True):
-        (place / kind).mkdir()
-        text = "".join(json.dumps({k: v for k, v in row.items() if v is not None}) + "\n" for row in rows)
-        (place / kind / "part-00000.json").write_text(text, encoding="utf-8")
+    write_folder(place, *email_pipeline.rows(place / "sources"))
     return place
 
 

@@ -15,6 +15,7 @@ from lineage_merge import config
 from lineage_merge.infra.embedded import process, settings
 from lineage_merge.infra.embedded.java import find_java
 from lineage_merge.infra.embedded.maven_jars import gremlin_jars
+from lineage_merge.load.gremlin import configured_endpoint
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.doctor import Finding, gremlin, neptune
@@ -125,7 +126,7 @@ def server_with(monkeypatch: pytest.MonkeyPatch, file: str, old: str, new: str) 
 def test_a_graph_like_neptunes_passes_and_stays_unchanged(
     gremlin: GraphTraversalSource, gremlin_url: str
 ) -> None:
-    gremlin.add_v("file").iterate()
+    gremlin.add_v("file").to_list()
 
     findings = found(gremlin_url)
 
@@ -203,7 +204,7 @@ def test_requests_of_neptunes_status_page_are_signed(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
     with http(200, STATUS) as (url, seen):
         graph = config.Gremlin(url, timeout_seconds=2, iam_auth=True, region="eu-west-1")
-        server = neptune.server_behind(gremlin.configured_endpoint.endpoint(graph))
+        server = neptune.server_behind(configured_endpoint.endpoint(graph))
 
     assert server == neptune.Server("Neptune 1.4.1.0.R3, tinkerpop-3.7.1, writer", (3, 7), "writer")
     assert any("/eu-west-1/neptune-db/aws4_request" in each for each in seen)

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from gremlin_python.process.traversal import T
 
-from lineage_merge.infra.embedded import early_start
+from lineage_merge.infra.embedded import EmbeddedServer
 from lineage_merge.infra.embedded.early_start import started_ahead
 from lineage_merge.infra.embedded.graph_store import connected
 from lineage_merge.model.errors import EmbeddedError
@@ -37,7 +37,7 @@ def use(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
 
 
 def replace(use: pytest.MonkeyPatch, server: Server) -> None:
-    use.setattr(early_start.EmbeddedServer, "attach_or_start", lambda *_, **__: server)
+    use.setattr(EmbeddedServer, "attach_or_start", lambda *_, **__: server)
 
 
 def test_a_background_start_is_stopped_at_the_end(use: pytest.MonkeyPatch) -> None:
@@ -74,7 +74,7 @@ def test_a_command_that_ends_before_the_start_does_not_wait_for_it(use: pytest.M
 
 
 def test_another_graph_starts_nothing(use: pytest.MonkeyPatch) -> None:
-    use.setattr(early_start.EmbeddedServer, "start", lambda _self: pytest.fail("started"))
+    use.setattr(EmbeddedServer, "start", lambda _self: pytest.fail("started"))
     with started_ahead("ws://localhost:8182/gremlin", lambda _: None) as started:
         started.wait()
 
@@ -84,6 +84,6 @@ def test_a_run_finds_the_server_and_its_graph_is_saved(use: pytest.MonkeyPatch) 
     with started_ahead("embedded", lambda _: None) as started:
         started.wait()
         with pipeline.endpoint(settings) as target, connected(target.url) as g:
-            g.add_v("file").property(T.id, "a").iterate()
+            g.add_v("file").property(T.id, "a").to_list()
     with pipeline.endpoint(settings) as target, connected(target.url) as g:
         assert g.V().id_().to_list() == ["a"]

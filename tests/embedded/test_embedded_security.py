@@ -144,7 +144,9 @@ def test_without_the_password_no_request_is_answered(server: EmbeddedServer) -> 
             submitted(server, "g.V()", username=login[0], password=login[1])
 
     async def ask_again_and_again() -> list[int]:
-        request = {"requestId": {"@type": "g:UUID", "@value": "41d2e28a-20a4-4ab0-b379-d810dede3786"}}
+        request: dict[str, Any] = {
+            "requestId": {"@type": "g:UUID", "@value": "41d2e28a-20a4-4ab0-b379-d810dede3786"}
+        }
         request |= {"op": "eval", "processor": "", "args": {"gremlin": "g.inject(1)", "aliases": {"g": "g"}}}
         mime = b"application/vnd.gremlin-v3.0+json"
         statuses = []
@@ -193,7 +195,7 @@ def test_each_start_has_another_password_that_only_its_user_can_read(tmp_path: P
                 EmbeddedServer(graph_file).start()
             assert password not in refused.value.message
             with connected(server.url) as g:
-                g.add_v("x").iterate()
+                g.add_v("x").to_list()
             server.save()
             files = {file.name: file.stat().st_mode & 0o777 for file in graph_file.parent.iterdir()}
             assert files == dict.fromkeys(files, 0o600)

@@ -50,10 +50,10 @@ def fill(g: GraphTraversalSource) -> None:
         .property(Cardinality.single, "position", 7)
         .property(Cardinality.single, "share", 0.5)
         .property(Cardinality.single, "ok", True)
-        .iterate()
+        .to_list()
     )
-    g.add_v("table").property(T.id, EVENTS).property(Cardinality.set_, "dag_name", "tickit").iterate()
-    g.V(SALES).add_e("feeds").property(T.id, "ab12").to(__.V(EVENTS)).property("sequence", 1).iterate()
+    g.add_v("table").property(T.id, EVENTS).property(Cardinality.set_, "dag_name", "tickit").to_list()
+    g.V(SALES).add_e("feeds").property(T.id, "ab12").to(__.V(EVENTS)).property("sequence", 1).to_list()
 
 
 def content(g: GraphTraversalSource) -> dict[str, Any]:
@@ -181,7 +181,7 @@ def test_a_save_during_writes_is_whole(tmp_path: Path) -> None:
         nonlocal written
         with connected(url) as g:
             while not stop.is_set():
-                g.add_v("x").as_("a").add_v("y").add_e("feeds").from_("a").iterate()
+                g.add_v("x").as_("a").add_v("y").add_e("feeds").from_("a").to_list()
                 written += 1
                 time.sleep(0.002)
 
@@ -303,20 +303,20 @@ def test_an_empty_graph_survives_a_restart_too(tmp_path: Path) -> None:
 
 
 def test_a_property_without_a_cardinality_adds_to_a_set(gremlin: GraphTraversalSource) -> None:
-    gremlin.add_v("file").property(T.id, SALES).property("dag_name", "a").iterate()
-    gremlin.V(SALES).property("dag_name", "b").property("dag_name", "a").iterate()
+    gremlin.add_v("file").property(T.id, SALES).property("dag_name", "a").to_list()
+    gremlin.V(SALES).property("dag_name", "b").property("dag_name", "a").to_list()
     assert sorted(gremlin.V(SALES).values("dag_name").to_list()) == ["a", "b"]
 
 
 def test_string_ids_find_their_vertex(gremlin: GraphTraversalSource) -> None:
-    gremlin.add_v("file").property(T.id, SALES).iterate()
+    gremlin.add_v("file").property(T.id, SALES).to_list()
     assert gremlin.V(SALES).id_().to_list() == [SALES]
 
 
 def test_gremlin_lang_parses_what_neptune_parses_and_nothing_more(
     gremlin: GraphTraversalSource, gremlin_url: str
 ) -> None:
-    gremlin.add_v("file").property(T.id, SALES).iterate()
+    gremlin.add_v("file").property(T.id, SALES).to_list()
     client = Client(gremlin_url, "g")
     language = {"language": "gremlin-lang"}
     try:
@@ -332,7 +332,7 @@ def test_writers_of_one_vertex_conflict_in_a_transactional_graph() -> None:
     """Many at once add to one counter's vertex; a conflict is an error, never a lost write."""
     with EmbeddedServer(None, transactional=True) as server:
         with connected(server.url) as g:
-            g.add_v("x").property(T.id, "one").iterate()
+            g.add_v("x").property(T.id, "one").to_list()
         outcomes: list[str] = []
 
         deadline = time.monotonic() + 60
@@ -344,7 +344,7 @@ def test_writers_of_one_vertex_conflict_in_a_transactional_graph() -> None:
                     if number >= 25 and ("conflict" in outcomes or time.monotonic() > deadline):
                         return
                     try:
-                        g.V("one").property(Cardinality.set_, "dag_name", f"{worker}-{number}").iterate()
+                        g.V("one").property(Cardinality.set_, "dag_name", f"{worker}-{number}").to_list()
                         outcomes.append("written")
                     except GremlinServerError:
                         outcomes.append("conflict")

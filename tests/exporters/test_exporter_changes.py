@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from datahub.ingestion.source.file import read_metadata_file
+from datahub.metadata.schema_classes import MetadataChangeEventClass, StatusClass
 
 from lineage_merge.exporters.changed_elements import changed_elements
 from lineage_merge.exporters.exporter import Export
@@ -194,7 +195,9 @@ def test_removed_entities_have_the_status_removed(history: MadeHistory, tmp_path
     removed = {
         str(each.entityUrn).rpartition("(")[2] if "dataset" in str(each.entityUrn) else str(each.entityUrn)
         for each in read_metadata_file(file)
-        if each.aspectName == "status" and each.aspect.removed
+        if not isinstance(each, MetadataChangeEventClass)
+        and isinstance(each.aspect, StatusClass)
+        and each.aspect.removed
     }
     assert removed == {
         "urn:li:dataPlatform:wh,audit_log,DEV)",

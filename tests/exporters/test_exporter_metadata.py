@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from datahub.metadata.schema_classes import GenericAspectClass
 from openlineage.client.serde import Serde
 
 from lineage_merge.exporters import dot, graphml, mermaid, neptune_csv
@@ -43,8 +44,8 @@ def test_datahub_gets_owners_tags_and_the_urls_of_dashboards(export: Export) -> 
         urn, aspect = each.entityUrn or "", each.aspectName or ""
         if aspect == "dashboardInfo":
             urls[urn] = getattr(each.aspect, "dashboardUrl", None)
-        if aspect in ("ownership", "globalTags", "editableSchemaMetadata", "schemaMetadata") and hasattr(
-            each.aspect, "value"
+        if aspect in ("ownership", "globalTags", "editableSchemaMetadata", "schemaMetadata") and isinstance(
+            each.aspect, GenericAspectClass
         ):
             changes = json.loads(each.aspect.value)
             listed: list[dict[str, Any]] = changes if isinstance(changes, list) else changes["patch"]
@@ -66,7 +67,11 @@ def test_openlineage_gets_owners_tags_and_the_kinds_of_the_semantic_layer(export
     found = list(events(export))
     written = [json.loads(Serde.to_json(each)) for each in found]
     assert [wrong for each in written for wrong in problems(each)] == []
-    kinds = {(each.job.name, each.job.facets["jobType"].jobType) for each in found if each.job.facets}
+    kinds = {
+        (event["job"]["name"], event["job"]["facets"]["jobType"]["jobType"])
+        for event in written
+        if event["job"].get("facets")
+    }
     assert ("daily.dbt.metric.shop.revenue", "METRIC") in kinds
     assert ("daily.dbt.semantic_model.shop.orders", "SEMANTIC_MODEL") in kinds
     assert ("daily.dbt.exposure.shop.churn_notebook", "EXPOSURE") in kinds

@@ -194,7 +194,8 @@ def assert_records(records: Iterable[Record], ddl: str = _RECORD_DDL) -> list[Re
         assert_fits(record, ddl)
         shared = record[-len(_fields(_RECORD_DDL)) :]
         if shared[0] == "problem":
-            assert_named(Problem(shared[_RULE], *shared[-3:]))
+            problem: list[Any] = [shared[_RULE], *shared[-3:]]
+            assert_named(Problem(*problem))
     return found
 
 

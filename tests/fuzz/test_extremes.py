@@ -201,9 +201,9 @@ def test_dbt_nodes_that_are_their_own_parents_end(tmp_path: Path) -> None:
 
 
 def test_runs_that_are_each_others_parents_are_jobs() -> None:
-    def of(run: str, parent: str) -> dict[str, Any]:
+    def of(run: str, parent_run: str) -> dict[str, Any]:
         parent = {
-            "run": {"runId": parent},
+            "run": {"runId": parent_run},
             "job": {"namespace": "tests", "name": "job"},
             "root": {"run": {"runId": run}},
         }

@@ -224,6 +224,15 @@ def test_an_unsupported_statement_is_reported_without_its_password(tmp_path: Pat
     assert SECRET not in "".join(each.message for each in found if isinstance(each, Problem))
 
 
+def test_a_renamed_element_of_an_array_affects_no_other_statement(tmp_path: Path) -> None:
+    found = _sql(tmp_path, "hive", "alter table t[0]rename t")
+
+    assert [each.field for each in found if isinstance(each, Problem) and each.kind == "rejected"] == [
+        "line 1"
+    ]
+    assert any(isinstance(each, Feeds) for each in found)
+
+
 @pytest.mark.parametrize("path", ["sql\0", "a" * 5000, "~missing\0/x", "\ud800"], ids=ascii)
 def test_a_folder_that_there_cannot_be_still_has_a_name(path: str) -> None:
     assert project_of(path)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import SparkSession
 
 from lineage_merge.graph_format import files
 from lineage_merge.orchestration import pipeline
@@ -48,8 +48,8 @@ def _write(folder: Path, rng: random.Random | None) -> dict[str, Any]:
     """Files of all sources; with chance damaged documents among them. Returns the settings."""
     database = folder / "spline"
     _spline().write(database)
-    for collection in documents() if rng else ():
-        if collection != "txInfo":  # an open transaction hides what is good
+    for collection in documents():
+        if rng and collection != "txInfo":  # an open transaction hides what is good
             with database.joinpath(f"{collection}.jsonl").open("ab") as file:
                 file.writelines(each.replace(b"\n", b" ") + b"\n" for each in _damaged_lines(rng, collection))
     hive = [hive_line(document("insert", copy(f"{_GOOD}.t", f"{_GOOD}.s"))).encode()]
@@ -106,7 +106,7 @@ def _write(folder: Path, rng: random.Random | None) -> dict[str, Any]:
 
 def _of_good(built: Built) -> set[str]:
     """The nodes and edges that have to do with what is good, whole."""
-    rows: list[Row] = [*built.nodes.collect(), *built.edges.collect()]
+    rows: list[dict[str, Any]] = [*built.nodes.collect(), *built.edges.collect()]
     texts = (json.dumps(row, sort_keys=True) for row in rows)
     return {text for text in texts if _GOOD in text}
 

@@ -23,7 +23,7 @@ _ENTRY = {"path": "/x", "dialect": "hive"}
 _NAMES = dataset_resolver.from_config(
     CONFIGURATION.parse({"dag_name": "daily", "environment": "dev", "sql": [_ENTRY]})
 )
-_DIALECTS = ("hive", "spark", "redshift", "postgres", "snowflake", "bigquery", "tsql")
+_DIALECTS = ("hive", "spark", "redshift", "postgres", "snowflake", "bigquery", "tsql", "oracle")
 _GOOD = "insert into zz_good.t select a as b from zz_good.s;"
 
 _STATEMENTS = (
@@ -54,13 +54,28 @@ _STATEMENTS = (
     "set hivevar:day=2026-01-01; use dw; insert into t select * from parquet.`s3://lake/b`",
     "with recursive r as (select 1 n union all select n + 1 from r) insert into dw.t select n from r",
     "create procedure p() as $$ begin insert into dw.t select 1; end $$; call p(); declare @x int = 1;",
+    (
+        "create procedure p(a int, b out date) as $x$ declare v int; c cursor for select k from s.a; begin "
+        "for r in select id from s.b loop insert into dw.t (x) values (r.id); end loop; fetch c into r; "
+        "case when v = 1 then execute 'x'; end case; select k into v from s.a; end $x$ language plpgsql"
+    ),
+    (
+        "create or replace package body q is procedure p (a in int) is v number; cursor c is select k from "
+        "s.a; begin for r in c loop update dw.t set x = r.k where current of c; end loop; end p; end q; /"
+    ),
+    (
+        "create procedure p @a int as begin try declare @t table (k int) insert into @t exec q "
+        "if @a > 1 update t set t.x += s.x from dw.t t join s.a s on s.id = t.id else "
+        "delete from t from dw.t t merge dw.t as t using #x as s on t.k = s.k when matched then delete; "
+        "end try begin catch throw end catch go"
+    ),
 )
 _TOKENS = re.compile(r"\s+|\w+|'[^']*'|.", re.DOTALL)
 _WORDS = (
     "select", "from", "(", ")", "((((", "))))", ",", "*", ";", "--", "/*", "*/", "'", '"', "`", "$$",
     "${x}", "${x", "{{ a }}", "{% if %}", "union all", "join", "lateral view", "as", "null", "case", "end",
     "::", "[0]", "insert into", "create table", "with t as", "values (1)", "over (", "\\", "@", "#", "%",
-    "dw.t", "partition",
+    "dw.t", "partition", "begin", "loop", "declare", "into v", "exec", "execute", "go", "procedure p",
 )  # fmt: skip
 
 

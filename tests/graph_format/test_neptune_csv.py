@@ -67,7 +67,7 @@ def test_a_vertex_with_few_properties() -> None:
 
 def test_each_further_member_of_a_set_is_a_row_with_nothing_else_but_the_label() -> None:
     found = read_vertices(vertex(name="n", tags=["a;b", "c\\", "c\\;"], aliases=["x"]))
-    everything = {"environment": "dev", "name": "n"}
+    everything: dict[str, str | int | float | bool] = {"environment": "dev", "name": "n"}
     assert found == [
         Record("i", "table", None, everything, {"dag_name": ["d"], "tags": ["a;b"], "aliases": ["x"]}),
         Record("i", "table", None, {}, {"tags": ["c\\"]}),

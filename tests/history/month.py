@@ -98,7 +98,9 @@ def dbt(day: int) -> dict[str, Any]:
     project.model("stg", "select id, amount from wh.raw.orders", "raw.orders", materialized=view)
     total = "sum(s.amount) / 100" if day >= 14 else "sum(s.amount)"
     joined, parents = (" join wh.raw.ref r using (id)", ["raw.ref"]) if day >= 12 else ("", [])
-    owner = {"config": {"materialized": "table", "meta": {"owner": "ana"}}} if day >= 22 else {}
+    owner: dict[str, Any] = (
+        {"config": {"materialized": "table", "meta": {"owner": "ana"}}} if day >= 22 else {}
+    )
     project.model("mart", f"select {total} as total from wh.mart.stg s{joined}", "stg", *parents, **owner)
     if 18 <= day < 24:
         project.model("audit", "select id from wh.mart.stg", "stg")

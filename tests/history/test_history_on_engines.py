@@ -17,6 +17,7 @@ from lineage_merge.infra.engine.on_spark import SparkEngine
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.stages.types import Merge
+from lineage_merge.merge.report import EMPTY
 from lineage_merge.model.errors import HistoryError, IntermediateError
 from lineage_merge.orchestration import pipeline
 from tests.made_merges import Made
@@ -61,7 +62,7 @@ def built(merge: Merge) -> pipeline.Built:
     return pipeline.Built(
         merge.nodes,
         merge.edges,
-        pipeline.EMPTY,
+        EMPTY,
         cast(SparkSession, None),
         merge.aliases,
         merge.runs,

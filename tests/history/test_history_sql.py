@@ -134,7 +134,7 @@ def test_reserved_words_are_escaped(name: str) -> None:
 @pytest.mark.parametrize("query", QUERIES)
 def test_queries_use_columns_of_the_tables(query: str) -> None:
     parsed = sqlglot.parse_one(query, dialect="athena")
-    qualify(parsed, schema=schema(), dialect="athena", validate_qualify_columns=True)
+    qualify(parsed, schema={**schema()}, dialect="athena", validate_qualify_columns=True)
 
 
 @pytest.fixture(scope="module")

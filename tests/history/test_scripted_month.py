@@ -188,9 +188,9 @@ def test_the_changes_between_two_moments(location: str, start: str, end: str, ex
     assert changes(location, start, end) == expected
     reverse = {"added": "removed", "removed": "added", "changed": "changed"}
     mirrored = {f"{reverse[each.partition(' ')[0]]} {each.partition(' ')[2]}" for each in expected}
-    pictures = (picture(location, each) for each in (end, start))
+    before, after = (picture(location, moment) for moment in (end, start))
     assert {
-        f"{each.action} {each.kind} {each.title}" for each in compare_pictures(*pictures, "dev")
+        f"{each.action} {each.kind} {each.title}" for each in compare_pictures(before, after, "dev")
     } == mirrored
 
 

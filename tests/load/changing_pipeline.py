@@ -39,7 +39,7 @@ def graph(endpoint: Endpoint) -> Graph:
 def restore(endpoint: Endpoint, content: Graph) -> None:
     """Restore an earlier content of the graph."""
     with connect(endpoint) as g:
-        g.V().drop().iterate()
+        g.V().drop().to_list()
     vertices = (
         VertexUpsert(
             key,

@@ -89,7 +89,7 @@ def test_first_and_second_merges_end_in_the_graph_of_gremlin(
     for made in sequence:
         counts.append(load(made))
         over_gremlin.append(whole(gremlin))
-    gremlin.V().drop().iterate()
+    gremlin.V().drop().to_list()
     for made, count, expected in zip(sequence, counts, over_gremlin, strict=True):
         loaded = load(made, in_bulk=in_bulk)
         vertices, edges = whole(gremlin)
@@ -119,7 +119,7 @@ def test_the_sample_pipeline_gives_the_same_graph_in_both_modes(
     bulk = Bulk(PLACE, ROLE, endpoint=neptune_loader.url)
     graphs = []
     for mode in ("gremlin", "bulk"):
-        gremlin.V().drop().iterate()
+        gremlin.V().drop().to_list()
         graph = replace(settings.gremlin, endpoint=gremlin_url, mode=mode, bulk=bulk, region=REGION)
         said: list[str] = []
         chosen = replace(settings, gremlin=graph)
@@ -142,7 +142,7 @@ def test_hostile_names_give_the_same_graph_in_both_modes(
     made.edges = {row["id"]: row for row in edges}
     load(made)
     over_gremlin = whole(gremlin)
-    gremlin.V().drop().iterate()
+    gremlin.V().drop().to_list()
     load(made, in_bulk=in_bulk)
     assert whole(gremlin) == over_gremlin
     assert load(made, in_bulk=in_bulk).unchanged == len(nodes) + len(edges)
@@ -150,8 +150,8 @@ def test_hostile_names_give_the_same_graph_in_both_modes(
 
 def test_undeclared_properties_stay(load: Load, in_bulk: BulkLoad, gremlin: GraphTraversalSource) -> None:
     load(before(), in_bulk=in_bulk)
-    gremlin.V(dataset("m")).property(Cardinality.single, "owner", "ann").iterate()
-    gremlin.V(dataset("m")).both_e().property("checked", "yes").iterate()
+    gremlin.V(dataset("m")).property(Cardinality.single, "owner", "ann").to_list()
+    gremlin.V(dataset("m")).both_e().property("checked", "yes").to_list()
     changed = before()
     changed.node("m", description="new")
     for edge in changed.edges.values():
@@ -241,7 +241,7 @@ def test_a_killed_and_repeated_merge_waits_for_its_load_and_ends_as_if_run_once(
         ("writing files for the bulk loader", ""),
         ("bulk load of edges: queued", "edges/"),
     ):
-        gremlin.V().drop().iterate()
+        gremlin.V().drop().to_list()
         load(before())
         neptune_loader.held = held
         neptune_loader.going.clear()
@@ -280,8 +280,8 @@ def test_a_later_run_written_by_another_merge_stays(
     def start_other_load(said: str) -> None:
         lines.append(said)
         if said == "writing files for the bulk loader" and lines.count(said) == 1:
-            gremlin.V(job).property(Cardinality.single, "last_run_at", long(5)).iterate()
-            gremlin.E().has_label("feeds").property("operations", "Five").iterate()
+            gremlin.V(job).property(Cardinality.single, "last_run_at", long(5)).to_list()
+            gremlin.E().has_label("feeds").property("operations", "Five").to_list()
 
     older = Made().job("spark", "j", {"a": ["x"]}, 4, operations="Four").node("new")
     load(older, in_bulk=in_bulk, on_progress=start_other_load)

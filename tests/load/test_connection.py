@@ -66,7 +66,7 @@ def test_connecting_without_a_check_also_reports_a_closed_port(closed_port: int)
         pytest.raises(GraphUnreachable, match="no connection: "),
         connect(Endpoint(f"ws://127.0.0.1:{closed_port}/gremlin")) as g,
     ):
-        g.V().limit(1).iterate()
+        g.V().limit(1).to_list()
 
 
 def test_an_unknown_host_name_is_reported() -> None:
@@ -143,7 +143,7 @@ def test_a_rejection_is_one_line_with_the_text_of_the_server(
     gremlin_url: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(GraphRejected) as raised, connect(Endpoint(gremlin_url)) as g:
-        g.add_v("file").property(T.id, "dev|b|x").add_v("file").property(T.id, "dev|b|x").iterate()
+        g.add_v("file").property(T.id, "dev|b|x").add_v("file").property(T.id, "dev|b|x").to_list()
     assert "already exists: dev|b|x" in raised.value.message
     assert "\n" not in raised.value.message
     assert capfd.readouterr().err == ""  # gremlinpython would log the stack trace

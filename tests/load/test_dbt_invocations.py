@@ -216,7 +216,7 @@ def test_tags_stay_while_a_document_is_rejected_or_another_dag_shares_the_datase
     load(later, report=rejected)
     assert sets_of(gremlin) == REMAINING | DROPPED
     for each in _WITH_SETS:
-        gremlin.V(each).property(Cardinality.set_, "dag_name", "other").iterate()
+        gremlin.V(each).property(Cardinality.set_, "dag_name", "other").to_list()
     later["manifest"]["metadata"]["generated_at"] = "2026-11-25T00:00:00Z"
     load(later, verify=True)
     assert sets_of(gremlin) == REMAINING | DROPPED

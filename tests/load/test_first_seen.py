@@ -9,7 +9,7 @@ from gremlin_python.process.traversal import Merge, T
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.load.diff import Compared, created_at
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.gremlin.upserts import edge_upsert, vertex_upserts
+from lineage_merge.load.gremlin.upserts import Upsert, edge_upsert, vertex_upserts
 from lineage_merge.load.property_values import row_to_write, stored_edge_values, stored_vertex_values
 from lineage_merge.load.result import LoadResult
 from lineage_merge.load.update import update
@@ -69,7 +69,11 @@ def test_only_new_elements_get_the_time() -> None:
 
 
 def test_the_time_is_only_set_on_creation() -> None:
-    for upsert in (*vertex_upserts({**NODE, "first_seen": 5}), edge_upsert({**EDGE, "first_seen": 5})):
+    upserts: list[Upsert] = [
+        *vertex_upserts({**NODE, "first_seen": 5}),
+        edge_upsert({**EDGE, "first_seen": 5}),
+    ]
+    for upsert in upserts:
         steps = upsert.steps()
         (create,) = (step[2] for step in steps if step[0] == "option" and step[1] == Merge.on_create)
         assert create["first_seen"] == 5

@@ -89,7 +89,7 @@ EDGE = {"id": "e1", "label": "feeds", "from": IDS[0], "to": IDS[1], "environment
 def test_the_request_conforms_to_the_grammar_of_neptune(
     build: BuildTraversal, gremlin: GraphTraversalSource, gremlin_url: str
 ) -> None:
-    gremlin.add_v("view").property("name", "it's").iterate()
+    gremlin.add_v("view").property("name", "it's").to_list()
     vertices = upserts.bytecode(u for key in IDS for u in upserts.vertex_upserts(NODE | {"id": key}))
     with open_client(Endpoint(gremlin_url), 1) as client:
         client.submit(vertices).all().result()

@@ -83,9 +83,9 @@ def test_a_manually_removed_element_is_written_again(
     load(pipeline())
     before = whole(gremlin)
     if what == "vertex":
-        gremlin.V(dataset("m1")).drop().iterate()
+        gremlin.V(dataset("m1")).drop().to_list()
     else:
-        gremlin.E(next(iter(before[1]))).drop().iterate()
+        gremlin.E(next(iter(before[1]))).drop().to_list()
     assert load(pipeline()).compared == FULL
     assert whole(gremlin) == before
 
@@ -95,7 +95,7 @@ def test_a_manually_edited_value_is_found_only_by_a_full_comparison(
 ) -> None:
     load(pipeline(description="right"))
     before = whole(gremlin)
-    gremlin.V(dataset("sales")).property(Cardinality.single, "description", "edited").iterate()
+    gremlin.V(dataset("sales")).property(Cardinality.single, "description", "edited").to_list()
     assert load(pipeline(description="right")).nodes == 0
     assert load(pipeline(description="right"), verify=True).nodes == 1
     assert whole(gremlin) == before
@@ -134,11 +134,11 @@ def test_a_damaged_state_leads_to_a_full_comparison(
     shard = gremlin.V().has_label("merge_state")
     match damage:
         case "no shard":
-            shard.drop().iterate()
+            shard.drop().to_list()
         case "no text":
-            shard.properties("state").drop().iterate()
+            shard.properties("state").drop().to_list()
         case _:
-            shard.property(Cardinality.single, "state", "eJyLjgUAARUAuQ==").iterate()
+            shard.property(Cardinality.single, "state", "eJyLjgUAARUAuQ==").to_list()
     changed = pipeline(description="new")
     assert load(changed).compared == FULL
     assert set(whole(gremlin)[1]) == set(changed.edges)
@@ -147,7 +147,7 @@ def test_a_damaged_state_leads_to_a_full_comparison(
 
 def test_two_full_comparisons_follow_a_killed_load(load: Load, gremlin: GraphTraversalSource) -> None:
     load(pipeline())
-    gremlin.V(RUN).property(Cardinality.single, "load_token", "a killed one").iterate()
+    gremlin.V(RUN).property(Cardinality.single, "load_token", "a killed one").to_list()
     assert [load(pipeline()).compared for _ in range(3)] == [FULL, FULL, CHANGES]
 
 
@@ -158,10 +158,10 @@ def test_overlapping_loads_leave_no_valid_state(
 
     def start_other_load(_what: str, done: int, total: int) -> None:
         if done == total:
-            gremlin.V(RUN).property(Cardinality.single, "load_token", "a later one").iterate()
+            gremlin.V(RUN).property(Cardinality.single, "load_token", "a later one").to_list()
 
     load(pipeline(description="slow"), on_written=start_other_load)
-    gremlin.V(RUN).properties("load_token").drop().iterate()
+    gremlin.V(RUN).properties("load_token").drop().to_list()
     assert [load(pipeline()).compared for _ in range(3)] == [FULL, FULL, CHANGES]
 
 
@@ -215,7 +215,7 @@ def random_merge(chance: random.Random, dag: str, at: int) -> Made:
 def run_loads(load: Load, g: GraphTraversalSource, seed: int, *, verify: bool) -> tuple[list[Any], list[Any]]:
     """Run random loads, with manual removals in between; returns the graph after each of them."""
     chance = random.Random(seed)
-    g.V().drop().iterate()
+    g.V().drop().to_list()
     graphs, compared = [], []
     last: dict[str, Made] = {}
     for at in range(1, 16):
@@ -228,7 +228,7 @@ def run_loads(load: Load, g: GraphTraversalSource, seed: int, *, verify: bool) -
             kind, found = chance.choice([("v", sorted(vertices)), ("e", sorted(edges))])
             if found:
                 one = chance.choice(found)
-                (g.V(one) if kind == "v" else g.E(one)).drop().iterate()
+                (g.V(one) if kind == "v" else g.E(one)).drop().to_list()
         if made.nodes:
             compared.append(load(made, verify=verify).compared)
         graphs.append(whole(g))
@@ -282,7 +282,7 @@ def test_concurrent_loads_lose_nothing_and_the_next_ones_resolve_conflicts(
     graphs = []
     for at_once in (True, False):
         with connect(Endpoint(conflicting_url)) as g:
-            g.V().drop().iterate()
+            g.V().drop().to_list()
         for made in (*earlier, *earlier, *earlier):
             _load_concurrently(conflicting_url, [made])
         if at_once:

@@ -11,6 +11,7 @@ from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.gremlin.connection import Endpoint, connect
 from lineage_merge.load.gremlin.executor import send
+from lineage_merge.load.gremlin.upserts import Upsert
 from lineage_merge.load.writer import load, writers
 from lineage_merge.model.errors import GraphRejected, GraphUnreachable, IntermediateError
 from tests.graph_reading import whole
@@ -30,7 +31,7 @@ def endpoint(gremlin_url: str, gremlin: GraphTraversalSource) -> Endpoint:
 def conflicting(conflicting_url: str) -> Endpoint:
     """Provide an emptied server on which concurrent writers conflict."""
     with connect(Endpoint(conflicting_url)) as g:
-        g.V().drop().iterate()
+        g.V().drop().to_list()
     return Endpoint(conflicting_url)
 
 
@@ -212,7 +213,7 @@ def test_parts_of_an_element_too_large_for_a_request_do_not_conflict(conflicting
         asked.append(request)
 
     row = node("a", tags=[f"tag {number:04d}" for number in range(3000)])
-    batches = list(upserts.batches(upserts.vertex_upserts(row)))
+    batches: list[list[Upsert]] = [[*batch] for batch in upserts.batches(upserts.vertex_upserts(row))]
     with neptune_proxy(conflicting.url, choose_fault=watched) as proxy:
         send(Endpoint(proxy.url), iter(batches))
 

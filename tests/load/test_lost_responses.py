@@ -42,7 +42,7 @@ def direct(conflicting_url: str) -> Endpoint:
     """Provide a server with a table that two DAGs read and write, and its duplicate."""
     endpoint = Endpoint(conflicting_url)
     with connect(endpoint) as g:
-        g.V().drop().iterate()
+        g.V().drop().to_list()
     vertices: list[Upsert] = [vertex(name, "d", "e") for name in ("a", "t", "other")]
     vertices.append(vertex("z", "d"))
     edges: list[Upsert] = [edge(*ends, dag) for dag in ("d", "e") for ends in (("a", "t"), ("t", "other"))]
@@ -90,11 +90,11 @@ def test_a_vertex_is_moved_once(direct: Endpoint, losing: Endpoint) -> None:
 
 def test_a_vertex_that_another_dag_has_started_to_use_is_not_dropped(direct: Endpoint) -> None:
     with connect(direct) as g:
-        g.V("dev|wh|z").both_e().drop().iterate()
-        g.V("dev|wh|z").property("dag_name", "late").iterate()
-        vertex_merge.drop_if_unchanged(g, "dev|wh|z", 0, ["d"]).iterate()
+        g.V("dev|wh|z").both_e().drop().to_list()
+        g.V("dev|wh|z").property("dag_name", "late").to_list()
+        vertex_merge.drop_if_unchanged(g, "dev|wh|z", 0, ["d"]).to_list()
         assert g.V("dev|wh|z").values("dag_name").to_set() == {"d", "late"}
-        vertex_merge.drop_if_unchanged(g, "dev|wh|z", 0, ["d", "late"]).iterate()
+        vertex_merge.drop_if_unchanged(g, "dev|wh|z", 0, ["d", "late"]).to_list()
         assert not g.V("dev|wh|z").has_next()
 
 

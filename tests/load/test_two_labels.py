@@ -125,9 +125,9 @@ def test_a_load_replaces_two_labels_by_one(
 def test_the_one_label_is_that_of_the_side_that_takes_precedence(
     stored: str, incoming: str, shared: bool, built_elsewhere: bool, label: str
 ) -> None:
-    stored = StoredTexts(stored, True, shared, {"environment": ["dev"]}, built_elsewhere)
+    texts = StoredTexts(stored, True, shared, {"environment": ["dev"]}, built_elsewhere)
 
-    assert node_change({"label": incoming}, stored, builds=False) == ("label", [], [], label)
+    assert node_change({"label": incoming}, texts, builds=False) == ("label", [], [], label)
 
 
 @pytest.mark.parametrize("is_answered", [True, False])

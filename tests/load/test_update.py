@@ -72,8 +72,8 @@ def test_a_merge_of_later_runs_writes_only_their_jobs(load: Load, gremlin: Graph
 
 def test_undeclared_properties_stay(load: Load, gremlin: GraphTraversalSource) -> None:
     load(pipeline())
-    gremlin.V(dataset("sales")).property("owner", "ann").iterate()
-    gremlin.V(dataset("sales")).both_e().property("checked", "yes").iterate()
+    gremlin.V(dataset("sales")).property("owner", "ann").to_list()
+    gremlin.V(dataset("sales")).both_e().property("checked", "yes").to_list()
     changed = pipeline()
     changed.nodes[dataset("sales")] |= {"description": "sales of all shops", "tags": ["core", "gold"]}
     loaded = load(changed)
@@ -109,7 +109,7 @@ def test_properties_that_a_merge_no_longer_has_are_removed_from_its_edges_and_jo
         if node["label"] == "job":
             node["rows_written"] = 7
     load(earlier)
-    gremlin.E().property("checked", "yes").iterate()
+    gremlin.E().property("checked", "yes").to_list()
     changed = pipeline(at=2)
     for edge in changed.edges.values():
         edge.pop("expression", None)
@@ -269,7 +269,7 @@ def test_a_merge_that_would_retire_too_much_writes_nothing(load: Load, gremlin: 
 
 def test_a_refused_first_merge_leaves_no_merge_run(load: Load, gremlin: GraphTraversalSource) -> None:
     load(Made().job("spark", "j", {"a": ["x"]}))
-    gremlin.V(RUN).drop().iterate()
+    gremlin.V(RUN).drop().to_list()
     with pytest.raises(RetireRefused, match="every edge of spark j"):
         load(Made().job("spark", "j", {"b": ["x"]}, 2).ran("j", 3))
     assert gremlin.V(RUN).count().next() == 0
@@ -346,7 +346,7 @@ def test_a_reader_does_not_change_the_values_of_a_builder(load: Load, gremlin: G
     reader = Made("b").job("spark", "j", {"y": ["t"]}).column("t", "c", data_type="int")
     reader.node("t", "table", description="a view, read", format="jdbc")
     for order in ((builder, reader), (reader, builder)):
-        gremlin.V().drop().iterate()
+        gremlin.V().drop().to_list()
         for made in order:
             load(made)
         for made in order:
@@ -363,7 +363,7 @@ def test_two_readers_do_not_rewrite_each_other(load: Load, gremlin: GraphTravers
 
     found = []
     for order in (("int", "integer"), ("integer", "int")):
-        gremlin.V().drop().iterate()
+        gremlin.V().drop().to_list()
         load(reader("a", order[0]))
         load(reader("b", order[1]))
         assert load(reader("a", order[0])).nodes == 0

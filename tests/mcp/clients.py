@@ -35,6 +35,7 @@ def stdio(*arguments: str | Path, mode: str = "auto", **variables: str) -> Conne
     async def connect() -> AsyncIterator[Client]:
         server = StdioServerParameters(command=command, args=rest, env=clean_environment(**variables))
         # pytest replaces standard error by an object without a file.
+        assert sys.__stderr__ is not None
         async with Client(stdio_client(server, errlog=sys.__stderr__), mode=mode) as client:
             yield client
 

@@ -190,7 +190,12 @@ def test_a_folder_is_read_once_and_again_when_it_changes(
 
     read: list[str] = []
     original = files.read_folder
-    monkeypatch.setattr(files, "read_folder", lambda location: read.append(location) or original(location))
+
+    def counted(location: str) -> Any:
+        read.append(location)
+        return original(location)
+
+    monkeypatch.setattr(files, "read_folder", counted)
 
     async def run() -> list[set[str]]:
         graphs = opened(folder)

@@ -194,11 +194,16 @@ def test_texts_beside_the_rows_are_cut_and_say_so() -> None:
         {"properties": {"format": "parquet", "location": readable(long)}},
         {"unmet": [readable("short"), readable(long)]},
     ):
-        assert page(Found((), edge, header), QUESTION, DEFAULT_SIZE, None)["cut"] is True
+        assert page(Found((), Writer.model_validate, header), QUESTION, DEFAULT_SIZE, None)["cut"] is True
     writer = Writer(id="job", status=readable(long, SHORT))
-    found = page(Found((), edge, {"written_by": [writer]}), QUESTION, DEFAULT_SIZE, None)
+    found = page(Found((), Writer.model_validate, {"written_by": [writer]}), QUESTION, DEFAULT_SIZE, None)
     assert found["written_by"][0]["cut"] is True
-    complete = page(Found((), edge, {"description": readable("ends with …")}), QUESTION, DEFAULT_SIZE, None)
+    complete = page(
+        Found((), Writer.model_validate, {"description": readable("ends with …")}),
+        QUESTION,
+        DEFAULT_SIZE,
+        None,
+    )
     assert "cut" not in complete
 
 

@@ -425,7 +425,7 @@ def test_reports_of_several_dags_as_of_a_moment_have_candidates(tmp_path: Path) 
     history = MadeHistory(str(tmp_path))
     for dag, hour in (("daily", 4), ("weekly", 5)):
         history.full(f"2026-01-01T0{hour}:00", Made(dag).job("spark", "load", {"b": ["a"]}))
-    past = {"as_of": "2026-01-02", "history": history.location}
+    past: dict[str, Any] = {"as_of": "2026-01-02", "history": history.location}
     with Lineage.open(environment="dev", **past) as lineage:
         asked = ScopedGraph(lineage._session)
         with pytest.raises(Ambiguous) as several:

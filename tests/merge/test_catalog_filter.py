@@ -88,7 +88,9 @@ def test_records_of_two_databases_about_one_path_count_with_their_duplicates(
     each_engine: Engine,
 ) -> None:
     path = Reference("", "s3://lake/db/a")
-    one, two = ([Dataset(path, Authority.CATALOG, "table", {"name": name})] for name in ("one", "two"))
+    one, two = (
+        list[Element]([Dataset(path, Authority.CATALOG, "table", {"name": name})]) for name in ("one", "two")
+    )
     listed = catalog(each_engine, {"one": one, "two": two})
     used = rows_of(each_engine, Feeds(JOB, path, OUT), Feeds(JOB, path, OUT))
 

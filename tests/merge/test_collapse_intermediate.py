@@ -1,6 +1,7 @@
 """Collapsed temporary datasets: edges of datasets and columns, and datasets that remain."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +158,40 @@ def test_unavailable_columns_of_one_step_are_unavailable_on_the_whole_path(engin
     }
 
 
+def test_metadata_of_one_step_is_metadata_on_the_whole_path(engine: Engine) -> None:
+    found = collapsed(
+        engine,
+        flow(A, "raw1", "tmp/1"),
+        flow(A, "raw2", "tmp/1", reads="metadata"),
+        flow(A, "raw3", "tmp/2", reads="metadata"),
+        flow(A, "raw3", "tmp/1"),
+        flow(A, "tmp/1", "tmp/2"),
+        influences(A, "raw1.a", "tmp/1", "FILTER"),
+        flow(B, "tmp/2", "mart"),
+        flow(B, "tmp/1", "audit", reads="metadata"),
+    )
+
+    assert edges(found, "feeds", "reads") == {
+        ("b", "raw1", "mart"): None,
+        ("b", "raw2", "mart"): "metadata",
+        ("b", "raw3", "mart"): None,
+        ("b", "raw1", "audit"): "metadata",
+        ("b", "raw2", "audit"): "metadata",
+        ("b", "raw3", "audit"): "metadata",
+    }
+    assert edges(found, "influences", "transformation") == {("b", "raw1.a", "mart"): "FILTER"}
+
+
+def test_of_several_reads_those_of_rows_count(engine: Engine) -> None:
+    metadata, rows = flow(A, "raw", "mart", reads="metadata"), flow(A, "raw", "mart")
+
+    assert edges(collapsed(engine, metadata, metadata), "feeds", "reads") == {
+        ("a", "raw", "mart"): "metadata"
+    }
+    for reads in ([metadata, rows], [rows, metadata]):
+        assert edges(collapsed(engine, *reads), "feeds", "reads") == {("a", "raw", "mart"): None}
+
+
 def test_via_contains_no_generated_ids(engine: Engine) -> None:
     generated = "0f7d3c1e-7f9b-4f0e-9c39-5f2f1a4be611"
     below = at(f"tmp/{generated}")  # named s3://b/tmp, and yet below it
@@ -277,6 +312,40 @@ def test_column_lineage_passes_through_temporary_datasets(engine: Engine) -> Non
         ("b", "raw.a", "mart.w"): "if(x, 1, 2)",
     }
     assert not {each for each in node_ids(found) if "tmp" in each}
+
+
+def test_edges_through_an_assumed_column_are_assumed_unless_another_path_is_known(engine: Engine) -> None:
+    def assumed(source: str, target: str) -> FeedsColumn:
+        return replace(column(A, source, target, "IDENTITY"), assumed=True)
+
+    found = collapsed(
+        engine,
+        flow(A, "raw", "tmp/1"),
+        flow(A, "raw", "tmp/2"),
+        flow(B, "tmp/1", "mart"),
+        flow(B, "tmp/2", "mart"),
+        assumed("raw.a", "tmp/1.a"),
+        assumed("raw.b", "tmp/1.b"),
+        column(A, "raw.b", "tmp/2.b", "IDENTITY"),
+        column(A, "raw.c", "tmp/1.c", "IDENTITY"),
+        column(B, "tmp/1.a", "mart.a", "IDENTITY"),
+        column(B, "tmp/1.b", "mart.b", "AGGREGATION", "max(b)"),
+        column(B, "tmp/2.b", "mart.b", "IDENTITY"),
+        assumed("tmp/1.c", "mart.c"),
+        influences(B, "tmp/1.a", "mart", "FILTER"),
+        influences(B, "tmp/2.b", "mart", "FILTER"),
+    )
+
+    assert edges(found, "feeds_column", "assumed") == {
+        ("b", "raw.a", "mart.a"): "true",
+        ("b", "raw.b", "mart.b"): None,
+        ("a", "raw.c", "mart.c"): "true",
+    }
+    assert edges(found, "feeds_column", "transformation")["b", "raw.b", "mart.b"] == "IDENTITY,AGGREGATION"
+    assert edges(found, "influences", "assumed") == {
+        ("b", "raw.a", "mart"): "true",
+        ("b", "raw.b", "mart"): None,
+    }
 
 
 def test_influences_on_a_temporary_dataset_apply_downstream(engine: Engine) -> None:

@@ -34,7 +34,7 @@ from lineage_merge.model.elements import (
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.read_all import configured_sources, read_all
 
-Found = tuple[list[dict[str, Any]], list[dict[str, Any]], Report, list[tuple[str, str, str]]]
+Found = tuple[list[dict[str, Any]], list[dict[str, Any]], Report, list[tuple[str, ...]]]
 
 
 def merged(engine: Engine, settings: config.Config, found: Iterable[Record] | None = None) -> Found:

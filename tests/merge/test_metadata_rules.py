@@ -8,7 +8,7 @@ from lineage_merge.config import MetadataRule
 from lineage_merge.merge import join
 from lineage_merge.merge.dataset_resolver import from_config
 from lineage_merge.merge.records import records
-from lineage_merge.model.elements import Alias, Authority, Column, Dataset, Reference
+from lineage_merge.model.elements import Alias, Authority, Column, Dataset, Element, Reference
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.orchestration.configuration import CONFIGURATION
 
@@ -20,7 +20,7 @@ SETTINGS: dict[str, Any] = {
 TABLE = Reference("redshift://wh:5439", "dev.crm.customers")
 FILES = Reference("s3://lake-pii", "customers")
 OTHER = Reference("s3://lake", "orders")
-ELEMENTS = [
+ELEMENTS: list[Element] = [
     Dataset(TABLE, Authority.BUILDER, "table", {"description": "of the CRM"}, {"tags": ("core",)}),
     Column(TABLE, "Email", Authority.BUILDER),
     Column(TABLE, "id", Authority.BUILDER),

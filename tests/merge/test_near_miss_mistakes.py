@@ -17,6 +17,7 @@ from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.read_all import configured_sources, read_all
 from tests.merge.wrong_configurations import DATA, MISTAKES, POSTGRES, SAMPLE, WAREHOUSE, Mistake, sql
 from tests.properties import batch
+from tests.properties import pipeline as drawn
 
 Settings = dict[str, Any]
 
@@ -205,11 +206,11 @@ def test_ordinary_pipelines_of_sql_have_no_near_misses(files: dict[str, str], tm
 @pytest.mark.parametrize("seed", range(3))
 def test_generated_pipelines_have_no_near_misses(seed: int, tmp_path: Path) -> None:
     batch.write(batch.drawn(12 + seed), tmp_path)
-    projects = [{"manifest": str(each), "namespace": batch.WAREHOUSE} for each in tmp_path.glob("*.json")]
+    projects = [{"manifest": str(each), "namespace": drawn.WAREHOUSE} for each in tmp_path.glob("*.json")]
     settings = {
         "spline": {"export": str(tmp_path / "spline")},
         "dbt": projects,
-        "merge": {"default_schemas": {batch.WAREHOUSE: "dev.public"}, "collapse_datasets": ["s3://*/tmp/*"]},
+        "merge": {"default_schemas": {drawn.WAREHOUSE: "dev.public"}, "collapse_datasets": ["s3://*/tmp/*"]},
     }
 
     rows, found = merged({"dag_name": "daily", "environment": "dev", **settings})

@@ -10,7 +10,7 @@ from lineage_merge import naming
 from lineage_merge.config import Expect, split_dataset
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.local import LocalEngine
-from lineage_merge.infra.engine.rows import Engine
+from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.redaction import MASK
 from lineage_merge.load.merge_run import report_text
 from lineage_merge.merge.alias_resolution import Aliases
@@ -200,9 +200,14 @@ def test_many_datasets_of_one_name_are_bounded(
     reads: str, writes: str, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compared = []
+
+    def counted(read: Any, written: Any) -> Any:
+        compared.append((read.id, written.id))
+        return compare(read, written)
+
     monkeypatch.setattr(
         "lineage_merge.merge.near_misses.pairs.compare",
-        lambda read, written: compared.append((read.id, written.id)) or compare(read, written),
+        counted,
     )
     sides = [
         [OpenDataset("dev|" + text.format(n=n, east=EAST, west=WEST)) for n in range(2000)]
@@ -517,7 +522,7 @@ def test_fewer_joined_datasets_than_expected_fail_with_a_near_miss() -> None:
     near_miss = NearMiss("dev|a|x", "dev|b|x", 90, ())
     joined = (JoinedBy(("same-name",), 2), JoinedBy(("catalog-table", "same-name"), 1))
     report = Report({}, {}, {}, joined, (), near_misses=(near_miss,))
-    rows = LocalEngine().rows([])
+    rows: Rows[Any] = LocalEngine().rows([])
     assert unmet(rows, report, Expect(joined_at_least=3)) == ()
     (line,) = unmet(rows, report, Expect(joined_at_least=4))
 

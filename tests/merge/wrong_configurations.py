@@ -50,10 +50,8 @@ class Mistake:
             shutil.copytree(SAMPLE / "spline", folder / "spline")
             shutil.copytree(SAMPLE / "dbt", folder / "dbt")
         for name, capture in self.captures.items():
-            with (
-                gzip.open(DATA / capture) if capture.endswith(".gz") else (DATA / capture).open("rb") as file
-            ):
-                (folder / name).write_bytes(file.read())
+            content = (DATA / capture).read_bytes()
+            (folder / name).write_bytes(gzip.decompress(content) if capture.endswith(".gz") else content)
         for name, texts in self.replaced.items():
             place = folder / name
             for file in sorted(place.rglob("*")) if place.is_dir() else [place]:

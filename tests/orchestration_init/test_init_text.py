@@ -37,7 +37,7 @@ def project(location: str = f"{TARGET}/manifest.json", **more: str) -> ManifestF
 def proposed(sources: Sources, *manifests: ManifestFindings, **given: str) -> tuple[Proposal, Findings]:
     jobs = JobFindings(jobs=(ObservedJob("spline", "load", 0),), references=REFERENCES)
     findings = Findings(jobs, manifests)
-    return propose(sources, findings, **given), findings  # type: ignore[arg-type]
+    return propose(sources, findings, **given), findings
 
 
 def uncommented(written: str) -> list[str]:

@@ -46,7 +46,7 @@ def test_of_two_warehouses_the_one_with_the_manifests_tables_is_chosen() -> None
     sales = choose(manifest("dev.public.orders", "dev.public.refunds"), found)
     finance = choose(manifest("dev.public.invoices"), found)
 
-    assert (sales.namespace, sales.matched, sales.is_known) == (SALES, {"dev.public.orders"}, True)
+    assert (sales.namespace, sales.matched, sales.is_known) == (SALES, frozenset({"dev.public.orders"}), True)
     assert (finance.namespace, finance.is_known) == (FINANCE, True)
 
 
@@ -90,7 +90,7 @@ def test_the_only_namespace_of_the_platform_is_the_guess() -> None:
 
     assert (choice.namespace, choice.matched, choice.is_known, choice.is_of_jobs) == (
         SALES,
-        set(),
+        frozenset(),
         False,
         True,
     )
@@ -118,13 +118,13 @@ def test_the_only_namespace_of_the_platform_is_the_guess() -> None:
 def test_platforms(adapter: str, uri: str, source: str, namespace: str) -> None:
     choice = choose(manifest(source, adapter=adapter), jobs(uri))
 
-    assert (choice.namespace, choice.matched, choice.is_known) == (namespace, {source}, True)
+    assert (choice.namespace, choice.matched, choice.is_known) == (namespace, frozenset({source}), True)
 
 
 def test_dbt_on_spark_joins_the_tables_of_its_catalog() -> None:
     choice = choose(manifest("raw.orders", adapter="spark"), jobs(("spark_catalog", "raw.orders")))
 
-    assert (choice.namespace, choice.matched) == ("spark_catalog", {"raw.orders"})
+    assert (choice.namespace, choice.matched) == ("spark_catalog", frozenset({"raw.orders"}))
 
 
 def test_no_default_schema_is_proposed_without_a_gain() -> None:

@@ -9,6 +9,7 @@ from lineage_merge.cli.page_moments import PageMoments, read_moments
 from lineage_merge.exporters.page import Options, render_moments
 from lineage_merge.infra.progress import no_progress
 from lineage_merge.model.elements import encode
+from lineage_merge.query.expectations import Expectations
 from tests.history.made_history import MadeHistory, at
 from tests.made_merges import Made, dataset
 
@@ -83,16 +84,28 @@ def write(location: str, name: str = "customers") -> MadeHistory:
     """Write the history; `name`: of the new model."""
     history = MadeHistory(location)
     for moment, day in enumerate(TIMES):
-        history.full(f"{day}T04:00", daily(moment))
-        history.full(f"{day}T05:00", weekly(moment, name))
+        history.full(f"{day}T04:00", _succeeded(daily(moment)))
+        history.full(f"{day}T05:00", _succeeded(weekly(moment, name)))
     return history
 
 
+def _succeeded(made: Made) -> Made:
+    for node in made.nodes.values():
+        if node["label"] == "job":
+            node["status"] = "succeeded"
+    return made
+
+
 def moments(
-    location: str, earlier: Sequence[str] = TIMES[:2], newest: str = TIMES[2], focus: str | None = None
+    location: str,
+    earlier: Sequence[str] = TIMES[:2],
+    newest: str = TIMES[2],
+    focus: str | None = None,
+    older_than_ms: int | None = None,
 ) -> PageMoments:
     """Read the history as the command does."""
-    return read_moments(location, earlier, newest, None, None, focus, None, no_progress)
+    expectations = Expectations(at("2026-01-03T08:00"), older_than_ms)
+    return read_moments(location, earlier, newest, None, None, focus, None, expectations, no_progress)
 
 
 def rendered(found: PageMoments) -> str:

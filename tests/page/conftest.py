@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, sync_playwright
 
 from lineage_merge.exporters.page import Options, render
 from lineage_merge.exporters.page.document import document
@@ -15,7 +15,7 @@ from tests.page.page_reading import Opened
 
 # The page's data of a merge of all captures: TICKIT in two environments, TPC-H, Hive tables.
 CAPTURES = Path(__file__).parents[1] / "data" / "page_captures.json"
-WIDE = {"width": 1440, "height": 900}
+WIDE: ViewportSize = {"width": 1440, "height": 900}
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,8 @@ def _call(page: Page, function: str, argument: str = "") -> Any:
 
 def _measured(page: Page) -> dict[str, list[list[str]]]:
     root = "#overview" if page.locator("body").get_attribute("data-view") == "overview" else "#world"
-    return _call(page, "measure", root)
+    measured: dict[str, list[list[str]]] = _call(page, "measure", root)
+    return measured
 
 
 def problems(page: Page) -> list[str]:

@@ -29,8 +29,9 @@ class PageGraph:
         **properties: Any,
     ) -> str:
         """Add a dataset and return its id."""
-        where = {"environment": environment or self.environment, "dag_name": (dag or self.dag,)}
-        identifier = dataset_id(where["environment"], DatasetName(namespace, path))
+        environment = environment or self.environment
+        where = {"environment": environment, "dag_name": (dag or self.dag,)}
+        identifier = dataset_id(environment, DatasetName(namespace, path))
         short = path.rpartition("/")[2] if "/" in path else path.rpartition(".")[2]
         properties = {"name": short, "namespace": namespace, "qualified_name": path} | properties
         self._vertices[identifier] = Vertex(identifier, label, {**where, **properties})
@@ -46,10 +47,15 @@ class PageGraph:
         self._edge("feeds", source, target, job_name=job, job_type="spark", dag=dag, **properties)
 
     def column_feeds(
-        self, source: tuple[str, str], target: tuple[str, str], how: str = "IDENTITY", expression: str = ""
+        self,
+        source: tuple[str, str],
+        target: tuple[str, str],
+        how: str = "IDENTITY",
+        expression: str = "",
+        **more: str,
     ) -> None:
         """Add a `feeds_column` edge between (dataset id, column)."""
-        more = {"expression": expression} if expression else {}
+        more |= {"expression": expression} if expression else {}
         ends = column_id(*source), column_id(*target)
         self._edge("feeds_column", *ends, job_name="load", job_type="spark", transformation=how, **more)
 
@@ -68,12 +74,14 @@ class PageGraph:
         for each in checked:
             self._edge("checks", identifier, each, dag=dag, job_name=f"test.shop.{name}", job_type="dbt")
 
-    def job(self, name: str, dag: str = "", **properties: Any) -> None:
-        """Add a Spark job with the properties of its newest run."""
+    def job(self, name: str, *targets: str, dag: str = "", **properties: Any) -> None:
+        """Add a Spark job that writes datasets, by id, with the properties of its newest run."""
         identifier = f"{self.environment}|{dag or self.dag}|spark|{name}"
         where = {"environment": self.environment, "dag_name": (dag or self.dag,)}
         known = {"name": name, "job_type": "spark"}
         self._vertices[identifier] = Vertex(identifier, "job", {**where, **known, **properties})
+        for each in targets:
+            self._edge("writes", identifier, each, dag=dag, job_name=name, job_type="spark")
 
     def _edge(self, label: str, source: str, target: str, dag: str = "", **properties: Any) -> None:
         where = {"environment": self.environment, "dag_name": dag or self.dag}

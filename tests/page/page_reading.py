@@ -63,9 +63,10 @@ def selected(page: Page) -> list[str]:
 
 def focused(page: Page) -> str:
     """Return the name of the focused card or column."""
-    return page.evaluate(
+    name: str = page.evaluate(
         "document.activeElement.querySelector('.name')?.textContent ?? document.activeElement.id"
     )
+    return name
 
 
 def left(box: Locator) -> float:

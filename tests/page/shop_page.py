@@ -7,10 +7,13 @@ from lineage_merge.exporters.page.selection import entire_graph
 from lineage_merge.query.backends.files import edge_of_row, vertex_of_row
 from lineage_merge.query.backends.in_memory import InMemory
 from lineage_merge.query.elements import Subgraph
+from lineage_merge.query.expectations import Expectations
+from lineage_merge.query.freshness import Freshness, freshness_within
 from tests import dbt_shop
 
-# Three hours after the tests of the captured project.
+# Three hours after the tests of the captured project, as text and in ms since 1970.
 MADE_AT = "2026-11-23 03:48 UTC"
+NOW = 1795405680000
 
 
 @cache
@@ -25,6 +28,14 @@ def shop() -> Subgraph:
     return entire_graph(graph())
 
 
-def page(what: Subgraph | None = None) -> str:
+def page(what: Subgraph | None = None, older_than_ms: int | None = None) -> str:
     """Return the page of the project, or of another graph, at a fixed time."""
-    return render(what or shop(), Options(title="shop", made_at=MADE_AT))
+    shown = what or shop()
+    return render(shown, Options(title="shop", made_at=MADE_AT), assessed(shown, NOW, older_than_ms))
+
+
+def assessed(what: Subgraph, now: int, older_than_ms: int | None = None) -> list[Freshness]:
+    """Return the freshness of the datasets of a graph."""
+    found = InMemory(what.vertices.values(), what.edges)
+    ids = (each.id for each in what.datasets)
+    return freshness_within(found, ids, Expectations(now, older_than_ms))

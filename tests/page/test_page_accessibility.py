@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from tests.page.page_reading import Opened, entries, find, focused, selected
 
@@ -19,7 +19,7 @@ VIEWS = {
     "list": "#view=list",
 }
 _FUNCTIONS = (Path(__file__).parent / "accessibility.js").read_text(encoding="utf-8").partition("\n")[2]
-PHONE = {"width": 390, "height": 844}
+PHONE: ViewportSize = {"width": 390, "height": 844}
 
 
 def check(page: Page, function: str) -> Any:

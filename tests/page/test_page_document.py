@@ -69,6 +69,16 @@ def test_page_data_contains_the_graph() -> None:
     assert data["dags"] == ["daily"]
 
 
+def test_assumed_edges_say_so() -> None:
+    made = two()
+    made.column_feeds(
+        ("dev|s3://b|raw/orders", "id"), (f"dev|{WAREHOUSE}|dev.mart.orders", "total"), assumed="true"
+    )
+
+    found = {tuple(each) for each in page_data(made.graph())["column_feeds"]}
+    assert found == {(1, 1, 0, 0, 0, "AGGREGATION", "sum(price)"), (1, 0, 0, 0, 0, "IDENTITY", "", True)}
+
+
 def test_columns_are_ordered_by_position() -> None:
     made = PageGraph()
     made.dataset("s3://b", "x", ("zebra", "ant", "mouse"), "file")

@@ -210,10 +210,11 @@ def test_the_first_cards_of_the_overview_are_in_view(opened: Opened) -> None:
 
 def forward(page: Page) -> list[str]:
     """Return lines that go left, of the drawn graph."""
-    return page.evaluate(
+    edges: list[str] = page.evaluate(
         "() => lineage.app.scene.routes.filter(({ points }) =>"
         " points.some(([x], at) => at && x < points[at - 1][0] - 0.01)).map((route) => route.edge.key)"
     )
+    return edges
 
 
 @pytest.mark.parametrize("view", ["tickit", "tpch", "both_merged"])

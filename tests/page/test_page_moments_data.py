@@ -44,7 +44,7 @@ def content(data: dict[str, Any]) -> dict[str, set[str]]:
         return json.dumps(values, sort_keys=True)
 
     def column(at: int, number: int) -> str:
-        return (
+        return str(
             datasets[at]["id"] + "#" + datasets[at]["columns"][number][0]
             if number >= 0
             else datasets[at]["id"]
@@ -77,11 +77,17 @@ def content(data: dict[str, Any]) -> dict[str, set[str]]:
     }
 
 
+def restored_data(page: Page, at: int) -> dict[str, Any]:
+    """The data of a moment as the page reads it."""
+    data = "JSON.parse(document.getElementById('data').textContent)"
+    script = f"at => lineage.moments.restore({data}, {{at, from: null}}).data"
+    found: dict[str, Any] = page.evaluate(script, at)
+    return found
+
+
 def restored(page: Page, at: int) -> dict[str, set[str]]:
     """What the page shows as of a moment."""
-    data = "JSON.parse(document.getElementById('data').textContent)"
-    script = f"at => lineage.moments.restore({data}, {{at, from: null}})"
-    return content(page.evaluate(script, at)["data"])
+    return content(restored_data(page, at))
 
 
 def scripted(folder: Path) -> list[Subgraph]:
@@ -118,6 +124,24 @@ def test_each_moment_is_the_picture_of_a_page_of_that_moment(
     page = opened(file)
     for at, graph in enumerate(graphs):
         assert restored(page, at) == content(page_data(graph))
+
+
+def test_each_moment_has_the_freshness_of_its_time(opened: Opened, tmp_path: Path) -> None:
+    compared_page.write(str(tmp_path / "history"))
+    # Jobs run in the morning; the first two moments are ends of days.
+    found = compared_page.moments(str(tmp_path / "history"), older_than_ms=12 * 3_600_000)
+    written = {compared_page.ORDERS, compared_page.REVENUE}
+    statuses = [
+        {each.status for each in moment.freshness if each.dataset.id.removeprefix("dev|") in written}
+        for moment in found.moments
+    ]
+    assert statuses == [{"stale"}, {"stale"}, {"fresh"}]
+    file = tmp_path / "moments.html"
+    file.write_text(compared_page.rendered(found), encoding="utf-8")
+    page = opened(file)
+    for at, moment in enumerate(found.moments):
+        shown = {each["id"]: each["freshness"][0] for each in restored_data(page, at)["datasets"]}
+        assert shown == {each.dataset.id: each.status for each in moment.freshness}
 
 
 def test_the_embedded_changes_are_those_of_the_comparison(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Filters, selection and history of the page."""
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -26,8 +27,10 @@ def two_environments(opened: Opened) -> Page:
     made = PageGraph()
     for environment in ("dev", "prod"):
         made.environment = environment
-        ids = [made.dataset(WAREHOUSE, f"{environment}.public.{name}", ("x",)) for name in ("raw", "mart")]
-        made.feeds(*ids, f"{environment}_job")
+        raw, mart = (
+            made.dataset(WAREHOUSE, f"{environment}.public.{name}", ("x",)) for name in ("raw", "mart")
+        )
+        made.feeds(raw, mart, f"{environment}_job")
     return opened(made.graph(), "#view=pipeline")
 
 
@@ -130,12 +133,16 @@ def test_a_visible_selection_is_retained(two_environments: Page) -> None:
     assert dimmed(page) == []
 
 
+def differs(page: Page, before: list[str]) -> bool:
+    return cards(page) != before
+
+
 def test_opening_a_group_is_one_step_back(opened: Opened) -> None:
     page = opened(large(), "#view=pipeline")
     for _ in range(6):
         before, steps_before = cards(page), history_length(page)
         click_in_graph(page.locator(".card.group:not(.is-outside)").first)
-        eventually(page, lambda before=before: cards(page) != before)
+        eventually(page, partial(differs, page, before))
         assert history_length(page) == steps_before + 1
     page.go_back()
     eventually(page, lambda: cards(page) == before)
@@ -150,13 +157,16 @@ def eventually(page: Page, holds: Callable[[], bool]) -> None:
     assert holds()
 
 
+def shown(page: Page) -> list[str]:
+    return sorted(page.locator("#listing .entry .two bdi").all_text_contents())
+
+
 def test_tags_owners_platforms_and_states_are_filters(opened: Opened) -> None:
     made = PageGraph()
     one = made.dataset("s3://b", "one", label="file", tags=("gold", "daily"))
     two = made.dataset(WAREHOUSE, "dev.public.two", tags=("daily",), owners=("analytics",))
     made.feeds(one, two)
     page = opened(made.graph(), "#view=list")
-    shown = lambda: sorted(page.locator("#listing .entry .two bdi").all_text_contents())  # noqa: E731
     for what, value, left_over in [
         ("tag", "gold", ["one"]),
         ("tag", "daily", ["one", "two"]),
@@ -165,7 +175,7 @@ def test_tags_owners_platforms_and_states_are_filters(opened: Opened) -> None:
         ("status", "none", ["one", "two"]),
     ]:
         choose_filter(page, what, value)
-        assert (what, value, shown()) == (what, value, left_over)
+        assert (what, value, shown(page)) == (what, value, left_over)
         page.locator("#clear").click()
 
 

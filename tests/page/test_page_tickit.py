@@ -110,7 +110,7 @@ def test_each_job_and_project_has_one_label(page: Page) -> None:
 
 def test_the_table_shows_the_jobs_with_their_last_run(page: Page) -> None:
     rows = {
-        row.locator("td").first.text_content(): row.locator("td").all_text_contents()
+        str(row.locator("td").first.text_content()): row.locator("td").all_text_contents()
         for row in page.locator("#table tbody tr").all()
     }
     assert sorted(rows) == ["tickit", "tickit_sales_ingest", "tickit_sales_load"]

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from lineage_merge.query.causes import RULES, Diagnosis, diagnose
+from lineage_merge.query.expectations import Expectations
 from tests.lineage_made import at, col
 from tests.runs_made import HOUR, MadeRuns, short, vertex
 
@@ -17,7 +18,7 @@ def why(made: MadeRuns, name: str, hours: int | None = None, **options: Any) -> 
     graph = made.graph()
     identifier = at(name) if at(name) in made.nodes else col(*name.split("."))
     limit = None if hours is None else hours * HOUR
-    return diagnose(graph, vertex(graph, identifier), now=NOW, older_than_ms=limit, **options)
+    return diagnose(graph, vertex(graph, identifier), Expectations(NOW, limit), **options)
 
 
 def rows(found: Diagnosis) -> set[Row]:

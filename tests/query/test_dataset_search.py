@@ -67,8 +67,14 @@ def backend(request: pytest.FixtureRequest) -> Iterator[LineageGraph]:
         yield InMemory(map(vertex_of_row, made.nodes.values()), map(edge_of_row, made.edges.values()))
 
 
-def names(graph: LineageGraph, search: str = "", *scope: str | None, **conditions: Any) -> set[str]:
-    found = search_datasets(graph, search, *scope, wanted=DatasetFilter(**conditions))
+def names(
+    graph: LineageGraph,
+    search: str = "",
+    environment: str | None = None,
+    dag: str | None = None,
+    **conditions: Any,
+) -> set[str]:
+    found = search_datasets(graph, search, environment, dag, DatasetFilter(**conditions))
     assert set(found.subgraph.vertices) == {each.id for each in found.datasets}
     return {each.id.removeprefix(TABLES).removeprefix(PROJECT) for each in found.datasets}
 

@@ -177,7 +177,13 @@ def graph() -> InMemory:
     ]
     keys = ("id", "label", "from", "to")
     edges = [
-        Edge(*(row[key] for key in keys), {k: v for k, v in row.items() if k not in keys})
+        Edge(
+            row["id"],
+            row["label"],
+            row["from"],
+            row["to"],
+            {key: value for key, value in row.items() if key not in keys},
+        )
         for row in made.edges.values()
     ]
     return InMemory(vertices, edges)

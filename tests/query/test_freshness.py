@@ -2,7 +2,10 @@
 
 from typing import Any
 
+from lineage_merge.config import Policy
+from lineage_merge.config.policies import UpdateRule
 from lineage_merge.graph_format.schema import DATASET_LABELS
+from lineage_merge.query.expectations import Expectations
 from lineage_merge.query.freshness import Freshness, freshness
 from lineage_merge.query.last_updates import last_updates
 from tests.lineage_made import at, col
@@ -28,22 +31,22 @@ def rows(found: list[Freshness]) -> set[Row]:
 
 def ask(made: MadeRuns, hours: int | None = None, **options: Any) -> set[Row]:
     limit = None if hours is None else hours * HOUR
-    return rows(freshness(made.graph(), now=NOW, older_than_ms=limit, **options))
+    return rows(freshness(made.graph(), Expectations(NOW, limit), **options))
 
 
-def test_a_chain_that_ran_in_order_is_fresh_and_its_source_unknown() -> None:
+def test_a_chain_that_ran_in_order_is_as_new_as_its_inputs_and_its_source_unknown() -> None:
     made = MadeRuns().chain("raw > a > b > c", 10, 20, 30)
     assert ask(made) == {
         ("raw", "unknown", ("no_known_update",), ""),
-        ("a", "fresh", (), ""),
-        ("b", "fresh", (), ""),
-        ("c", "fresh", (), ""),
+        ("a", "current", (), ""),
+        ("b", "current", (), ""),
+        ("c", "current", (), ""),
     }
 
 
 def test_datasets_are_in_order_of_their_last_update_and_unknown_ones_last() -> None:
     made = MadeRuns().chain("raw > c > a > b", 30, 10, 20)
-    found = freshness(made.graph(), now=NOW)
+    found = freshness(made.graph(), Expectations(NOW))
     assert [(short(each.dataset.id), each.age_ms) for each in found] == [
         ("a", 90 * HOUR),
         ("b", 80 * HOUR),
@@ -55,8 +58,8 @@ def test_datasets_are_in_order_of_their_last_update_and_unknown_ones_last() -> N
 def test_an_input_that_was_updated_later_makes_everything_downstream_stale() -> None:
     made = MadeRuns().chain("raw > a > b > c > d", 10, 40, 30, 50)
     assert ask(made) - {("raw", "unknown", ("no_known_update",), "")} == {
-        ("a", "fresh", (), ""),
-        ("b", "fresh", (), ""),
+        ("a", "current", (), ""),
+        ("b", "current", (), ""),
         ("c", "stale", ("newer_input",), "1 b"),
         ("d", "stale", ("stale_upstream",), "1 c"),
     }
@@ -66,7 +69,7 @@ def test_an_input_behind_a_stale_one_makes_no_difference() -> None:
     # b has not seen a, and c has seen b: c is stale because of b.
     made = MadeRuns().chain("raw > a > b > c", 30, 10, 20)
     assert ask(made) - {("raw", "unknown", ("no_known_update",), "")} == {
-        ("a", "fresh", (), ""),
+        ("a", "current", (), ""),
         ("b", "stale", ("newer_input",), "1 a"),
         ("c", "stale", ("stale_upstream",), "1 b"),
     }
@@ -77,8 +80,8 @@ def test_an_update_at_the_same_time_is_not_newer() -> None:
     made = MadeRuns().chain("raw > a > b", 20, 20)
     assert {(name, status) for name, status, *_ in ask(made)} == {
         ("raw", "unknown"),
-        ("a", "fresh"),
-        ("b", "fresh"),
+        ("a", "current"),
+        ("b", "current"),
     }
 
 
@@ -92,7 +95,7 @@ def test_a_limit_of_age_names_the_nearest_old_dataset_upstream() -> None:
         ("d", "stale", ("stale_upstream",), "2 b"),
     }
     assert {status for _, status, *_ in ask(made, 96)} == {"fresh"}
-    assert {status for _, status, *_ in ask(made)} == {"fresh"}
+    assert {row[:2] for row in ask(made)} == {("raw", "fresh"), *((each, "current") for each in "abcd")}
 
 
 def test_of_two_upstream_datasets_the_nearest_is_named() -> None:
@@ -104,7 +107,7 @@ def test_of_two_upstream_datasets_the_nearest_is_named() -> None:
     }
 
 
-def test_a_freshness_check_gives_the_newest_row_and_makes_stale() -> None:
+def test_a_freshness_check_gives_the_newest_row_and_makes_fresh_or_stale() -> None:
     made = MadeRuns().loaded("good", 60).loaded("late", 40, "warned").loaded("bad", 20, "failed")
     made.loaded("broken", 30, "error").dataset("unchecked", "daily")
     made.check("freshness.never", "unchecked", assertion_type="freshness")
@@ -112,10 +115,10 @@ def test_a_freshness_check_gives_the_newest_row_and_makes_stale() -> None:
         ("good", "fresh", (), ""),
         ("late", "stale", ("freshness_check",), ""),
         ("bad", "stale", ("freshness_check",), ""),
-        ("broken", "fresh", (), ""),
+        ("broken", "current", (), ""),
         ("unchecked", "unknown", ("no_known_update",), ""),
     }
-    ages = {short(each.dataset.id): each.age_ms for each in freshness(made.graph(), now=NOW)}
+    ages = {short(each.dataset.id): each.age_ms for each in freshness(made.graph(), Expectations(NOW))}
     assert ages == {
         "good": 40 * HOUR,
         "late": 60 * HOUR,
@@ -127,7 +130,7 @@ def test_a_freshness_check_gives_the_newest_row_and_makes_stale() -> None:
 
 def test_a_newest_row_in_the_future_of_its_check_is_no_update() -> None:
     made = MadeRuns().chain("raw > a", 80).loaded("raw", 500, checked=90)
-    assert ask(made) == {("raw", "unknown", ("no_known_update",), ""), ("a", "fresh", (), "")}
+    assert ask(made) == {("raw", "unknown", ("no_known_update",), ""), ("a", "current", (), "")}
 
 
 def test_of_several_freshness_checks_the_newest_counts() -> None:
@@ -163,7 +166,7 @@ def test_a_failed_run_after_a_successful_one_of_another_job_leaves_the_last_writ
     made.ran("monthly", 20).ran("hourly", 95, "failed", dag="other").loaded("raw", 30)
     unknown = ("a", "unknown", ("failed_run",), "")
     assert {row for row in ask(made) if row[0] == "a"} == {unknown}
-    (found,) = [each for each in freshness(made.graph(), now=NOW) if short(each.dataset.id) == "a"]
+    (found,) = [each for each in freshness(made.graph(), Expectations(NOW)) if short(each.dataset.id) == "a"]
     assert (found.age_ms, found.update.updated_at, found.update.not_after) == (None, 20 * HOUR, 95 * HOUR)
     # Neither that it is older than 24 hours, nor that it has not seen what was loaded at 30, is known.
     assert ("a", "stale", ("stale_upstream", "failed_run"), "1 raw") in ask(made, 24)
@@ -188,9 +191,10 @@ def test_a_view_shows_its_inputs_and_has_no_age() -> None:
 def test_an_exposure_is_as_fresh_as_its_inputs() -> None:
     made = MadeRuns().chain("raw > a", 50).flow("a > report!").flow("other > unknown!")
     assert {row[:2] for row in ask(made) if row[0] in ("report!", "unknown!")} == {
-        ("report!", "fresh"),
+        ("report!", "current"),
         ("unknown!", "unknown"),
     }
+    assert ("report!", "fresh", (), "") in ask(made, 60)
     assert {row for row in ask(made, 10) if row[0] in ("report!", "unknown!")} == {
         ("report!", "stale", ("stale_upstream",), "1 a"),
         ("unknown!", "unknown", ("no_known_update",), ""),
@@ -204,14 +208,14 @@ def test_datasets_of_a_cycle_do_not_make_each_other_stale() -> None:
         ("raw", "fresh", (), ""),
         ("x", "stale", ("newer_input",), "1 raw"),
         ("y", "stale", ("stale_upstream",), "1 x"),
-        ("log", "fresh", (), ""),
+        ("log", "current", (), ""),
     }
 
 
 def test_the_freshness_of_one_dataset_is_that_of_its_upstream() -> None:
     made = MadeRuns().chain("raw > a > b", 30, 10).chain("b > c", 50).chain("other > d", 60)
     graph = made.graph()
-    found = freshness(graph, vertex(graph, at("b")), now=NOW)
+    found = freshness(graph, Expectations(NOW), vertex(graph, at("b")))
     assert rows(found) == {row for row in ask(made) if row[0] in ("raw", "a", "b")}
 
 
@@ -220,11 +224,11 @@ def test_the_freshness_of_a_column_is_that_of_the_datasets_it_is_computed_from()
     made.columns("left.x > mart.x", job="to_mart").columns("right.y > mart.y", job="to_mart")
     made.loaded("left", 60).loaded("right", 10, "failed")
     graph = made.graph()
-    assert rows(freshness(graph, vertex(graph, col("mart", "x")), now=NOW)) == {
+    assert rows(freshness(graph, Expectations(NOW), vertex(graph, col("mart", "x")))) == {
         ("left", "fresh", (), ""),
         ("mart", "stale", ("newer_input",), "1 left"),
     }
-    assert rows(freshness(graph, vertex(graph, col("mart", "y")), now=NOW)) == {
+    assert rows(freshness(graph, Expectations(NOW), vertex(graph, col("mart", "y")))) == {
         ("right", "stale", ("freshness_check",), ""),
         ("mart", "stale", ("stale_upstream",), "1 right"),
     }
@@ -233,9 +237,9 @@ def test_the_freshness_of_a_column_is_that_of_the_datasets_it_is_computed_from()
 def test_lineage_of_a_dag_counts_the_runs_of_all_dags() -> None:
     made = MadeRuns().chain("raw > a", 30)
     made.flow("a > b", job="to_b", dag="nightly").ran("to_b", 20, dag="nightly")
-    found = freshness(made.graph(), now=NOW, environment="dev", dag="nightly")
-    assert rows(found) == {("a", "fresh", (), ""), ("b", "stale", ("newer_input",), "1 a")}
-    assert freshness(made.graph(), now=NOW, environment="prod") == []
+    found = freshness(made.graph(), Expectations(NOW), environment="dev", dag="nightly")
+    assert rows(found) == {("a", "current", (), ""), ("b", "stale", ("newer_input",), "1 a")}
+    assert freshness(made.graph(), Expectations(NOW), environment="prod") == []
 
 
 def test_a_test_with_a_result_is_no_freshness_check() -> None:
@@ -250,11 +254,12 @@ def test_views_behind_views_show_the_newest_of_their_inputs() -> None:
         made.nodes[at(view)]["label"] = "view"
     made.loaded("old", 40).loaded("new", 45)
     assert {row[:2] for row in ask(made)} == {
-        (each, "fresh") for each in ("old", "new", "inner", "outer", "mart")
+        *((each, "fresh") for each in ("old", "new", "inner", "outer")),
+        ("mart", "current"),
     }
     made.loaded("new", 60, checked=101)
     made.check("freshness.again", "new", "passed", 102, assertion_type="freshness", max_loaded_at=60 * HOUR)
-    assert {row for row in ask(made) if row[1] != "fresh"} == {("mart", "stale", ("newer_input",), "3 new")}
+    assert {row for row in ask(made) if row[1] == "stale"} == {("mart", "stale", ("newer_input",), "3 new")}
 
 
 def test_a_newer_input_is_found_through_a_cycle() -> None:
@@ -265,3 +270,72 @@ def test_a_newer_input_is_found_through_a_cycle() -> None:
         ("x", "stale", ("stale_upstream",), "1 y"),
         ("y", "stale", ("newer_input",), "2 raw"),
     }
+
+
+def test_data_of_any_age_is_fresh_only_with_an_expectation() -> None:
+    made = MadeRuns().chain("raw > a", 52)
+    assert ("a", "current", (), "") in ask(made)
+    assert ("a", "fresh", (), "") in ask(made, 48)
+    assert ("a", "stale", ("age",), "") in ask(made, 47)
+
+
+def test_a_check_that_passed_is_an_expectation_within_its_limit() -> None:
+    def loaded(status: str, **limits: int) -> set[Row]:
+        made = MadeRuns()
+        made.dataset("raw", "daily")
+        limits_ms = {key: hours * HOUR for key, hours in limits.items()}
+        made.check(
+            "recent", "raw", status, 61, assertion_type="freshness", max_loaded_at=60 * HOUR, **limits_ms
+        )
+        return ask(made)
+
+    fresh, old = {("raw", "fresh", (), "")}, {("raw", "stale", ("age",), "")}
+    assert loaded("passed") == fresh
+    assert loaded("passed", warn_after_ms=40, error_after_ms=80) == fresh
+    assert loaded("passed", warn_after_ms=39, error_after_ms=80) == old
+    assert loaded("passed", error_after_ms=39) == old
+    # Its limit is an expectation, also if the check could not run. The result names the reason once.
+    assert loaded("error", error_after_ms=40) == fresh
+    assert loaded("error") == {("raw", "current", (), "")}
+    assert loaded("warned", warn_after_ms=12) == {("raw", "stale", ("freshness_check",), "")}
+
+
+def test_all_expectations_of_a_dataset_have_to_hold() -> None:
+    made = MadeRuns().chain("raw > wh.marts.a", 60).chain("raw > wh.marts.b", 60)
+    made.check("recent", "wh.marts.a", "passed", 90, assertion_type="freshness", warn_after_ms=50 * HOUR)
+    policies = tuple(
+        Policy(name, UpdateRule(("wh.marts.*",), hours * HOUR), exceptions=but)
+        for name, hours, but in (("wide", 60, ()), ("narrow", 30, ("*.b",)))
+    )
+
+    def found(limit: int | None = None) -> dict[str, tuple[str, list[tuple[str, bool]]]]:
+        return {
+            short(row.dataset.id): (
+                row.status,
+                [(each.policy or each.source, each.unmet is None) for each in row.expectations],
+            )
+            for row in freshness(made.graph(), Expectations(NOW, limit, policies))
+            if row.update.updated_at is not None
+        }
+
+    check, wide, narrow = ("freshness_check", True), ("wide", True), ("narrow", False)
+    assert found() == {"wh.marts.a": ("stale", [check, wide, narrow]), "wh.marts.b": ("fresh", [wide])}
+    assert found(39 * HOUR)["wh.marts.b"] == ("stale", [("older_than", False), wide])
+
+
+def test_a_view_is_fresh_if_all_of_its_inputs_are() -> None:
+    made = MadeRuns().chain("checked > a", 90).chain("unchecked > b", 90).loaded("checked", 80)
+    made.flow("checked > inner > outer").flow("b > mixed").flow("checked > mixed").flow("mixed > behind")
+    for view in ("inner", "outer", "mixed", "behind"):
+        made.nodes[at(view)]["label"] = "view"
+    assert {row[:2] for row in ask(made)} == {
+        ("unchecked", "unknown"),
+        *((each, "fresh") for each in ("checked", "inner", "outer")),
+        *((each, "current") for each in ("a", "b", "mixed", "behind")),
+    }
+
+
+def test_a_view_without_known_inputs_has_the_status_of_its_check() -> None:
+    made = MadeRuns().loaded("shared", 90)
+    made.nodes[at("shared")]["label"] = "view"
+    assert ask(made) == {("shared", "fresh", (), "")}

@@ -14,6 +14,7 @@ from lineage_merge.query.backends.gremlin import GremlinGraph
 from lineage_merge.query.backends.opening import open_graph
 from lineage_merge.query.causes import diagnose
 from lineage_merge.query.elements import Vertex
+from lineage_merge.query.expectations import Expectations
 from lineage_merge.query.freshness import freshness
 from lineage_merge.query.graph import LineageGraph
 from lineage_merge.query.listing import JobOrder, jobs
@@ -59,15 +60,15 @@ def one(graph: LineageGraph, identifier: str) -> Vertex:
 
 
 def freshness_of_all(graph: LineageGraph) -> Any:
-    return freshness(graph, now=NOW, older_than_ms=24 * HOUR, environment="dev")
+    return freshness(graph, Expectations(NOW, 24 * HOUR), environment="dev")
 
 
 def freshness_of_a_dag(graph: LineageGraph) -> Any:
-    return freshness(graph, now=NOW, environment="dev", dag="nightly")
+    return freshness(graph, Expectations(NOW), environment="dev", dag="nightly")
 
 
 def freshness_of_a_mart(graph: LineageGraph) -> Any:
-    return freshness(graph, one(graph, at("mart")), now=NOW)
+    return freshness(graph, Expectations(NOW), one(graph, at("mart")))
 
 
 def checks_of_all(graph: LineageGraph) -> Any:
@@ -83,11 +84,11 @@ def checks_of_a_column(graph: LineageGraph) -> Any:
 
 
 def causes_of_a_report(graph: LineageGraph) -> Any:
-    return diagnose(graph, one(graph, at("report!")), now=NOW, older_than_ms=24 * HOUR).causes
+    return diagnose(graph, one(graph, at("report!")), Expectations(NOW, 24 * HOUR)).causes
 
 
 def causes_of_a_column(graph: LineageGraph) -> Any:
-    return diagnose(graph, one(graph, col("t149", "x")), now=NOW).causes
+    return diagnose(graph, one(graph, col("t149", "x")), Expectations(NOW)).causes
 
 
 def jobs_by(order: JobOrder) -> Callable[[LineageGraph], Any]:

@@ -11,6 +11,7 @@ from lineage_merge.query.backends.files import edge_of_row, vertex_of_row
 from lineage_merge.query.backends.in_memory import InMemory
 from lineage_merge.query.causes import diagnose
 from lineage_merge.query.elements import Vertex
+from lineage_merge.query.expectations import Expectations
 from lineage_merge.query.freshness import freshness
 from lineage_merge.query.listing import jobs
 from tests.dbt_shop import DATA, PROJECT, TABLES, graph, settings
@@ -73,12 +74,12 @@ def freshness_rows(shop: InMemory, hours: int | None = None) -> set[tuple[str, s
             each.reasons,
             f"{each.because_of.distance} {short(each.because_of.dataset)}" if each.because_of else "",
         )
-        for each in freshness(shop, now=NOW, older_than_ms=limit)
+        for each in freshness(shop, Expectations(NOW, limit))
     }
 
 
 def cause_rows(shop: InMemory, name: str) -> set[tuple[int, str, str, str]]:
-    found = diagnose(shop, dataset(shop, name), now=NOW)
+    found = diagnose(shop, dataset(shop, name), Expectations(NOW))
     return {
         (each.distance, each.kind, short(each.dataset), each.finding.element.name) for each in found.causes
     }
@@ -113,7 +114,7 @@ FRESHNESS = {
     ("main_raw.raw_customers", "stale", ("freshness_check",), ""),
     ("main_raw.raw_orders", "fresh", (), ""),
     ("main_raw.unloaded", "unknown", ("no_known_update",), ""),
-    ("main.days", "fresh", (), ""),
+    ("main.days", "current", (), ""),
     ("main.stg_orders", "fresh", (), ""),
     ("main.stg_customers", "stale", ("stale_upstream",), "1 main_raw.raw_customers"),
     ("main_history.customers_history", *OF_CUSTOMERS),
@@ -172,7 +173,7 @@ def test_an_exposure_has_the_causes_of_what_it_shows(shop: InMemory) -> None:
     (dashboard,) = shop.vertices([f"{PROJECT}churn_notebook"])
     found = {
         (each.distance - 1, each.kind, short(each.dataset), each.finding.element.name)
-        for each in diagnose(shop, dashboard, now=NOW).causes
+        for each in diagnose(shop, dashboard, Expectations(NOW)).causes
     }
     # The late write is that of an input of the mart: its job did not run since.
     missed = (0, "missing_run", "main.orders", "model.shop.orders")

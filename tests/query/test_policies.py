@@ -18,8 +18,9 @@ from lineage_merge.query.elements import Vertex
 from lineage_merge.query.graph import LineageGraph
 from lineage_merge.query.policies import PolicyCheck, check_policies
 from tests.dbt_shop import graph as shop_graph
-from tests.lineage_made import MadeLineage, col
+from tests.lineage_made import MadeLineage, at, col
 from tests.policy_pipeline import POLICIES, corrected, layers, parsed, violating
+from tests.runs_made import HOUR, MadeRuns
 
 # By policy: title, message, datasets of the path.
 EXPECTED = {
@@ -275,7 +276,7 @@ def test_a_layer_in_between_hides_a_read_and_each_read_is_reported_once() -> Non
 def test_requirements_on_a_dbt_project() -> None:
     made = shop_graph()
     graph = InMemory(map(vertex_of_row, made.nodes), map(edge_of_row, made.edges))
-    policies = [
+    policies: list[dict[str, Any]] = [
         {"name": "described", "datasets": "shop.main.*", "must_have": ["owner", "description", "test"]},
         {"name": "fresh", "datasets": "shop.main_raw.*", "must_have": "freshness"},
         {"name": "contract", "datasets": "shop.main.*", "must_have": "contract"},
@@ -298,14 +299,49 @@ def test_requirements_on_a_dbt_project() -> None:
     assert [each.checked for each in check.results] == [6, 3, 6, 9]
 
 
+def test_datasets_have_to_be_updated_within_a_duration() -> None:
+    made = MadeRuns().chain("raw > wh.marts.old", 50).chain("raw > wh.marts.recent", 80)
+    made.chain("raw > wh.marts.broken", 90).ran("to_wh.marts.broken", 90, "failed")
+    made.chain("raw > wh.marts.long_broken", 40).ran("to_wh.marts.long_broken", 40, "failed")
+    made.flow("wh.marts.old > wh.marts.view > wh.marts.board!").flow("raw > wh.marts.never", job="never")
+    made.chain("raw > wh.marts.accepted", 1)
+    made.nodes[at("wh.marts.view")]["label"] = "view"
+    policies: list[dict[str, Any]] = [
+        {
+            "name": "marts-are-fresh",
+            "datasets": ["wh.marts.*", "wh.marts.missing"],
+            "must_be_updated_within": "36h",
+            "except": "*.accepted",
+        },
+        {"name": "warned", "datasets": "wh.marts.old", "must_be_updated_within": "3d"},
+    ]
+    check = check_policies(made.graph(), parsed(policies), environment="dev", now=100 * HOUR)
+    assert {each[:3] for each in found(check)} == {
+        ("marts-are-fresh", "wh.marts.old", "was last updated 2 d 2 h ago; the maximum is 1 d 12 h"),
+        ("marts-are-fresh", "wh.marts.long_broken", "was last updated 2 d 12 h ago; the maximum is 1 d 12 h"),
+        ("marts-are-fresh", "wh.marts.broken", "has no known last update: its newest run failed"),
+        (
+            "marts-are-fresh",
+            "wh.marts.never",
+            "has no known last update: no run and no freshness check are known",
+        ),
+        ("marts-are-fresh", "wh.marts.missing", "is missing in the graph"),
+    }
+    first, _ = check.results
+    assert (first.checked, first.notes) == (
+        5,
+        ("not checked, without rows of their own: 2 (views, dashboards, metrics)",),
+    )
+
+
 class Read(InMemory):
     """A graph that notes the ids whose vertices are read one more time."""
 
-    ids: list[str]
+    read: list[str]
 
     def vertices(self, ids: Iterable[str]) -> list[Vertex]:
         wanted = list(ids)
-        self.ids += wanted
+        self.read += wanted
         return super().vertices(wanted)
 
 
@@ -315,12 +351,12 @@ def test_vertices_are_read_once_and_only_columns_of_violations() -> None:
     for number in range(10):
         made.columns(f"s3://lake|customers.email > wh.staging.customers.copy_{number}")
     graph = Read(map(vertex_of_row, made.nodes.values()), map(edge_of_row, made.edges.values()))
-    graph.ids = []
+    graph.read = []
     policies = [*POLICIES, {"name": "again", "tag": "pii", "must_not_reach": "*.marts.*#mail"}]
     check = check_policies(graph, parsed(policies), layers=layers(), environment="dev")
-    assert len(graph.ids) == len(set(graph.ids))
+    assert len(graph.read) == len(set(graph.read))
     shown = {id_ for id_, each in check.subgraph.vertices.items() if each.label == "column"}
-    assert set(graph.ids) <= shown
+    assert set(graph.read) <= shown
 
 
 def test_an_unknown_tag_is_noted_with_a_similar_one_and_a_cleared_tag_is_known() -> None:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -304,7 +305,7 @@ def test_the_report_as_of_a_moment_is_that_of_the_command_line(tmp_path: Path) -
     history.full("2026-01-01T04:00", Made().job("spark", "load", {"b": ["a"]}))
     scope = ("--environment", "dev", "--dag", "daily", "--as-of", "2026-01-02", "--history", history.location)
     printed = json.loads(in_process("report", *scope, "--json").out)
-    selected = {"as_of": "2026-01-02", "history": history.location, "environment": "dev"}
+    selected: dict[str, Any] = {"as_of": "2026-01-02", "history": history.location, "environment": "dev"}
     with Lineage.open(dag="daily", **selected) as lineage:
         assert lineage.report().to_dict() == printed
     with (

@@ -143,7 +143,8 @@ def test_no_box_overlaps_another_and_no_bend_is_inside_a_box(seed: int) -> None:
     chosen = random.Random(seed)
     sizes = {f"b{each}": Size(chosen.randint(100, 300), chosen.randint(30, 400)) for each in range(60)}
     names = [*sizes]
-    links = [Link(*chosen.sample(names, 2), f"bundle{chosen.randint(0, 30)}") for _ in range(90)]
+    ends = (chosen.sample(names, 2) for _ in range(90))
+    links = [Link(start, end, f"bundle{chosen.randint(0, 30)}") for start, end in ends]
     found = layout(sizes, links)
     assert found.places.keys() == sizes.keys()
     places = list(found.places.values())

@@ -24,11 +24,13 @@ def made() -> MadeLineage:
 
         in.email -> a.email -> b.email -> d.who          in.email -> c.hash -> d.who
         in.email -> e (rows);  d -> report!;  a -> lost (columns unavailable) -> after -> far!
-        crm (tagged) -> vip;   x.k -> y.k -> x.k
+        crm (tagged) -> vip;   x.k -> y.k -> x.k;   a -> files (metadata), crm -> files (metadata)
     """
     lineage = MadeLineage()
     lineage.flow("in > a > b > d > report!").flow("in > c > d", job="side").flow("in > e", job="rows")
     lineage.flow("a > lost", job="rdd", column_lineage="unavailable").flow("lost > after", job="copy")
+    lineage.flow("a > files", job="inspect", reads="metadata")
+    lineage.flow("crm > files", job="inspect", reads="metadata")
     lineage.flow("after > far!").flow("crm > vip", job="vip").flow("x > y > x", job="loop", dag="nightly")
     lineage.columns("in.email > a.email", transformation="IDENTITY")
     lineage.columns("in.id > a.id", transformation="IDENTITY")

@@ -440,7 +440,7 @@ def test_many_senders_at_once_lose_nothing(tmp_path: Path) -> None:
         with requests.Session() as session:
             return [
                 session.post(
-                    running.url + PLANS,
+                    taking.url + PLANS,
                     json.dumps(plan(sender * 100 + each, text="x" * (each * 97))),
                     headers={"Content-Type": V12},
                     timeout=30,
@@ -449,11 +449,11 @@ def test_many_senders_at_once_lose_nothing(tmp_path: Path) -> None:
             ]
 
     with (
-        receiver(tmp_path / "received") as running,
+        receiver(tmp_path / "received") as taking,
         concurrent.futures.ThreadPoolExecutor(8) as senders,
     ):
         assert {code for codes in senders.map(send, range(8)) for code in codes} == {201}
-        running.stop()
+        taking.stop()
 
     found = [body["id"] for _, body in lines(tmp_path / "received")]
     assert sorted(found) == [plan(sender * 100 + each)["id"] for sender in range(8) for each in range(25)]

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from functools import cache
 from urllib.parse import quote
 
+from tests.redaction.jdbc_forms import UNKNOWN_DRIVERS
+
 SECRET = "Hunter2Zq9"
 
 # The driver's words and the host part of JDBC URLs with an authority.
@@ -129,6 +131,7 @@ _NESTED = (
     "s3a://AKIAIOSFODNN7EXAMPLE:{}@b/x",
     "s3a://AKIAIOSFODNN7EXAMPLE:12/{}@b/x",
     "s3a://k:a/{}@b/x",
+    "s3://///k:{}@b/x",
     "s3a://k:a+{}/b@b/x",
     "mongodb://u:{}@h1:27017,h2:27018/d.c?replicaSet=r",
     "https://u%3A{}@h/x",
@@ -152,6 +155,7 @@ def _templates() -> Iterator[str]:
     yield from (f"Server=h;{key}={{}};Database=d" for key in _KEYS)
     yield from _LISTS
     yield from _NESTED
+    yield from UNKNOWN_DRIVERS
     yield SAS
 
 

@@ -249,7 +249,7 @@ def write_dbt(manifest: Path, catalog: Path) -> None:
     project = Project("spark")
     tables: dict[str, Any] = {}
     for number, form in enumerate(forms()):
-        texts = {
+        texts: dict[str, Any] = {
             "description": form,
             "tags": [form],
             "meta": {"owner": form},

@@ -269,7 +269,8 @@ def gitlab_api() -> Iterator[str]:
 
 def merge_request(api: str, token: str = "t") -> dict[str, str]:
     number = {"CI_API_V4_URL": api, "CI_PROJECT_ID": "3", "CI_MERGE_REQUEST_IID": "9"}
-    return gitlab()["variables"] | number | {"LINEAGE_REVIEW_TOKEN": token, "LINEAGE_KEY": "shop"}
+    variables: dict[str, str] = gitlab()["variables"]
+    return variables | number | {"LINEAGE_REVIEW_TOKEN": token, "LINEAGE_KEY": "shop"}
 
 
 def test_the_note_of_a_merge_request_is_updated(tmp_path: Path, gitlab_api: str) -> None:

@@ -201,7 +201,7 @@ def test_a_column_of_another_job_is_not_dropped(tmp_path: Path) -> None:
     write_graph(tmp_path)
     job = {"environment": "prod", "dag_name": "x", "job_type": "spark", "job_name": "other"}
     column, source = f"{TARGET}|extra", "prod|file|/data/orders|id"
-    rows = {
+    rows: dict[str, list[dict[str, Any]]] = {
         "nodes": [{"id": column, "label": "column", "name": "extra", "position": 3, "environment": "prod"}],
         "edges": [
             {"id": "x1", "label": "has_column", "from": TARGET, "to": column, "environment": "prod"},

@@ -35,6 +35,30 @@ def test_the_tree_shows_datasets_columns_and_files(etl: Path) -> None:
     )
 
 
+def test_assumed_names_of_inserts_are_said_in_a_line_and_marked(etl: Path) -> None:
+    (etl / "etl" / "load.sql").write_text(
+        "insert into y select id as x from s; insert into z select id from s; insert into z select ok from s"
+    )
+    (etl / "ddl.sql").write_text("create table z (a int)")
+    arguments = ("sql", "etl", "--dialect", "spark", "--database", "dw", "--columns")
+
+    tree, table, output = (in_process(*arguments, *each) for each in ((), ("--format", "table"), ("--json",)))
+    known = in_process(*arguments, "--schema", "ddl.sql")
+
+    line = "assumed: 3 INSERTs by the names of the query, because the columns are unknown: dw.y, dw.z\n"
+    assert tree.err == table.err == line
+    assert "· x  ← dw.s#id  IDENTITY (assumed)\n" in tree.out
+    assert "IDENTITY (assumed)" in table.out
+    answer = json.loads(output.out)
+    assert [each.rpartition("|")[2] for each in answer["assumed"]] == ["dw.y", "dw.z"]
+    assert {
+        each["to"].rpartition("|")[2]: each["properties"]["assumed"]
+        for each in answer["edges"]
+        if each["label"] == "feeds_column"
+    } == {"x": "true", "id": "true", "ok": "true"}
+    assert known.err == line.replace("3 INSERTs", "1 INSERT").replace(", dw.z", "")
+
+
 def test_the_default_paths_are_those_of_the_configuration(etl: Path) -> None:
     text = "dag_name: d\nenvironment: prod\nsql: [{path: etl, dialect: hive}]\n"
     (etl / "lineage_merge.yml").write_text(text)

@@ -172,6 +172,12 @@ def test_a_violation_that_exists_already_is_not_a_finding() -> None:
     assert kinds == {"column added"}
 
 
+def test_a_moved_model_that_has_not_run_yet_violates_no_policy_on_updates() -> None:
+    policy = {"name": "models-are-fresh", "datasets": "*", "must_be_updated_within": "1d"}
+    kinds = {each.finding.kind for each in review("moved_model", policies=(policy,)).findings}
+    assert kinds == {"model moved"}
+
+
 # ---- a merged graph
 
 

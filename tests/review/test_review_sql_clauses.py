@@ -38,7 +38,7 @@ def findings() -> set[tuple[str, str, str, str]]:
     }
 
 
-def clauses() -> set[tuple[str, str, tuple[str, ...], tuple[str, ...]]]:
+def clauses() -> set[tuple[str, ...]]:
     outcome = in_process("sql", "etl", "--dialect", "hive", "--since", "main", "--check", "--json")
     assert outcome.code == 0, outcome.err
     return {

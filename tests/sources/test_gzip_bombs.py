@@ -51,7 +51,7 @@ READERS: dict[str, tuple[str, Callable[[str], Iterable[object]], str]] = {
     "openlineage lines": ("events.jsonl.gz", lambda at: openlineage.events(part(at)), LINE),
     "openlineage array": ("events.json.gz", lambda at: openlineage.events(part(at)), RATIO),
     "hive": ("hive.log.gz", lambda at: hive._read_part(part(at)), LINE),
-    "agent": ("agent.log.gz", lambda at: agent._found(part(at), 0, ()), LINE),
+    "agent": ("agent.log.gz", lambda at: agent._found(part(at), 0, []), LINE),
     "export lines": ("executionPlan.jsonl.gz", lambda at: exported(at, is_json=False), LINE),
     "export array": ("executionPlan.json.gz", lambda at: exported(at, is_json=True), RATIO),
     "dbt manifest": (
@@ -137,7 +137,7 @@ def test_a_packed_bomb_of_short_lines_ends_at_the_limit_of_ratio(
     file = tmp_path / "events.jsonl.gz"
     file.write_bytes(gzip.compress(b"x" * 9_999 + b"\n") + bomb(b"", b"a" * 9_999 + b"\n"))
 
-    read = []
+    read: list[int] = []
 
     def read_all() -> None:
         read.extend(len(line) for _, line in storage.read_lines(part(str(file))))

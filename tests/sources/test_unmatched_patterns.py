@@ -202,7 +202,8 @@ def test_patterns_of_hive_jobs(data: Path) -> None:
 
 
 def test_many_names_are_counted(engine: Engine) -> None:
-    names = engine.rows([(f"job_{number:05}", f"run_{number}") for number in [*range(3000), *range(3000)]], 4)
+    known: list[tuple[str, ...]] = [(f"job_{number:05}", f"run_{number}") for number in range(3000)]
+    names = engine.rows([*known, *known], 4)
     patterns = Patterns(
         "Spline", "applications", "application", ["run_7", "job_0299?", "nothing", "JOB_00007"]
     )

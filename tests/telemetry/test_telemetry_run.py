@@ -161,8 +161,9 @@ def test_logs_metrics_and_spans_of_a_run_have_one_id(
         "compare": "load",
         "write": "load",
     }
-    assert {span.attributes["lineage_merge.run_id"] for span in spans.values()} == {run_id}
-    written = spans["load"].attributes["lineage_merge.edges_written"]
+    attributes = {name: span.attributes or {} for name, span in spans.items()}
+    assert {values["lineage_merge.run_id"] for values in attributes.values()} == {run_id}
+    written = attributes["load"]["lineage_merge.edges_written"]
     assert written == done["counts"]["edges_written"]
 
 

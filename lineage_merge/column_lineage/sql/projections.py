@@ -1,12 +1,15 @@
 """The select list: columns, their names, and the expansion of ``*``."""
 
+from collections import Counter
 from collections.abc import Callable
 
 from sqlglot import exp
 
-from lineage_merge.column_lineage.sql.derivation import Derivation
+from lineage_merge.column_lineage.sql.derivation import Derivation, Origin
 from lineage_merge.column_lineage.sql.items import replaced, star, without
+from lineage_merge.column_lineage.sql.postgres_names import postgres_name
 from lineage_merge.column_lineage.sql.scope import Item, Named, Scope
+from lineage_merge.column_lineage.sql.spark_names import ResolvedColumn, spark_name
 from lineage_merge.column_lineage.sql.tables import AllColumns, fold
 from lineage_merge.column_lineage.sql.values import Values
 
@@ -14,32 +17,29 @@ from lineage_merge.column_lineage.sql.values import Values
 _LATERAL_ALIASES = frozenset(
     {"redshift", "snowflake", "duckdb", "spark", "spark2", "databricks", "clickhouse", "teradata", "dremio"}
 )
-_NAMED_AFTER_FUNCTION = (
-    exp.Abs,
-    exp.Avg,
-    exp.Coalesce,
-    exp.Count,
-    exp.Lower,
-    exp.Max,
-    exp.Min,
-    exp.Round,
-    exp.RowNumber,
-    exp.Sum,
-    exp.Upper,
-)
+# Platforms whose names for columns without an alias are known.
+_WITH_GENERATED_NAMES = frozenset({"postgres", "redshift", "spark"})
 
 
 class Projections:
     """Reads the select lists of one model or statement."""
 
-    def __init__(self, platform: str, values: Values, note: Callable[[str, str], None]) -> None:
+    def __init__(
+        self,
+        platform: str,
+        values: Values,
+        note: Callable[[str, str], None],
+        type_of: Callable[[Origin], str],
+    ) -> None:
         self._platform = platform
         self._values = values
         self._note = note
+        self._type_of = type_of
 
     def read(self, query: exp.Select, scope: Scope) -> list[Item]:
         """Return the columns of the SELECT, and add their aliases to `scope` for other clauses."""
         items: list[Item] = []
+        generated: list[Named] = []
         aliases: dict[str, Derivation] = {}
         early = self._platform in _LATERAL_ALIASES
         for part in query.expressions:
@@ -55,11 +55,15 @@ class Projections:
                 items.append(AllColumns(None))
             else:
                 derivation = self._values.trace(part, scope)
-                name = self._name(part)
-                items.append(Named(name, derivation))
-                aliases.setdefault(fold(name), derivation)
+                name = self._explicit_name(part.unnest())
+                item = Named(name or self._generated_name(part.unnest(), scope), derivation)
+                items.append(item)
+                if not name:
+                    generated.append(item)
+                aliases.setdefault(fold(item.name), derivation)
                 if early and isinstance(part, exp.Alias):
                     scope.aliases.setdefault(fold(name), derivation)
+        _remove_ambiguous_names(generated, items)
         scope.aliases = aliases
         exclude = query.args.get("exclude")
         if exclude:
@@ -67,19 +71,37 @@ class Projections:
             items = without(items, {fold(name.name) for name in names})
         return items
 
-    def _name(self, part: exp.Expr) -> str:
-        part = part.unnest()
-        name: str = part.alias_or_name if isinstance(part, exp.Alias | exp.Column) else ""
+    def _explicit_name(self, part: exp.Expr) -> str:
         if isinstance(part, exp.Dot):
-            name = part.expression.name
-        if not name and self._platform in ("postgres", "redshift"):
-            if isinstance(part, exp.Cast) and isinstance(part.this, exp.Column) and part.this.name != "*":
-                name = part.this.name
-            elif isinstance(part, exp.Case):
-                name = "case"
-            elif isinstance(part, _NAMED_AFTER_FUNCTION):
-                name = part.sql_name().lower()
-        return name
+            is_field = self._platform != "spark" or isinstance(_first(part), exp.Column)
+            return part.expression.name if is_field else ""
+        return part.alias_or_name if isinstance(part, exp.Alias | exp.Column) else ""
+
+    def _generated_name(self, part: exp.Expr, scope: Scope) -> str:
+        if self._platform not in _WITH_GENERATED_NAMES:
+            return ""
+        try:
+            if self._platform == "spark":
+                name = spark_name(part, lambda column: self._resolved(column, scope))
+            else:
+                name = postgres_name(part, is_redshift=self._platform == "redshift")
+        except RecursionError:  # the derivation of a sum of thousands of terms is known, unlike its name
+            return ""
+        return "" if "${" in name or "{{" in name else name
+
+    def _resolved(self, column: exp.Column, scope: Scope) -> ResolvedColumn | None:
+        parts = [part.name for part in column.parts]
+        if len(parts) > 1:
+            found = scope.qualified(parts)
+            parts = parts if found is None else [found[1], *found[2]]
+        elif fold(parts[0]) in scope.aliases and not any(
+            source.relation.knows(parts[0]) for source in scope.sources.values()
+        ):
+            return None  # the alias of a preceding column, which Spark names otherwise
+        derivation, has_fields = self._values.column(column, scope)
+        types = {"" if step.texts else self._type_of(origin) for origin, step in derivation.items()}
+        is_typed = len(types) == 1 and not has_fields
+        return ResolvedColumn(tuple(parts), types.pop() if is_typed else "")
 
     def _expanded(self, part: exp.Expr, scope: Scope) -> list[Item]:
         last = _last(part)
@@ -104,6 +126,20 @@ class Projections:
             derivation, _ = self._values.column(alias.this, scope)
             items = replaced(items, alias.this.name, alias.alias, derivation)
         return items
+
+
+def _remove_ambiguous_names(generated: list[Named], items: list[Item]) -> None:
+    counts = Counter(fold(item.name) for item in items if isinstance(item, Named))
+    for item in generated:
+        if counts[fold(item.name)] > 1:
+            item.name = ""
+
+
+def _first(part: exp.Dot) -> exp.Expr:
+    first: exp.Expr = part.this
+    while isinstance(first, exp.Dot):
+        first = first.this
+    return first
 
 
 def _last(part: exp.Expr) -> exp.Expr:

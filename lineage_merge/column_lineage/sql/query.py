@@ -1,6 +1,6 @@
 """Column lineage of a query: from the relations in FROM to its output columns."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from itertools import zip_longest
 
 from sqlglot import Dialect, exp
@@ -13,14 +13,13 @@ from lineage_merge.column_lineage.sql.derivation import (
     Origin,
     derived,
     influences_of,
-    itself,
     merged,
 )
 from lineage_merge.column_lineage.sql.items import by_name, by_position, coalesced, star
 from lineage_merge.column_lineage.sql.names import is_dual, is_recursive
 from lineage_merge.column_lineage.sql.pivots import Pivots
 from lineage_merge.column_lineage.sql.projections import Projections
-from lineage_merge.column_lineage.sql.scope import Item, Named, Relation, Scope, Source
+from lineage_merge.column_lineage.sql.scope import Named, Relation, Scope, Source
 from lineage_merge.column_lineage.sql.tables import AllColumns, Table, fold
 from lineage_merge.column_lineage.sql.text import Text
 from lineage_merge.column_lineage.sql.values import Values
@@ -35,7 +34,8 @@ class Queries:
 
     `table_of` resolves a table name: to a dataset, a relation for inlined SQL (an ephemeral model, a
     temporary table), or None. `note` records problems: a kind and a name. `undeclared` resolves names of
-    tables that `table_of` does not find.
+    tables that `table_of` does not find. `variables` of a procedure (folded) are no columns. `type_of`
+    returns the data type of a column, "" if unknown.
     """
 
     def __init__(
@@ -44,14 +44,16 @@ class Queries:
         table_of: Callable[[exp.Table], Table | Relation | None],
         note: Callable[[str, str], None],
         undeclared: Callable[[exp.Table], Table | None] = lambda _: None,
+        variables: Container[str] = (),
+        type_of: Callable[[Origin], str] = lambda _: "",
     ) -> None:
         self._dialect = dialect
         self._platform = type(dialect).__name__.lower()
         self._table_of = table_of
         self._undeclared = undeclared
         self._note = note
-        self._values = Values(dialect, self._inner, note)
-        self._projections = Projections(self._platform, self._values, note)
+        self._values = Values(dialect, self._inner, note, variables)
+        self._projections = Projections(self._platform, self._values, note, type_of)
         self._clauses = Clauses(self._values)
         self._pivots = Pivots(dialect, self._values)
 
@@ -290,12 +292,7 @@ class Queries:
         if isinstance(found, Relation):
             return Relation(found.items, found.influences, None, found.rest)
         if found is not None:
-            if not found.complete:
-                return Relation([AllColumns(found)], base=found)
-            columns: list[Item] = [
-                Named(name, itself(Origin(found.unique_id, name))) for name in found.columns.values()
-            ]
-            return Relation(columns, base=found)
+            return Relation.of(found)
         if not isinstance(table.this, exp.Identifier):
             relation, _ = self._function(table.this, [], "", scope)
             return relation

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from lineage_merge.column_lineage.sql.derivation import Derivation, Influences, Origin, merged
+from lineage_merge.column_lineage.sql.derivation import Derivation, Influences, Origin, itself, merged
 from lineage_merge.column_lineage.sql.tables import AllColumns, Table, fold, only
 from lineage_merge.column_lineage.transformations import InfluenceKind
 
@@ -34,6 +34,13 @@ class Relation:
     base: Table | None = None
     rest: Derivation | None = None
     _index: dict[str, Derivation] | None = None
+
+    @classmethod
+    def of(cls, table: Table) -> "Relation":
+        """Return the relation of a dataset."""
+        if not table.complete:
+            return cls([AllColumns(table)], base=table)
+        return cls([Named(name, itself(table.origin(name))) for name in table.columns.values()], base=table)
 
     @property
     def named(self) -> Iterator[Named]:

@@ -1,9 +1,10 @@
 """Derivation of the value of an expression."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
 from sqlglot import Dialect, exp
 
+from lineage_merge.column_lineage import pseudo_columns
 from lineage_merge.column_lineage.sql import notes
 from lineage_merge.column_lineage.sql.derivation import (
     Derivation,
@@ -13,6 +14,7 @@ from lineage_merge.column_lineage.sql.derivation import (
     merged,
 )
 from lineage_merge.column_lineage.sql.scope import Relation, Scope
+from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.column_lineage.sql.text import Text
 from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation, compose
 
@@ -127,21 +129,29 @@ _PSEUDO_COLUMNS = frozenset(
     ]
 )
 
+# Pseudo-columns of table formats. Any other table may store such a column, unless all its columns are known.
+_OF_FORMATS = pseudo_columns.ICEBERG.union(pseudo_columns.ICEBERG_CHANGE, pseudo_columns.DELTA_CHANGE)
+
 _Pending = list[tuple[exp.Expr, Transformation]]
 
 
 class Values:
-    """Reads expressions. `relation_of` reads nested queries, `note` records problems."""
+    """Reads expressions. `relation_of` reads nested queries, `note` records problems.
+
+    `variables` (folded) are no columns, unless a relation certainly has a column of this name.
+    """
 
     def __init__(
         self,
         dialect: Dialect,
         relation_of: Callable[[exp.Expr, Scope], Relation],
         note: Callable[[str, str], None],
+        variables: Container[str] = (),
     ) -> None:
         self._dialect = dialect
         self._relation_of = relation_of
         self._note = note
+        self._variables = variables
 
     def trace(self, expression: exp.Expr, scope: Scope) -> Derivation:
         """Return the derivation of the value; a plain column is unchanged."""
@@ -179,7 +189,7 @@ class Values:
         if found is None:
             return self._unqualified(column, parts[0], scope), True
         source, name, fields = found
-        if name.lower() in _PSEUDO_COLUMNS and not source.relation.knows(name):
+        if _is_pseudo_column(name, [source.relation]):
             return {}, True
         derivation = source.relation.find(name)
         if derivation is None and source.relation.base is not None:
@@ -189,10 +199,11 @@ class Values:
         return derivation or {}, bool(fields)
 
     def _unqualified(self, column: exp.Column, name: str, scope: Scope) -> Derivation:
-        known = any(
-            source.relation.knows(name) for inner in scope.chain() for source in inner.sources.values()
-        )
-        if not known and (name.lower() in _PSEUDO_COLUMNS or _is_keyword(column, name)):
+        relations = [source.relation for inner in scope.chain() for source in inner.sources.values()]
+        if _is_pseudo_column(name, relations):
+            return {}
+        is_other = _is_keyword(column, name) or fold(name) in self._variables
+        if is_other and not any(relation.knows(name) for relation in relations):
             return {}
         row = self._whole_row(name, scope)
         if row is not None:
@@ -278,6 +289,16 @@ class Values:
                 yield part, compose(kind, how)
 
 
+def _is_pseudo_column(name: str, relations: Sequence[Relation]) -> bool:
+    """Return whether a name in a query over the relations is a pseudo-column, which none of them stores."""
+    name = name.lower()
+    if name not in _PSEUDO_COLUMNS and name not in _OF_FORMATS:
+        return False
+    if any(each.knows(name) for each in relations):
+        return False
+    return name in _PSEUDO_COLUMNS or all(each.closed for each in relations)
+
+
 def _tables(scope: Scope) -> frozenset[str]:
     return frozenset(name for inner in scope.chain() for name in inner.sources)
 
@@ -303,15 +324,13 @@ def _indirect_parts(node: exp.Expr, scope: Scope) -> Iterator[tuple[exp.Expr, Tr
             yield node.this, CONDITIONAL
     elif isinstance(node, exp.If | exp.Nvl2):
         yield node.this, CONDITIONAL
-    elif isinstance(node, exp.Nullif | exp.Filter):
+    elif isinstance(node, exp.Nullif | exp.Filter | exp.ArgMax | exp.ArgMin | exp.HavingMax):
         yield node.expression, CONDITIONAL
     elif isinstance(node, exp.DecodeCase):
         parts = node.expressions
         yield parts[0], CONDITIONAL
         for position in range(1, len(parts) - 1, 2):
             yield parts[position], CONDITIONAL
-    elif isinstance(node, exp.ArgMax | exp.ArgMin | exp.HavingMax):
-        yield node.expression, WINDOW
     elif isinstance(node, exp.Order):
         # `listagg(a) within group (order by b)`: b is indirect. `percentile_cont(0.5) within
         # group (order by b)`: b is the value.

@@ -1,16 +1,15 @@
 "use strict";
-// Tests of datasets and columns, their states, and the freshness of data (pure).
+// Tests and freshness of datasets and columns, and their states (pure).
 lineage.assertions = (() => {
   const { ageOf, STATES } = lineage.processes;
   const { counted } = lineage.dom;
   const NONE = [];
-  const ORDER = ["failed", "stale", "none", "ok"];
+  const ORDER = ["failed", "warned", "none", "ok"];
   const UNITS = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
-  // A test that only warns has the shape of an old run.
   function stateOf({ status, severity }) {
     if (status === "passed") return "ok";
-    if (status === "warned" || (status === "failed" && severity === "warn")) return "stale";
+    if (status === "warned" || (status === "failed" && severity === "warn")) return "warned";
     return status === "failed" || status === "error" ? "failed" : "none";
   }
 
@@ -52,33 +51,34 @@ lineage.assertions = (() => {
   /** Return the newest check of the freshness of a dataset. */
   const freshnessOf = (dataset) =>
     dataset.tests.filter((each) => each.freshness).reduce((a, b) => (a && (a.finished ?? 0) >= (b.finished ?? 0) ? a : b), null);
-  const isLate = (check) => check !== null && (check.state === "failed" || check.state === "stale");
 
-  /** Return the time of the newest successful write, or of the newest row that a freshness check found; null: unknown. */
-  function freshAt(dataset) {
-    let newest = null;
-    for (const { finished, status } of dataset.writers) {
-      if (finished !== null && finished > newest && !/^fail/i.test(status)) newest = finished;
-    }
-    return newest ?? (dataset.tests.length ? (freshnessOf(dataset)?.freshness.loadedAt ?? null) : null);
+  /** Return the freshness of a dataset: the page computes no status of its own. */
+  const freshnessOfRow = ([status = "", updatedAt = null, why = "", origin = ""] = []) => ({ status, updatedAt, why, origin });
+
+  /** Return the status of data, why, and its last update, in words; "" if it was not assessed. */
+  function freshnessText({ statuses, now }, { status, why, updatedAt }) {
+    if (!status) return "";
+    const age = updatedAt === null ? "" : ` · last update ${ageOf(updatedAt, now)} ago`;
+    return `${status}: ${why || statuses[status]}${age}`;
   }
 
-  /** Return what failed tests, a late source or warnings mean, in words; "" if there are none. */
-  function problemOf({ tests }, now) {
-    if (!tests.length) return "";
+  /** Return what failed tests, stale data or warnings mean, in words; "" if there are none. Columns have no freshness. */
+  function problemOf({ tests, freshness }, now) {
     const failed = inState(tests, "failed");
     if (failed) return `${counted(failed, "test")} failed`;
-    const late = freshnessOf({ tests });
-    if (isLate(late)) return late.freshness.loadedAt ? `stale: ${ageOf(late.freshness.loadedAt, now)} old` : "stale source";
-    const warned = inState(tests, "stale");
+    if (freshness?.status === "stale") return freshness.origin === "age" && freshness.updatedAt !== null ? `stale: ${ageOf(freshness.updatedAt, now)} old` : "stale";
+    const warned = inState(tests, "warned");
     return warned ? `${counted(warned, "test")} warned` : "";
   }
 
-  /** Return the state of a dataset: of its newest run and of its tests, the worst of these. */
-  function worst({ state, tests }) {
-    if (!tests.length) return state;
-    const states = new Set([state, ...tests.map((each) => (each.freshness && each.state === "failed" ? "stale" : each.state))]);
-    return ["failed", "stale", "ok"].find((each) => states.has(each)) ?? "none";
+  /** Return the state of a dataset: of its newest run, its tests and its data, the worst of these. */
+  function worst({ state, tests, freshness }) {
+    const isStale = freshness.status === "stale";
+    if (!tests.length) return isStale && state !== "failed" ? "warned" : state;
+    // Of a freshness check that did not pass, the data is stale.
+    const states = new Set([state, ...tests.map((each) => (each.freshness && each.state !== "ok" ? "none" : each.state))]);
+    if (isStale) states.add("warned");
+    return ["failed", "warned", "ok"].find((each) => states.has(each)) ?? "none";
   }
 
   /** Return the state of a dataset in words: of the run, and of the tests. */
@@ -87,24 +87,25 @@ lineage.assertions = (() => {
 
   const FILTERS = {
     ok: "last run succeeded",
-    stale: `last run ${STATES.stale}`,
     failed: "last run failed",
     none: STATES.none,
+    fresh: "fresh",
+    current: "current: as new as its inputs",
+    stale: "stale",
+    unknown: "last update unknown",
     "tests-failed": "tests failed",
     "tests-warned": "tests warned",
     "tests-passed": "all tests passed",
-    "source-stale": "source stale",
   };
 
   /** Return whether a dataset has a status of the filter. */
   function has(dataset, status) {
     const { tests } = dataset;
-    if (dataset.state === status) return true;
+    if (dataset.state === status || dataset.freshness.status === status) return true;
     if (!tests.length) return false;
     if (status === "tests-failed") return inState(tests, "failed") > 0;
-    if (status === "tests-warned") return tests.some((each) => each.state === "stale");
-    if (status === "tests-passed") return tests.every((each) => each.state === "ok");
-    return status === "source-stale" && isLate(freshnessOf(dataset));
+    if (status === "tests-warned") return tests.some((each) => each.state === "warned");
+    return status === "tests-passed" && tests.every((each) => each.state === "ok");
   }
 
   /** Return a duration such as 90m, 6h, 1d, 2w in milliseconds; null: no duration. */
@@ -113,5 +114,5 @@ lineage.assertions = (() => {
     return unit ? Number(number) * UNITS[unit] : null;
   }
 
-  return { attach, stateOf, inState, freshnessOf, isLate, freshAt, problemOf, worst, wordsOf, has, duration, FILTERS, NONE };
+  return { attach, stateOf, inState, freshnessOf, freshnessOfRow, freshnessText, problemOf, worst, wordsOf, has, duration, FILTERS, NONE };
 })();

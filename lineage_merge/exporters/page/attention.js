@@ -118,30 +118,25 @@ lineage.attention = (() => {
     });
   }
 
-  function runs(model, datasets) {
+  function failedRuns(model, datasets) {
     const visible = new Set(datasets.map((each) => each.index));
     const found = [];
     for (const process of model.processes) {
       const members = [...process.targets].filter((index) => visible.has(index));
-      const state = lineage.processes.stateOf(process, model.now);
-      if (!members.length || (state !== "failed" && state !== "stale")) continue;
+      if (!members.length || lineage.processes.stateOf(process) !== "failed") continue;
       const age = lineage.processes.ageOf(process.finished, model.now);
       found.push({
-        what: state === "failed" ? `${process.short} failed` : `${process.short}: last run ${age} ago`,
+        what: `${process.short} failed`,
         members: members.map((index) => model.datasets[index]),
-        more: age && state === "failed" ? `${age} ago` : "older than the others",
-        severity: state,
+        more: age && `${age} ago`,
+        severity: "failed",
         process,
       });
     }
-    // If everything is old, the page is of an old graph, and single jobs are not worth a look.
-    const stale = found.filter((each) => each.severity === "stale");
-    const recorded = model.processes.filter((each) => each.finished !== null).length;
-    const isOld = stale.length > recorded / 2;
-    return found.filter((each) => each.severity === "failed" || !isOld);
+    return found;
   }
 
-  const { inState, freshnessOf, isLate } = lineage.assertions;
+  const { inState } = lineage.assertions;
   const { factOf, ownersOf, NO_OWNER } = lineage.model;
 
   function failedTests(datasets) {
@@ -153,15 +148,13 @@ lineage.attention = (() => {
     });
   }
 
-  function staleSources(model, datasets) {
+  // What is only downstream of stale data is not listed.
+  function staleData(model, datasets) {
     return datasets.flatMap((each) => {
-      const check = freshnessOf(each);
-      if (!isLate(check)) return [];
-      const { loadedAt, failAfter, warnAfter } = check.freshness;
-      const limit = check.state === "failed" ? failAfter : warnAfter;
-      const age = lineage.processes.ageOf(loadedAt, model.now);
-      const more = [age ? `newest row ${age} old` : "", limit ? `limit ${lineage.processes.ageOf(0, limit)}` : ""];
-      return [{ what: `${each.name} is stale`, members: [each], more: more.filter((part) => part).join(", "), severity: "stale" }];
+      const { origin, why, updatedAt } = each.freshness;
+      if (!origin) return [];
+      const age = lineage.processes.ageOf(updatedAt, model.now);
+      return [{ what: `${each.name} is stale`, members: [each], more: [age && `last update ${age} ago`, why].filter((part) => part).join(", "), severity: "warned" }];
     });
   }
 
@@ -185,16 +178,16 @@ lineage.attention = (() => {
   /** Return what deserves attention: {what, more, members, severity}, failed runs first. */
   function worthALook(model, datasets) {
     const all = [
-      ...runs(model, datasets),
+      ...failedRuns(model, datasets),
       ...failedTests(datasets),
-      ...staleSources(model, datasets),
+      ...staleData(model, datasets),
       ...deprecatedInUse(datasets),
       ...sameDataset(model, datasets),
       ...nearMisses(datasets),
       ...unread(model, datasets),
       ...unowned(datasets),
     ];
-    const rank = { failed: 0, stale: 1, note: 2 };
+    const rank = { failed: 0, warned: 1, note: 2 };
     return all.sort((a, b) => rank[a.severity] - rank[b.severity]);
   }
 

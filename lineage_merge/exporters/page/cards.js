@@ -25,12 +25,13 @@ lineage.cards = (() => {
   const labelOf = (dataset) =>
     `${dataset.name}, ${kindWord(dataset.kind)} in ${dataset.place.name}, ${dataset.place.platform}, ${dataset.environment}`;
 
-  /** Return what failed tests and a late source mean, or the age of the last recorded run that wrote the dataset, in words. */
+  /** Return what failed tests and stale data mean, or the age of the last recorded run that wrote the dataset, in words. */
   function ageText(model, dataset) {
     const problem = dataset.state === "failed" ? "" : problemOf(dataset, model.now);
     if (problem) return problem;
     if (dataset.state === "none") {
-      if (dataset.freshAt !== null) return `loaded ${ageOf(dataset.freshAt, model.now)} ago`;
+      const { updatedAt } = dataset.freshness;
+      if (updatedAt !== null) return `loaded ${ageOf(updatedAt, model.now)} ago`;
       return isDeclared(dataset.kind) ? reads(dataset) : "not recorded";
     }
     const age = ageOf(dataset.writer.finished, model.now);

@@ -91,7 +91,7 @@ lineage.column = (() => {
   function lineTitle(model, edge) {
     if (!edge.step) return "reads the whole table";
     const { step } = edge;
-    return [step.processes.map(jobName).join(", "), lineage.columnGraph.howOf(step.transformation), step.expression]
+    return [step.processes.map(jobName).join(", "), lineage.columnGraph.howOf(step), step.expression]
       .filter((each) => each)
       .join(" · ");
   }

@@ -21,10 +21,9 @@ lineage.columnGraph = (() => {
     SORT: "sorting",
   };
 
-  /** Return OpenLineage's transformation subtypes in words: "aggregated, window". */
-  const howOf = (transformation) =>
-    transformation
-      .split(/[,\s]+/)
+  /** Return OpenLineage's transformation subtypes of an edge in words: "aggregated, window, assumed". */
+  const howOf = ({ transformation, assumed }) =>
+    [...transformation.split(/[,\s]+/), assumed ? "assumed" : ""]
       .filter((part) => part)
       .map((part) => HOW[part] ?? part.toLowerCase())
       .join(", ");
@@ -61,6 +60,7 @@ lineage.columnGraph = (() => {
         to: edge.to,
         transformation: edge.transformation,
         expression: edge.expression ?? "",
+        assumed: Boolean(edge.assumed),
         indirect: Boolean(edge.indirect),
         processes: [process],
         ...more,
@@ -71,6 +71,7 @@ lineage.columnGraph = (() => {
     const subtypes = new Set([...known.transformation.split(","), ...edge.transformation.split(",")]);
     known.transformation = [...subtypes].filter((part) => part).join(",");
     known.expression ||= edge.expression ?? "";
+    known.assumed &&= Boolean(edge.assumed);
     known.indirect &&= Boolean(edge.indirect);
   }
 
@@ -307,7 +308,7 @@ lineage.columnGraph = (() => {
         step: hops,
         column,
         dataset: model.columns[column].dataset,
-        how: [...new Set(into.flatMap((each) => howOf(each.transformation).split(", ")))].join(", ") || "source",
+        how: [...new Set(into.flatMap((each) => howOf(each).split(", ")))].join(", ") || "source",
         expression: [...new Set(into.map((each) => each.expression).filter((each) => each))].join("\n"),
         processes: [...new Set(into.flatMap((each) => each.processes))],
       };
@@ -318,7 +319,7 @@ lineage.columnGraph = (() => {
       step: (found.down.get(each.from) ?? 0) + 1,
       column: null,
       dataset: each.to,
-      how: `${howOf(each.transformation)} by ${model.columns[each.from].name}`,
+      how: `${howOf(each)} by ${model.columns[each.from].name}`,
       expression: "",
       processes: each.processes,
     }));

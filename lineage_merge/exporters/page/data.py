@@ -2,28 +2,42 @@
 
 ::
 
-    datasets  [{id, kind, name, title, namespace, path, environment, dags, facts, columns}]
+    datasets  [{id, kind, name, title, namespace, path, environment, dags, facts, freshness, columns}]
               columns: [[name, type, description, facts]], facts: [[what, text]];
               a column without tags, owners, constraints or meta has no facts
+              freshness: [status, last update, why, origin], without what is empty at its end;
+              why: as text, origin: "age" or "input" of data that is not only stale because of its upstream
     jobs      [{name, type, dag, environment, facts}]
     dags      [name]
     feeds         [[dataset, dataset, job, facts]]
-    column_feeds  [[dataset, column, dataset, column, job, transformation, expression]]
-    influences    [[dataset, column, dataset, job, transformation]]
+    column_feeds  [[dataset, column, dataset, column, job, transformation, expression, assumed]]
+    influences    [[dataset, column, dataset, job, transformation, assumed]]
     writes        [[job, dataset]]
     assertions    as in `lineage_merge.exporters.page.assertions`
 
-Datasets, jobs and DAGs are indexes of their lists, columns are indexes of their dataset's `columns`.
+Datasets, jobs and DAGs are indexes of their lists, columns are indexes of their dataset's `columns`. Only
+assumed edges have `assumed`.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from lineage_merge.exporters.page.assertions import assertions
 from lineage_merge.exporters.page.facts import facts, safe, safe_id, shown
 from lineage_merge.infra.redaction import redact_sql
-from lineage_merge.query.elements import COLUMN, JOB, Edge, Subgraph, Vertex, dataset_of, name_parts
+from lineage_merge.query.elements import (
+    COLUMN,
+    JOB,
+    Edge,
+    Subgraph,
+    Vertex,
+    dataset_of,
+    name_parts,
+    title_of_id,
+)
+from lineage_merge.query.formats.freshness_text import cause_text, expectations_text, reasons_text
+from lineage_merge.query.freshness import Freshness
 
 _DATASET_FACTS = (
     "description",
@@ -60,7 +74,7 @@ _JOB_FACTS = (
     "owners",
     "tags",
 )
-_FEEDS_FACTS = ("operations", "write_mode", "via", "column_lineage", "sequence")
+_FEEDS_FACTS = ("operations", "write_mode", "via", "column_lineage", "reads", "sequence")
 
 
 class _Numbered:
@@ -76,8 +90,12 @@ class _Numbered:
         return iter(self._places)
 
 
-def page_data(graph: Subgraph) -> dict[str, Any]:
-    """Return the graph in the format of the module's docstring; columns are ordered by position."""
+def page_data(graph: Subgraph, freshness: Iterable[Freshness] = ()) -> dict[str, Any]:
+    """Return the graph in the format of the module's docstring; columns are ordered by position.
+
+    Of a dataset that is not in `freshness`, none is shown.
+    """
+    rows = {each.dataset.id: _freshness(each) for each in freshness}
     dags, jobs = _Numbered(), _Numbered()
     columns = _columns(graph)
     datasets = graph.datasets
@@ -98,17 +116,20 @@ def page_data(graph: Subgraph) -> dict[str, Any]:
         elif edge.label == "feeds_column" and edge.from_id in column_place and edge.to_id in column_place:
             how = [_text(edge, "transformation"), redact_sql(str(edge.properties.get("expression", "")))]
             ends = [*column_place[edge.from_id], *column_place[edge.to_id]]
-            column_feeds.append([*ends, jobs(*_job_of(edge)), *how])
+            column_feeds.append([*ends, jobs(*_job_of(edge)), *how, *_assumed(edge)])
         elif edge.label == "influences" and edge.from_id in column_place and edge.to_id in place:
             ends = [*column_place[edge.from_id], place[edge.to_id]]
-            influences.append([*ends, jobs(*_job_of(edge)), _text(edge, "transformation")])
+            how = [_text(edge, "transformation")]
+            influences.append([*ends, jobs(*_job_of(edge)), *how, *_assumed(edge)])
         elif edge.label == "writes" and edge.to_id in place:
             writes.add((jobs(*_job_of(edge)), place[edge.to_id]))
     facts_of_job = _facts_of_jobs(graph)
     for key in facts_of_job:
         jobs(*key)
     return {
-        "datasets": [_dataset(each, columns.get(each.id, []), dags) for each in datasets],
+        "datasets": [
+            _dataset(each, columns.get(each.id, []), dags, rows.get(each.id, [])) for each in datasets
+        ],
         "jobs": [
             {
                 "environment": environment,
@@ -139,7 +160,7 @@ def _columns(graph: Subgraph) -> dict[str, list[Vertex]]:
     return {dataset: columns for dataset, columns in held.items() if graph.vertices[dataset].is_dataset}
 
 
-def _dataset(vertex: Vertex, columns: list[Vertex], dags: _Numbered) -> dict[str, Any]:
+def _dataset(vertex: Vertex, columns: list[Vertex], dags: _Numbered, freshness: list[Any]) -> dict[str, Any]:
     _, namespace, path = name_parts(vertex.id)
     return {
         "id": safe_id(vertex.id),
@@ -151,8 +172,21 @@ def _dataset(vertex: Vertex, columns: list[Vertex], dags: _Numbered) -> dict[str
         "environment": vertex.environment,
         "dags": [dags(name) for name in vertex.dags],
         "facts": facts(vertex.properties, _DATASET_FACTS),
+        "freshness": freshness,
         "columns": [_column(each) for each in columns],
     }
+
+
+def _freshness(found: Freshness) -> list[Any]:
+    why = expectations_text(found) if found.status == "fresh" else reasons_text(found)
+    if found.because_of:
+        why += f", because of {cause_text(found.because_of, title_of_id(found.because_of.dataset))}"
+    is_old = {"age", "freshness_check"}.intersection(found.reasons)
+    origin = "age" if is_old else "input" if "newer_input" in found.reasons else ""
+    row = [found.status, found.update.updated_at, safe(why), origin]
+    while not row[-1]:
+        row.pop()
+    return row
 
 
 def _column(vertex: Vertex) -> list[Any]:
@@ -180,6 +214,10 @@ def _job_of(edge: Edge) -> tuple[str, str, str, str]:
         str(edge.properties.get(key, "")) for key in ("environment", "dag_name", "job_type")
     )
     return environment, dag, kind, edge.job
+
+
+def _assumed(edge: Edge) -> list[bool]:
+    return [True] if edge.properties.get("assumed") == "true" else []
 
 
 def _text(edge: Edge, key: str) -> str:

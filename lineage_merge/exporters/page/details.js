@@ -3,7 +3,7 @@
 lineage.details = (() => {
   const { element, button, name, icon, state, counted } = lineage.dom;
   const { ageOf, durationOf, timeText } = lineage.processes;
-  const { freshnessOf, inState } = lineage.assertions;
+  const { freshnessOf, freshnessText, inState } = lineage.assertions;
   const { factOf, tagsOf, ownersOf } = lineage.model;
   const MOST = 200;
   const FEW = 3;
@@ -63,23 +63,28 @@ lineage.details = (() => {
     return text ? element("p", { class: "notice" }, icon("warn", "warn"), name(text)) : null;
   }
 
-  /** Return the line about the newest row of a source, or the newest successful write if the newest run failed; null: none. */
+  // The newest row of a source, and the limits and result of its check.
+  function sourceCheck(model, check) {
+    const { loadedAt, warnAfter, failAfter } = check.freshness;
+    const text = joined([
+      loadedAt ? `newest row ${ageOf(loadedAt, model.now)} old` : "newest row unknown",
+      warnAfter && `warns after ${ageOf(0, warnAfter)}`,
+      failAfter && `fails after ${ageOf(0, failAfter)}`,
+      check.finished ? `checked ${ageOf(check.finished, model.now)} ago: ${check.status}` : "not checked",
+    ]);
+    return element("p", { class: "check", title: loadedAt ? `${timeText(loadedAt)} UTC` : "" }, name(text));
+  }
+
+  const DOTS = { fresh: "ok", stale: "warned" };
+
+  /** Return the lines about the freshness of a dataset and its check; without either empty. */
   function freshness(model, dataset) {
+    const { status } = dataset.freshness;
     const check = freshnessOf(dataset);
-    if (check) {
-      const { loadedAt, warnAfter, failAfter } = check.freshness;
-      const text = joined([
-        loadedAt ? `newest row ${ageOf(loadedAt, model.now)} old` : "newest row unknown",
-        warnAfter && `warns after ${ageOf(0, warnAfter)}`,
-        failAfter && `fails after ${ageOf(0, failAfter)}`,
-        check.finished ? `checked ${ageOf(check.finished, model.now)} ago: ${check.status}` : "not checked",
-      ]);
-      const dot = check.state === "failed" ? "stale" : check.state;
-      return element("p", { class: "fresh", title: loadedAt ? `${timeText(loadedAt)} UTC` : "" }, state(dot, check.status || "not checked"), name(text));
-    }
-    if (dataset.state !== "failed") return null;
-    const age = ageOf(dataset.freshAt, model.now);
-    return element("p", { class: "fresh" }, state("stale", "newest run failed"), age ? `newest successful write ${age} ago` : "no successful write recorded");
+    return [
+      status ? element("p", { class: "fresh" }, state(DOTS[status] ?? "none", status), name(freshnessText(model, dataset.freshness))) : null,
+      check ? sourceCheck(model, check) : null,
+    ];
   }
 
   function test(model, each) {
@@ -113,7 +118,7 @@ lineage.details = (() => {
   /** Return the section of the tests of a dataset or column, those that failed first; null: none. */
   function tests(model, found) {
     if (!found.length) return null;
-    const words = { failed: "failed", stale: "warned", ok: "passed", none: "not run" };
+    const words = { failed: "failed", warned: "warned", ok: "passed", none: "not run" };
     const late = found.filter((each) => each.freshness);
     const number = (which) => inState(found, which) + late.filter((each) => each.state === which).length;
     const note = Object.entries(words).map(([which, word]) => number(which) && `${number(which)} ${word}`);

@@ -5,7 +5,7 @@ import hashlib
 import html
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from lineage_merge.exporters.page.facts import safe, safe_id
 from lineage_merge.exporters.page.moments import Changes, PageMoment, moments_data
 from lineage_merge.model.version import __version__
 from lineage_merge.query.elements import Subgraph
+from lineage_merge.query.freshness import MEANINGS, Freshness
 
 # Characters that could end a script element or a line of script, and unpaired surrogates.
 _ESCAPED = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
@@ -33,7 +34,8 @@ _PLACE = re.compile(r"<!--lineage:(\w+)-->")
 class Options:
     """Title and metadata of the page. `focus`: id of the dataset that it opens at, "" for none.
 
-    `source` and `made_at`: where and when the graph was read, as display texts.
+    `source` and `made_at`: where and when the graph was read, as display texts. Ages and freshness are as of
+    `made_at`.
     """
 
     title: str = "Lineage"
@@ -42,9 +44,9 @@ class Options:
     made_at: str = ""
 
 
-def render(graph: Subgraph, options: Options) -> str:
-    """Return the page; the result is deterministic."""
-    return document({**page_data(graph), **_about(options)})
+def render(graph: Subgraph, options: Options, freshness: Iterable[Freshness] = ()) -> str:
+    """Return the page; the result is deterministic. `freshness`: of the datasets."""
+    return document({**page_data(graph, freshness), **_about(options)})
 
 
 def render_moments(moments: Sequence[PageMoment], changes: Changes, options: Options) -> str:
@@ -52,9 +54,9 @@ def render_moments(moments: Sequence[PageMoment], changes: Changes, options: Opt
     return document({**moments_data(moments, changes), **_about(options)})
 
 
-def _about(options: Options) -> dict[str, str]:
+def _about(options: Options) -> dict[str, Any]:
     about = {"title": safe(options.title), "source": safe(options.source), "made_at": options.made_at}
-    return {**about, "focus": safe_id(options.focus), "version": __version__}
+    return {**about, "focus": safe_id(options.focus), "version": __version__, "statuses": MEANINGS}
 
 
 def document(data: Mapping[str, Any]) -> str:

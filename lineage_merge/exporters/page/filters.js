@@ -12,7 +12,7 @@ lineage.filters = (() => {
     tag: "Tag",
     owner: "Owner",
     status: "Status",
-    older: "Freshness",
+    older: "Last update",
     changed: "Changes",
   };
   const { FILTERS, has, duration } = lineage.assertions;
@@ -24,7 +24,7 @@ lineage.filters = (() => {
     const sorted = (values) => [...new Set(values)].filter((value) => value).sort();
     const each = (value) => sorted(model.datasets.flatMap(value));
     const owners = each((dataset) => everyOf(dataset, ownersOf));
-    const oldest = model.datasets.reduce((time, { freshAt }) => (freshAt !== null && freshAt < time ? freshAt : time), model.now);
+    const oldest = model.datasets.reduce((time, { freshness: { updatedAt } }) => (updatedAt !== null && updatedAt < time ? updatedAt : time), model.now);
     return {
       environment: each((dataset) => [dataset.environment]),
       dag: sorted(model.dags),

@@ -74,13 +74,11 @@ lineage.heading = (() => {
       return;
     }
     const states = new Set(model.datasets.map((each) => each.worst));
-    const isWarned = model.datasets.some((each) => each.worst === "stale" && each.state !== "stale");
-    const more = (each) => (each === "stale" && isWarned ? ", or a test warned" : "");
     byId("key").replaceChildren(
       ...(state.view === "pipeline" && states.size > 1
         ? Object.entries(lineage.processes.STATES)
             .filter(([each]) => states.has(each))
-            .map(([each, words]) => element("span", {}, element("span", { class: `dot is-${each}` }), words + more(each)))
+            .map(([each, words]) => element("span", {}, element("span", { class: `dot is-${each}` }), words))
         : []),
     );
   }

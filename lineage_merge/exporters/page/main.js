@@ -303,10 +303,10 @@ lineage.main = (() => {
   function start() {
     document.title = data.title;
     byId("title").textContent = data.title;
-    const about = [data.source, data.made_at && `created ${data.made_at}`, `lineage_merge ${data.version}`];
+    const about = [data.source, data.made_at && `created ${data.made_at}`, data.made_at && "ages and freshness are as of then", `lineage_merge ${data.version}`];
     byId("about").textContent = about.filter((each) => each).join(", ");
     lineage.theme.start();
-    lineage.theme.legend();
+    lineage.theme.legend(data.statuses ?? {});
     filterMenu = lineage.filters.start(lineage.compare?.everything() ?? model, filtered);
     app = {
       model,

@@ -15,6 +15,7 @@ lineage.model = (() => {
       decidedBy: [],
       writers: new Set(),
       tests: NONE,
+      freshness: lineage.assertions.freshnessOfRow(each.freshness),
     }));
     const columns = [];
     for (const dataset of datasets) {
@@ -40,12 +41,13 @@ lineage.model = (() => {
       targets[job].add(dataset);
     }
     const columnFeeds = data.column_feeds.map(
-      ([dataset, column, target, made, job, transformation, expression]) => ({
+      ([dataset, column, target, made, job, transformation, expression, assumed]) => ({
         from: datasets[dataset].columns[column].index,
         to: datasets[target].columns[made].index,
         job,
         transformation,
         expression,
+        assumed,
         indirect: INDIRECT.test(transformation) && !DIRECT.test(transformation),
       }),
     );
@@ -53,11 +55,12 @@ lineage.model = (() => {
       columns[edge.from].down.push(edge);
       columns[edge.to].up.push(edge);
     }
-    const influences = data.influences.map(([dataset, column, to, job, transformation]) => ({
+    const influences = data.influences.map(([dataset, column, to, job, transformation, assumed]) => ({
       from: datasets[dataset].columns[column].index,
       to,
       job,
       transformation,
+      assumed,
     }));
     for (const edge of influences) {
       columns[edge.from].decides.push(edge);
@@ -67,15 +70,14 @@ lineage.model = (() => {
     for (const process of processes) {
       for (const target of process.targets) datasets[target].writers.add(process);
     }
-    // The page is a snapshot: ages are as of its creation.
+    // The page is a snapshot: ages and freshness are as of its creation.
     const now = lineage.processes.timeOf(data.made_at) ?? Date.now();
     const newest = (a, b) => ((b.finished ?? -1) > (a.finished ?? -1) ? b : a);
     lineage.assertions.attach(data.assertions ?? NONE, datasets);
     for (const dataset of datasets) {
       dataset.writer = [...dataset.writers].reduce((a, b) => (a ? newest(a, b) : b), null);
-      dataset.state = lineage.processes.stateOf(dataset.writer, now);
+      dataset.state = lineage.processes.stateOf(dataset.writer);
       dataset.worst = lineage.assertions.worst(dataset);
-      dataset.freshAt = lineage.assertions.freshAt(dataset);
     }
     const byId = new Map(datasets.map((each) => [each.id, each]));
     const model = { ...data, datasets, columns, jobs, feeds, columnFeeds, influences, byId, processes, processOf, now };
@@ -104,6 +106,8 @@ lineage.model = (() => {
   const isOwned = (dataset, owner) =>
     owner === NO_OWNER ? !ownersOf(dataset).length : everyOf(dataset, ownersOf).includes(owner);
 
+  const isOlder = (model, { updatedAt }, limit) => updatedAt !== null && model.now - updatedAt > limit;
+
   // Return predicates for datasets and edges that match the filters.
   function passing(model, filters) {
     const { dag, environment, kind, platform, job, tag, owner, status, older, changed } = filters;
@@ -123,7 +127,7 @@ lineage.model = (() => {
       (!owner || isOwned(each, owner)) &&
       (!changed || !model.changes || each[changed]) &&
       (!status || lineage.assertions.has(each, status)) &&
-      (!limit || (each.freshAt !== null && model.now - each.freshAt > limit));
+      (!limit || isOlder(model, each.freshness, limit));
     const edge = (each) => (!jobs || jobs.has(each.job)) && (!dags || dags.has(model.jobs[each.job].dag));
     return { dataset, edge, isAll: !Object.values(filters).some((value) => value) };
   }

@@ -26,6 +26,7 @@ from lineage_merge.exporters.page.facts import safe, safe_id
 from lineage_merge.infra.redaction import redact_sql
 from lineage_merge.model.elements import decode
 from lineage_merge.query.elements import Subgraph, dataset_of, name_of_id
+from lineage_merge.query.freshness import Freshness
 from lineage_merge.query.lineage_changes import ACTIONS, KINDS, Change
 
 # Of rows: how many positions identify a row (the rest are values), and which are ends or a job.
@@ -39,12 +40,16 @@ MAX_MOMENTS = 8
 
 @dataclass(frozen=True, slots=True)
 class PageMoment:
-    """The lineage of a moment. `key`: its time as in a link; `name`: for display; `merges`: as texts."""
+    """The lineage of a moment. `key`: its time as in a link; `name`: for display; `merges`: as texts.
+
+    `freshness`: of its datasets at that time.
+    """
 
     key: str
     name: str
     graph: Subgraph
     merges: tuple[str, ...] = ()
+    freshness: tuple[Freshness, ...] = ()
 
 
 # The changes from one moment to another, by their positions.
@@ -53,7 +58,7 @@ Changes = Mapping[tuple[int, int], Sequence[Change]]
 
 def moments_data(moments: Sequence[PageMoment], changes: Changes) -> dict[str, Any]:
     """Return the data of moments, oldest first, in the format of the module's docstring."""
-    pictures = [page_data(each.graph) for each in moments]
+    pictures = [page_data(each.graph, each.freshness) for each in moments]
     found = _Combined(pictures)
     return {
         **found.data(),

@@ -11,7 +11,7 @@ lineage.overview = (() => {
   const INDEX = { ends: 9, sources: 8, looks: 8, bands: 40 };
   const NARROWEST = 380;
   const SIDES = 34;
-  // The header of a band with the margins above and below; the smallest height of a window.
+  // The header of a band and the margins above and below; the smallest height of a window.
   const HEAD = 80;
   const LOWEST = 320;
 
@@ -91,8 +91,8 @@ lineage.overview = (() => {
     const writers = [...new Set(members.flatMap((index) => [...model.datasets[index].writers]))];
     const jobs = [...new Set(writers.filter((each) => each.type !== "dbt").map((each) => each.name))].sort();
     const latest = writers.reduce((time, each) => Math.max(time, each.finished ?? 0), 0);
-    const states = new Set(writers.map((each) => lineage.processes.stateOf(each, model.now)));
-    const worst = ["failed", "stale", "ok"].find((each) => states.has(each)) ?? "none";
+    const states = new Set(writers.map((each) => lineage.processes.stateOf(each)));
+    const worst = ["failed", "ok"].find((each) => states.has(each)) ?? "none";
     const untrusted = members.filter((index) => has(model.datasets[index], "tests-failed")).length;
     const parts = laid.parts.length;
     return element(

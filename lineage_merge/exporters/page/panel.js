@@ -159,7 +159,7 @@ lineage.panel = (() => {
         ...(fact("format") ? [["Format", name(fact("format"))]] : []),
         ...(dataset.kind === "exposure" ? [] : [["Columns", lineage.dom.digits(dataset.columns.length)]]),
       ]),
-      lineage.details.freshness(model, dataset),
+      ...lineage.details.freshness(model, dataset),
       fact("description") ? element("p", { class: "described" }, name(fact("description"))) : null,
       lineage.details.tags(tagsOf(dataset), dataset.columns),
       lineage.details.tests(model, dataset.tests),
@@ -211,7 +211,7 @@ lineage.panel = (() => {
     const found = new Map();
     for (const edge of edges) {
       if (!found.has(edge.from)) found.set(edge.from, new Set());
-      found.get(edge.from).add(howOf(edge.transformation));
+      found.get(edge.from).add(howOf(edge));
     }
     return [...found].map(([from, hows]) => [from, [...hows].join(", ")]);
   };
@@ -227,12 +227,12 @@ lineage.panel = (() => {
       element(
         "div",
         { class: "made" },
-        element("div", { class: "by" }, title, howOf(step.transformation), step.processes.length ? ` · ${jobs(step)}` : ""),
+        element("div", { class: "by" }, title, howOf(step), step.processes.length ? ` · ${jobs(step)}` : ""),
         step.expression ? code(step.expression) : null,
       );
     const farEnd = (index) => {
       const step = found.steps.find((each) => each.to === index);
-      return step ? howOf(step.transformation) : "";
+      return step ? howOf(step) : "";
     };
     const side = (reached) => [...reached].filter(([, hops]) => hops).sort((a, b) => a[1] - b[1] || a[0] - b[0]);
     const [up, down] = [side(found.up), side(found.down)];
@@ -277,7 +277,7 @@ lineage.panel = (() => {
         ? section(
             "Decides on the rows of",
             "",
-            list(found.decisions, (each) => datasetItem(model, each.to, "", howOf(each.transformation))),
+            list(found.decisions, (each) => datasetItem(model, each.to, "", howOf(each))),
           )
         : null,
       processes.length ? section("Jobs", "", ...processes.map((each) => process(each))) : null,

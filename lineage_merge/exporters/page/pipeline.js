@@ -25,8 +25,8 @@ lineage.pipeline = (() => {
   function summary(model, { frame, processes, targets }) {
     const [first] = processes;
     const isProject = frame.startsWith("dbt\n");
-    const order = ["failed", "stale", "ok", "none"];
-    const states = processes.map((each) => stateOf(each, model.now));
+    const order = ["failed", "ok", "none"];
+    const states = processes.map((each) => stateOf(each));
     const sum = (values) => (values.some((value) => value !== null) ? values.reduce((a, b) => a + (b ?? 0), 0) : null);
     return {
       frame,

@@ -35,22 +35,22 @@ lineage.tableRows = (() => {
         ...feeds.map((feed) => {
           const job = model.jobs[feed.job];
           const process = model.processes[model.processOf[feed.job]];
-          const run = [STATES[stateOf(process, model.now)], timeText(process.finished)];
+          const run = [STATES[stateOf(process)], timeText(process.finished)];
           return [...end(feed.from), ...end(feed.to), job.name, job.type, model.dags[job.dag] ?? "", ...run];
         }),
       ];
     }
     const members = app.shownBands(app.passing()).flatMap((each) => each.members);
     return [
-      ["environment", "pipeline", "dataset", "kind", "platform", "columns", "upstream", "downstream", "last run", "last write", "tests", "failed tests", "warned tests", "owners", "tags"],
+      ["environment", "pipeline", "dataset", "kind", "platform", "columns", "upstream", "downstream", "last run", "last update", "freshness", "tests", "failed tests", "warned tests", "owners", "tags"],
       ...members.map((index) => {
         const each = model.datasets[index];
         const { dag } = model.bands[model.bandOf[index]];
         const sides = [new Set(each.up.map((edge) => edge.from)).size, new Set(each.down.map((edge) => edge.to)).size];
-        const tests = ["failed", "stale"].map((which) => each.tests.filter((test) => test.state === which).length);
+        const tests = ["failed", "warned"].map((which) => each.tests.filter((test) => test.state === which).length);
         return [
           ...[each.environment, dag, each.title, each.kind, each.place.platform, each.columns.length, ...sides],
-          ...[STATES[each.state], timeText(each.freshAt), each.tests.length, ...tests],
+          ...[STATES[each.state], timeText(each.freshness.updatedAt), each.freshness.status, each.tests.length, ...tests],
           ...[ownersOf(each).join("; "), tagsOf(each).join("; ")],
         ];
       }),

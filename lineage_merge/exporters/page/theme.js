@@ -56,14 +56,15 @@ lineage.theme = (() => {
       drawn("g", { class: classes }, drawn("path", { class: "drawn", d: "M2 6H40" }), drawn("path", { class: "tip", d: "M45 6l-7 -3.6v7.2z" })),
     );
 
-  /** Fill the legend: kinds, lines, states of runs. */
-  function legend() {
+  /** Fill the legend: kinds, lines, states, and what the statuses of data stand for. */
+  function legend(statuses) {
     const line = ([classes, words]) => element("li", {}, sample(classes), words);
     byId("legend").replaceChildren(
       ...KINDS.map((each) => element("li", {}, icon(each), each === "exposure" ? "exposure (dashboard)" : lineage.places.kindWord(each))),
-      ...Object.entries(lineage.processes.STATES).map(([each, words]) => element("li", {}, state(each), words + (each === "stale" ? ", or a test warned" : ""))),
+      ...Object.entries(lineage.processes.STATES).map(([each, words]) => element("li", {}, state(each), words)),
       ...LINES.map(line),
       element("li", {}, icon("group"), "group of datasets"),
+      ...Object.entries(statuses).map(([status, words]) => element("li", { class: "wide" }, element("b", {}, status), `: ${words}`)),
     );
   }
 

@@ -14,6 +14,7 @@ CONTAINER_SCHEMES = frozenset({"abfs", "abfss", "wasb", "wasbs"})
 
 _END_OF_AUTHORITY = re.compile(r"[/?#;]")
 _SPACE_OR_BAR = re.compile(r"[\s|]")
+_SLASHES = re.compile(r"/+")
 _PORT = re.compile(r":\d*\Z")
 _SCHEME = re.compile(r"[A-Za-z0-9+.-]*")  # of the reversed text
 _LONGEST_SCHEME = 40
@@ -23,8 +24,10 @@ _ACCESS_KEY = re.compile(r"(?:AKIA|ASIA)[0-9A-Z]{16}:")
 # Characters before an address without a scheme, ``//user:password@host``.
 _BEFORE_AN_ADDRESS = frozenset(" \t\r\n'\"=(,@<[{|")
 
+# The words before the target of a JDBC address: jdbc:jtds:sqlserver://host.
+JDBC = r"(?<![\w-])jdbc[\w-]{0,40}:(?P<words>(?:[a-z][\w+.-]{0,40}:){1,5})"
 _JDBC = re.compile(
-    r"(?i)(?<![\w-])jdbc[\w-]{0,40}:(?P<words>(?:[a-z][\w+.-]{0,40}:){1,5})"
+    rf"(?i){JDBC}"
     r"|(?<![\w-])(?:[a-z][\w+-]{0,40}:){0,2}(?P<oracle>(?:thin|oci8?|thick|kprb):)"
 )
 _ORACLE = re.compile(r"(?i)(?:thin|oci8?|thick|kprb):\Z")
@@ -53,7 +56,9 @@ def userinfo(text: str) -> Iterator[Span]:
         before = text[position - 1] if position else " "
         if before == ":":
             scheme = _scheme_before(text, position - 1)
-            end, at = _authority(text, start, last_at, scheme)
+            if scheme in _WITHOUT_PORT and (slashes := _SLASHES.match(text, start)):
+                start = slashes.end()
+            end, at = find_authority(text, start, last_at, scheme)
             if at >= 0:
                 if scheme in CONTAINER_SCHEMES:
                     colon = text.find(":", start, at)
@@ -62,7 +67,7 @@ def userinfo(text: str) -> Iterator[Span]:
                 else:
                     yield Span(start, at + 1, "")
         elif before in _BEFORE_AN_ADDRESS:
-            end, at = _authority(text, start, last_at, "")
+            end, at = find_authority(text, start, last_at, "")
             if at >= 0 and ":" in text[start:at]:
                 yield Span(start, at + 1, "")
         else:
@@ -70,8 +75,11 @@ def userinfo(text: str) -> Iterator[Span]:
         position = text.find("//", end)
 
 
-def _authority(text: str, start: int, last_at: int, scheme: str) -> tuple[int, int]:
-    """Return the end of an authority, and the position of its last "@" or -1."""
+def find_authority(text: str, start: int, last_at: int, scheme: str) -> tuple[int, int]:
+    """Return the end of an authority, and the position of its last "@" or -1.
+
+    `last_at` is the position of the last "@" of the text.
+    """
     match = _END_OF_AUTHORITY.search(text, start)
     end = match.start() if match else len(text)
     if mark := _SPACE_OR_BAR.search(text, start, end):

@@ -14,14 +14,22 @@ def title(graph: Subgraph, vertex: Vertex) -> str:
 def caption(edge: Edge) -> str:
     """Return the caption of an edge: job, transformation and expression."""
     said = [edge.job] if edge.label in ("feeds", "writes") else []
-    said += [str(edge.properties[key]) for key in ("transformation", "expression") if key in edge.properties]
+    said += [transformation(edge), str(edge.properties.get("expression", ""))]
     if "via" in edge.properties:
         said.append(f"via {edge.properties['via']}")
     if edge.properties.get("column_lineage") == "unavailable":
         said.append("column lineage unavailable")
     if edge.properties.get("undeclared") == "true":
         said.append("undeclared")
+    if edge.properties.get("reads") == "metadata":
+        said.append("metadata only")
     return "  ".join(each for each in said if each)
+
+
+def transformation(edge: Edge) -> str:
+    """Return how an edge between columns transforms, "" if it says nothing: ``IDENTITY (assumed)``."""
+    how = str(edge.properties.get("transformation", ""))
+    return f"{how} (assumed)" if edge.properties.get("assumed") == "true" else how
 
 
 # Including those that change the direction of text.

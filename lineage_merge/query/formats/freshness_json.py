@@ -15,6 +15,15 @@ def freshness_as_json(found: Freshness) -> dict[str, Any]:
         "dataset": found.dataset.id,
         "status": found.status,
         "reasons": list(found.reasons),
+        "expectations": [
+            {
+                "source": each.source,
+                "policy": each.policy or None,
+                "limit_ms": each.limit_ms,
+                "holds": each.unmet is None,
+            }
+            for each in found.expectations
+        ],
         "age_ms": found.age_ms,
         "updated_at": update.updated_at,
         "written_at": update.written_at,

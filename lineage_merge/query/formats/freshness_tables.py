@@ -12,18 +12,18 @@ from lineage_merge.query.assertions import Checks
 from lineage_merge.query.causes import Cause, Diagnosis
 from lineage_merge.query.elements import title_of_id
 from lineage_merge.query.formats.describe import one_line, truncate
+from lineage_merge.query.formats.freshness_text import cause_text, reasons_text
 from lineage_merge.query.formats.table import add_row, new_table
 from lineage_merge.query.formats.times import duration_text, utc_time
-from lineage_merge.query.freshness import Freshness, Status
+from lineage_merge.query.freshness import MEANINGS, Freshness
 
-_STATUSES: tuple[Status, ...] = ("fresh", "stale", "unknown")
 # Datasets of a path that is shown in full.
 _SHORT_PATH = 4
 _MOST_LISTED = 10
 
 
 def freshness_tables(shown: Sequence[Freshness], everything: Sequence[Freshness]) -> Iterator[Table | Text]:
-    """Yield a row per dataset, then the numbers of all datasets by status."""
+    """Yield a row per dataset, the numbers of all datasets by status, and what `current` stands for."""
     titles = {each.dataset.id: each.dataset.title for each in everything}
     table = new_table(
         "dataset", "last write", "newest row", "age", "freshness check", "status", "reason", "because of"
@@ -41,20 +41,22 @@ def freshness_tables(shown: Sequence[Freshness], everything: Sequence[Freshness]
             duration_text(each.age_ms),
             str(update.check.properties.get("status", "no result")) if update.check else "",
             each.status,
-            ", ".join(reason.replace("_", " ") for reason in each.reasons),
-            f"{titles[cause.dataset]} ({_hops(cause.distance)})" if cause else "",
+            reasons_text(each),
+            cause_text(cause, titles[cause.dataset]) if cause else "",
         )
     yield table
     if shown:
         yield Text()
     counts = freshness_counts(everything)
     yield Text(f"{_number(len(everything), 'dataset')}: {_listed(counts.items())}")
+    if any(each.status == "current" for each in shown):
+        yield Text(f"current: {MEANINGS['current']} (freshness check, --older-than, policy)")
 
 
 def freshness_counts(found: Iterable[Freshness]) -> dict[str, int]:
     """Return the numbers of datasets by status."""
     counts = Counter(each.status for each in found)
-    return {status: counts[status] for status in _STATUSES}
+    return {status: counts[status] for status in MEANINGS}
 
 
 def check_tables(found: Checks, shown: Checks, scope: str) -> Iterator[Table | Text]:
@@ -161,10 +163,6 @@ def _paragraph(
         yield Text(f"   path: {one_line(' → '.join(titles))}")
     for command in dict.fromkeys(command_text(each.finding.next, options) for each in causes):
         yield Text(f"   {command}")
-
-
-def _hops(number: int) -> str:
-    return _number(number, "hop")
 
 
 def _number(number: int, what: str) -> str:

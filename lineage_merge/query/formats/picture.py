@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from html import escape
 
 from lineage_merge.query.elements import Edge, Subgraph, Vertex
-from lineage_merge.query.formats.describe import caption, one_line, title, truncate
+from lineage_merge.query.formats.describe import caption, one_line, title, transformation, truncate
 from lineage_merge.query.formats.layered_layout import layers
 
 MAX_DATASETS = 30
@@ -120,9 +120,8 @@ def _rows(graph: Subgraph) -> Iterator[tuple[str, ...]]:
 
 
 def _derivation(graph: Subgraph, edge: Edge) -> tuple[str, str, str]:
-    properties = edge.properties
     source = title(graph, graph.vertices[edge.from_id])
-    return source, str(properties.get("transformation", "")), str(properties.get("expression", ""))
+    return source, transformation(edge), str(edge.properties.get("expression", ""))
 
 
 def _escaped(text: str, most: int = _TEXT_LENGTH) -> str:

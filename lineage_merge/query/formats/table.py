@@ -6,7 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lineage_merge.query.elements import Subgraph, Vertex
-from lineage_merge.query.formats.describe import one_line, title
+from lineage_merge.query.formats.describe import one_line, title, transformation
 
 
 class AnswerTable(Table):
@@ -59,14 +59,10 @@ def edge_table(graph: Subgraph) -> AnswerTable:
     for each in graph.edges:
         ends = (title(graph, graph.vertices[end]) for end in (each.from_id, each.to_id))
         source, target = ends
-        how = [
-            str(each.properties[key])
-            for key in ("transformation", "expression", "write_mode", "via")
-            if key in each.properties
-        ]
-        add_row(
-            made, source, each.label, target, each.job, "  ".join(how), each.properties.get("dag_name", "")
-        )
+        how = [transformation(each)]
+        how += [str(each.properties.get(key, "")) for key in ("expression", "write_mode", "via")]
+        said = "  ".join(part for part in how if part)
+        add_row(made, source, each.label, target, each.job, said, each.properties.get("dag_name", ""))
     return made
 
 

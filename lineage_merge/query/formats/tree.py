@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from rich.text import Text
 
 from lineage_merge.query.elements import Edge, Subgraph, Vertex
-from lineage_merge.query.formats.describe import one_line, title, truncate
+from lineage_merge.query.formats.describe import one_line, title, transformation, truncate
 from lineage_merge.query.graph import Direction
 
 
@@ -29,7 +29,7 @@ def tree(graph: Subgraph, roots: Sequence[str] | None = None, direction: Directi
     for each in influences:
         source, target = (one_line(title(graph, graph.vertices[end])) for end in (each.from_id, each.to_id))
         line = Text(f"  {source} → {target}")
-        lines.append(line.append(f"  {each.properties.get('transformation', '')}  {each.job}", style="dim"))
+        lines.append(line.append(f"  {transformation(each)}  {each.job}", style="dim"))
     return lines
 
 
@@ -145,6 +145,8 @@ def _below(plan: _Plan, here: str) -> list[tuple[Text, str | None, bool]]:
             line.append("  column lineage unavailable", style="dim")
         if any(each.properties.get("undeclared") == "true" for each in edges):
             line.append("  undeclared", style="dim")
+        if all(each.properties.get("reads") == "metadata" for each in edges):
+            line.append("  metadata only", style="dim")
         if not opened and (plan.following.get(there) or plan.columns.get(there)):
             above = plan.order[there] <= plan.order[here]
             line.append("  (see above)" if above else "  (see below)", style="dim")
@@ -159,7 +161,7 @@ def _named(plan: _Plan, identifier: str) -> Text:
 
 
 def _moved_by(edge: Edge) -> str:
-    parts = [edge.job, edge.properties.get("transformation", ""), edge.properties.get("expression", "")]
+    parts = [edge.job, transformation(edge), edge.properties.get("expression", "")]
     return "  ".join(truncate(one_line(each)) for each in parts if each)
 
 
@@ -169,6 +171,6 @@ def _column(plan: _Plan, column: Vertex) -> Text:
     for each in plan.column_sources.get(column.id, ()):
         source = one_line(title(plan.graph, plan.graph.vertices[each.from_id]))
         expression = truncate(one_line(each.properties.get("expression", "")), 60)
-        line.append(f"  ← {source}  {each.properties.get('transformation', '')}", style="cyan")
+        line.append(f"  ← {source}  {transformation(each)}", style="cyan")
         line.append(f"  {expression}".rstrip(), style="dim")
     return line

@@ -27,10 +27,12 @@ class DataQuestions(Questions):
     ) -> "FreshnessResult":
         """Return a dataset with its upstream, or all datasets, by last update: oldest first, unknown last.
 
-        `older_than`: the age from which a dataset is stale (``1d``, `timedelta`, ms). `stale`: only stale
-        datasets. `now`: ms since 1970.
+        A dataset is fresh if what is expected of it holds: its freshness check, `older_than` and the policies
+        of the configuration. Without any of them it is current. `older_than`: the age from which a dataset is
+        stale (``1d``, `timedelta`, ms). `stale`: only stale datasets. `now`: ms since 1970.
         """
         from lineage_merge.query.elements import subgraph
+        from lineage_merge.query.expectations import Expectations
         from lineage_merge.query.freshness import freshness
         from lineage_merge.query.interface.arguments import age_ms, now_ms
         from lineage_merge.query.interface.data_results import FreshnessResult
@@ -41,9 +43,8 @@ class DataQuestions(Questions):
         start = self._dataset_or_column(name) if name is not None else None
         found = freshness(
             self._graph,
+            Expectations(now, older_than_ms, self._session.config.policies),
             start,
-            now=now,
-            older_than_ms=older_than_ms,
             environment=scope.environment,
             dag=scope.dag,
         )
@@ -116,6 +117,7 @@ class DataQuestions(Questions):
         """
         from lineage_merge.query.causes import diagnose
         from lineage_merge.query.elements import subgraph
+        from lineage_merge.query.expectations import Expectations
         from lineage_merge.query.interface.arguments import age_ms, now_ms
         from lineage_merge.query.interface.data_results import CausesResult, causes_note
 
@@ -127,9 +129,8 @@ class DataQuestions(Questions):
         found = diagnose(
             self._graph,
             start,
-            now=now,
+            Expectations(now, older_than_ms, self._session.config.policies),
             depth=depth,
-            older_than_ms=older_than_ms,
             dag=self._session.dag,
             find_changes=self._find_changes(start.environment, now, period, errors),
         )

@@ -45,11 +45,11 @@ class TagQuestions(Questions):
             tag=tag,
         )
 
-    def check(self, policies: Iterable[str] = ()) -> "PolicyResult":
+    def check(self, policies: Iterable[str] = (), *, now: int | None = None) -> "PolicyResult":
         """Return the violations of policies of the configuration, by default of all.
 
-        Violations are an answer, not an error. Raises `ConfigError` if a policy is unknown, or none is
-        configured.
+        `now`: the time for ages, in ms since 1970. Violations are an answer, not an error. Raises
+        `ConfigError` if a policy is unknown, or none is configured.
         """
         from lineage_merge.query.interface.tag_results import PolicyResult
         from lineage_merge.query.layers import Layer
@@ -63,6 +63,7 @@ class TagQuestions(Questions):
             propagation=config.propagation,
             environment=scope.environment,
             dag=scope.dag,
+            now=now,
         )
         note = "" if any(each.violations for each in found.results) else f"no violations: {found.summary}"
         if not any(each.checked for each in found.results):

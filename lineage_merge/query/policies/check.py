@@ -1,10 +1,11 @@
 """Verification of all policies of a configuration."""
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from lineage_merge.config import Policy
-from lineage_merge.config.policies import LayerRule, RequirementRule, SourceRule, TagRule
+from lineage_merge.config.policies import LayerRule, RequirementRule, SourceRule, TagRule, UpdateRule
 from lineage_merge.config.propagation import Propagation
 from lineage_merge.infra.garbage import collection_off
 from lineage_merge.query.elements import dataset_of, subgraph
@@ -16,6 +17,7 @@ from lineage_merge.query.policies.requirements import requirements
 from lineage_merge.query.policies.scope import Scope
 from lineage_merge.query.policies.sources import sources
 from lineage_merge.query.policies.tag_reach import tag_reach
+from lineage_merge.query.policies.updates import updates
 from lineage_merge.query.policies.violations import PolicyCheck, PolicyResult
 
 
@@ -28,14 +30,17 @@ def check_policies(
     propagation: Mapping[str, Propagation] | None = None,
     environment: str | None = None,
     dag: str | None = None,
+    now: int | None = None,
 ) -> PolicyCheck:
     """Return the violations of each policy, in their order.
 
     The graph is read once for all policies, and only what they need. Without an environment the datasets of
-    all are checked. `dag`: check only its datasets, along the lineage of all DAGs.
+    all are checked. `dag`: check only its datasets, along the lineage of all DAGs. `now`: the time for ages,
+    in ms since 1970, by default that of the call.
     """
     tags = {tag for each in policies if isinstance(each.rule, TagRule) for tag in each.rule.tags}
-    scope = Scope(graph, layers, environment, dag, tags=sorted(tags), propagation=propagation)
+    now = time.time_ns() // 1_000_000 if now is None else now
+    scope = Scope(graph, layers, environment, dag, now=now, tags=sorted(tags), propagation=propagation)
     results = [_ordered(_result(each, scope)) for each in policies]
     found = [violation for each in results for violation in each.violations]
     edges = [edge for each in found for edge in each.path]
@@ -54,6 +59,8 @@ def _result(policy: Policy, scope: Scope) -> PolicyResult:
             return requirements(policy, rule, scope)
         case SourceRule() as rule:
             return sources(policy, rule, scope)
+        case UpdateRule() as rule:
+            return updates(policy, rule, scope)
 
 
 def _ordered(result: PolicyResult) -> PolicyResult:

@@ -16,7 +16,10 @@ FRESHNESS = "freshness"
 
 
 class Scope:
-    """Datasets and feeds of an environment. Only the datasets of `dag` are checked, along all lineage."""
+    """Datasets and feeds of an environment at the time `now` (ms since 1970).
+
+    Only the datasets of `dag` are checked, along all lineage.
+    """
 
     def __init__(
         self,
@@ -25,6 +28,7 @@ class Scope:
         environment: str | None = None,
         dag: str | None = None,
         *,
+        now: int,
         tags: Collection[str] = (),
         propagation: Mapping[str, Propagation] | None = None,
     ) -> None:
@@ -35,6 +39,7 @@ class Scope:
         self.layers = tuple(layers)
         self.environment = environment
         self.dag = dag
+        self.now = now
 
     @cached_property
     def datasets(self) -> Mapping[str, Vertex]:

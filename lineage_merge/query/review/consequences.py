@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lineage_merge.config import Policy
+from lineage_merge.config.policies import UpdateRule
 from lineage_merge.config.propagation import Propagation
 from lineage_merge.query.affected_tests import affected_tests
 from lineage_merge.query.dependents import Dependents, dependents
@@ -51,11 +52,15 @@ def _without_own(found: Dependents, changed: Vertex) -> Dependents:
 def new_violations(
     before: LineageGraph, after: LineageGraph, settings: PolicySettings, environment: str
 ) -> Iterator[Assessed]:
-    """Yield violations that a graph has after a change, and had not before."""
+    """Yield violations that a graph has after a change, and had not before.
+
+    Policies on last updates are about data, which the change has not written yet.
+    """
+    policies = [each for each in settings.policies if not isinstance(each.rule, UpdateRule)]
     checks = [
         check_policies(
             each,
-            settings.policies,
+            policies,
             layers=settings.layers,
             propagation=settings.propagation,
             environment=environment,

@@ -150,8 +150,9 @@ def version_of(file: DbtFile, scope: Scope, only: Set[str]) -> DbtVersion:
     lineage = column_lineage(manifest, file.catalog)
     jobs = scope.jobs(manifest)
     references = dataset_references(manifest, scope.namespace)
+    metadata_only = {unique_id: found.metadata_only for unique_id, found in lineage.items()}
     elements: list[Element] = [
-        *translate(manifest, scope.namespace, "", jobs),
+        *translate(manifest, scope.namespace, "", jobs, metadata_only),
         *semantic_elements(manifest, references, jobs),
         *assertion_elements(manifest, references, [], FreshnessResults(), jobs, ""),
         *column_elements(manifest, references, lineage, scope.namespace, "", jobs),

@@ -30,13 +30,28 @@ class Review:
     breaks: tuple[Break, ...] = ()
 
     @property
+    def assumed_inserts(self) -> list[str]:
+        """Ids of the targets of INSERT statements whose columns are assumed, one for each statement."""
+        return [
+            write.target
+            for folder in self.shown.folders
+            for file in folder.files
+            for write in file.writes
+            if write.assumed
+        ]
+
+    @property
     def unparsed_statements(self) -> list[Problem]:
         """Statements that cannot be parsed."""
         return [each for each in self.shown.problems if each.kind == "rejected"]
 
 
 def review_files(folders: Folders, graph: LineageGraph | None = None) -> Review:
-    """Return the lineage of all files. Columns that no file defines are read from the graph."""
+    """Return the lineage of all files. Columns that no file defines are read from the graph.
+
+    INSERT into a table whose columns are unknown is assumed to fill those that the query's are named after.
+    """
+    folders = folders.with_insert_names(assumed=True)
     texts = Texts(folders)
     shown = version(folders, texts.now, texts)
     known = _read_columns(graph, shown, folders)
@@ -48,7 +63,8 @@ def review_files(folders: Folders, graph: LineageGraph | None = None) -> Review:
 def review_changes(folders: Folders, revision: str, graph: LineageGraph | None = None) -> Review:
     """Return the lineage of files that changed since a revision, and differences. Raises `SourceError`."""
     since = git.read_changes(revision, [Path(each.path).expanduser() for each in folders.settings])
-    folders = replace(folders, root=since.root)
+    # A comparison reports what certainly changes.
+    folders = replace(folders, root=since.root).with_insert_names(assumed=False)
     texts = Texts(folders)
     earlier = texts.before(since)
     old, new = set(earlier.changed), set(earlier.changing)

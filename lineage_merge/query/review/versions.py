@@ -63,6 +63,11 @@ class Folders:
         folder = whole.parent.resolve()
         return (folder / whole.name).relative_to(top).as_posix() if folder.is_relative_to(top) else path
 
+    def with_insert_names(self, *, assumed: bool) -> "Folders":
+        """Return the folders with or without assumed names of columns that INSERT fills."""
+        settings = (replace(each, assume_insert_names=assumed) for each in self.settings)
+        return replace(self, settings=tuple(settings))
+
     def jobs(self, keys: Iterable[FileKey]) -> set[str]:
         """Return the names of the jobs of files."""
         return {job_key(self.settings[at].project, name).name for at, name in keys}

@@ -89,6 +89,10 @@ class _Reader:
         self._tables = tables
         self._attributes = build(plan)
         self._texts = ExpressionTexts(plan)
+        read = (key for key, each in plan.operations.items() if each.get("type") == "Read")
+        columns = (each for key in read if not plan.queries(key) for each in plan.output(key))
+        # Columns of metadata tables, and pseudo-columns.
+        self._metadata = {each for each in columns if each not in self._attributes.graph.columns}
         self._steps: dict[Node, _Step] = {}
         self._made: dict[Node, Origin] = {}
 
@@ -126,10 +130,12 @@ class _Reader:
             seen.add(node)
         computing = self._attributes.generated.get(node, node)
         text = redact_sql(self._texts.text(computing)) if computing in self._plan.expressions else ""
+        if node in self._metadata:
+            text = "metadata"
         return _Step(self._name(start), text, (), self._parts(node))
 
     def _parts(self, computing: Node) -> tuple[Node, ...]:
-        """Return the nearest values that are no expressions."""
+        """Return the nearest attributes and columns of sources."""
         graph = self._attributes.graph
         found: dict[Node, None] = {}
         seen = {computing}
@@ -139,10 +145,10 @@ class _Reader:
             if node in seen:
                 continue
             seen.add(node)
-            if node in self._plan.expressions:
-                waiting.extend(each.node for each in reversed(graph.inputs.get(node, ())))
-            else:
+            if node in self._plan.attributes or node in graph.columns:
                 found[node] = None
+            else:
+                waiting.extend(each.node for each in reversed(graph.inputs.get(node, ())))
         return tuple(found)
 
     def _origin(self, start: Node) -> Origin:

@@ -59,6 +59,8 @@ _LISTING = {
 # Lists of lists of expressions. `toJSON` writes null for those whose inner lists are Scala vectors, which
 # they become when an analyzer rule rewrites the plan, for example above a union.
 _NESTED = {"Expand": "projections"}
+# Fields that are numbers.
+_PLAIN = frozenset({"id", "cteId", "leftGroupingLen", "rightGroupingLen"})
 _ONE_SIDE = frozenset({"LeftSemi", "LeftAnti"})
 _READS = "reads"
 _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -164,7 +166,7 @@ class PlanDocument:
             return [value(each) for each in field] if isinstance(field, list) else None
 
         found = {name: value(field) for name, field in node.fields.items() if isinstance(field, list)}
-        plain = {"id", "cteId"} & node.fields.keys()
+        plain = _PLAIN & node.fields.keys()
         made = {**found, **{name: node.fields[name] for name in plain}}
         if kind := singleton(node.fields.get("joinType")):
             made["joinType"] = _WORD.sub(" ", kind).upper()  # as the agent writes it: LEFT OUTER

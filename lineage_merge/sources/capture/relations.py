@@ -1,16 +1,22 @@
 """Sources of the relations in a plan, queried from the JVM: paths, tables, addresses. No data is read."""
 
+import json
 import re
+from dataclasses import replace
 from typing import Any
 
 from py4j.protocol import Py4JError
 
+from lineage_merge.column_lineage.pseudo_columns import DELTA_CHANGE, ICEBERG_CHANGE
+from lineage_merge.column_lineage.table_parts import part_of_path
 from lineage_merge.model.elements import Reference
 from lineage_merge.naming import redact
 from lineage_merge.sources.capture.plan_tree import Json, Node
 from lineage_merge.sources.capture.spark_metadata import Relation
+from lineage_merge.sources.spline.columns.stored_columns import PSEUDO_COLUMNS
 
 _CONSTANTS = frozenset({"LocalRelation", "OneRowRelation", "Range", "EmptyRelation", "CommandResult"})
+_CHANGE_DATA_FEED = "DeltaCDFRelation"
 _TOPICS = re.compile(r"Subscribe\[([^\]]+)\]")
 
 
@@ -21,15 +27,26 @@ def relation(node: Node) -> Relation | None:
     try:
         match node.name:
             case "LogicalRelation":
-                return _version_1(node)
+                return _without_pseudo_columns(_version_1(node), node, node.java.relation())
             case "HiveTableRelation":
                 location = node.java.tableMeta().location().toString()
                 return Relation((location,), None, "hive", _of_table(node.fields.get("tableMeta")))
             case "DataSourceV2Relation" | "DataSourceV2ScanRelation":
-                return version_2(node.java if node.name == "DataSourceV2Relation" else node.java.relation())
+                java = node.java if node.name == "DataSourceV2Relation" else node.java.relation()
+                return _without_pseudo_columns(version_2(java), node, java.table())
     except Py4JError:
         return Relation(problem="Spark does not report what it reads")
     return Relation(problem=f"{node.name} is unknown, and so are its sources")
+
+
+def _without_pseudo_columns(found: Relation, node: Node, source: Any) -> Relation:
+    """Return the relation with the names of the columns that it has and its source does not."""
+    output = {str(each[0].get("name")) for each in node.fields.get("output") or ()}
+    stored = {str(each["name"]) for each in json.loads(str(source.schema().json()))["fields"]}
+    if str(source.getClass().getSimpleName()) == _CHANGE_DATA_FEED:
+        stored.difference_update(DELTA_CHANGE)
+    pseudo = sorted(output - stored)
+    return replace(found, params={**found.params, PSEUDO_COLUMNS: pseudo}) if pseudo else found
 
 
 def _version_1(node: Node) -> Relation:
@@ -50,6 +67,9 @@ def _version_1(node: Node) -> Relation:
         return Relation(tuple(f"kafka:{each.strip()}" for each in topics), None, "kafka", problem=problem)
     if table:
         return Relation((str(node.java.catalogTable().get().location()),), None, provider, params)
+    if name == _CHANGE_DATA_FEED:
+        path = base.snapshotWithSchemaMode().snapshot().deltaLog().dataPath()
+        return Relation((str(path.toString()),), None, "delta")
     return Relation(problem=f"a relation of {name}: its sources are unknown")
 
 
@@ -69,11 +89,18 @@ def version_2(java: Any) -> Relation:
         # Reads by path: the paths are options of the table.
         paths = items(table.paths()) if hasattr(table, "paths") else ()
         return Relation(tuple(map(str, paths)), None, _format(table))
-    parts = [*identifier.get().namespace(), identifier.get().name()]
-    whole = ".".join(map(str, parts))
+    *above, last = map(str, [*identifier.get().namespace(), identifier.get().name()])
+    whole = ".".join([*above, last])
     of_catalog = str(catalog.get().name())
+    if class_name == "SparkChangelogTable":  # it knows only the name of its table
+        params = {"table": {"identifier": name}}
+        by_path = part_of_path(name, ICEBERG_CHANGE)
+        if by_path:
+            return Relation((by_path[0],), None, "iceberg", params)
+        return Relation((), Reference(of_catalog, ".".join(above)), "iceberg", params)
     if location:
-        params = {"table": {"identifier": f"{of_catalog}.{whole}"}}
+        # A table by path has its path as the name.
+        params = {"table": {"identifier": name if "/" in name else f"{of_catalog}.{whole}"}}
         return Relation((str(location),), None, data_format or class_name, params)
     return Relation((), Reference(of_catalog, whole), data_format, {"table": {"identifier": name}})
 

@@ -80,8 +80,10 @@ def _undeclared(
     expected = (
         f"; its SQL does not read {', '.join(found.expected)}, which it refers to" if found.expected else ""
     )
+    metadata_only = {references[key] for key in found.metadata_only}
     for source in sorted(read):
-        yield Feeds(job, source, target, {"undeclared": "true"})
+        reads: dict[str, Scalar] = {"reads": "metadata"} if source in metadata_only else {}
+        yield Feeds(job, source, target, {"undeclared": "true", **reads})
         message = f"{node.unique_id} reads {source.name} in its SQL without ref or source{expected}"
         yield Problem("notice", f"{location}: {node.unique_id}", "compiled_code", redact(message))
 

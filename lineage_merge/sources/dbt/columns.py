@@ -11,8 +11,11 @@ from sqlglot import Dialect, exp
 
 from lineage_merge.column_lineage.sql.column_flows import flows, influences
 from lineage_merge.column_lineage.sql.depth import with_deep_stack
+from lineage_merge.column_lineage.sql.derivation import Origin
 from lineage_merge.column_lineage.sql.names import TableNames
 from lineage_merge.column_lineage.sql.parse_errors import reason
+from lineage_merge.column_lineage.sql.parsing import parse
+from lineage_merge.column_lineage.sql.parts_of_tables import PartOfTable, part_of_table
 from lineage_merge.column_lineage.sql.query import Queries
 from lineage_merge.column_lineage.sql.scope import Named, Relation
 from lineage_merge.column_lineage.sql.tables import AllColumns, Table, fold
@@ -64,9 +67,10 @@ class ColumnLineage:
     """Column lineage of one dataset.
 
     `problems` are phrases that follow the dataset's unique id. Sources are unique ids, or keys of
-    `undeclared`: tables that only the SQL names. `reads` is everything that the SQL reads; `expected` are
-    relations that it should read by the manifest and does not. `deferred` maps names in the SQL that were
-    taken for such a relation to its name: dbt's `--defer` uses another target's relation there.
+    `undeclared`: tables that only the SQL names. `reads` is everything that the SQL reads, of
+    `metadata_only` no rows but only metadata tables of Iceberg; `expected` are relations that it should read
+    by the manifest and does not. `deferred` maps names in the SQL that were taken for such a relation to its
+    name: dbt's `--defer` uses another target's relation there.
     """
 
     columns: tuple[Column, ...] = ()
@@ -74,6 +78,7 @@ class ColumnLineage:
     influences: tuple[Influence[str], ...] = ()
     problems: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
+    metadata_only: frozenset[str] = frozenset()
     undeclared: Mapping[str, UndeclaredTable] = field(default_factory=dict)
     expected: tuple[str, ...] = ()
     deferred: tuple[tuple[str, str], ...] = ()
@@ -125,7 +130,8 @@ class _Project:
         built = {unique_id for unique_id in self.tables if manifest.nodes[unique_id].is_built}
         self._names = TableNames(self._dialect, relations, built)
         self._completion = Completion(self._names.whole(unique_id) for unique_id in sorted(built))
-        self._reads: dict[str, dict[str, None]] = {}
+        # Whether rows are read, not only metadata.
+        self._reads: dict[str, dict[str, bool]] = {}
         self._deferrals: dict[str, dict[str, str]] = {}
         self._undeclared: dict[str, tuple[UndeclaredTable, Table]] = {}
         self._named: dict[str, frozenset[str]] = {}
@@ -221,6 +227,7 @@ class _Project:
             lambda table: self._meaning(table, node),
             lambda what, name: self._note(node.unique_id, what, name),
             lambda table: self._unknown(table, node),
+            type_of=self._type_of,
         )
         self._named[node.unique_id] = self._found_in(queries[0], node)
         return reader.read(queries[0])
@@ -228,8 +235,11 @@ class _Project:
     def _queries(self, node: Node) -> list[exp.Expr]:
         if node.semantics is not None:
             return [semantic_query(node.semantics, self._dialect)] if self._has_sql(node) else []
-        statements = [part for part in self._dialect.parse(node.code.sql) if part is not None]
-        return [part for part in statements if isinstance(part, exp.Query | exp.Pivot | exp.Values)]
+        return [
+            part
+            for part in parse(node.code.sql, self._dialect)
+            if isinstance(part, exp.Query | exp.Pivot | exp.Values)
+        ]
 
     def _found_in(self, query: exp.Expr, node: Node) -> frozenset[str]:
         """Return the datasets of the manifest that the query names."""
@@ -240,23 +250,45 @@ class _Project:
         found = (self._names.find(table, node.parents) for table in tables)
         return frozenset(each for each in found if each is not None)
 
+    def _type_of(self, origin: Origin) -> str:
+        node = self._nodes.get(origin.dataset)
+        known = [(each.name, each.data_type) for each in self._catalog.get(origin.dataset, ())]
+        known += [(each.name, each.data_type) for each in (node.code.columns if node else ())]
+        return next((kind for name, kind in known if kind and fold(name) == fold(origin.column)), "")
+
     def _meaning(self, table: exp.Table, node: Node) -> Table | Relation | None:
         ephemeral = self._ephemeral.get(fold(table.name))
         if ephemeral is not None and not table.args.get("db"):
             relation = self._inline(ephemeral)
-            self._reads.setdefault(node.unique_id, {}).update(self._reads.get(ephemeral, {}))
+            for each, rows in self._reads.get(ephemeral, {}).items():
+                self._add_read(node, each, rows=rows)
             return relation
         found = self._names.find(table, node.parents)
+        part = None if found else part_of_table(table, type(self._dialect).__name__.lower())
+        if part is not None:
+            return self._part(part, node)
         if found == node.unique_id:
             return self._itself(found)
         return None if found is None else self._read_by(found, node)
 
-    def _read_by(self, found: str, node: Node) -> Table:
-        self._reads.setdefault(node.unique_id, {})[found] = None
+    def _part(self, part: PartOfTable, node: Node) -> Relation | None:
+        rows = part.part != "metadata"
+        found = self._names.find(part.table, node.parents)
+        if found is not None:
+            return part.relation(self._read_by(found, node, rows=rows))
+        above = self._unknown(part.table, node, rows=rows) if part.is_certain else None
+        return None if above is None else part.relation(above)
+
+    def _add_read(self, node: Node, found: str, *, rows: bool) -> None:
+        reads = self._reads.setdefault(node.unique_id, {})
+        reads[found] = reads.get(found, False) or rows
+
+    def _read_by(self, found: str, node: Node, *, rows: bool = True) -> Table:
+        self._add_read(node, found, rows=rows)
         self.build(found)
         return self.tables[found]
 
-    def _unknown(self, table: exp.Table, node: Node) -> Table | None:
+    def _unknown(self, table: exp.Table, node: Node, *, rows: bool = True) -> Table | None:
         """Return a table that is not in the manifest: another target's (--defer), or an undeclared one."""
         if self._names.candidates(table):
             return None  # several
@@ -265,13 +297,13 @@ class _Project:
         if deferred is not None:
             expected = relation_name(self._nodes[deferred])
             self._deferrals.setdefault(node.unique_id, {})[written] = expected
-            return self._read_by(deferred, node)
+            return self._read_by(deferred, node, rows=rows)
         known = self._completion.table(self._names.parts(table), [part.name for part in table.parts])
         if known is None:
             return None
         if known.key not in self._undeclared:
             self._undeclared[known.key] = (known, Table(known.key))
-        self._reads.setdefault(node.unique_id, {})[known.key] = None
+        self._add_read(node, known.key, rows=rows)
         return self._undeclared[known.key][1]
 
     def _deferred(self, table: exp.Table, node: Node) -> str | None:
@@ -361,7 +393,8 @@ class _Project:
             )
             for key, name in table.columns.items()
         )
-        reads = tuple(sorted(self._reads.get(unique_id, {})))
+        read = self._reads.get(unique_id, {})
+        reads = tuple(sorted(read))
         undeclared = {each: self._undeclared[each][0] for each in reads if each in self._undeclared}
         missing = self._missing(self._nodes[unique_id]) if undeclared else ()
         return ColumnLineage(
@@ -370,6 +403,7 @@ class _Project:
             tuple(influences(table.influences)),
             problems,
             reads,
+            frozenset(each for each in reads if not read[each]),
             undeclared,
             tuple(relation_name(self._nodes[each]) for each in missing),
             deferred,

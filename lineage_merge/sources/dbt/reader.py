@@ -2,7 +2,7 @@
 
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.rows import Engine, Rows
@@ -21,6 +21,9 @@ from lineage_merge.sources.dbt.semantic_elements import semantic_elements
 from lineage_merge.sources.dbt.settings import DbtProject
 from lineage_merge.sources.dbt.source_freshness import FreshnessResults, read_sources
 from lineage_merge.sources.dbt.translator import dataset_references, last_runs, translate
+
+if TYPE_CHECKING:
+    from lineage_merge.sources.dbt.columns import ColumnLineage
 
 
 def elements(project: DbtProject, by_relation: bool = False) -> Iterator[Element]:
@@ -42,7 +45,10 @@ def elements(project: DbtProject, by_relation: bool = False) -> Iterator[Element
             " its jobs are named by what they build. Give each manifest its target (dbt[].target)"
         )
         yield Problem("notice", project.manifest, "metadata.project_name", why)
-    yield from translate(manifest, project.namespace, project.manifest, jobs)
+    catalog = yield from _catalog(project)
+    lineage = yield from _lineage(project, manifest, catalog)
+    metadata_only = {unique_id: found.metadata_only for unique_id, found in lineage.items()}
+    yield from translate(manifest, project.namespace, project.manifest, jobs, metadata_only)
     references = dataset_references(manifest, project.namespace)
     yield from semantic_elements(manifest, references, jobs)
     results = yield from _run_results(project)
@@ -52,8 +58,10 @@ def elements(project: DbtProject, by_relation: bool = False) -> Iterator[Element
     if by_relation:
         jobs = replace(jobs, relations={**jobs.relations, **_checked(manifest, references)})
     yield from assertion_elements(manifest, references, results, freshness, jobs, project.manifest)
-    catalog = yield from _catalog(project)
-    yield from _columns(project, manifest, catalog, jobs)
+    if lineage:
+        from lineage_merge.sources.dbt.column_elements import column_elements
+
+        yield from column_elements(manifest, references, lineage, project.namespace, project.manifest, jobs)
 
 
 def _relations(manifest: Manifest, namespace: str) -> dict[str, str]:
@@ -120,19 +128,19 @@ def _text_if_any(file: str, what: artefact.What, consequence: str) -> Generator[
         return None
 
 
-def _columns(project: DbtProject, manifest: Manifest, catalog: Catalog, jobs: Jobs) -> Iterator[Element]:
+def _lineage(
+    project: DbtProject, manifest: Manifest, catalog: Catalog
+) -> Generator[Element, None, dict[str, "ColumnLineage"]]:
+    """Return the column lineage of the project; none, and a notice, without sqlglot."""
     try:
-        from lineage_merge.sources.dbt.column_elements import column_elements
         from lineage_merge.sources.dbt.columns import column_lineage
     except ModuleNotFoundError as error:
         if error.name != "sqlglot":
             raise
         why = "columns are not read: sqlglot is not installed (pip install 'lineage-merge[columns]')"
         yield Problem("notice", project.manifest, "", why)
-        return
-    references = dataset_references(manifest, project.namespace)
-    lineage = column_lineage(manifest, catalog)
-    yield from column_elements(manifest, references, lineage, project.namespace, project.manifest, jobs)
+        return {}
+    return column_lineage(manifest, catalog)
 
 
 class _Relation(NamedTuple):

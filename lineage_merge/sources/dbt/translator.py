@@ -6,7 +6,7 @@ vertices in the project's namespace, as exposures are.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Set
 from typing import cast
 
 from lineage_merge.model.elements import (
@@ -52,12 +52,17 @@ def dataset_references(manifest: Manifest, namespace: str) -> dict[str, Referenc
 
 
 def translate(
-    manifest: Manifest, namespace: str, location: str, jobs: Jobs | None = None
+    manifest: Manifest,
+    namespace: str,
+    location: str,
+    jobs: Jobs | None = None,
+    metadata_only: Mapping[str, Set[str]] | None = None,
 ) -> Iterator[Element]:
     """Translate a manifest into `lineage_merge.model.elements`.
 
     `namespace` is that of the warehouse, because a manifest has no host; `location` names the manifest in
-    problems; `jobs` names its jobs if it is not the only one of its project.
+    problems; `jobs` names its jobs if it is not the only one of its project; `metadata_only` are the sources
+    that the SQL of each node reads no rows of.
     """
     jobs = jobs or Jobs(manifest.project)
     references = dataset_references(manifest, namespace)
@@ -75,8 +80,10 @@ def translate(
             yield _job(manifest, node, job)
             yield Writes(job, target)
         flows = {(references[parent], via) for parent, via in behind_of(manifest.nodes, node)}
+        metadata = {references.get(each) for each in (metadata_only or {}).get(unique_id, ())}
         for source, via in sorted(flows):
-            yield Feeds(job, source, target, sets={"via": via} if via else {})
+            reads: dict[str, Scalar] = {"reads": "metadata"} if source in metadata else {}
+            yield Feeds(job, source, target, reads, {"via": via} if via else {})
 
 
 def _reference(manifest: Manifest, node: Node, namespace: str) -> Reference:

@@ -1,6 +1,6 @@
 """Translation of one dataset of an event into `lineage_merge.model.elements`. Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from lineage_merge import naming
@@ -17,6 +17,7 @@ from lineage_merge.model.elements import (
 from lineage_merge.model.errors import NamingError
 from lineage_merge.naming.address import trimmed
 from lineage_merge.sources.openlineage.facets import sets_of, tags_of_columns
+from lineage_merge.sources.openlineage.stored import ICEBERG, StoredTable
 from lineage_merge.sources.openlineage.types import type_text
 from lineage_merge.sources.spline.naming import SESSION_CATALOG
 from lineage_merge.sources.spline.translator import CATALOG_RULE
@@ -32,7 +33,7 @@ _LABELS: Mapping[str, DatasetLabel] = {
     "STREAM": "topic",
 }
 # A table format is more specific than the format of its files.
-_TABLE_FORMATS = ("iceberg", "delta", "hudi", "paimon")
+_TABLE_FORMATS = (ICEBERG, "delta", "hudi", "paimon")
 
 
 def reference(namespace: str, name: str, application: str = "") -> Reference:
@@ -50,15 +51,18 @@ def reference(namespace: str, name: str, application: str = "") -> Reference:
 
 
 def dataset_elements(
-    dataset: Mapping[str, Any], ref: Reference, authority: Authority, *, of_spark: bool = False
+    dataset: Mapping[str, Any], table: StoredTable, authority: Authority, *, of_spark: bool = False
 ) -> Iterator[Element]:
     """Yield the dataset, its columns and its other names."""
     facets: Mapping[str, Any] = dataset.get("facets") or {}
+    ref = table.ref
     yield Dataset(ref, authority, _label(facets), _properties(facets), sets_of(facets))
-    yield from _columns(facets, ref, authority, of_spark=of_spark)
-    for column, tags in tags_of_columns(facets).items():
-        yield Column(ref, column, authority, sets={"tags": tags})
-    yield from _other_names(facets, ref)
+    for column in _columns(facets, ref, authority, of_spark=of_spark):
+        if table.stores(column.name):
+            yield column
+    for name, tags in tags_of_columns(facets).items():
+        yield Column(ref, name, authority, sets={"tags": tags})
+    yield from _other_names(table.names, facets, ref)
 
 
 def _label(facets: Mapping[str, Any]) -> DatasetLabel | None:
@@ -77,7 +81,7 @@ def _properties(facets: Mapping[str, Any]) -> dict[str, Scalar]:
 
 def _columns(
     facets: Mapping[str, Any], ref: Reference, authority: Authority, *, of_spark: bool
-) -> Iterator[Element]:
+) -> Iterator[Column]:
     for index, field in enumerate((facets.get("schema") or {}).get("fields") or ()):
         given = field.get("ordinal_position")
         known: dict[str, Scalar] = {"position": int(given) - 1 if given and given >= 1 else index}
@@ -90,10 +94,12 @@ def _columns(
         yield Column(ref, field["name"], authority, known)
 
 
-def _other_names(facets: Mapping[str, Any], ref: Reference) -> Iterator[Element]:
+def _other_names(
+    identifiers: Iterable[Mapping[str, Any]], facets: Mapping[str, Any], ref: Reference
+) -> Iterator[Element]:
     """Yield aliases: a catalog table is its path; with two table names, consumers may use either."""
     catalog: Mapping[str, Any] = facets.get("catalog") or {}
-    for each in (facets.get("symlinks") or {}).get("identifiers") or ():
+    for each in identifiers:
         other = _symlink_reference(each, ref.application)
         if other == ref:
             continue

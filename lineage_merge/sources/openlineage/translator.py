@@ -19,6 +19,7 @@ from lineage_merge.sources.openlineage.documents import Document
 from lineage_merge.sources.openlineage.facets import sets_of
 from lineage_merge.sources.openlineage.jobs import JobRun, job_of
 from lineage_merge.sources.openlineage.runs import DatasetKey, Run
+from lineage_merge.sources.openlineage.stored import StoredTable, stored, stored_table
 
 _DEFINITIONS = frozenset({"CREATE", "ALTER", "DROP", "RENAME", "TRUNCATE"})
 _OVERWRITES = frozenset({"CREATE", "OVERWRITE", "TRUNCATE"})
@@ -60,29 +61,36 @@ def translate(run: Run, key: DatasetKey, sequence: int | None = None) -> Iterato
     job, of_spark = job_run.key, job_run.key.job_type == "spark"
     output = run.outputs[key]
     target = reference(*key, job.name)
-    yield from dataset_elements(output, target, Authority.BUILDER, of_spark=of_spark)
+    inputs = {reference(*each, job.name): found for each, found in run.inputs.items()}
+    query = str((run.job_facets.get("sql") or {}).get("query") or "")
+    tables = {
+        ref: stored_table(found, ref, query, of_spark=of_spark)
+        for ref, found in ((target, output), *inputs.items())
+    }
+    yield from dataset_elements(output, tables[target], Authority.BUILDER, of_spark=of_spark)
     if job.job_type == "dbt" and job.name.startswith("snapshot."):
         yield Dataset(target, Authority.BUILDER, "snapshot")
     yield _job(run, job_run)
     yield Writes(job, target)
-    inputs = {reference(*each, job.name): found for each, found in run.inputs.items()}
     for ref, found in inputs.items():
-        yield from dataset_elements(found, ref, Authority.READER, of_spark=of_spark)
+        yield from dataset_elements(found, tables[ref], Authority.READER, of_spark=of_spark)
     facet: Mapping[str, Any] = (output.get("facets") or {}).get("columnLineage") or {}
     mode = write_mode(run, key)
     properties: dict[str, Scalar] = {"write_mode": mode} if mode else {}
     if sequence is not None:
         properties["sequence"] = sequence
     for source in sorted(inputs.keys() | columns.sources(facet, job.name)):
-        yield Feeds(job, source, target, properties)
-    yield from columns.column_elements(facet, job, target)
+        table = tables.get(source) or StoredTable(source)
+        reads: dict[str, Scalar] = {"reads": "metadata"} if table.part == "metadata" else {}
+        yield Feeds(job, table.ref, target, {**properties, **reads})
+    yield from stored(columns.column_elements(facet, job, target), tables)
 
 
 def translate_dataset(event: Document, location: str) -> Iterator[Element]:
     """Translate a `DatasetEvent`: metadata of a dataset, without a job."""
     dataset = event["dataset"]
     ref = reference(dataset["namespace"], dataset["name"])
-    yield from dataset_elements(dataset, ref, Authority.CATALOG)
+    yield from dataset_elements(dataset, stored_table(dataset, ref), Authority.CATALOG)
     facet = (dataset.get("facets") or {}).get("columnLineage") or {}
     if columns.sources(facet, ""):
         what = "the event names no job, so its column lineage cannot be used"

@@ -1,8 +1,10 @@
 """Interpretation of Spline's application and table names."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
+
+from lineage_merge.column_lineage.table_parts import TablePart, part_of_name, part_of_path
 
 # Glue's agent names an application after the job and its run, unless the script sets a name.
 _GLUE = re.compile(r"^nativespark-(?P<job>.+)-(?P<run>jr_[0-9a-f]{8,}(?:_attempt_\d+)?)$")
@@ -11,11 +13,6 @@ _GLUE = re.compile(r"^nativespark-(?P<job>.+)-(?P<run>jr_[0-9a-f]{8,}(?:_attempt
 _TEXT_FIELD = re.compile(r"^[ \t]*(Catalog|Database|Table|Type):[ \t]*(.+?)[ \t]*$", re.MULTILINE)
 _QUOTED_PART = re.compile(r"`((?:[^`]|``)+)`|([^.`]+)")
 
-# Iceberg's metadata tables, branches, tags and snapshots: suffixes of the table's name.
-_OF_A_TABLE = re.compile(
-    r"(?:(?:all_)?(?:data_|delete_)?files|(?:all_)?(?:entries|manifests)|history|metadata_log_entries"
-    r"|partitions|position_deletes|refs|snapshots|(?:branch|tag)_.+|(?:snapshot_id|at_timestamp)_\d+)"
-)
 # Parameters that only operations have that create or replace a table.
 _OF_CREATION = frozenset({"ignoreIfExists", "orCreate"})
 
@@ -40,15 +37,29 @@ def application(name: str) -> Application:
 class CatalogTable(NamedTuple):
     """A table of a Spark catalog: ``("spark_catalog", "bigdata.sales")``.
 
-    `catalog` is "" if the plan does not name it.
+    `catalog` is "" if the plan does not name it; `part` is what a name below the table's refers to.
     """
 
     catalog: str
     name: str
     is_view: bool = False
+    part: TablePart | None = None
 
 
-def catalog_table(params: Mapping[str, Any] | None, data_format: str = "") -> CatalogTable | None:
+def read_part(params: Mapping[str, Any], columns: Collection[str], location: str) -> TablePart | None:
+    """Return what a read of Iceberg takes of the table at its location, None for the table itself."""
+    table = params.get("table")
+    identifier = table.get("identifier") if isinstance(table, dict) else None
+    if not isinstance(identifier, str):
+        return None
+    if of_path := part_of_path(identifier, columns):
+        return of_path[1]
+    return part_of_name(_parts(identifier), columns, location)
+
+
+def catalog_table(
+    params: Mapping[str, Any] | None, data_format: str = "", location: str = ""
+) -> CatalogTable | None:
     """Return the table in an operation's `params.table`, in any of its forms.
 
     A structure (``{"identifier": {"table", "database", "catalog"?}, ...}``; for tables of DataSource V2, such
@@ -61,7 +72,7 @@ def catalog_table(params: Mapping[str, Any] | None, data_format: str = "") -> Ca
         if isinstance(identifier, str):
             # CREATE and REPLACE TABLE AS SELECT use the table's name within its catalog.
             is_created = not _OF_CREATION.isdisjoint(params or {})
-            return _table_of_v2(identifier, is_created, data_format.lower())
+            return _table_of_v2(identifier, is_created, data_format.lower(), location)
         fields = identifier if isinstance(identifier, dict) else {}
         catalog, database, name = (fields.get(part) for part in ("catalog", "database", "table"))
         kind = table.get("tableType")
@@ -80,15 +91,18 @@ def catalog_table(params: Mapping[str, Any] | None, data_format: str = "") -> Ca
     return CatalogTable(str(catalog or SESSION_CATALOG), f"{database}.{name}", is_view)
 
 
-def _table_of_v2(name: str, is_created: bool, data_format: str) -> CatalogTable | None:
+def _table_of_v2(name: str, is_created: bool, data_format: str, location: str) -> CatalogTable | None:
     parts = _parts(name)
-    if _is_path(parts) or (len(parts) > 3 and _OF_A_TABLE.fullmatch(parts[-1])):
+    if _is_path(parts):
         return None
     if is_created:
         return CatalogTable("", ".".join(parts)) if len(parts) > 1 else None
     if data_format == "iceberg" and len(parts) == 2:  # Iceberg always names the catalog
         return CatalogTable(parts[0], parts[1])
-    return table_from_text(name)
+    found = _table(parts, (), location)
+    # Without columns only the path shows for sure that the name is below a table.
+    is_certain = not found or not found.part or location.rstrip("/").endswith(f"/{parts[-2]}")
+    return found if is_certain else None
 
 
 def _parts(name: str) -> list[str]:
@@ -100,13 +114,19 @@ def _is_path(parts: list[str]) -> bool:
     return any("/" in part for part in parts)
 
 
-def table_from_text(name: str) -> CatalogTable | None:
-    """Return a table from its name in a plan's text: ``spark_catalog.tpch.part``, ``tpch.part``."""
-    parts = _parts(name)
+def table_from_text(name: str, columns: Collection[str] = ()) -> CatalogTable | None:
+    """Return a table from its name in a plan's text: ``spark_catalog.tpch.part``, ``tpch.part``.
+
+    `columns` are those of the relation, as far as the text has them.
+    """
+    return _table(_parts(name), columns, "")
+
+
+def _table(parts: list[str], columns: Collection[str], location: str) -> CatalogTable | None:
     if parts[-2:-1] == [_TEMPORARY] or _is_path(parts):
         return None
     if len(parts) == 2:
         return CatalogTable(SESSION_CATALOG, ".".join(parts))
-    if len(parts) >= 3:
-        return CatalogTable(parts[0], ".".join(parts[1:]))
-    return None
+    part = part_of_name(parts, columns, location)
+    table = parts[:-1] if part else parts
+    return CatalogTable(table[0], ".".join(table[1:]), part=part) if len(table) > 1 else None

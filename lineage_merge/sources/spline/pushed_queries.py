@@ -13,6 +13,7 @@ from sqlglot.optimizer.scope import traverse_scope
 
 from lineage_merge.column_lineage.sql.depth import with_deep_stack
 from lineage_merge.column_lineage.sql.derivation import Derivation, Influences
+from lineage_merge.column_lineage.sql.parsing import parse
 from lineage_merge.column_lineage.sql.query import Queries
 from lineage_merge.column_lineage.sql.scope import Item, Named, Relation
 from lineage_merge.column_lineage.sql.tables import AllColumns, Table, fold, only
@@ -46,7 +47,7 @@ class PushedQuery:
         self._dialect = Dialect.get_or_raise(dialect or None)
         sql = text if text.lower().startswith(("select", "with")) else f"select * from {text}"  # noqa: S608 (never run)
         try:
-            [tree] = self._dialect.parse(sql)
+            [tree] = parse(sql, self._dialect)
             scopes = traverse_scope(tree) if isinstance(tree, exp.Query) else []
             names = {
                 name
@@ -58,9 +59,9 @@ class PushedQuery:
             # The original message contains part of the query.
             reason = "nested too deeply" if isinstance(error, RecursionError) else "cannot be parsed"
             raise UnreadableQuery(reason) from None
-        if not scopes or tree is None:
+        if not scopes:
             raise UnreadableQuery("not a SELECT")
-        self._tree: exp.Expr = tree
+        self._tree = tree
         self.tables = tuple(self._address(name) for name in sorted(names))
 
     def _address(self, name: str) -> str:

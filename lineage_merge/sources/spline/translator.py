@@ -24,7 +24,7 @@ from lineage_merge.sources.spline.column_elements import column_elements, read_c
 from lineage_merge.sources.spline.documents import Document, Plan
 from lineage_merge.sources.spline.naming import CatalogTable, application, catalog_table
 from lineage_merge.sources.spline.operation_chain import operation_chains
-from lineage_merge.sources.spline.subqueries import plan_texts, relations
+from lineage_merge.sources.spline.subqueries import plan_texts, relations, temporary_views
 
 if TYPE_CHECKING:
     from lineage_merge.sources.spline.pushed_queries import PushedQuery
@@ -82,9 +82,11 @@ def translate(
         inputs = [Reference("", uri, job.name) for uri in operation["inputSources"]]
         yield from _read(operation, inputs)
         seen.update(inputs)
+    views = temporary_views({operation["_key"]: operation for operation in plan.operations})
+    named: set[tuple[Reference, bool]] = set()  # whether it is only a metadata table
     for key, text in plan_texts(plan.expressions):
-        tables, unnamed = relations(text)
-        seen.update(Reference(table.catalog, table.name) for table in tables)
+        tables, unnamed = relations(text, views)
+        named.update((Reference(table.catalog, table.name), table.part == "metadata") for table in tables)
         for kind in sorted(unnamed):
             yield Problem(
                 "not-joined",
@@ -92,12 +94,15 @@ def translate(
                 key,
                 f"a subquery reads {kind or 'a relation'} that is no table, and Spline records no path",
             )
+    metadata_only = {source for source, is_metadata in named if is_metadata and (source, False) not in named}
+    seen.update(source for source, _ in named)
     columns = read_columns(plan, job.name, document)
     lost: frozenset[Reference] = frozenset()
     if isinstance(columns, Problem):
         yield columns
     else:
         lost = frozenset(columns.untraced)
+        metadata_only |= columns.metadata_only
         for key, what in columns.problems:
             yield Problem("no-columns", document, key, f"a query over JDBC {naming.redact(what)}")
         yield from column_elements(columns, job, output)
@@ -105,11 +110,14 @@ def translate(
     for source in sorted(seen):
         # Spline records no operations for a table that only a subquery reads.
         chain = "" if source.namespace else chains.get(source.name, "")
+        properties = {**mode, "column_lineage": "unavailable"} if source in lost else mode
+        if source in metadata_only:
+            properties = {**properties, "reads": "metadata"}
         yield Feeds(
             job,
             source,
             output,
-            {**mode, "column_lineage": "unavailable"} if source in lost else mode,
+            properties,
             {"operations": tuple(chain.split(" | "))} if chain else {},
         )
 
@@ -157,7 +165,8 @@ def _read(operation: Document, inputs: list[Reference]) -> Iterator[Element]:
     properties = {"format": file_format} if file_format else {}
     for ref in inputs:
         yield Dataset(ref, Authority.READER, properties=properties)
-    table = catalog_table(operation.get("params"), file_format or "")
+    location = inputs[0].name if inputs else ""
+    table = catalog_table(operation.get("params"), file_format or "", location)
     # A table with several paths (partitions in different places) has no path of its own to join by.
     if table and len(inputs) == 1 and _is_path(inputs[0].name):
         yield from _table(table, inputs[0])
@@ -184,7 +193,8 @@ def _table_of_write(plan: Plan, write: Document) -> CatalogTable | None:
 
     CREATE TABLE is reported as a write above the command that has the table.
     """
-    own = catalog_table(write.get("params"), (write.get("extra") or {}).get("destinationType") or "")
+    file_format = (write.get("extra") or {}).get("destinationType") or ""
+    own = catalog_table(write.get("params"), file_format, write["outputSource"])
     if own:
         return own
     followed = {
@@ -195,7 +205,7 @@ def _table_of_write(plan: Plan, write: Document) -> CatalogTable | None:
     for operation in plan.operations:
         is_below = operation["_key"] in followed if plan.follows else operation["type"] == "Transformation"
         if is_below and operation.get("name") == write.get("name"):
-            table = catalog_table(operation.get("params"))
+            table = catalog_table(operation.get("params"), location=write["outputSource"])
             if table:
                 return table
     return None

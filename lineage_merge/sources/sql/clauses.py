@@ -3,6 +3,10 @@
 from sqlglot import exp
 
 from lineage_merge.column_lineage.sql.tables import fold
+from lineage_merge.sources.sql import tsql
+
+# What USE of Snowflake may select instead of a database.
+_NO_DATABASE = frozenset({"ROLE", "WAREHOUSE"})
 
 
 def is_value(table: exp.Table) -> bool:
@@ -27,6 +31,15 @@ def is_ddl(tree: object) -> bool:
     return isinstance(tree, exp.Use | exp.Alter | exp.Drop)
 
 
+def used_database(use: exp.Use, platform: str) -> tuple[str, ...] | None:
+    """Return the database (and schema) that USE selects; None for a role or a warehouse."""
+    kind = use.args.get("kind")
+    if not isinstance(use.this, exp.Table) or (kind is not None and kind.name.upper() in _NO_DATABASE):
+        return None
+    parts = tuple(part.name for part in use.this.parts)
+    return (*parts, "dbo") if platform in tsql.PLATFORMS else parts
+
+
 def complete_inserts(tree: exp.Expr) -> None:
     """Make the query of each INSERT self-contained: with the CTEs and the FROM that precede it."""
     if isinstance(tree, exp.MultitableInserts):
@@ -36,6 +49,18 @@ def complete_inserts(tree: exp.Expr) -> None:
                 _add_ctes(insert.expression, tree.args.get("with_"))
     elif isinstance(tree, exp.Insert):
         _add_ctes(tree.expression, tree.args.get("with_"))
+
+
+def name_tables_of_tsql(tree: exp.Expr) -> None:
+    """Name table variables ``@ids`` and temporary tables ``#ids``, and complete ``db..t``."""
+    for table in list(tree.find_all(exp.Table)):
+        if isinstance(table.this, exp.Parameter):
+            table.set("this", exp.to_identifier(f"@{table.this.name}", quoted=True))
+        if table.args.get("catalog") and not table.args.get("db"):
+            table.set("db", exp.to_identifier("dbo"))
+    for name in list(tree.find_all(exp.Identifier)):
+        if name.args.get("temporary") or name.args.get("global_"):
+            name.replace(exp.to_identifier(f"#{name.name}", quoted=True))
 
 
 def _add_ctes(query: object, clause: exp.Expr | None) -> None:

@@ -1,10 +1,14 @@
 """State at one position in a file: names, tables, and how its queries are read. Pure."""
 
+from collections.abc import Set
+
 from sqlglot import Dialect, exp
 
 from lineage_merge.column_lineage.sql.depth import with_deep_stack
+from lineage_merge.column_lineage.sql.derivation import Origin
 from lineage_merge.column_lineage.sql.names import is_dual
 from lineage_merge.column_lineage.sql.parse_errors import reason
+from lineage_merge.column_lineage.sql.parts_of_tables import PartOfTable, part_of_table
 from lineage_merge.column_lineage.sql.query import Queries
 from lineage_merge.column_lineage.sql.scope import Relation
 from lineage_merge.column_lineage.sql.tables import AllColumns, Table, fold
@@ -15,28 +19,37 @@ from lineage_merge.sources.sql.results import Created, FileLineage
 from lineage_merge.sources.sql.shapes import NOTHING, Shape, ShapeColumn, Shapes
 from lineage_merge.sources.sql.syntax import Script
 from lineage_merge.sources.sql.temporaries import Temporaries, Temporary, dropped_again
-from lineage_merge.sources.sql.writes import Note
-
-Reads = dict[str, set[str]]
+from lineage_merge.sources.sql.writes import Note, Reads
 
 
 class Context:
     """The state of a file between its statements; statement readers build on it."""
 
-    def __init__(self, script: Script, dialect: Dialect, datasets: Datasets, shapes: Shapes) -> None:
+    def __init__(
+        self,
+        script: Script,
+        dialect: Dialect,
+        datasets: Datasets,
+        shapes: Shapes,
+        *,
+        assume_insert_names: bool = False,
+    ) -> None:
         self._script = script
         self._dialect = dialect
         self._platform = type(dialect).__name__.lower()
         self._datasets = datasets
         self._shapes = shapes
+        self._assume_insert_names = assume_insert_names
         self._database: tuple[str, ...] = ()
         self._temporaries = Temporaries()
-        self._dropped_later = dropped_again(script, self._key)
+        self._dropped_later = dropped_again(script, self._platform, self._key)
         self._found = FileLineage(script.name)
         self._tables: dict[str, Table] = {}
         self._all_tables: list[Table] = []
         self._notes: dict[tuple[int, str], dict[str, None]] = {}
         self._line = 0
+        self._variables: Set[str] = frozenset()
+        self._records: set[str] = set()
         # Facts from other files that the interpretation of this one depends on.
         self.asked: dict[str, Shape | None] = {}
         # Tables that the file itself creates, under their current names.
@@ -77,13 +90,19 @@ class Context:
 
     def _outcome(self, query: exp.Expr) -> tuple[Relation, Reads]:
         """Return the result of a query, and the datasets that it reads."""
-        reads: Reads = {}
+        reads = Reads()
         line = self._line
 
         def noted(what: str, name: str) -> None:
             self._notes.setdefault((line, what), {})[name] = None
 
-        reader = Queries(self._dialect, lambda table: self._meaning(table, reads), noted)
+        reader = Queries(
+            self._dialect,
+            lambda table: self._meaning(table, reads),
+            noted,
+            variables=self._variables,
+            type_of=self._type_of,
+        )
         try:
             relation = with_deep_stack(lambda: reader.read(query))
         except Exception as error:  # noqa: BLE001 - a gap in reading columns costs the statement's columns
@@ -97,21 +116,41 @@ class Context:
         return relation, reads
 
     def _meaning(self, table: exp.Table, reads: Reads) -> Table | Relation | None:
-        if not isinstance(table.this, exp.Identifier) or is_value(table):
+        if is_value(table):
+            return None
+        part = part_of_table(table, self._platform)
+        if part is not None and self._is_part(table, part):
+            key = self._key(part.table)
+            if key is None:
+                self._unknown(".".join(each.name for each in part.table.parts))
+                return Relation([AllColumns(None)])
+            reads.add(key, rows=part.part != "metadata")
+            return part.relation(self._table(key))
+        if not isinstance(table.this, exp.Identifier):
             return None
         temporary = self._temporary(table)
         if temporary is not None:
-            for source, via in temporary.reads.items():
-                reads.setdefault(source, set()).update(via, {temporary.name})
+            reads.include(temporary.reads, {temporary.name})
             return temporary.relation
+        if table.name.startswith("@"):  # a parameter of T-SQL
+            return Relation([AllColumns(None)])
         key = self._key(table)
         if is_dual(table) and (key is None or self._known(key) == NOTHING):
             return None
         if key is None:
             self._unknown(".".join(part.name for part in table.parts))
             return Relation([AllColumns(None)])
-        reads.setdefault(key, set())
+        reads.add(key)
         return self._table(key)
+
+    def _is_part(self, table: exp.Table, part: PartOfTable) -> bool:
+        """Return whether a name is part of a table that is known, and not a table of its own."""
+        if isinstance(table.this, exp.Anonymous):
+            return True
+        own, above = self._key(table), self._key(part.table)
+        if own is not None and self._known(own).declared:
+            return False
+        return part.is_certain or (above is not None and self._known(above) != NOTHING)
 
     def _table(self, key: str) -> Table:
         if key not in self._tables:
@@ -120,6 +159,9 @@ class Context:
         return self._tables[key]
 
     # ---- columns
+
+    def _type_of(self, origin: Origin) -> str:
+        return self._known(origin.dataset).type_of(origin.column)
 
     def _shape_of(self, table: exp.Table) -> Shape:
         temporary = self._temporary(table)

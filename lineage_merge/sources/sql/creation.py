@@ -2,16 +2,17 @@
 
 from sqlglot import exp
 
+from lineage_merge.column_lineage.sql import notes
 from lineage_merge.column_lineage.sql.derivation import itself
 from lineage_merge.column_lineage.sql.scope import Named, Relation
 from lineage_merge.column_lineage.sql.tables import AllColumns
 from lineage_merge.model.elements import DatasetLabel
 from lineage_merge.sources.sql.clauses import location_of
-from lineage_merge.sources.sql.context import Context, Reads
-from lineage_merge.sources.sql.shapes import Shape, ShapeColumn, declared
+from lineage_merge.sources.sql.context import Context
+from lineage_merge.sources.sql.shapes import Shape, ShapeColumn, columns_of, declared
 from lineage_merge.sources.sql.targets import by_name
 from lineage_merge.sources.sql.temporaries import Temporary
-from lineage_merge.sources.sql.writes import Mode, Write, merge_columns
+from lineage_merge.sources.sql.writes import Mode, Reads, Write, merge_columns
 
 
 class Creation(Context):
@@ -47,6 +48,16 @@ class Creation(Context):
         if key is not None:
             self._made(key, label, shape, location)
 
+    def _declare(self, declare: exp.Declare) -> None:
+        """Add the table variables of T-SQL."""
+        for item in declare.expressions:
+            if isinstance(item.args.get("kind"), exp.Schema):
+                columns = columns_of(item.args["kind"], self._dialect)
+                shape = Shape(columns, complete=bool(columns), declared=True)
+                for variable in item.this:
+                    table = exp.Table(this=exp.to_identifier(f"@{variable.name}", quoted=True))
+                    self._add_empty_temporary(table, shape, "")
+
     def _is_temporary(self, table: exp.Table) -> bool:
         return table.name.startswith("#") or self._key(table) in self._dropped_later
 
@@ -58,12 +69,14 @@ class Creation(Context):
         at = self._path(location) if location else None
         if at is None:
             relation = Relation([Named(name, {}) for name in shape.names] or [AllColumns(None)])
-            self._add_temporary(table, relation, {})
+            self._add_temporary(table, relation, Reads())
             return
         self._found.read.add(at)
         files = self._table(at)
         named = [Named(name, itself(files.origin(name))) for name in shape.names if files.assume(name)]
-        self._add_temporary(table, Relation([*named] or [AllColumns(files)]), {at: set()})
+        reads = Reads()
+        reads.add(at)
+        self._add_temporary(table, Relation([*named] or [AllColumns(files)]), reads)
 
     def _build(
         self,
@@ -84,7 +97,7 @@ class Creation(Context):
         names = [item.name for item in relation.named]
         closed = relation.closed and all(names)
         if relation.closed and not closed:
-            self._note("no-columns", "has unnamed columns, whose names only the platform knows")
+            self._note("no-columns", notes.UNNAMED_COLUMNS)
         shape = Shape(tuple(ShapeColumn(name) for name, _ in merge_columns(columns)), closed, declared=True)
         self._made(key, label, shape, location)
         mode: Mode = "" if label == "view" else "overwrite"

@@ -5,11 +5,13 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import Dialect
 
+from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.sources.sql.names import Datasets
 from lineage_merge.sources.sql.results import FileLineage
 from lineage_merge.sources.sql.script import Reader
 from lineage_merge.sources.sql.shapes import NOTHING, Shape, ShapeColumn, Shapes, alter_shape
 from lineage_merge.sources.sql.syntax import Script
+from lineage_merge.sources.sql.writes import Note
 
 # Columns known only through a chain of SELECT * are resolved one step per round.
 _ROUNDS = 10
@@ -57,7 +59,19 @@ def read_project(
     locations = {
         each.key: each.location for file in (*described, *files) for each in file.created if each.location
     }
-    return ProjectLineage(tuple(files), shapes, reader.datasets, locations)
+    procedures = {name for each in (*ordered, *schema) for name in each.procedures}
+    noted = tuple(_with_unknown_calls(each, procedures) for each in files)
+    return ProjectLineage(noted, shapes, reader.datasets, locations)
+
+
+def _with_unknown_calls(file: FileLineage, procedures: Container[str]) -> FileLineage:
+    """Return a file with a note on each call of a procedure that no file defines."""
+    unknown = [
+        Note("skipped", line, f"calls {name}, which no file defines")
+        for line, name in file.calls
+        if fold(name.rpartition(".")[2].strip('"`[]')) not in procedures
+    ]
+    return replace(file, notes=[*file.notes, *unknown]) if unknown else file
 
 
 def _shapes(

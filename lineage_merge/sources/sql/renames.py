@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from lineage_merge.sources.sql.context import Reads
 from lineage_merge.sources.sql.results import Created, FileLineage
+from lineage_merge.sources.sql.writes import Reads
 
 
 def follow_renames(found: FileLineage) -> None:
@@ -36,7 +36,7 @@ def follow_renames(found: FileLineage) -> None:
 
 
 def _renamed_reads(reads: Reads, last: Callable[[str], str]) -> Reads:
-    found: Reads = {}
-    for key, via in reads.items():
-        found.setdefault(last(key), set()).update(via)
+    found = Reads()
+    for key, read in reads.items():
+        found.add(last(key), read.via, rows=read.rows)
     return found

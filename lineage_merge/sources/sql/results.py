@@ -26,7 +26,7 @@ class FileLineage:
 
     `altered` are columns added to (or dropped from, renamed in) tables, in order; `learned` are columns that
     its queries reference in tables without known columns. `dropped`: tables that no longer exist after it.
-    `read` includes what only a plain SELECT reads.
+    `read` includes what only a plain SELECT reads. `calls`: line and name of the procedures that it calls.
     """
 
     name: str
@@ -37,4 +37,5 @@ class FileLineage:
     dropped: set[str] = field(default_factory=set)
     read: set[str] = field(default_factory=set)
     learned: dict[str, list[str]] = field(default_factory=dict)
+    calls: list[tuple[int, str]] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)

@@ -37,4 +37,6 @@ def schema_of(folder: SqlFiles) -> list[Script]:
 
 def reader_of(folder: SqlFiles, names: DatasetResolver) -> Reader:
     """Return the reader of a folder's files."""
-    return Reader(Dialect.get_or_raise(folder.dialect), Datasets(folder.namespace, names.resolve_id))
+    datasets = Datasets(folder.namespace, names.resolve_id)
+    dialect = Dialect.get_or_raise(folder.dialect)
+    return Reader(dialect, datasets, assume_insert_names=folder.assume_insert_names)

@@ -12,17 +12,19 @@ from lineage_merge.column_lineage.sql import notes
 from lineage_merge.column_lineage.sql.parse_errors import reason
 from lineage_merge.column_lineage.sql.scope import Relation
 from lineage_merge.column_lineage.sql.tables import fold
-from lineage_merge.sources.sql import row_changes
-from lineage_merge.sources.sql.clauses import is_ddl
-from lineage_merge.sources.sql.context import Reads
+from lineage_merge.sources.sql import row_changes, tsql
+from lineage_merge.sources.sql.clauses import is_ddl, used_database
 from lineage_merge.sources.sql.creation import Creation
 from lineage_merge.sources.sql.names import Datasets
+from lineage_merge.sources.sql.records import table_of_record, with_records
 from lineage_merge.sources.sql.renames import follow_renames
 from lineage_merge.sources.sql.results import Created, FileLineage
 from lineage_merge.sources.sql.shapes import NOTHING, Shape, Shapes
-from lineage_merge.sources.sql.syntax import Moved, Parsed, Script, Unload, Unread
+from lineage_merge.sources.sql.statements import Unread
+from lineage_merge.sources.sql.syntax import Call, Moved, Parsed, Script, Unload
 from lineage_merge.sources.sql.targets import by_name, by_position
-from lineage_merge.sources.sql.writes import Columns, Mode, Note, Write, merge_columns
+from lineage_merge.sources.sql.temporaries import Temporary
+from lineage_merge.sources.sql.writes import Columns, Mode, Note, Reads, Write, merge_columns
 
 # Platforms that accept a SELECT with fewer columns than the table, and whose RENAME TO has no schema.
 _POSTGRES = frozenset({"postgres", "redshift", "materialize", "risingwave"})
@@ -31,9 +33,10 @@ _POSTGRES = frozenset({"postgres", "redshift", "materialize", "risingwave"})
 class Reader:
     """Reads files; a file is read again only if something it depends on has changed."""
 
-    def __init__(self, dialect: Dialect, datasets: Datasets) -> None:
+    def __init__(self, dialect: Dialect, datasets: Datasets, *, assume_insert_names: bool = False) -> None:
         self.dialect = dialect
         self.datasets = datasets
+        self._assume_insert_names = assume_insert_names
         # Stored with the script, so that its id() is not reused.
         self._ddl: dict[int, tuple[Script, FileLineage]] = {}
         self._read: dict[int, tuple[Script, list[tuple[Mapping[str, Shape | None], FileLineage]]]] = {}
@@ -54,7 +57,9 @@ class Reader:
         for asked, found in readings:
             if all(shapes.get(key) == shape for key, shape in asked.items()):
                 return found
-        reading = _Reading(script, self.dialect, self.datasets, shapes)
+        reading = _Reading(
+            script, self.dialect, self.datasets, shapes, assume_insert_names=self._assume_insert_names
+        )
         found = reading.whole()
         readings.append((reading.asked, found))
         return found
@@ -66,6 +71,7 @@ class _Reading(Creation):
     def whole(self) -> FileLineage:
         for each in self._script.statements:
             self._line = each.line
+            self._variables = each.variables
             self._tables = {}
             try:
                 self._statement(each)
@@ -84,6 +90,14 @@ class _Reading(Creation):
 
     def _statement(self, parsed: Parsed) -> None:
         tree = parsed.tree
+        if isinstance(tree, exp.Expr):
+            tree = with_records(tree, self._records & parsed.variables)
+        if parsed.record and isinstance(tree, exp.Query):
+            self._records.add(parsed.record)
+            self._temporaries.add(
+                table_of_record(parsed.record), None, Temporary(parsed.record, *self._outcome(tree))
+            )
+            return
         match tree:
             case Unread(why, is_broken):
                 self._note("rejected" if is_broken else "skipped", why)
@@ -91,8 +105,10 @@ class _Reading(Creation):
                 self._into_path(query, path, "overwrite")
             case Moved(target, source):
                 self._move(target, source)
+            case Call(name):
+                self._found.calls.append((self._line, name))
             case exp.Use():
-                self._database = tuple(part.name for part in tree.this.parts)
+                self._database = used_database(tree, self._platform) or self._database
             case exp.Create():
                 self._create(tree)
             case exp.Cache():
@@ -103,11 +119,13 @@ class _Reading(Creation):
             case exp.MultitableInserts():
                 self._several(tree)
             case exp.Merge():
-                self._change(tree.this, row_changes.of_merge(tree))
+                self._change(row_changes.of_merge(tree))
             case exp.Update():
-                self._change(tree.this, row_changes.of_update(tree))
+                self._change(row_changes.of_update(tree, by_name=self._platform in tsql.PLATFORMS))
             case exp.Delete():
-                self._change(tree.this, row_changes.of_delete(tree))
+                self._change(row_changes.of_delete(tree, by_name=self._platform in tsql.PLATFORMS))
+            case exp.Declare():
+                self._declare(tree)
             case exp.Copy():
                 self._copy(tree)
             case exp.LoadData():
@@ -159,17 +177,19 @@ class _Reading(Creation):
         temporary = self._temporary(table)
         if temporary is None and key is None:
             return
-        columns = self._assigned(insert, relation, [each.name for each in given], fixed, table)
+        columns, assumed = self._assigned(insert, relation, [each.name for each in given], fixed, table)
         if temporary is not None:
             temporary.add_rows(columns, relation.influences, reads, overwrite=mode == "overwrite")
         elif key is not None:
-            self._found.writes.append(
-                Write(key, self._line, mode, None, reads, merge_columns(columns), relation.influences)
-            )
+            merged = merge_columns(columns)
+            write = Write(key, self._line, mode, None, reads, merged, relation.influences, assumed=assumed)
+            self._found.writes.append(write)
 
     def _assigned(
         self, insert: exp.Insert, relation: Relation, given: list[str], fixed: set[str], table: exp.Table
-    ) -> Columns:
+    ) -> tuple[Columns, bool]:
+        """Return the columns that an INSERT fills, and whether their names are assumed."""
+        assumed = False
         shape = self._shape_of(table)
         if insert.args.get("by_name"):
             columns, problem = by_name(relation, shape.names)
@@ -180,12 +200,18 @@ class _Reading(Creation):
             )
         else:
             columns, problem = [], ""
-            if any(item.derivation for item in relation.named) or relation.stars:
+            derived = [item for item in relation.named if item.derivation]
+            if self._assume_insert_names and self._temporary(table) is None:
+                columns, problem = by_name(relation, shape.names)
+                assumed = bool(columns)
+                if not all(item.name for item in derived):
+                    self._note("no-columns", notes.UNNAMED_COLUMNS)
+            elif derived or relation.stars:
                 name = ".".join(part.name for part in table.parts)
                 problem = f"{notes.UNKNOWN_POSITIONS}, but those of {name} are unknown"
         if problem:
             self._note("no-columns", problem)
-        return columns
+        return columns, assumed
 
     def _several(self, inserts: exp.MultitableInserts) -> None:
         """Read Hive's ``FROM ... INSERT ... INSERT ...``."""
@@ -221,7 +247,9 @@ class _Reading(Creation):
     def _from_paths(self, target: exp.Expr, paths: list[str], mode: Mode) -> None:
         table, key = self._named(target)
         sources = {found for path in paths if (found := self._path(path)) is not None}
-        reads: Reads = {source: set() for source in sources}
+        reads = Reads()
+        for source in sources:
+            reads.add(source)
         self._found.read.update(sources)
         temporary = self._temporary(table)
         if temporary is not None:
@@ -231,7 +259,14 @@ class _Reading(Creation):
 
     # ---- existing rows
 
-    def _change(self, target: exp.Expr, changes: Iterable[row_changes.Change]) -> None:
+    def _change(self, changes: Iterable[row_changes.Change]) -> None:
+        by_target: dict[exp.Expr, list[row_changes.Change]] = {}
+        for change in changes:
+            by_target.setdefault(change.target, []).append(change)
+        for target, changes_of_target in by_target.items():
+            self._change_table(target, changes_of_target)
+
+    def _change_table(self, target: exp.Expr, changes: Iterable[row_changes.Change]) -> None:
         table, key = self._named(target)
         temporary = self._temporary(table)
         if temporary is None and key is None:
@@ -247,8 +282,7 @@ class _Reading(Creation):
                 known = {fold(name) for name in names}
                 columns = [each for each in columns if fold(each[0]) in known]
             write.columns = merge_columns([*write.columns, *(each for each in columns if each[1])])
-            for source, via in reads.items():
-                write.reads.setdefault(source, set()).update(via)
+            write.reads.include(reads)
             for origin, kinds in relation.influences.items():
                 write.influences.setdefault(origin, set()).update(kinds)
         if temporary is not None:

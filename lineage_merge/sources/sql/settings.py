@@ -20,7 +20,8 @@ class SqlFiles:
     """A folder (or file) of SQL: its sqlglot dialect, and the namespace of its tables.
 
     `project` distinguishes it from other folders of the DAG and is the first part of its job names. `schema`:
-    files and folders with DDL that defines columns. `variables`: values by name.
+    files and folders with DDL that defines columns. `variables`: values by name. `assume_insert_names`:
+    INSERT into a table of unknown columns fills those that the columns of its query are named after.
     """
 
     path: str
@@ -29,6 +30,7 @@ class SqlFiles:
     project: str
     schema: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
+    assume_insert_names: bool = False
 
 
 def parse(settings: Sequence[Any]) -> tuple[SqlFiles, ...]:
@@ -56,6 +58,7 @@ def _entry(key: str, entry: Mapping[str, Any]) -> SqlFiles:
         project=entry.get("project") or project_of(entry["path"]),
         schema=locations(entry.get("schema", ())),
         variables=entry.get("variables", {}),
+        assume_insert_names=entry.get("assume_insert_names", False),
     )
 
 

@@ -33,6 +33,10 @@ class Shape:
         """Return the names of the columns."""
         return [each.name for each in self.columns]
 
+    def type_of(self, name: str) -> str:
+        """Return the data type of a column, "" if it is unknown."""
+        return next((each.data_type for each in self.columns if fold(each.name) == fold(name)), "")
+
     def table(self, key: str) -> Table:
         """Return the table in the form that query analysis needs."""
         names = {fold(name): name for name in reversed(self.names)}
@@ -64,8 +68,7 @@ _KEEP_ORDER = frozenset({"iceberg", "delta", "hudi"})
 
 def declared(create: exp.Create, dialect: Dialect) -> tuple[ShapeColumn, ...]:
     """Return the columns in a CREATE TABLE, including partition columns."""
-    listed = create.this.expressions if isinstance(create.this, exp.Schema) else []
-    columns = [shape_column(each, dialect) for each in listed if isinstance(each, exp.ColumnDef)]
+    columns = list(columns_of(create.this, dialect))
     partitions: list[ShapeColumn] = []
     partitioned = create.find(exp.PartitionedByProperty)
     within = partitioned.this.expressions if partitioned and isinstance(partitioned.this, exp.Schema) else []
@@ -77,6 +80,12 @@ def declared(create: exp.Create, dialect: Dialect) -> tuple[ShapeColumn, ...]:
             columns = [column for column in columns if column not in named]
             partitions += named
     return (*columns, *partitions)
+
+
+def columns_of(schema: exp.Expr, dialect: Dialect) -> tuple[ShapeColumn, ...]:
+    """Return the columns in a column list; none of another expression."""
+    listed = schema.expressions if isinstance(schema, exp.Schema) else []
+    return tuple(shape_column(each, dialect) for each in listed if isinstance(each, exp.ColumnDef))
 
 
 def shape_column(column: exp.ColumnDef, dialect: Dialect) -> ShapeColumn:

@@ -4,7 +4,8 @@ Without the parser's tokenizer: an unterminated string would lose the statements
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
+from dataclasses import dataclass
 from typing import NamedTuple
 
 # Strings with both forms of escaped quotes: no supported dialect gives `\'` another meaning.
@@ -12,7 +13,7 @@ _PIECE = re.compile(
     r"""
       (?P<comment>--[^\n]*|/\*.*?(?:\*/|\Z))
     | (?P<quoted>'(?:[^'\\]|\\.|'')*(?:'|\Z)|"(?:[^"\\]|\\.|"")*(?:"|\Z)|`(?:[^`]|``)*(?:`|\Z)
-        |\$(?P<tag>[A-Za-z_]*)\$.*?(?:\$(?P=tag)\$|\Z))
+        |\$(?P<tag>(?:[A-Za-z_]\w*)?)\$.*?(?:\$(?P=tag)\$|\Z))
     | (?P<parameter>(?<![\w:\])}]):[A-Za-z_]\w*)
     | (?P<end>;)
     | (?P<word>[^\s'"`$;:/-]+|\s+|.)
@@ -21,7 +22,7 @@ _PIECE = re.compile(
 )
 # Statements without lineage, by their first word.
 _SILENT = re.compile(
-    r"(?:add|analyze|begin|clear|close|comment|commit|compile|dfs|deallocate|declare|describe|desc|discard|end"
+    r"(?:add|analyze|clear|close|comment|commit|compile|dfs|deallocate|describe|desc|discard"
     r"|explain|fetch|grant|list|lock|msck|optimize|prepare|quit|exit|refresh|reload|reset|revoke|rollback"
     r"|set|show|source|start|truncate|uncache|unlock|vacuum|invalidate|export|kill|abort|delete\s+jar"
     r"|(?:alter|drop|create(?:\s+or\s+replace)?(?:\s+temporary|\s+temp|\s+external)?)\s+"
@@ -30,11 +31,26 @@ _SILENT = re.compile(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A statement without lineage; `is_broken`: it cannot be parsed."""
+
+    why: str
+    is_broken: bool
+
+
 class Statement(NamedTuple):
-    """A statement without surrounding comments; `line` (from 1) is where it begins."""
+    """A statement without surrounding comments; `line` (from 1) is where it begins.
+
+    `variables` of its procedure (folded); `record`: the one of them that has the query's columns. `unread`:
+    known before it is parsed.
+    """
 
     line: int
     text: str
+    variables: Set[str] = frozenset()
+    record: str = ""
+    unread: Unread | None = None
 
     @property
     def is_irrelevant(self) -> bool:

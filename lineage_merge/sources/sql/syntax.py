@@ -2,16 +2,19 @@
 
 import logging
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from sqlglot import Dialect, exp
 
+from lineage_merge.column_lineage.sql import parsing
 from lineage_merge.column_lineage.sql.depth import with_deep_stack
 from lineage_merge.column_lineage.sql.parse_errors import reason
-from lineage_merge.sources.sql.clauses import complete_inserts
-from lineage_merge.sources.sql.statements import Statement, split
+from lineage_merge.sources.sql import tsql
+from lineage_merge.sources.sql.clauses import complete_inserts, name_tables_of_tsql
+from lineage_merge.sources.sql.control_flow import ControlFlow
+from lineage_merge.sources.sql.statements import Statement, Unread
 from lineage_merge.sources.sql.variables import Variables
 
 _UNLOAD = re.compile(
@@ -23,7 +26,8 @@ _EXCHANGE = re.compile(
     r"alter\s+table\s+(?P<target>\S+)\s+exchange\s+partition\s*\(.*\)\s*with\s+table\s+(?P<source>\S+)",
     re.IGNORECASE | re.DOTALL,
 )
-_PROCEDURE = re.compile(r"(?:create(?:\s+or\s+replace)?\s+procedure|call|do|execute)\b", re.IGNORECASE)
+_CALL = re.compile(r"call\s+(?P<name>[^(]*[^(\s])", re.IGNORECASE)
+_UNSUPPORTED = re.compile(r"(?:do|execute)\b", re.IGNORECASE)
 _DOLLARS = re.compile(r"\$\w*\$")
 
 
@@ -44,44 +48,55 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
-    """A statement without lineage; `is_broken`: it cannot be parsed."""
+class Call:
+    """The call of a procedure."""
 
-    why: str
-    is_broken: bool
+    name: str
 
 
-Tree = exp.Expr | Unload | Moved | Unread
+Tree = exp.Expr | Unload | Moved | Call | Unread
 
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A statement, and the line (from 1) at which it begins."""
+    """A statement, and the line (from 1) at which it begins. `variables`, `record`: as in `Statement`."""
 
     line: int
     tree: Tree
+    variables: Set[str] = frozenset()
+    record: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A file: its name below the root, with forward slashes, its statements and variables."""
+    """A file: its name below the root, with forward slashes, its statements and variables.
+
+    `procedures`: the names of those that it defines, without schema (folded).
+    """
 
     name: str
     statements: tuple[Parsed, ...]
     variables: Variables
+    procedures: Set[str] = frozenset()
 
 
 def parse(name: str, text: str, dialect: Dialect, known: Mapping[str, str]) -> Script:
     """Parse the relevant statements of a file. `known`: values of variables."""
     variables = Variables(known)
     plain = variables.replaced(text.removeprefix("\ufeff"))
-    found = [each for each in split(plain, variables.placeholder) if not each.is_irrelevant]
+    flow = ControlFlow(dialect, variables.placeholder)
     with _quiet():
-        trees = tuple(Parsed(each.line, _tree(each, dialect, variables)) for each in found)
-    return Script(name, trees, variables)
+        parsed = tuple(
+            Parsed(each.line, _tree(each, dialect, variables), each.variables, each.record)
+            for each in flow.statements(plain)
+            if not each.is_irrelevant
+        )
+    return Script(name, parsed, variables, flow.procedures)
 
 
 def _tree(statement: Statement, dialect: Dialect, variables: Variables) -> Tree:
+    if statement.unread is not None:
+        return statement.unread
     try:
         return with_deep_stack(lambda: _parsed(statement.text, dialect, variables))
     except Exception as error:  # noqa: BLE001 - a parser's own bug costs one statement, not the file
@@ -91,7 +106,9 @@ def _tree(statement: Statement, dialect: Dialect, variables: Variables) -> Tree:
 def _parsed(text: str, dialect: Dialect, variables: Variables) -> Tree:
     if variables.is_variable(text.strip()):
         return Unread("contains a template whose result is unknown", is_broken=False)
-    if _PROCEDURE.match(text):
+    if found := _CALL.match(text):
+        return Call(variables.restored(found["name"]))
+    if _UNSUPPORTED.match(text):
         return Unread(f"unsupported statement: {' '.join(text.split()[:3])} ...", is_broken=False)
     if found := _UNLOAD.match(text):
         return Unload(_one(_inner(found["query"]), dialect, variables), variables.restored(found["path"]))
@@ -107,6 +124,8 @@ def _parsed(text: str, dialect: Dialect, variables: Variables) -> Tree:
     if isinstance(tree, exp.Command) or (isinstance(tree, exp.Create) and tree.kind not in ("TABLE", "VIEW")):
         return Unread(f"unsupported statement: {' '.join(text.split()[:3])} ...", is_broken=False)
     complete_inserts(tree)
+    if type(dialect).__name__.lower() in tsql.PLATFORMS:
+        name_tables_of_tsql(tree)
     return tree
 
 
@@ -117,7 +136,7 @@ def _inner(quoted: str) -> str:
 
 
 def _one(text: str, dialect: Dialect, variables: Variables) -> exp.Expr:
-    trees = [each for each in dialect.parse(text) if each is not None]
+    trees = parsing.parse(text, dialect)
     if len(trees) != 1:
         raise ValueError("not one statement")
     return _restored(trees[0], variables)

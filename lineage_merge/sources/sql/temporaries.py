@@ -8,8 +8,9 @@ from sqlglot import exp
 from lineage_merge.column_lineage.sql.derivation import Influences
 from lineage_merge.column_lineage.sql.scope import Named, Relation
 from lineage_merge.column_lineage.sql.tables import fold
+from lineage_merge.sources.sql.clauses import used_database
 from lineage_merge.sources.sql.syntax import Script
-from lineage_merge.sources.sql.writes import Columns, merge_columns
+from lineage_merge.sources.sql.writes import Columns, Reads, merge_columns
 
 
 @dataclass(slots=True)
@@ -18,11 +19,9 @@ class Temporary:
 
     name: str
     relation: Relation
-    reads: dict[str, set[str]] = field(default_factory=dict)
+    reads: Reads = field(default_factory=Reads)
 
-    def add_rows(
-        self, columns: Columns, influences: Influences, reads: dict[str, set[str]], *, overwrite: bool
-    ) -> None:
+    def add_rows(self, columns: Columns, influences: Influences, reads: Reads, *, overwrite: bool) -> None:
         """Add rows; `overwrite`: replacing the existing ones."""
         before = self.relation
         names = [(item.name, {} if overwrite else item.derivation) for item in before.named]
@@ -32,9 +31,8 @@ class Temporary:
             decided.setdefault(origin, set()).update(kinds)
         self.relation = Relation([*items, *before.stars], decided, None, before.rest)
         if overwrite:
-            self.reads = {}
-        for key, via in reads.items():
-            self.reads.setdefault(key, set()).update(via)
+            self.reads = Reads()
+        self.reads.include(reads)
 
 
 class Temporaries:
@@ -67,7 +65,7 @@ class Temporaries:
 
 
 def dropped_again(
-    script: Script, key_of: Callable[[exp.Table, tuple[str, ...]], str | None]
+    script: Script, platform: str, key_of: Callable[[exp.Table, tuple[str, ...]], str | None]
 ) -> set[str | None]:
     """Return the tables that a file creates and later drops: they are treated as temporary."""
     database: tuple[str, ...] = ()
@@ -76,7 +74,7 @@ def dropped_again(
     for each in script.statements:
         tree = each.tree
         if isinstance(tree, exp.Use):
-            database = tuple(part.name for part in tree.this.parts)
+            database = used_database(tree, platform) or database
         elif isinstance(tree, exp.Create):
             table = tree.find(exp.Table)
             if table is not None:
@@ -87,7 +85,7 @@ def dropped_again(
             for table in tree.args.get("tables") or ():
                 if isinstance(table, exp.Table) and (key := key_of(table, database)) in made:
                     dropped.add(key)
-        elif isinstance(tree, exp.Alter):
+        elif isinstance(tree, exp.Alter) and isinstance(tree.this, exp.Table):
             for action in tree.args.get("actions") or ():
                 if isinstance(action, exp.AlterRename):
                     made.discard(key_of(tree.this, database))

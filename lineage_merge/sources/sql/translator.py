@@ -97,10 +97,22 @@ def _write(write: Write, sequence: int, job: JobKey, found: ProjectLineage) -> I
         properties["write_mode"] = write.mode
     if write.columns_lost:
         properties["column_lineage"] = "unavailable"
-    for source, via in sorted(write.reads.items()):
-        yield Feeds(job, references[source], target, properties, {"via": tuple(sorted(via))} if via else {})
+    for source, read in sorted(write.reads.items()):
+        yield Feeds(
+            job,
+            references[source],
+            target,
+            properties if read.rows else {**properties, "reads": "metadata"},
+            {"via": tuple(sorted(read.via))} if read.via else {},
+        )
+    authority = Authority.READER if write.assumed else Authority.BUILDER
     for name, _ in write.columns:
-        yield Column(target, name, Authority.BUILDER)
+        yield Column(target, name, authority)
     yield from lineage_elements(
-        flows(write.columns), influences(write.influences), job, target, references.__getitem__
+        flows(write.columns),
+        influences(write.influences),
+        job,
+        target,
+        references.__getitem__,
+        assumed=write.assumed,
     )

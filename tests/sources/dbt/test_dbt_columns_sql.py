@@ -507,7 +507,7 @@ select a, count(*) filter (where c > 1) as f from "db"."raw"."t" group by groupi
 select a, argMax(b, c) as m from db.raw.t final prewhere d > 1 group by a
 => t.a -> a IDENTITY
 => t.b -> m AGGREGATION
-=> t.c -> m WINDOW
+=> t.c -> m CONDITIONAL
 ~ t.a GROUP_BY
 ~ t.d FILTER
 """

@@ -322,9 +322,10 @@ def test_the_notice_of_a_missing_artifact_names_a_similar_file(tmp_path: Path) -
 @pytest.mark.parametrize("key", ["catalog", "run_results", "sources"])
 def test_a_missing_artifact_is_a_notice(key: str, tmp_path: Path) -> None:
     missing = str(tmp_path / "missing.json")
+    options: dict[str, Any] = {key: missing}
     problems = {
         (each.rule, each.message)
-        for each in read(**{key: missing}).collect()
+        for each in read(**options).collect()
         if each.kind == "problem" and each.document == missing
     }
     assert problems == {

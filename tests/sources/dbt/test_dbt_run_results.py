@@ -214,7 +214,7 @@ def test_only_what_ran_has_a_last_run(project: DbtProject) -> None:
 
     found = list(elements(project))
 
-    of_run = {"last_run_at": AT, "last_run_id": "run-7", "duration_ms": 79}
+    of_run: dict[str, Any] = {"last_run_at": AT, "last_run_id": "run-7", "duration_ms": 79}
     assert {job: facts for job, facts in jobs(found).items() if facts} == {
         "model.tickit.stg_sales": of_run | {"status": "succeeded"},
         "model.tickit.fct_sales": of_run | {"status": "failed"},

@@ -36,7 +36,7 @@ def ran(
 def wrote(app: str, run: str, of: str, at: str, reads: str, writes: str, *, append: bool) -> list[Event]:
     """An action of the Spark application's run `of`."""
     output = dataset(f"s3://out|{writes}", {} if append else OVERWRITE, rows=10)
-    facts = {"run_facets": of_spark(app, of), "job_facets": SQL}
+    facts: dict[str, Any] = {"run_facets": of_spark(app, of), "job_facets": SQL}
     done = at[:-2] + f"{int(at[-2:]) + 1:02}"
     return [
         event(
@@ -294,7 +294,7 @@ def test_what_openlineage_spark_sends_of_failed_writes_gives_no_lineage(
     each_engine: Engine, tmp_path: Path
 ) -> None:
     """As openlineage-spark 1.53 does: FAIL of Spark's job, then COMPLETE; a command around it has no FAIL."""
-    facts = {"run_facets": of_spark("app", "app-1"), "job_facets": SQL}
+    facts: dict[str, Any] = {"run_facets": of_spark("app", "app-1"), "job_facets": SQL}
 
     def sent(kind: str, at: str, run: str, writes: str) -> Event:
         output = dataset(f"s3://out|{writes}", OVERWRITE)
@@ -352,7 +352,7 @@ def test_files_without_events_are_reported(each_engine: Engine, tmp_path: Path) 
 
 
 def test_run_local_sources_are_marked_for_collapsing(each_engine: Engine, tmp_path: Path) -> None:
-    facts = {"run_facets": of_spark("two", "app-1"), "job_facets": SQL}
+    facts: dict[str, Any] = {"run_facets": of_spark("two", "app-1"), "job_facets": SQL}
     hop = dataset("s3://out|hop", OVERWRITE)
     write_lines(
         tmp_path / "events.jsonl",

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from lineage_merge.sources.spline.naming import CatalogTable, application, catalog_table, table_from_text
-from lineage_merge.sources.spline.subqueries import plan_texts, relations
+from lineage_merge.sources.spline.subqueries import plan_texts, relations, temporary_views
 from tests.spline_documents import table_structure, table_text
 
 
@@ -157,6 +157,38 @@ def test_all_relations_of_a_subquery_count_also_those_of_subqueries_inside_it() 
 )
 def test_a_relation_without_a_name_is_reported_by_its_kind(text: str, kinds: set[str]) -> None:
     assert relations(text) == (set(), kinds)
+
+
+def test_relations_of_temporary_views_that_the_plan_reads_are_known() -> None:
+    text = (
+        "Join Inner\n"
+        ":- SubqueryAlias orders\n"
+        ":  +- View (`orders`, [a#1,b#2])\n"
+        ":     +- Join Inner\n"
+        ":        :- Relation [a#1] csv\n"
+        ":        +- Relation spark_catalog.tpch.part[b#2] parquet\n"
+        "+- View (`events`, [c#3])\n"
+        "   +- Relation [c#3] json\n"
+    )
+
+    assert relations(text, {"orders"}) == ({TPCH_PART}, {"json"})
+
+
+def test_a_temporary_view_that_was_replaced_while_a_plan_was_made_is_not_one_view() -> None:
+    def view(name: str, created: int, is_temporary: bool = True) -> dict[str, Any]:
+        description = f"CatalogTable(\nTable: {name}\nCreated Time: {created}\nType: VIEW\n)"
+        return {"name": "View", "params": {"desc": description, "isTempView": is_temporary}}
+
+    operations = {
+        "1": view("orders", 1),
+        "2": view("orders", 1),
+        "3": view("events", 1),
+        "4": view("events", 2),
+        "5": view("sales", 1, is_temporary=False),
+        "6": {"name": "Project", "params": None},
+    }
+
+    assert temporary_views(operations) == {"orders": "2"}
 
 
 def test_only_a_subquerys_expression_has_a_plan() -> None:

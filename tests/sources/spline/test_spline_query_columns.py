@@ -352,7 +352,7 @@ def test_without_sqlglot_the_read_is_reported_and_its_columns_are_left_out(
 def test_tpch_pushed_down_has_the_column_edges_that_are_known(data: Path) -> None:
     """Of queries that say of each column whose it is, all edges; of the text as it is, no wrong one."""
     truth = json.loads((data / "truth" / "tpch_columns.json").read_text())
-    schema = {
+    schema: dict[str, object] = {
         each.this.name: {column.name: "text" for column in each.expressions}
         for create in parse(TPCH_DDL)
         if create is not None
@@ -360,7 +360,9 @@ def test_tpch_pushed_down_has_the_column_edges_that_are_known(data: Path) -> Non
     }
     for name, text in TPCH.items():
         known = {f"{source}.{column} -> {target}" for source, column, target in truth[name]}
-        tree = qualify(parse(text)[0], schema=schema, quote_identifiers=False, identify=False)
+        parsed = parse(text)[0]
+        assert parsed is not None
+        tree = qualify(parsed, schema=schema, quote_identifiers=False, identify=False)
         assert isinstance(tree, exp.Query)
         sql = tree.sql("redshift")
 

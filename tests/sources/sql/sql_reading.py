@@ -47,6 +47,15 @@ class SqlLineage:
         }
 
     @property
+    def assumed(self) -> set[str]:
+        """Column edges of which the target column is assumed, as ``t#a > u#b``."""
+        return {
+            f"{_name(e.source)}#{e.source_column} > {_name(e.target)}#{e.target_column}"
+            for e in self.elements
+            if isinstance(e, FeedsColumn) and e.assumed
+        }
+
+    @property
     def influences(self) -> set[str]:
         return {
             f"{_name(e.source)}#{e.source_column} > {_name(e.target)} {','.join(e.transformations)}"
@@ -90,11 +99,19 @@ def lineage_of(
     schema: str = "",
     variables: Mapping[str, str] | None = None,
     default: str = "",
+    assume_insert_names: bool = False,
 ) -> SqlLineage:
     """What files do; one file is ``f.sql``."""
     texts = {"f.sql": files} if isinstance(files, str) else files
     namespace = REDSHIFT if dialect == "redshift" else "spark_catalog"
-    folder = SqlFiles("etl", dialect, namespace, "etl", variables=variables or {})
+    folder = SqlFiles(
+        "etl",
+        dialect,
+        namespace,
+        "etl",
+        variables=variables or {},
+        assume_insert_names=assume_insert_names,
+    )
     sql = Dialect.get_or_raise(dialect)
     scripts = [parse(name, text, sql, folder.variables) for name, text in texts.items()]
     known = names({namespace: default} if default else {})

@@ -296,6 +296,15 @@ def test_use_completes_names_and_paths_are_read_as_tables() -> None:
     assert found.feeds == {("s3://lake/in", "dw.x")}
 
 
+def test_a_role_or_a_warehouse_is_no_database() -> None:
+    found = lineage_of(
+        "use schema raw; use role etl; use warehouse small; create table t as select a from s", "snowflake"
+    )
+
+    assert found.feeds == {("raw.s", "raw.t")}
+    assert found.problems == set()
+
+
 def test_variables_are_values_and_are_reported_in_table_names() -> None:
     found = lineage_of(
         "set hivevar:src=raw;\n"
@@ -322,7 +331,7 @@ def test_a_malformed_statement_affects_no_other() -> None:
     found = lineage_of(
         "-- one; two\ncreate table x as select 'a;b' as t, \"c;d\" as u, id /* ; */ from raw.s;\n"
         "insert into x select from where;\n\nselec 1;\n"
-        "create procedure p() as $$ begin; end $$ language plpgsql;\n"
+        "call p();\n"
         "create table y as select t from x;\ninsert into x select 'no end"
     )
 

@@ -56,6 +56,15 @@ SUBQUERIES = frozenset({"ScalarSubquery", "ListQuery", "Exists", "LateralSubquer
 _RANKS = frozenset({"Rank", "DenseRank", "PercentRank"})
 # Aggregates whose second argument only selects.
 _CHOOSING = frozenset({"aggregate.MaxBy", "aggregate.MinBy"})
+# They return the argument that is greater or smaller than others.
+COMPARING = frozenset({"aggregate.Max", "aggregate.Min", "Greatest", "Least"})
+# They return one of their direct arguments, unchanged.
+RETURNING = (
+    COMPARING
+    | _CHOOSING
+    | {"aggregate.AggregateExpression", "aggregate.AnyValue", "aggregate.First", "aggregate.Last"}
+    | {"CaseWhen", "Coalesce", "If", "Lag", "Lead", "NthValue", "WindowExpression"}
+)
 
 # Catalyst's class of producer API 1's `expr.Binary`, which has only the operator's symbol.
 _BINARY = {

@@ -13,8 +13,9 @@ from lineage_merge.column_lineage.transformations import Transformation
 from lineage_merge.model.elements import Reference
 from lineage_merge.sources.spline.columns.argument_roles import SUBQUERIES, UNION, steps
 from lineage_merge.sources.spline.columns.documents import PlanColumns
+from lineage_merge.sources.spline.columns.parts import follow_parts
 from lineage_merge.sources.spline.columns.query_reads import QueryRead, read_query
-from lineage_merge.sources.spline.columns.struct_fields import value_of_field
+from lineage_merge.sources.spline.columns.stored_columns import stored_columns
 from lineage_merge.sources.spline.columns.value_graph import Node, SourceColumn, ValueGraph
 
 _GROUPING_ID = "spark_grouping_id"
@@ -66,6 +67,7 @@ def build(plan: PlanColumns, application: str = "") -> Attributes:
         special = _OPERATIONS.get(str(document.get("name")))
         if special:
             special(plan, found, operation)
+    follow_parts(plan, found.graph)
     return found
 
 
@@ -77,10 +79,6 @@ def _expressions(plan: PlanColumns, graph: ValueGraph) -> None:
         if not name and document.get("name") == UNION:
             name = UNION
         arguments = plan.arguments.get(expression, ())
-        field = value_of_field(plan, expression)
-        if field:
-            graph.add(expression, field, Transformation.TRANSFORMATION)
-            continue
         for argument, step in zip(arguments, steps(name, len(arguments)), strict=True):
             graph.add(expression, argument, step)
 
@@ -108,9 +106,11 @@ def _read(plan: PlanColumns, graph: ValueGraph, operation: str, application: str
     sources = [
         Reference("", str(uri), application) for uri in plan.operations[operation].get("inputSources") or ()
     ]
+    stored = set(stored_columns(plan, operation))
     for attribute in plan.output(operation):
-        name = str((plan.attributes.get(attribute) or {}).get("name") or "")
-        if name:
+        if attribute not in stored:
+            graph.inputs[attribute] = []  # it has no origin, and is not unknown
+        elif name := plan.name(attribute):
             graph.columns[attribute] = tuple(SourceColumn(source, name) for source in sources)
 
 

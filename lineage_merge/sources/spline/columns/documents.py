@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from lineage_merge.column_lineage.table_parts import TablePart
 from lineage_merge.sources.spline.columns.argument_roles import class_name
 from lineage_merge.sources.spline.columns.positions import values_by_position
 from lineage_merge.sources.spline.documents import Document
 from lineage_merge.sources.spline.jdbc_queries import QUERIES
+from lineage_merge.sources.spline.naming import read_part
 
 if TYPE_CHECKING:
     from lineage_merge.sources.spline.pushed_queries import PushedQuery
@@ -197,6 +199,22 @@ class PlanColumns:
         """Return the queries that a read's columns belong to, instead of tables; None if unreadable."""
         found: Sequence[PushedQuery | None] = self.operations[operation].get(QUERIES) or ()
         return found
+
+    def read_part(self, operation: str) -> TablePart | None:
+        """Return what a read takes of an Iceberg table, None for the table itself or another format."""
+        if self.format(operation) != "iceberg":
+            return None
+        location = next(iter(self.operations[operation].get("inputSources") or ()), "")
+        columns = [self.name(each) for each in self.output(operation)]
+        return read_part(self.params(operation), columns, str(location))
+
+    def format(self, operation: str) -> str:
+        """Return the format that a read reports, "" without one."""
+        return str((self.operations[operation].get("extra") or {}).get("sourceType") or "").lower()
+
+    def name(self, attribute: str) -> str:
+        """Return the name of an attribute, "" if it is unknown."""
+        return str((self.attributes.get(attribute) or {}).get("name") or "")
 
     def class_name(self, expression: str) -> str:
         """Return the Catalyst class of an expression, such as ``aggregate.Sum``; "" if unknown."""

@@ -1,6 +1,7 @@
 """Values that decide on rows: the conditions, groupings and orders of a plan's operations."""
 
 from collections import defaultdict
+from collections.abc import Iterator
 
 from lineage_merge.column_lineage.transformations import InfluenceKind
 from lineage_merge.sources.spline.columns.documents import PlanColumns
@@ -18,10 +19,24 @@ _DECIDING = {
 }
 
 
+# The grouping columns of operations that apply a function to each group, such as `FlatMapGroupsInPandas`.
+# `FlatMapCoGroupsInPandas` of newer versions only has their number: they are the first of each input.
+_GROUPS = ("groupingAttributes", "leftGroup", "rightGroup", "leftAttributes", "rightAttributes")
+_GROUP_LENGTHS = ("leftGroupingLen", "rightGroupingLen")
+# With ALL, Spark names them `Intersect All` and `Except All`.
+_SETS = frozenset({"Intersect", "Except"})
+
+
+def is_filtered_by_right_side(operation: str) -> bool:
+    """Return whether the right side of an operation of that name decides on the rows of the left."""
+    return operation.removesuffix("All").rstrip() in _SETS
+
+
 def deciding(plan: PlanColumns) -> dict[InfluenceKind, list[Node]]:
     """Return the values that decide on the target's rows, by kind; without the text of subqueries.
 
-    DISTINCT groups by every column; INTERSECT and EXCEPT join their sides by every column.
+    DISTINCT groups by every column. INTERSECT and EXCEPT filter the rows of their left side by every column
+    of the right.
     """
     found: defaultdict[InfluenceKind, list[Node]] = defaultdict(list)
     for operation in plan.bottom_up:
@@ -31,7 +46,19 @@ def deciding(plan: PlanColumns) -> dict[InfluenceKind, list[Node]]:
             found[kind].extend(plan.parameter(operation, parameter))
         elif name == "Distinct":
             found[InfluenceKind.GROUP_BY].extend(plan.output(operation))
-        elif name in ("Intersect", "Except"):
-            for child in plan.children.get(operation, ()):
-                found[InfluenceKind.JOIN].extend(plan.output(child))
+        elif is_filtered_by_right_side(name):
+            for child in plan.children.get(operation, ())[1:]:
+                found[InfluenceKind.FILTER].extend(plan.output(child))
+        else:
+            found[InfluenceKind.GROUP_BY].extend(_groups(plan, operation))
     return found
+
+
+def _groups(plan: PlanColumns, operation: str) -> Iterator[Node]:
+    """Return the columns by which an operation groups the rows for a function."""
+    for parameter in _GROUPS:
+        yield from plan.parameter(operation, parameter)
+    for parameter, child in zip(_GROUP_LENGTHS, plan.children.get(operation, ()), strict=False):
+        length = plan.params(operation).get(parameter)
+        if isinstance(length, int):
+            yield from plan.output(child)[:length]

@@ -19,9 +19,11 @@ from lineage_merge.sources.spline.columns.data_types import type_texts
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.expressions import LIMIT, ExpressionTexts
 from lineage_merge.sources.spline.columns.influences import deciding
+from lineage_merge.sources.spline.columns.stored_columns import stored_columns
 from lineage_merge.sources.spline.columns.table_schema import TableColumn, table_columns
-from lineage_merge.sources.spline.columns.text_columns import TextColumns, read_subquery
+from lineage_merge.sources.spline.columns.text_columns import KnownColumns, TextColumns, read_subquery
 from lineage_merge.sources.spline.columns.value_graph import Node
+from lineage_merge.sources.spline.subqueries import temporary_views
 
 _OUTER = re.compile(r"outer\((?:[\w.`]*\.)?`?(?P<name>[^#`()]+)`?#(?P<id>\d+)L?\)")
 _ATTRIBUTE_ID = re.compile(r"#(\d+)L?\)?$")
@@ -54,8 +56,8 @@ class ColumnLineage:
     """The column lineage of a plan.
 
     `untraced` are sources that lose some or all columns in an RDD or a function over whole rows: the target
-    depends on them, by unknown columns. `problems` are keys of read operations, with what could not be traced
-    in their queries.
+    depends on them, by unknown columns. Of `metadata_only` it reads no rows. `problems` are keys of read
+    operations, with what could not be traced in their queries.
     """
 
     columns: tuple[Column, ...]
@@ -63,6 +65,7 @@ class ColumnLineage:
     flows: tuple[ColumnFlow[Reference], ...]
     influences: tuple[Influence[Reference], ...]
     untraced: tuple[Reference, ...]
+    metadata_only: frozenset[Reference] = frozenset()
     problems: tuple[tuple[str, str], ...] = ()
 
 
@@ -77,6 +80,7 @@ def column_lineage(plan: PlanColumns, application: str = "") -> ColumnLineage:
         flows=_flows(plan, attributes, columns, values, subqueries),
         influences=_influences(plan, attributes, subqueries),
         untraced=_untraced(plan, attributes, application),
+        metadata_only=_metadata_only(plan, application),
         problems=tuple(
             (operation.partition("/")[2], problem)
             for operation, read in sorted(attributes.queries.items())
@@ -91,14 +95,19 @@ def _subqueries(plan: PlanColumns, attributes: Attributes) -> dict[str, TextColu
     for operation, document in plan.operations.items():
         if document.get("name") == "CTERelationDef":
             output = plan.output(operation)
-            names[str(plan.params(operation).get("id"))] = tuple(_name(plan, each) for each in output)
+            names[str(plan.params(operation).get("id"))] = tuple(plan.name(each) for each in output)
+    views = {
+        name: tuple((plan.name(each), each) for each in plan.output(operation))
+        for name, operation in temporary_views(plan.operations).items()
+    }
     found: dict[str, TextColumns] = {}
     for expression in plan.expressions:
         text = plan.params(expression).get("plan")
         if not isinstance(text, str):
             continue
         outer = _outer_columns(plan, expression)
-        found[expression] = read_subquery(text, f"{expression}/plan", attributes.graph, outer, names)
+        known = KnownColumns(outer, names, views)
+        found[expression] = read_subquery(text, f"{expression}/plan", attributes.graph, known)
         for node in found[expression].output[: _selected(plan, expression)]:
             if node:
                 attributes.graph.add(expression, node)
@@ -123,7 +132,7 @@ def _outer_columns(plan: PlanColumns, expression: str) -> dict[int, Node]:
     if not isinstance(written, list):
         # Spark 3.1 and older do not record the ids, only which columns they are.
         text = str(plan.params(expression).get("plan"))
-        names = {_name(plan, each): each for each in plan.arguments.get(expression, ())}
+        names = {plan.name(each): each for each in plan.arguments.get(expression, ())}
         outer_columns = ((int(each["id"]), each["name"]) for each in _OUTER.finditer(text))
         return {each: names[name] for each, name in outer_columns if name in names}
     found: dict[int, Node] = {}
@@ -149,10 +158,6 @@ def _lateral(
             attributes.graph.add(attribute, node)
 
 
-def _name(plan: PlanColumns, attribute: str) -> str:
-    return str((plan.attributes.get(attribute) or {}).get("name") or "")
-
-
 def _written(plan: PlanColumns) -> tuple[tuple[Column, ...], tuple[Node, ...]]:
     """Return the target's columns and the value of each: the write's input, by position."""
     below = plan.children.get(plan.write, ())
@@ -161,7 +166,7 @@ def _written(plan: PlanColumns) -> tuple[tuple[Column, ...], tuple[Node, ...]]:
     output = plan.output(operation)
     columns = [
         Column(
-            position, _name(plan, each), types.get(str((plan.attributes.get(each) or {}).get("dataType")), "")
+            position, plan.name(each), types.get(str((plan.attributes.get(each) or {}).get("dataType")), "")
         )
         for position, each in enumerate(output)
     ]
@@ -275,9 +280,9 @@ def _sources(
             continue
         for uri in document.get("inputSources") or ():
             columns = found.setdefault(Reference("", str(uri), application), {})
-            for attribute in plan.output(operation):
+            for attribute in stored_columns(plan, operation):
                 data_type = str((plan.attributes.get(attribute) or {}).get("dataType"))
-                columns.setdefault(_name(plan, attribute), types.get(data_type, ""))
+                columns.setdefault(plan.name(attribute), types.get(data_type, ""))
     complete = set(found)
     named = [
         *(each.tables for each in subqueries.values()),
@@ -305,7 +310,11 @@ def _sources(
 
 def _untraced(plan: PlanColumns, attributes: Attributes, application: str) -> tuple[Reference, ...]:
     """Return sources without columns, and those below an operation that creates columns of unknown origin."""
-    reads = {key for key, each in plan.operations.items() if each.get("type") == "Read"}
+    reads = {
+        key
+        for key, each in plan.operations.items()
+        if each.get("type") == "Read" and plan.read_part(key) != "metadata"
+    }
     blind = {key for key in reads if not plan.output(key)}
     blind |= {
         key
@@ -321,3 +330,12 @@ def _untraced(plan: PlanColumns, attributes: Attributes, application: str) -> tu
                 open_operations.append(child)
     uris = {uri for key in blind | (reads & seen) for uri in plan.operations[key].get("inputSources") or ()}
     return tuple(Reference("", str(uri), application) for uri in sorted(uris))
+
+
+def _metadata_only(plan: PlanColumns, application: str) -> frozenset[Reference]:
+    """Return the sources of which the plan only reads metadata tables."""
+    reads: defaultdict[bool, set[str]] = defaultdict(set)
+    for key, document in plan.operations.items():
+        if document.get("type") == "Read":
+            reads[plan.read_part(key) == "metadata"].update(map(str, document.get("inputSources") or ()))
+    return frozenset(Reference("", uri, application) for uri in reads[True] - reads[False])

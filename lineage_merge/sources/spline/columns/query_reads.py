@@ -38,7 +38,7 @@ def read_query(plan: PlanColumns, graph: ValueGraph, operation: str, application
     # Unreadable queries are reported where their tables are determined.
     if query is None or len(plan.queries(operation)) != 1:
         return QueryRead()
-    names = [str((plan.attributes.get(each) or {}).get("name") or "") for each in attributes]
+    names = [plan.name(each) for each in attributes]
     found = query.columns(names)
     read = QueryRead(
         columns={Reference("", uri, application): each for uri, each in found.columns.items()},

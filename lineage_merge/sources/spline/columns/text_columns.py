@@ -7,13 +7,15 @@ is a column of the outer query.
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from lineage_merge.column_lineage import pseudo_columns
 from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
 from lineage_merge.model.elements import Reference
 from lineage_merge.sources.spline.columns.attributes import cte_column
+from lineage_merge.sources.spline.columns.influences import is_filtered_by_right_side
 from lineage_merge.sources.spline.columns.plan_text import (
     TextItem,
     TextOperation,
@@ -26,12 +28,14 @@ from lineage_merge.sources.spline.columns.text_values import ColumnReference, co
 from lineage_merge.sources.spline.columns.value_graph import Node, SourceColumn, ValueGraph
 from lineage_merge.sources.spline.naming import CatalogTable, table_from_text
 
-_RELATIONS = frozenset({"Relation", "HiveTableRelation", "RelationV2", "DataSourceV2Relation"})
-_ALL_OF_BOTH = frozenset({"Union", "Intersect", "Except"})
+_RELATIONS_V2 = frozenset({"RelationV2", "DataSourceV2Relation"})
+_RELATIONS = frozenset({"Relation", "HiveTableRelation"}) | _RELATIONS_V2
 _GROUPING_ID = "spark_grouping_id"
 # Spark's analyzer converts `grouping(column)` to a bit of the grouping id.
 _GROUPING = re.compile(rf"shiftright\({_GROUPING_ID}#(?P<id>\d+)L?, (?P<bit>\d+)\)")
 _STACK = re.compile(r"stack\((?P<rows>\d+), (?P<values>.*)\)", re.DOTALL)
+# A field of Spark's structure of a row's file. The text has no types: a stored copy looks the same.
+_FILE_METADATA = re.compile(rf"_metadata#(?P<id>\d+)\.(?:{'|'.join(sorted(pseudo_columns.FILE_FIELDS))})\b")
 # Placeholder ids for bits of a grouping id: Spark's ids are smaller.
 _FIRST_BIT = 10**18
 
@@ -41,6 +45,7 @@ class _LeftOut(NamedTuple):
 
     source: Reference | None
     ids: range
+    pseudo: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -75,32 +80,31 @@ class TextColumns:
     tables: dict[Reference, dict[str, None]] = field(default_factory=dict)
 
 
-def read_subquery(
-    text: str,
-    prefix: str,
-    graph: ValueGraph,
-    outer: Mapping[int, Node],
-    cte_names: Mapping[str, tuple[str, ...]],
-) -> TextColumns:
-    """Add a subquery's columns to the graph.
+@dataclass(frozen=True, slots=True)
+class KnownColumns:
+    """The columns of the plan that the text of a subquery refers to.
 
-    `prefix` separates its nodes from those of other subqueries, `outer` returns the columns of the outer
-    query by id, `cte_names` the column names of the plan's CTEs.
+    `outer` are those of the outer query by id, `cte_names` the column names of CTEs, `views` the names and
+    nodes of the columns of temporary views.
     """
-    return _Reader(prefix, graph, outer, cte_names).read(parse_plan(text))
+
+    outer: Mapping[int, Node]
+    cte_names: Mapping[str, tuple[str, ...]]
+    views: Mapping[str, tuple[tuple[str, Node], ...]]
+
+
+def read_subquery(text: str, prefix: str, graph: ValueGraph, known: KnownColumns) -> TextColumns:
+    """Add a subquery's columns to the graph; `prefix` separates its nodes from those of other subqueries."""
+    file_metadata = {int(column["id"]) for column in _FILE_METADATA.finditer(text)}
+    return _Reader(prefix, graph, known, file_metadata).read(parse_plan(text))
 
 
 class _Reader:
-    def __init__(
-        self,
-        prefix: str,
-        graph: ValueGraph,
-        outer: Mapping[int, Node],
-        cte_names: Mapping[str, tuple[str, ...]],
-    ) -> None:
+    def __init__(self, prefix: str, graph: ValueGraph, known: KnownColumns, file_metadata: Set[int]) -> None:
+        self._file_metadata = file_metadata
         self._prefix = prefix
         self._graph = graph
-        self._cte_names = cte_names
+        self._known = known
         self._found = TextColumns()
         self._nodes = 0
         self._outputs: dict[int, _Output] = {}
@@ -109,7 +113,7 @@ class _Reader:
         self._grouped: dict[int, list[Node]] = {}
         self._bits: dict[int, Node] = {}
         self._subqueries: Iterator[TextOperation] = iter(())
-        for each, node in outer.items():
+        for each, node in known.outer.items():
             graph.add(self._outer(each), node)
 
     def read(self, operations: list[TextOperation]) -> TextColumns:
@@ -136,8 +140,14 @@ class _Reader:
             return self._relation(operation)
         if name == "CTERelationRef":
             return self._cte_reference(operation)
-        if name in _ALL_OF_BOTH:
-            return self._by_position(name, below)
+        if name == "View":
+            return self._view(operation, seen)
+        if name == "Union":
+            return self._union(below)
+        if is_filtered_by_right_side(name):
+            for side in below[1:]:
+                self._found.influences[InfluenceKind.FILTER].extend(side.by_id[each] for each in side.ids)
+            return below[0] if below else seen
         makes = _MAKES.get(name)
         if makes:
             return makes(self, operation.arguments, seen)
@@ -163,16 +173,20 @@ class _Reader:
 
     def _relation(self, operation: TextOperation) -> _Output:
         table, shown = self._table(operation)
-        source = Reference(table.catalog, table.name) if table else None
+        is_stored = table is not None and table.part != "metadata"
+        source = Reference(table.catalog, table.name) if table and is_stored else None
         output = _Output()
         for part in shown:
             listed, more = items(part)
+            pseudo = _pseudo_columns({each.name for each in listed}, operation, table, is_cut=bool(more))
             for each in listed:
                 output.ids.append(each.id)
-                output.by_id[each.id] = self._column(source, each.id, each.name)
+                own = None if each.name in pseudo else source
+                output.by_id[each.id] = self._column(own, each.id, each.name)
             ids = [each.id for each in listed]
             if more and ids and ids == list(range(ids[0], ids[0] + len(ids))):
-                output.left_out += (_LeftOut(source, range(listed[-1].id + 1, listed[-1].id + 1 + more)),)
+                hidden = range(listed[-1].id + 1, listed[-1].id + 1 + more)
+                output.left_out += (_LeftOut(source, hidden, pseudo),)
             if more:
                 break
         return output
@@ -190,11 +204,12 @@ class _Reader:
             # A table of another catalog follows its columns; before Spark 3.1 it is only in the line above.
             after = operation.arguments.rpartition("]")[2].split()
             name = next((each for each in after[:1] if "." in each), self._aliases.get(id(operation), ""))
-        return table_from_text(name), shown
+        names = [each.name for part in shown[:1] for each in items(part)[0]]
+        return table_from_text(name, names), shown
 
     def _column(self, source: Reference | None, each: int, name: str) -> Node:
         node = f"{self._prefix}/column/{source}/{each}"
-        if source:
+        if source and each not in self._file_metadata:
             self._graph.columns[node] = (SourceColumn(source, name),)
             self._found.tables.setdefault(source, {})[name] = None
         return node
@@ -202,27 +217,30 @@ class _Reader:
     def _cte_reference(self, operation: TextOperation) -> _Output:
         cte = operation.arguments.partition(",")[0].strip()
         listed, more = items(next(iter(lists(operation.arguments)), ""))
-        output = _Output([each.id for each in listed])
-        output.by_id = {each.id: cte_column(cte, position) for position, each in enumerate(listed)}
-        if more:
-            names = list(enumerate(self._cte_names.get(cte, ())))[len(listed) :]
-            output.named = ({name: cte_column(cte, position) for position, name in names},)
-        return output
+        names = self._known.cte_names.get(cte, ())
+        count = max(len(names), len(listed))
+        return _output_of(listed, more, names, [cte_column(cte, position) for position in range(count)])
 
-    def _by_position(self, name: str, below: list[_Output]) -> _Output:
+    def _view(self, operation: TextOperation, seen: _Output) -> _Output:
+        """Return the columns of a temporary view that the plan reads, else those below."""
+        inside = operation.arguments.removeprefix("(").removesuffix(")")
+        columns = self._known.views.get(split_top(inside)[0].strip("`")) if inside else None
+        listed, more = items(next(iter(lists(inside)), ""))
+        names = [name for name, _ in columns or ()]
+        if columns is None or [each.name for each in listed] != names[: len(names) - more]:
+            return seen
+        return _output_of(listed, more, names, [node for _, node in columns])
+
+    def _union(self, below: list[_Output]) -> _Output:
         output = _Output()
-        values_of = below if name == "Union" else below[:1]
         for position, each in enumerate(below[0].ids if below else ()):
             node = self._new()
-            for branch in values_of:
+            for branch in below:
                 value = branch.at(position)
                 if value:
                     self._graph.add(node, value)
             output.ids.append(each)
             output.by_id[each] = node
-        if name != "Union":
-            both = [each.by_id[column] for each in below for column in each.ids]
-            self._found.influences[InfluenceKind.JOIN].extend(both)
         return output
 
     # Computed columns.
@@ -342,7 +360,8 @@ class _Reader:
             return seen.by_id[column.id]
         for part in seen.left_out:
             if column.id in part.ids:
-                return self._column(part.source, column.id, column.name)
+                source = None if column.name in part.pseudo else part.source
+                return self._column(source, column.id, column.name)
         named = [each[column.name] for each in seen.named if column.name in each]
         return named[0] if len(named) == 1 else None
 
@@ -361,6 +380,20 @@ class _Reader:
         return f"{self._prefix}/{self._nodes}"
 
 
+def _pseudo_columns(
+    names: set[str], operation: TextOperation, table: CatalogTable | None, *, is_cut: bool
+) -> frozenset[str]:
+    """Return the names of pseudo-columns in a relation of DataSource V2, whose format the text lacks.
+
+    Spark adds all of Iceberg's to a relation, at its end, which may be omitted from the text.
+    """
+    if operation.name not in _RELATIONS_V2:
+        return frozenset()
+    is_iceberg = is_cut or names >= pseudo_columns.ICEBERG_TOGETHER
+    of_changes = pseudo_columns.ICEBERG_CHANGE if table and table.part == "changes" else ()
+    return frozenset(of_changes) | (pseudo_columns.ICEBERG if is_iceberg else frozenset())
+
+
 def _generated(generator: str, columns: int) -> list[str]:
     """Return the inputs of each generator column: `stack(n, a, b, c, d)` has separate ones, else all."""
     matched = _STACK.fullmatch(generator.strip())
@@ -368,6 +401,16 @@ def _generated(generator: str, columns: int) -> list[str]:
     if not matched or not columns or len(values) != int(matched["rows"]) * columns:
         return [generator] * columns
     return [f"stack({', '.join(values[position::columns])})" for position in range(columns)]
+
+
+def _output_of(listed: Sequence[TextItem], more: int, names: Sequence[str], nodes: Sequence[Node]) -> _Output:
+    """Return an output whose columns are known by position; `more` are not in the text, and found by name."""
+    output = _Output([each.id for each in listed])
+    output.by_id = {each.id: node for each, node in zip(listed, nodes, strict=False)}
+    if more:
+        rest = zip(names[len(listed) :], nodes[len(listed) :], strict=False)
+        output.named = (dict(rest),)
+    return output
 
 
 def _joined(outputs: Iterable[_Output]) -> _Output:

@@ -6,13 +6,15 @@ from typing import NamedTuple
 
 from lineage_merge.column_lineage.transformations import Transformation, compose
 
+# A name may be an expression, `max(coalesce(a#1, 0))#2`.
+_NAME = r"(?:[^()]|\((?:[^()]|\([^()]*\))*\))*"
 _TOKEN = re.compile(
-    r"outer\((?P<outer>[^()]*#(?P<outer_id>\d+)L?)\)"
+    rf"outer\((?P<outer>{_NAME}#(?P<outer_id>\d+)L?)\)"
     r"|(?P<subquery>scalar-subquery|list|exists|lateral-subquery)#\d+ \[[^\]]*\]"
     r"|(?P<function>[A-Za-z_]\w*)\("
     r"|(?P<word>\b(?:CASE|WHEN|THEN|ELSE|END|if|else|FILTER)\b)(?![#\w])"
     r"|(?P<column>[A-Za-z_`][^\s(),\[\]]*)?#(?P<id>\d+)L?"
-    r"|(?P<open>\()|(?P<close>\))"
+    r"|(?P<open>\()|(?P<close>\))|(?P<separator>, )"
 )
 _AGGREGATES = frozenset(
     {
@@ -24,6 +26,8 @@ _AGGREGATES = frozenset(
         "stddev_samp", "sum", "try_avg", "try_sum", "var_pop", "var_samp", "variance",
     }
 )  # fmt: skip
+# Aggregates whose second argument only selects.
+_CHOOSING = frozenset({"max_by", "min_by"})
 _STEERING = {
     "windowspecdefinition": Transformation.WINDOW,
     "rank": Transformation.WINDOW,
@@ -48,8 +52,9 @@ class ColumnReference(NamedTuple):
 def column_references(expression: str) -> Iterator[ColumnReference]:
     """Yield every column and subquery in an expression, in the order of the text."""
     whole = Transformation.IDENTITY if _is_plain(expression) else Transformation.TRANSFORMATION
-    # The context of each open bracket and CASE.
+    # The context of each open bracket and CASE, and the levels whose next argument only selects.
     levels: list[Transformation] = [whole]
+    choosing: set[int] = set()
     condition_of_if = False
     for token in _TOKEN.finditer(expression):
         here = levels[-1]
@@ -65,12 +70,18 @@ def column_references(expression: str) -> Iterator[ColumnReference]:
             if name == "if":
                 step = Transformation.CONDITIONAL
             levels.append(compose(here, _STEERING.get(name, step)))
+            if name in _CHOOSING:
+                choosing.add(len(levels))
         elif token["open"]:
             levels.append(compose(here, Transformation.CONDITIONAL) if condition_of_if else here)
             condition_of_if = False
         elif token["close"]:
+            choosing.discard(len(levels))
             if len(levels) > 1:
                 levels.pop()
+        elif token["separator"]:
+            if len(levels) in choosing:
+                levels[-1] = compose(levels[-2], Transformation.CONDITIONAL)
         elif token["word"]:
             word = token["word"]
             if word == "CASE":

@@ -25,6 +25,7 @@ _PARAMETERS = {
     "Expand": ("projections",),
     "Sort": ("order",),
     "Deduplicate": ("keys",),
+    "FlatMapGroupsInPandas": ("groupingAttributes", "functionExpr"),
 }
 # What says what computes an operation's new attributes.
 _COMPUTING = {"Project": "projectList", "Aggregate": "aggregateExpressions", "Window": "windowExpressions"}
@@ -87,9 +88,12 @@ class _Harvester:
         return operation, dict(zip(ids, values, strict=True))
 
     def _read(self, plan: Any, output: list[Any]) -> Operation:
-        table = plan.catalogTable().get().identifier().unquotedString()
+        if plan.catalogTable().isDefined():
+            name = plan.catalogTable().get().identifier().table()
+        else:
+            name = plan.relation().location().rootPaths().head().getName()
         columns = [f"{each.name()} {each.dataType().catalogString()}" for each in output]
-        return self._builder.read(f"s3://lake/{table.rpartition('.')[2]}", *columns)
+        return self._builder.read(f"s3://lake/{name}", *columns)
 
     def _union(self, children: list[Operation], output: list[Any]) -> list[str]:
         made: list[str] = []
@@ -134,6 +138,11 @@ class _Harvester:
     def _params(plan: Any, name: str) -> dict[str, Any]:
         if name == "CTERelationRef":
             return {"cteId": plan.cteId()}
+        if name == "View":
+            return {"desc": plan.desc().toString(), "isTempView": plan.isTempView()}
+        if name == "FlatMapCoGroupsInPandas":
+            lengths = ("leftGroupingLen", "rightGroupingLen")
+            return {each: getattr(plan, each)() for each in lengths}
         return {"id": plan.id()} if name == "CTERelationDef" else {}
 
 

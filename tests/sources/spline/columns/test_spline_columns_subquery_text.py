@@ -59,6 +59,39 @@ def test_files_without_a_name_have_no_columns() -> None:
     assert {each.source.name for each in found.sources} == {"s3://raw/raw"}
 
 
+def _of_view(text: str) -> PlanBuilder:
+    """`SELECT c0, (subquery) x FROM wide`, a temporary view of a file."""
+    plan = PlanBuilder()
+    raw = plan.read("s3://raw/wide", *(f"c{number} int" for number in range(34)))
+    description = "CatalogTable(\nTable: wide\nType: VIEW\n)"
+    view = plan.operation("View", raw, params={"desc": description, "isTempView": True})
+    selected = plan.alias("x", plan.call("ScalarSubquery", params={"plan": text}))
+    plan.write("s3://lake/out", plan.operation("Project", view, output=[view["c0"], selected]))
+    return plan
+
+
+def test_a_temporary_view_that_the_plan_reads_gives_its_columns_also_those_that_spark_omitted() -> None:
+    text = (
+        "Aggregate [max((c2#102 + c30#130)) AS max((c2 + c30))#9]\n"
+        "+- SubqueryAlias wide\n"
+        f"   +- View (`wide`, [{_WIDE},... 10 more fields])\n"
+        f"      +- Relation [{_WIDE},... 10 more fields] csv\n"
+    )
+
+    assert flows(read(_of_view(text))) == {
+        "wide.c0 -> c0 IDENTITY",
+        "wide.c2 -> x AGGREGATION",
+        "wide.c30 -> x AGGREGATION",
+    }
+
+
+@pytest.mark.parametrize("view", ["(`wide`, [c0#1,c1#2])", "(`other`, [c0#1])", "(`wide`, [k#1])", ""])
+def test_another_temporary_view_has_no_columns(view: str) -> None:
+    text = f"Aggregate [max(c0#1) AS m#9]\n+- View {view}\n   +- Relation [c0#1] csv\n"
+
+    assert flows(read(_of_view(text))) == {"wide.c0 -> c0 IDENTITY"}
+
+
 def test_columns_that_spark_omitted_are_known_by_their_ids() -> None:
     text = (
         "Aggregate [max(c30#130) AS max(c30)#9]\n"
@@ -94,6 +127,18 @@ def test_a_column_of_the_outer_query_decides_inside() -> None:
 
     assert influences(found) == {"raw.a FILTER", "part.k FILTER"}
     assert flows(found) == {"raw.a -> a IDENTITY", "part.v -> x AGGREGATION"}
+
+
+def test_a_column_of_the_outer_query_may_be_named_like_an_expression() -> None:
+    text = (
+        "Project [1 AS 1#9]\n"
+        "+- Filter (k#5L = outer(max(coalesce(a#1, 0))#334))\n"
+        "   +- Relation spark_catalog.shop.part[k#5L,v#6] parquet\n"
+    )
+
+    found = read(_selected(text, outer={"max(coalesce(a#1, 0))#334": "b"}))
+
+    assert influences(found) == {"raw.b FILTER", "part.k FILTER"}
 
 
 def test_a_column_of_the_outer_query_is_a_value_where_it_is_selected() -> None:

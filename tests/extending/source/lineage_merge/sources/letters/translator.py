@@ -13,7 +13,7 @@ def translate(line: str, location: str) -> Iterator[Element]:
         yield Problem("rejected", location, "", "must be job: source -> target")
         return
     job = JobKey("letters", name)
-    ends = [Reference("letters://post", each.strip()) for each in (source, target)]
+    read, written = (Reference("letters://post", end.strip()) for end in (source, target))
     yield Job(job)
-    yield Feeds(job, *ends)
-    yield Writes(job, ends[1])
+    yield Feeds(job, read, written)
+    yield Writes(job, written)

@@ -11,8 +11,8 @@ where Gremlin Server would compile Groovy, so the same grammar (``gremlin-lang``
 `to_property_graph` sends a DataFrame as one query, whatever its `batch_size` says (as of 3.17 the
 condition is never met), so it is called with as many rows as that is by default.
 
-Reads JSON from standard input (host, port, nodes, edges, both as lists of rows with the headers that
-awswrangler expects), writes the seconds that nodes and edges took.
+Reads JSON from standard input (host, port, headers of the connection, nodes, edges, both as lists of rows
+with the keys that awswrangler expects), writes the seconds that nodes and edges took.
 """
 
 import json
@@ -40,7 +40,7 @@ def main() -> None:
         patch.object(Client, "submit", in_neptunes_grammar),
     ):
         client = neptune.connect(given["host"], given["port"], iam_enabled=False, region="us-east-1")
-        client.read_gremlin("g.inject(1)")
+        client.read_gremlin("g.inject(1)", headers=given["headers"])  # opens the connection
         taken = []
         for rows in (given["nodes"], given["edges"]):
             parts = [pandas.DataFrame(rows[at : at + _ROWS]) for at in range(0, len(rows), _ROWS)]

@@ -53,7 +53,7 @@ def add_vertex_by_id(g: GraphTraversalSource, row: Row) -> None:
     for key, value in row.items():
         if key not in ("id", "label", "dag_name"):
             adding = adding.property(Cardinality.single, key, value)
-    adding.property(Cardinality.set_, "dag_name", row["dag_name"]).iterate()
+    adding.property(Cardinality.set_, "dag_name", row["dag_name"]).to_list()
 
 
 def add_edge_by_id(g: GraphTraversalSource, row: Row) -> None:
@@ -61,7 +61,7 @@ def add_edge_by_id(g: GraphTraversalSource, row: Row) -> None:
     ends = {Direction.OUT: row["from"], Direction.IN: row["to"]}
     adding = g.merge_e({T.id: row["id"]})
     adding = adding.option(Merge.on_create, {T.id: row["id"], T.label: row["label"], **ends, **values})
-    adding.option(Merge.on_match, values).iterate()
+    adding.option(Merge.on_match, values).to_list()
 
 
 def add_vertex_by_name(g: GraphTraversalSource, row: Row) -> None:
@@ -71,7 +71,7 @@ def add_vertex_by_name(g: GraphTraversalSource, row: Row) -> None:
     for key, value in row.items():
         if key not in ("id", "label"):
             adding = adding.property(Cardinality.single, key, value)
-    adding.iterate()
+    adding.to_list()
 
 
 def add_edge_by_name(g: GraphTraversalSource, row: Row) -> None:
@@ -81,4 +81,4 @@ def add_edge_by_name(g: GraphTraversalSource, row: Row) -> None:
     for key, value in row.items():
         if key not in ("id", "label", "from", "to"):
             adding = adding.property(key, value)
-    adding.iterate()
+    adding.to_list()

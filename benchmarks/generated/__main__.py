@@ -1,6 +1,6 @@
 """Writes a made-up Spline database and a dbt manifest, of any size, for benchmarks and trials.
 
-    python benchmarks/generate.py --plans 10000 --models 500 --to /tmp/company
+    python -m benchmarks.generated --plans 10000 --models 500 --to /tmp/company
     lineage-merge build -c /tmp/company/lineage_merge.yml --out /tmp/company/built
 
 The same seed and numbers give the same bytes. Plans have 5 to 200 operations and about 10 to 500
@@ -19,7 +19,9 @@ from benchmarks.generated.export import write
 
 def main() -> None:
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m benchmarks.generated",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--plans", type=int, default=1000, help="how many execution plans (default 1000)")
     parser.add_argument("--models", type=int, default=100, help="how many dbt models; 0: no manifest")

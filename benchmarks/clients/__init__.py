@@ -1,0 +1,1 @@
+"""Clients with which load.py compares the loader."""

@@ -1,0 +1,91 @@
+"""Metadata tables, changelogs and pseudo-columns in SQL files."""
+
+import pytest
+
+from lineage_merge.model.elements import Feeds
+from tests.sources.sql.sql_reading import SqlLineage, lineage_of
+
+TABLE = "CREATE TABLE lake.db.t (id INT, amount DOUBLE) USING iceberg;"
+
+
+def feeds(found: SqlLineage) -> set[tuple[str, str, object]]:
+    return {
+        (each.source.name, each.target.name, each.properties.get("reads"))
+        for each in found.elements
+        if isinstance(each, Feeds)
+    }
+
+
+def made(query: str, before: str = TABLE, dialect: str = "spark") -> SqlLineage:
+    return lineage_of(f"{before} CREATE TABLE lake.db.x AS {query}", dialect)
+
+
+@pytest.mark.parametrize(
+    ("query", "before", "dialect"),
+    [
+        ("SELECT snapshot_id AS s FROM lake.db.t.snapshots WHERE operation = 'append'", TABLE, "spark"),
+        ("SELECT f.file_path FROM lake.db.t.files f JOIN lake.db.t.refs r ON f.spec_id = r.type", "", "hive"),
+        ("SELECT s.* FROM (SELECT count(*) AS n FROM lake.db.t.all_manifests) s", "", "databricks"),
+        ("SELECT file_path FROM t.files", f"{TABLE} USE lake.db;", "spark"),
+        ("SELECT snapshot_id FROM v", "CREATE TEMPORARY VIEW v AS SELECT * FROM lake.db.t.history;", "spark"),
+        ('SELECT snapshot_id FROM lake.db."t$snapshots"', "", "trino"),
+        ('SELECT "key" FROM lake.db."t$properties"', "", "athena"),
+    ],
+)
+def test_a_metadata_table_is_data_flow_without_columns(query: str, before: str, dialect: str) -> None:
+    found = made(query, before, dialect)
+
+    assert feeds(found) == {("lake.db.t", "lake.db.x", "metadata")}
+    assert (found.columns, found.influences) == (set(), set())
+    assert found.problems == set()
+
+
+def test_rows_of_a_table_count_beside_its_metadata() -> None:
+    found = made("SELECT t.id, s.operation FROM lake.db.t t CROSS JOIN lake.db.t.snapshots s")
+
+    assert feeds(found) == {("lake.db.t", "lake.db.x", None)}
+    assert found.columns == {"lake.db.t#id > lake.db.x#id IDENTITY"}
+
+
+@pytest.mark.parametrize("before", ["", "CREATE TABLE lake.db.history (id INT);"])
+def test_a_table_may_be_called_like_a_metadata_table(before: str) -> None:
+    found = made("SELECT id FROM lake.db.history", before)
+
+    assert feeds(found) == {("lake.db.history", "lake.db.x", None)}
+    assert found.columns == {"lake.db.history#id > lake.db.x#id IDENTITY"}
+
+
+def test_branches_and_changes_have_the_columns_of_their_table() -> None:
+    assert made("SELECT * FROM lake.db.t.branch_audit").columns == made("SELECT * FROM lake.db.t").columns
+    found = made("SELECT id, _change_type AS how FROM lake.db.t.changes WHERE _change_ordinal > 1")
+
+    assert feeds(found) == {("lake.db.t", "lake.db.x", None)}
+    assert found.columns == {"lake.db.t#id > lake.db.x#id IDENTITY"}
+    assert found.influences == set()
+
+
+def test_a_change_data_feed_has_the_columns_of_its_table() -> None:
+    found = made(
+        "SELECT id, _commit_version AS v FROM table_changes('lake.db.t', 0) WHERE _change_type = 'x'"
+    )
+
+    assert feeds(found) == {("lake.db.t", "lake.db.x", None)}
+    assert found.columns == {"lake.db.t#id > lake.db.x#id IDENTITY"}
+    assert found.influences == set()
+
+
+def test_pseudo_columns_are_those_that_a_known_table_does_not_have() -> None:
+    query = "SELECT id, t._file, _partition FROM lake.db.t WHERE _pos > 1"
+    stored = "CREATE TABLE lake.db.t (id INT, _file STRING, _partition INT, _pos INT);"
+
+    found = made(query)
+    assert found.columns == {"lake.db.t#id > lake.db.x#id IDENTITY"}
+    assert (found.influences, found.problems) == (set(), set())
+    for before in (stored, ""):
+        found = made(query, before)
+        assert {each.partition(" ")[0] for each in found.columns} == {
+            "lake.db.t#id",
+            "lake.db.t#_file",
+            "lake.db.t#_partition",
+        }
+        assert found.influences == {"lake.db.t#_pos > lake.db.x FILTER"}

@@ -1,0 +1,133 @@
+"""Examples in README and docs print what stands below them: all blocks of the language `console`."""
+
+import re
+import shlex
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from lineage_merge.cli import time_options
+from lineage_merge.cli.sample import config_file
+from lineage_merge.orchestration.configuration import CONFIGURATION
+from lineage_merge.orchestration.local_merge import merge
+from tests import dbt_shop, email_pipeline
+from tests.command_line import in_process
+from tests.console_blocks import Step, differs, normalized, steps
+from tests.graph_folder import Row, write_folder
+from tests.test_docs_commands import DOCUMENTS, blocks
+
+# Of nodes, and of edges.
+Rows = tuple[Iterable[Row], Iterable[Row]]
+
+# Documents of which each command belongs to those before it: the tests that run them.
+SESSIONS = {
+    "tutorial.md": "tests/test_tutorial.py",
+    "init.md": "tests/cli/test_cli_init.py",
+}
+# Documents with output of Python, and the tests that compare it.
+OTHER_OUTPUT = {"capture.md": "tests/capture/test_capture_graph.py"}
+# Why an example is not run.
+NOT_RUN = {
+    ("neptune.md", "lineage-merge doctor --config lineage_merge.yml"): "asks a Neptune cluster",
+}
+
+
+def sample(_folder: Path) -> Rows:
+    """The graph of `lineage-merge demo`."""
+    elements = merge(CONFIGURATION.load(config_file())).elements.collect()
+    return [row for row in elements if not row.get("from")], [row for row in elements if row.get("from")]
+
+
+def shop(_folder: Path) -> Rows:
+    """The graph of a dbt project with failed tests."""
+    graph = dbt_shop.graph()
+    return graph.nodes, graph.edges
+
+
+# Documents whose examples ask another graph than that of the demo.
+GRAPHS: dict[str, Callable[[Path], Rows]] = {"freshness.md": shop, "tags.md": email_pipeline.rows}
+
+
+def graph_of(document: str) -> Callable[[Path], Rows]:
+    return GRAPHS.get(document, sample)
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[Callable[[Path], Rows], str]:
+    """The folders of graphs, by the functions that make them."""
+    new = tmp_path_factory.mktemp
+    return {make: write_folder(new("graph"), *make(new("sources"))) for make in (sample, *GRAPHS.values())}
+
+
+def examples() -> Iterator[tuple[str, Step]]:
+    """Yield the commands of all documents with the documents' names."""
+    for file in DOCUMENTS:
+        yield from ((file.name, step) for step in steps(file.read_text(encoding="utf-8")))
+
+
+EXAMPLES = list(examples())
+RUN = [
+    (document, step)
+    for document, step in EXAMPLES
+    if document not in SESSIONS and (document, step.command) not in NOT_RUN
+]
+
+
+@pytest.mark.parametrize(
+    ("document", "step"), RUN, ids=[f"{document} {step.command[:60]}" for document, step in RUN]
+)
+def test_a_command_prints_what_the_document_says(
+    document: str,
+    step: Step,
+    folders: dict[Callable[[Path], Rows], str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(time_options, "now_ms", lambda: dbt_shop.NOW)
+    program, *words = shlex.split(step.command)
+    assert program == "lineage-merge"
+    words = [word for word in words if word != "--demo"]
+
+    outcome = in_process(*words, "--folder", folders[graph_of(document)])
+
+    printed = outcome.err if outcome.code else outcome.out
+    assert differs(step.expected, printed) == "", f"$ {step.command}\n{printed}"
+    assert (outcome.code != 0) == any(line.startswith("error:") for line in step.expected)
+
+
+def test_the_examples_are_found() -> None:
+    assert {"README.md", *GRAPHS, *SESSIONS} <= {document for document, _ in EXAMPLES}
+    assert NOT_RUN.keys() <= {(document, step.command) for document, step in EXAMPLES}
+
+
+@pytest.mark.parametrize("file", DOCUMENTS, ids=lambda file: file.name)
+def test_output_of_commands_is_in_blocks_that_are_checked(file: Path) -> None:
+    hidden = [
+        f"line {block.line}"
+        for block in blocks(file)
+        if block.language != "console" and re.search(r"^\$ |^ *[└├]── ", block.text, re.MULTILINE)
+    ]
+    assert bool(hidden) == (file.name in OTHER_OUTPUT), hidden
+
+
+@pytest.mark.parametrize(
+    ("expected", "printed", "difference"),
+    [
+        (("a", "..."), "a\nb\nc", ""),
+        (("...", "c"), "a\nb\nc", ""),
+        (("a", "...", "c"), "a\nc", ""),
+        (("a", "c"), "a\nb\nc", "c"),
+        (("a",), "a\nb", "also printed: b"),
+        (("took ...",), "took 3 days", ""),
+        (("│written │ 1 vertex (2 requests, 0.3 s)",), "│written    │ 1 vertex (9 requests, 12 s)     │", ""),
+        (("3 datasets",), "2 datasets", "3 datasets"),
+        (("└── b",), "└── c", "└── b"),
+    ],
+)
+def test_output_is_compared_with_the_document(
+    expected: tuple[str, ...], printed: str, difference: str
+) -> None:
+    found = differs(expected, printed)
+    assert found == difference or normalized(difference) == found
