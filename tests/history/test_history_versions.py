@@ -25,9 +25,9 @@ READS = (
     "history --json",
     "history mart --json",
     "history compact --dry-run --json",
-    "upstream mart --as-of 0d --json",
-    "report --dag daily --environment dev --as-of 0d --json",
-    "diff --from 2026-01-01 --to now --json",
+    "upstream mart --as-of 2026-02-01 --json",
+    "report --dag daily --environment dev --as-of 2026-02-01 --json",
+    "diff --from 2026-01-01 --to 2026-02-01 --json",
 )
 READS_WITH_MOVES = [words for words in READS if not words.startswith(("history --", "history c", "report"))]
 

@@ -162,6 +162,7 @@ def changes(location: str, start: str, end: str, *more: str) -> set[str]:
     ("start", "end", "expected"),
     [
         ("2026-01-01", "2026-01-04", set()),
+        ("now", "now", set()),
         ("2026-01-04", "2026-01-05", {"added column orders#note"}),
         ("2026-01-05", "2026-01-09", {"changed dataset mart", "changed column orders#amount"}),
         ("2026-01-09", "2026-01-12", {"changed expression orders#amount -> mart#total"}),
