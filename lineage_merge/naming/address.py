@@ -12,7 +12,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+._-]+):")
 _AUTHORITY_END = re.compile(r"[/?#;]")
 _PORT = re.compile(r":\d*\Z")
 _QUERY = re.compile(r"\?[A-Za-z][\w.-]*=")
-_PARAMETERS = re.compile(r"[?;][A-Za-z][\w.-]*=")
+_PARAMETERS = re.compile(r"\?[A-Za-z][\w.-]*=|;")
 # Characters that java.net.URI encodes: text with one of them is not encoded.
 _NOT_IN_A_URI = re.compile(r"[\x00-\x20\"<>{}|\\^`\x7f]|%(?![0-9A-Fa-f]{2})")
 
@@ -82,7 +82,7 @@ def without_query(text: str) -> str:
 
 
 def without_parameters(text: str) -> str:
-    """Remove ``?a=b`` or ``;a=b``."""
+    """Remove ``?a=b`` or ``;a``; a single ``?`` is a glob and stays."""
     match = _PARAMETERS.search(text)
     return text[: match.start()] if match else text
 

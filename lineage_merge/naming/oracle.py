@@ -16,7 +16,7 @@ _HOST = re.compile(r"(?i)\(\s*HOST\s*=([^()]*)\)")
 _PORT = re.compile(r"(?i)\(\s*PORT\s*=([^()]*)\)")
 _SERVICE = re.compile(r"(?i)\(\s*(?:SERVICE_NAME|SID)\s*=([^()]*)\)")
 _TARGET = re.compile(
-    r"(?:(?:\w{1,10}:)?//)?(?P<host>\[[^\]]*\]|[^:/?\[]*)(?::(?P<port>\d*))?(?:[:/](?P<service>[^:/?]*))?"
+    r"(?:(?:\w{1,10}:)?//)?(?P<host>\[[^\]]*\]|[^:/?\[]*)(?::(?P<port>\d*))?(?:[:/](?P<service>[^:/?;]*))?"
 )
 
 

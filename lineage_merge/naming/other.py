@@ -4,6 +4,7 @@
 such as ``odpstable:project.table``.
 """
 
+import re
 from dataclasses import dataclass
 
 from lineage_merge.infra.redaction import redact
@@ -16,6 +17,9 @@ from lineage_merge.naming.jdbc import Connection, table_identifiers
 from lineage_merge.naming.named import Defaults, Located, Named
 
 _LEVELS = 3
+# A namespace contains no glob, and after a server no list. Redaction leaves separators before a space.
+_PARAMETERS = re.compile(r"[;?]|[,#&](?!\S)")
+_PARAMETERS_OF_SERVER = re.compile(r"[;?,]|[#&](?!\S)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +31,8 @@ class Other(FileSystem):
         return True
 
     def canonical_namespace(self, address: Address) -> str:
-        rest = trimmed(without_parameters(address.rest))
+        pattern = _PARAMETERS_OF_SERVER if address.authority else _PARAMETERS
+        rest = trimmed(pattern.split(address.rest, maxsplit=1)[0])
         if address.authority:
             return f"{address.scheme}://{address.authority}{rest}"
         if address.scheme and rest:
@@ -62,7 +67,7 @@ class Other(FileSystem):
             missing = max(_LEVELS - len(parts), 0)
             namespace = f"{connection.protocols[0]}://{connection.authority.lower()}"
             return Located(namespace, join_name([*database[:missing], *parts]))
-        if "@" in connection.path or "=" in connection.path:
+        if not connection.path or "@" in connection.path or "=" in connection.path:
             raise NamingError(f"{redact(connection.url)}: names no host")
         address = parse_namespace(":".join([*connection.protocols, connection.path]))
         return Located(self.canonical_namespace(address), join_name(parts))

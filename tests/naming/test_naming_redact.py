@@ -25,7 +25,7 @@ from lineage_merge.infra.redaction import redact
             "jdbc:mysql://address=(host=h)(password=p)/d:t",
             "jdbc:mysql://address=(host=h)(password=*****)/d:t",
         ),
-        ("jdbc:teradata://h/USER=u,PASSWORD=p", "jdbc:teradata://h/USER=u,PASSWORD=*****"),
+        ("jdbc:teradata://h/USER=u,PASSWORD=p", "jdbc:teradata://h"),
         ("elasticsearch://https://u:p@h/i", "elasticsearch://https://h/i"),
         ("https://h/x?X-Amz-Signature=abc&v=1", "https://h/x?X-Amz-Signature=*****&v=1"),
         (

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from functools import cache
 from urllib.parse import quote
 
+from tests.redaction.jdbc_forms import UNKNOWN_DRIVERS
+
 SECRET = "Hunter2Zq9"
 
 # The driver's words and the host part of JDBC URLs with an authority.
@@ -152,6 +154,7 @@ def _templates() -> Iterator[str]:
     yield from (f"Server=h;{key}={{}};Database=d" for key in _KEYS)
     yield from _LISTS
     yield from _NESTED
+    yield from UNKNOWN_DRIVERS
     yield SAS
 
 

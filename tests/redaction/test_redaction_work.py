@@ -8,10 +8,10 @@ from typing import Any, SupportsIndex
 
 import pytest
 
-from lineage_merge.infra.redaction import functions, parameters, spans, text, tokens, userinfo
+from lineage_merge.infra.redaction import functions, jdbc, parameters, spans, text, tokens, userinfo
 from tests.redaction.secret_forms import forms
 
-_MODULES = (functions, parameters, spans, text, tokens, userinfo)
+_MODULES = (functions, jdbc, parameters, spans, text, tokens, userinfo)
 _LENGTH = 40_000
 # Reading everything again for each part of such a text would be thousands a character.
 _MOST_A_CHARACTER = 250
@@ -53,6 +53,12 @@ _PIECES = (
     "jdbc:oracle:thin:",
     "thin:a/",
     "oci:",
+    "jdbc:a:b;",
+    "jdbc:a:b, ",
+    "'jdbc:a:b;'",
+    "jdbc:a://b:c/",
+    "jdbc:a:://",
+    "jdbc:a:1,2:3",
     "phoenix:",
     "phoenix:a:1:/b:c:",
     "a:b:",
@@ -123,8 +129,8 @@ class _Counted(str):
         _Counted.read += len(self)
         return super().lower()
 
-    def __contains__(self, key: str) -> bool:
-        return self.find(key) >= 0
+    def __contains__(self, key: object) -> bool:
+        return self.find(str(key)) >= 0
 
     def __getitem__(self, key: SupportsIndex | slice) -> str:
         found = super().__getitem__(key)
@@ -177,7 +183,7 @@ def test_the_work_grows_with_the_length_of_a_text(piece: str, monkeypatch: pytes
         for name, pattern in _patterns(module).items():
             monkeypatch.setattr(module, name, _Pattern(pattern))
     whole = "x" + piece * (_LENGTH // len(piece)) + "@y"
-    for find in (text._spans, text._sql_spans):
+    for find in (text._spans, text._sql_spans, jdbc.unknown_parameters):
         _Counted.read = 0
         found = list(find(_Counted(whole)))
         spans.replace(whole, found)

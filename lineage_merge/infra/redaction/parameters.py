@@ -141,7 +141,7 @@ def pairs(text: str) -> Iterator[Span]:
     while match := _QUOTED_VALUE.search(text, position):
         position = match.end()
         if names_secret(_key_before(text, match.start())):
-            end = _closing(text, position, match[1])
+            end = closing_quote(text, position, match[1])
             yield Span(position, end)
             position = end
     position = 0
@@ -165,7 +165,7 @@ def names_secret(name: str) -> bool:
     return bool(_IN_TEXT.search(key)) and not _ABOUT.search(key)
 
 
-def _closing(text: str, start: int, quote: str) -> int:
+def closing_quote(text: str, start: int, quote: str) -> int:
     """Return the position of the closing quote; escaped quotes are part of the value."""
     end = text.find(quote, start)
     while end > start and text[end - 1] == "\\" and text[end - 2 : end - 1] != "\\":

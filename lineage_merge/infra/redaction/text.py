@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NewType
 
 from lineage_merge.infra.redaction.functions import keys_of_functions, literals
+from lineage_merge.infra.redaction.jdbc import unknown_parameters
 from lineage_merge.infra.redaction.parameters import pairs, parameters
 from lineage_merge.infra.redaction.spans import MASK, Decoded, Span, replace
 from lineage_merge.infra.redaction.tokens import holds_token, tokens
@@ -18,7 +19,7 @@ Redacted = NewType("Redacted", str)
 _PLAIN = re.compile(r"[\w./$,()<>+*'\s:|-]*\Z")
 # Without "=", "@" and "%", a text with a secret contains one of these.
 _WORDS = re.compile(
-    r"(?i)pass|pwd|secret|token|credential|auth|key|thin:|oci8?:|kprb:|phoenix|bearer|basic|begin|crypt|hmac|jwt"
+    r"(?i)jdbc|pass|pwd|secret|token|credential|auth|key|thin:|oci8?:|kprb:|phoenix|bearer|basic|begin|crypt|hmac|jwt"
     r"|signature|\beyj"
 )
 _ENCODED = re.compile(r"%(?:25)*[2-7][0-9A-Fa-f]")
@@ -59,7 +60,10 @@ def _redacted(text: str, spans: Callable[[str], Iterator[Span]]) -> Redacted:
     if not _may_hold_secret(text) and (spans is _spans or "://" not in text):
         return Redacted(text)
     for _ in range(_MOST_PASSES):
-        before, text = text, replace(text, spans(text))
+        before = text
+        # First: a known parameter may end later than its address.
+        text = replace(text, _decoding(text, unknown_parameters))
+        text = replace(text, spans(text))
         if text == before:
             return Redacted(text)
     return Redacted(MASK)
@@ -82,26 +86,27 @@ def _may_hold_secret(text: str) -> bool:
 
 
 def _spans(text: str) -> Iterator[Span]:
-    yield from _of_addresses(text, with_spaces=True)
+    yield from _decoding(text, partial(_of_addresses, with_spaces=True))
     yield from keys_of_functions(text, double_quotes=True)
     yield from pairs(text)
 
 
 def _sql_spans(text: str) -> Iterator[Span]:
-    yield from _of_addresses(text, with_spaces=False)
+    yield from _decoding(text, partial(_of_addresses, with_spaces=False))
     yield from keys_of_functions(text, double_quotes=False)
     yield from literals(text, redact)
     yield from pairs(text)
 
 
-def _of_addresses(text: str, *, with_spaces: bool) -> Iterator[Span]:
-    yield from _plain_spans(text, with_spaces)
+def _decoding(text: str, find: Callable[[str], Iterator[Span]]) -> Iterator[Span]:
+    """Yield spans of a text as it is, and percent-decoded."""
+    yield from find(text)
     if _ENCODED.search(text):
         decoded = Decoded(text)
-        yield from map(decoded.original, _plain_spans(decoded.text, with_spaces))
+        yield from map(decoded.original, find(decoded.text))
 
 
-def _plain_spans(text: str, with_spaces: bool) -> Iterator[Span]:
+def _of_addresses(text: str, *, with_spaces: bool) -> Iterator[Span]:
     yield from userinfo(text)
     yield from positional(text)
     yield from parameters(text, with_spaces=with_spaces)

@@ -23,8 +23,10 @@ _ACCESS_KEY = re.compile(r"(?:AKIA|ASIA)[0-9A-Z]{16}:")
 # Characters before an address without a scheme, ``//user:password@host``.
 _BEFORE_AN_ADDRESS = frozenset(" \t\r\n'\"=(,@<[{|")
 
+# The words before the target of a JDBC address: jdbc:jtds:sqlserver://host.
+JDBC = r"(?<![\w-])jdbc[\w-]{0,40}:(?P<words>(?:[a-z][\w+.-]{0,40}:){1,5})"
 _JDBC = re.compile(
-    r"(?i)(?<![\w-])jdbc[\w-]{0,40}:(?P<words>(?:[a-z][\w+.-]{0,40}:){1,5})"
+    rf"(?i){JDBC}"
     r"|(?<![\w-])(?:[a-z][\w+-]{0,40}:){0,2}(?P<oracle>(?:thin|oci8?|thick|kprb):)"
 )
 _ORACLE = re.compile(r"(?i)(?:thin|oci8?|thick|kprb):\Z")
@@ -53,7 +55,7 @@ def userinfo(text: str) -> Iterator[Span]:
         before = text[position - 1] if position else " "
         if before == ":":
             scheme = _scheme_before(text, position - 1)
-            end, at = _authority(text, start, last_at, scheme)
+            end, at = find_authority(text, start, last_at, scheme)
             if at >= 0:
                 if scheme in CONTAINER_SCHEMES:
                     colon = text.find(":", start, at)
@@ -62,7 +64,7 @@ def userinfo(text: str) -> Iterator[Span]:
                 else:
                     yield Span(start, at + 1, "")
         elif before in _BEFORE_AN_ADDRESS:
-            end, at = _authority(text, start, last_at, "")
+            end, at = find_authority(text, start, last_at, "")
             if at >= 0 and ":" in text[start:at]:
                 yield Span(start, at + 1, "")
         else:
@@ -70,8 +72,11 @@ def userinfo(text: str) -> Iterator[Span]:
         position = text.find("//", end)
 
 
-def _authority(text: str, start: int, last_at: int, scheme: str) -> tuple[int, int]:
-    """Return the end of an authority, and the position of its last "@" or -1."""
+def find_authority(text: str, start: int, last_at: int, scheme: str) -> tuple[int, int]:
+    """Return the end of an authority, and the position of its last "@" or -1.
+
+    `last_at` is the position of the last "@" of the text.
+    """
     match = _END_OF_AUTHORITY.search(text, start)
     end = match.start() if match else len(text)
     if mark := _SPACE_OR_BAR.search(text, start, end):
