@@ -42,7 +42,8 @@ def split_jdbc(uri: str) -> tuple[str, str]:
     colon = _last_colon_outside_quotes(text)
     table = text[colon + 1 :].strip()
     first_word = _QUOTED.sub("Q", table).partition(" ")[0]
-    if colon < 5 or table in ("", MASK) or _URL_CHARACTERS.search(first_word) or _PORT.match(table):
+    has_subname = ":" in text[5 : max(colon, 5)]
+    if not has_subname or table in ("", MASK) or _URL_CHARACTERS.search(first_word) or _PORT.match(table):
         if _MASKED.search(text):
             raise NamingError(f"{redact(text)}: password masking removed its table")
         raise NamingError(f"{redact(text)}: names no table")

@@ -67,7 +67,7 @@ class Other(FileSystem):
             missing = max(_LEVELS - len(parts), 0)
             namespace = f"{connection.protocols[0]}://{connection.authority.lower()}"
             return Located(namespace, join_name([*database[:missing], *parts]))
-        if "@" in connection.path or "=" in connection.path:
+        if not connection.path or "@" in connection.path or "=" in connection.path:
             raise NamingError(f"{redact(connection.url)}: names no host")
         address = parse_namespace(":".join([*connection.protocols, connection.path]))
         return Located(self.canonical_namespace(address), join_name(parts))

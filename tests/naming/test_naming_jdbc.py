@@ -119,6 +119,8 @@ def test_a_custom_domain_of_redshift_stays() -> None:
         ("jdbc:db2://DB:50000/SHOP:user=u;password=*****;:S.T", "db2://db:50000", "SHOP.S.T"),
         ("jdbc:sqlite:/data/x.db:t", "sqlite:/data/x.db", "t"),
         ("jdbc:h2:mem:test;USER=sa:PUBLIC.T", "h2:mem:test", "PUBLIC.T"),
+        ("jdbc:db2:SHOP:user=u;password=*****;:S.T", "db2:SHOP", "S.T"),
+        ("jdbc:exa:h1,h2:8563;schema=s:s.t", "exa:h1,h2:8563", "s.t"),
         ("jdbc:teradata://td/DATABASE=d,USER=u,PASSWORD=p:d.t", "teradata://td", "d.t"),
     ],
 )
@@ -181,6 +183,9 @@ def test_a_table_that_password_masking_removed_is_reported(uri: str) -> None:
         "jdbc:postgresql://h:5432/dev",
         "jdbc:postgresql://h/dev:",
         "jdbc:postgresql://h/dev:s.",
+        'jdbc:postgresql://h/dev:s.t"',
+        "jdbc:custom:h1,h2",
+        "jdbc:salesforce:User=u;Password=*****;:Account",
         "jdbc:postgresql:///dev:s.t",
         "jdbc:oracle:thin:@#:S.T",
         "jdbc:oracle:thin:@ldap://h:389/x:S.T",

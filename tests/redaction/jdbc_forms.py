@@ -1,4 +1,4 @@
-"""Addresses of drivers without rules of their own, as documented, with a secret, and what is retained."""
+"""Addresses of JDBC drivers without rules of their own, with a secret, and what is retained of them."""
 
 # Each driver's own notation: parameters after "?", ";", "," or "/", with or without keys and "//".
 UNKNOWN_DRIVERS = {
@@ -10,7 +10,7 @@ UNKNOWN_DRIVERS = {
     "jdbc:sap://h1:30015;h2:30015/?user=u&{}": "jdbc:sap://h1:30015",
     "jdbc:db2://h:50000/SHOP:user=u;password={};": "jdbc:db2://h:50000/SHOP",
     "jdbc:db2://h:50000/SHOP:currentSchema=S;accessToken={};": "jdbc:db2://h:50000/SHOP",
-    "jdbc:db2:SHOP:user=u;{}": "jdbc:db2:SHOP:",
+    "jdbc:db2:SHOP:user=u;{}": "jdbc:db2:SHOP",
     "jdbc:as400://h/LIB;user=u;{};naming=sql": "jdbc:as400://h/LIB",
     "jdbc:jtds:sybase://h:5000/shop;user=u;password={}": "jdbc:jtds:sybase://h:5000/shop",
     "jdbc:sybase:Tds:h:5000/shop?USER=u&PASSWORD={}": "jdbc:sybase:Tds:h:5000/shop",
@@ -77,5 +77,6 @@ UNKNOWN_DRIVERS = {
     "jdbc:custom://h/shop%3B{}": "jdbc:custom://h/shop",
     "jdbc:log4jdbc:teradata://h/{}=x": "jdbc:log4jdbc:teradata://h",
     "jdbc-secretsmanager:teradata://h/LOGDATA={}": "jdbc-secretsmanager:teradata://h",
+    "jdbc:teradata://h/shop,{}:jdbc:teradata://h/shop": "jdbc:teradata://h/shop",
     "JDBC:Teradata://H/LOGDATA={}": "JDBC:Teradata://H",
 }

@@ -1,8 +1,8 @@
 """Parameters of JDBC addresses whose driver is unknown.
 
-Drivers differ in how they write parameters, and in the names of those that contain a secret. If `naming`
-has no rules for a subprotocol, only what locates data is retained: subprotocol, hosts, ports, and the path
-before the first parameter.
+Drivers differ in how they write parameters, and in the names of those that contain a secret. If `naming` has
+no rules for a subprotocol, only what locates data is retained: subprotocol, hosts, ports, and the path before
+the first parameter.
 """
 
 import re
@@ -27,6 +27,8 @@ _END_OF_PATH = re.compile(r"[;?#&\s|'\"`]")
 _SEPARATORS = frozenset(";?#&,")
 _BEFORE_A_KEY = "/:,("
 _QUOTES = frozenset("'\"`")
+# The server of a driver for a web service has a scheme of its own: jdbc:es://https://host:9200.
+_SLASHES = re.compile(r"(?:[\w+.-]{1,40}:)?//")
 # The first parameter of Dremio (direct, zk), Drill (drillbit, zk) and Avatica (url) is the server.
 _SERVER_KEY = re.compile(r"(?i)(?:direct|drillbit|zk|url)=")
 # Without "//", a list of hosts ends with a port: Exasol's host1,host2:8563.
@@ -38,6 +40,8 @@ _MAX_KEY_LENGTH = 90
 
 def unknown_parameters(text: str) -> Iterator[Span]:
     """Yield the parameters of unknown drivers, to the closing quote or the end of the line."""
+    if "jdbc" not in text.lower():
+        return
     last_at = text.rfind("@")
     position = 0
     while match := _ADDRESS.search(text, position):
@@ -46,11 +50,12 @@ def unknown_parameters(text: str) -> Iterator[Span]:
         if SUBPROTOCOLS_WITH_RULES.intersection(word.partition("+")[0] for word in words):
             continue
         first, position = _first_parameter(text, position, last_at)
-        has_parameters = first < position or text[first : first + 1] in _SEPARATORS
+        is_separator = text[first : first + 1] in _SEPARATORS
         # In a sentence, a space follows a separator.
-        if has_parameters and text[first + 1 : first + 2].strip():
+        if (is_separator or first < position) and text[first + 1 : first + 2].strip():
             position = _end(text, match.start(), first)
-            yield Span(first, position, "")
+            is_after_name = first == match.end() and not is_separator and match["words"].count(":") > 1
+            yield Span(first - is_after_name, position, "")  # jdbc:db2:name:user=...
 
 
 def _first_parameter(text: str, start: int, last_at: int) -> tuple[int, int]:
@@ -61,10 +66,10 @@ def _first_parameter(text: str, start: int, last_at: int) -> tuple[int, int]:
     key = _SERVER_KEY.match(text, start, end)
     start = key.end() if key else start
     has_authority = False
-    while (colon := text.find("://", start - 1, end)) >= 0:
+    while slashes := _SLASHES.match(text, start, end):
         has_authority = True
-        _, at = find_authority(text, colon + 3, last_at, "")
-        start = max(colon + 3, at + 1)
+        _, at = find_authority(text, slashes.end(), last_at, "")
+        start = max(slashes.end(), at + 1)
         end = end if start <= end else _end_of_path(text, start)
     if has_authority:
         slash = text.find("/", start, end)
