@@ -14,7 +14,6 @@ CONTAINER_SCHEMES = frozenset({"abfs", "abfss", "wasb", "wasbs"})
 
 _END_OF_AUTHORITY = re.compile(r"[/?#;]")
 _SPACE_OR_BAR = re.compile(r"[\s|]")
-_SLASHES = re.compile(r"/+")
 _PORT = re.compile(r":\d*\Z")
 _SCHEME = re.compile(r"[A-Za-z0-9+.-]*")  # of the reversed text
 _LONGEST_SCHEME = 40
@@ -56,8 +55,8 @@ def userinfo(text: str) -> Iterator[Span]:
         before = text[position - 1] if position else " "
         if before == ":":
             scheme = _scheme_before(text, position - 1)
-            if scheme in _WITHOUT_PORT and (slashes := _SLASHES.match(text, start)):
-                start = slashes.end()
+            while scheme in _WITHOUT_PORT and text.startswith("/", start):
+                start += 1
             end, at = find_authority(text, start, last_at, scheme)
             if at >= 0:
                 if scheme in CONTAINER_SCHEMES:
