@@ -15,13 +15,15 @@ _DOTTED = frozenset({"databricks", "hive", "spark", "spark2"})
 _DOLLAR = frozenset({"athena", "doris", "presto", "starrocks", "trino"})
 # Trino has `$properties` besides.
 _AFTER_DOLLAR = METADATA_TABLES | {"properties"}
-# More parts than the name of a table has.
+# Spark takes the first part of `t.files` for a namespace, whatever the current database.
+_DATABASE_OR_CATALOG = 3
+# More parts than the name of a table has, unless namespaces are nested.
 _BELOW_A_TABLE = 4
 
 
 @dataclass(frozen=True, slots=True)
 class PartOfTable:
-    """What a name refers to if `table` is a table; `is_certain`: it can be nothing else.
+    """What a name refers to if `table` is a table; `is_certain`: unless the name is known as a table.
 
     `added` are the columns that the part has besides those of the table.
     """
@@ -52,7 +54,7 @@ def part_of_table(table: exp.Table, platform: str) -> PartOfTable | None:
         if not name or selected.lower() not in _AFTER_DOLLAR:
             return None
         return PartOfTable(_named([*parts[:-1], exp.to_identifier(name, quoted=True)]), "metadata")
-    if platform not in _DOTTED or len(parts) < 2:
+    if platform not in _DOTTED or len(parts) < _DATABASE_OR_CATALOG:
         return None
     names = [each.name for each in parts]
     part = part_of_name(["", *names[-3:]], location=names[-2])  # if the name above is a table's

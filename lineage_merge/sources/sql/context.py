@@ -126,7 +126,7 @@ class Context:
                 return Relation([AllColumns(None)])
             reads.add(key, rows=part.part != "metadata")
             return part.relation(self._table(key))
-        if not isinstance(table.this, exp.Identifier):
+        if not isinstance(table.parts[-1], exp.Identifier):
             return None
         temporary = self._temporary(table)
         if temporary is not None:

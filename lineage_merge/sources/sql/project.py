@@ -9,7 +9,7 @@ from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.sources.sql.names import Datasets
 from lineage_merge.sources.sql.results import FileLineage
 from lineage_merge.sources.sql.script import Reader
-from lineage_merge.sources.sql.shapes import NOTHING, Shape, ShapeColumn, Shapes, alter_shape
+from lineage_merge.sources.sql.shapes import NOTHING, WRITTEN, Shape, ShapeColumn, Shapes, alter_shape
 from lineage_merge.sources.sql.syntax import Script
 from lineage_merge.sources.sql.writes import Note
 
@@ -93,6 +93,8 @@ def _shapes(
                 found[new] = found[old]
     for key, shape in known.items():
         found.setdefault(key, shape)
+    for write in (write for file in files for write in file.writes):
+        found.setdefault(write.target, WRITTEN)
     for file in files:
         for key, names in file.learned.items():
             shape = found.get(key, NOTHING)

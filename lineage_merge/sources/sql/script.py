@@ -22,7 +22,7 @@ from lineage_merge.sources.sql.results import Created, FileLineage
 from lineage_merge.sources.sql.shapes import NOTHING, Shape, Shapes
 from lineage_merge.sources.sql.statements import Unread
 from lineage_merge.sources.sql.syntax import Call, Moved, Parsed, Script, Unload
-from lineage_merge.sources.sql.targets import by_name, by_position
+from lineage_merge.sources.sql.targets import by_name, by_position, with_partition_columns
 from lineage_merge.sources.sql.temporaries import Temporary
 from lineage_merge.sources.sql.writes import Columns, Mode, Note, Reads, Write, merge_columns
 
@@ -168,16 +168,10 @@ class _Reading(Creation):
         relation, reads = self._outcome(query)
         table, key = self._named(insert.this)
         given = insert.this.expressions if isinstance(insert.this, exp.Schema) else []
-        partition = table.args.get("partition")
-        fixed = {
-            fold(each.this.name)
-            for each in (partition.expressions if partition is not None else ())
-            if isinstance(each, exp.EQ)
-        }
         temporary = self._temporary(table)
         if temporary is None and key is None:
             return
-        columns, assumed = self._assigned(insert, relation, [each.name for each in given], fixed, table)
+        columns, assumed = self._assigned(insert, relation, [each.name for each in given], table)
         if temporary is not None:
             temporary.add_rows(columns, relation.influences, reads, overwrite=mode == "overwrite")
         elif key is not None:
@@ -186,20 +180,25 @@ class _Reading(Creation):
             self._found.writes.append(write)
 
     def _assigned(
-        self, insert: exp.Insert, relation: Relation, given: list[str], fixed: set[str], table: exp.Table
+        self, insert: exp.Insert, relation: Relation, given: list[str], table: exp.Table
     ) -> tuple[Columns, bool]:
         """Return the columns that an INSERT fills, and whether their names are assumed."""
         assumed = False
         shape = self._shape_of(table)
+        partition = table.args.get("partition")
+        partitions = partition.expressions if partition is not None else ()
         if insert.args.get("by_name"):
             columns, problem = by_name(relation, shape.names)
         elif given or shape.complete:
+            fixed = {fold(part.this.name) for part in partitions if isinstance(part, exp.EQ)}
             names = given or [name for name in shape.names if fold(name) not in fixed]
             columns, problem = by_position(
                 relation, names, may_be_fewer=not given and self._platform in _POSTGRES
             )
         else:
-            columns, problem = [], ""
+            dynamic = [part.name for part in partitions if not isinstance(part, exp.EQ)]
+            relation, columns = with_partition_columns(relation, dynamic)
+            problem = ""
             derived = [item for item in relation.named if item.derivation]
             if self._assume_insert_names and self._temporary(table) is None:
                 columns, problem = by_name(relation, shape.names)

@@ -21,7 +21,7 @@ class ShapeColumn:
 class Shape:
     """The columns of a table in order. `complete`: there are no others.
 
-    `declared`: from a CREATE TABLE or a view, not only from queries that read the table.
+    `declared`: from a statement that creates or writes the table, not only from queries that read it.
     """
 
     columns: tuple[ShapeColumn, ...] = ()
@@ -62,6 +62,8 @@ class Shape:
 
 Shapes = Mapping[str, Shape]
 NOTHING = Shape()
+# Of a table that is only known to be written.
+WRITTEN = Shape(declared=True)
 # Formats whose tables retain the column order; in others, partition columns come last.
 _KEEP_ORDER = frozenset({"iceberg", "delta", "hudi"})
 

@@ -31,6 +31,20 @@ def by_position(relation: Relation, names: Sequence[str], *, may_be_fewer: bool)
     return found, notes.UNKNOWN_STAR
 
 
+def with_partition_columns(relation: Relation, names: Sequence[str]) -> tuple[Relation, Columns]:
+    """Name the last columns of a query like the dynamic partition columns that they fill.
+
+    Returns the query's columns, and those of partitions: none if the last columns are not listed.
+    """
+    count = len(relation.items) - len(names)
+    last = [item for item in relation.items[max(count, 0) :] if isinstance(item, Named)]
+    if not names or len(last) < len(names):
+        return relation, []
+    columns = [(name, item.derivation) for name, item in zip(names, last, strict=True)]
+    items = [*relation.items[:count], *(Named(*column) for column in columns)]
+    return Relation(items, relation.influences, relation.base, relation.rest), columns
+
+
 def by_name(relation: Relation, names: Iterable[str]) -> tuple[Columns, str]:
     """Return the columns under the query's own names; `names` are those that the target certainly has."""
     found = [(item.name, item.derivation) for item in relation.known() if item.name]

@@ -46,6 +46,17 @@ def test_names_are_not_assumed_where_the_columns_are_known() -> None:
     assert found.assumed == {"raw.s#id > dw.u#id"}
 
 
+def test_the_last_columns_of_a_query_fill_the_dynamic_partitions() -> None:
+    statement = "insert into t partition (y = '2020', m) select a as x, mm from s"
+
+    certain, assumed = (
+        lineage_of(statement, "hive", assume_insert_names=is_assumed) for is_assumed in (False, True)
+    )
+
+    assert certain.columns == {"s#mm > t#m IDENTITY"}
+    assert assumed.columns == {"s#mm > t#m IDENTITY", "s#a > t#x IDENTITY"}
+
+
 def test_names_that_are_unknown_in_the_query_are_reported() -> None:
     found = lineage_of(
         f"{DDL}\ninsert into dw.t select id, max(name), name || kind from raw.s;"

@@ -26,7 +26,7 @@ def made(query: str, before: str = TABLE, dialect: str = "spark") -> SqlLineage:
         ("SELECT snapshot_id AS s FROM lake.db.t.snapshots WHERE operation = 'append'", TABLE, "spark"),
         ("SELECT f.file_path FROM lake.db.t.files f JOIN lake.db.t.refs r ON f.spec_id = r.type", "", "hive"),
         ("SELECT s.* FROM (SELECT count(*) AS n FROM lake.db.t.all_manifests) s", "", "databricks"),
-        ("SELECT file_path FROM t.files", f"{TABLE} USE lake.db;", "spark"),
+        ("SELECT file_path FROM lake.db.t.files", "INSERT INTO lake.db.t SELECT 1;", "spark"),
         ("SELECT snapshot_id FROM v", "CREATE TEMPORARY VIEW v AS SELECT * FROM lake.db.t.history;", "spark"),
         ('SELECT snapshot_id FROM lake.db."t$snapshots"', "", "trino"),
         ('SELECT "key" FROM lake.db."t$properties"', "", "athena"),
@@ -53,6 +53,36 @@ def test_a_table_may_be_called_like_a_metadata_table(before: str) -> None:
 
     assert feeds(found) == {("lake.db.history", "lake.db.x", None)}
     assert found.columns == {"lake.db.history#id > lake.db.x#id IDENTITY"}
+
+
+@pytest.mark.parametrize(
+    ("script", "source"),
+    [
+        ("create table sales (id int); insert into dw.x (id) select id from sales.history", "sales.history"),
+        ("create table sales (id int); insert into dw.x (id) select id from sales.changes", "sales.changes"),
+        (
+            "create table raw.sales (id int); insert into raw.sales.history (id) select 1;"
+            "insert into dw.x (id) select id from raw.sales.history",
+            "raw.sales.history",
+        ),
+        (
+            "insert into lake.a.b.files (id) select 1; insert into dw.x (id) select id from lake.a.b.files",
+            "lake.a.b.files",
+        ),
+    ],
+)
+def test_a_table_in_a_schema_called_like_a_table_is_a_table(script: str, source: str) -> None:
+    found = lineage_of(script, "spark")
+
+    assert feeds(found) == {(source, "dw.x", None)}
+    assert found.columns == {f"{source}#id > dw.x#id IDENTITY"}
+
+
+@pytest.mark.parametrize(("dialect", "source"), [("spark", "lake.a.b.orders"), ("tsql", "srv.db.dbo.orders")])
+def test_a_name_of_four_parts_is_read(dialect: str, source: str) -> None:
+    found = lineage_of(f"insert into dw.x (id) select id from {source}", dialect)
+
+    assert found.columns == {f"{source}#id > dw.x#id IDENTITY"}
 
 
 def test_branches_and_changes_have_the_columns_of_their_table() -> None:
