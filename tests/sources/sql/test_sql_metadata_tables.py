@@ -61,8 +61,10 @@ def test_a_table_may_be_called_like_a_metadata_table(before: str) -> None:
         ("create table sales (id int); insert into dw.x (id) select id from sales.history", "sales.history"),
         ("create table sales (id int); insert into dw.x (id) select id from sales.changes", "sales.changes"),
         (
-            "create table raw.sales (id int); insert into raw.sales.history (id) select 1;"
-            "insert into dw.x (id) select id from raw.sales.history",
+            (
+                "create table raw.sales (id int); insert into raw.sales.history (id) select 1;"
+                "insert into dw.x (id) select id from raw.sales.history"
+            ),
             "raw.sales.history",
         ),
         (
