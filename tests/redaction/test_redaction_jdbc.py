@@ -69,6 +69,55 @@ def test_the_quotes_of_a_literal_are_doubled() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "retained"),
+    [
+        ("concat('src=jdbc:sap://h:1/?a={}', x, ' ', y)", "concat('src=jdbc:sap://h:1/', x, ' ', y)"),
+        ("concat('', 'a jdbc:exa:h:1;it''s {}', \"b\")", "concat('', 'a jdbc:exa:h:1', \"b\")"),
+        ('{"a":"from jdbc:derby:x;pw={}","b":"keep"}', '{"a":"from jdbc:derby:x","b":"keep"}'),
+        ('{"a":"it\'s jdbc:derby:x;pw=\'{}\'","b":1}', '{"a":"it\'s jdbc:derby:x","b":1}'),
+        ('{"a":"\\"a jdbc:derby:x;pw={}\\", b","c":1}', '{"a":"\\"a jdbc:derby:x\\", b","c":1}'),
+        ("/* jdbc:db2://h/d?x={} */ select a", "/* jdbc:db2://h/d*/ select a"),
+    ],
+)
+def test_an_address_ends_with_the_literal_or_comment_around_it(text: str, retained: str) -> None:
+    assert redact(text.replace("{}", SECRET)) == retained
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "it's at jdbc:exa:h:1;pw=a' {} isn't",
+        "'old jdbc:exa:h:1;pw=a' {}'",
+        "the users' jdbc:exa:h:1;pw=a' {}",
+        "'old jdbc:exa:h:1;pw=a'{}', x",
+        "'C:\\', 'old jdbc:exa:h:1;pw=a', '{}",
+        "s3://b/*/x jdbc:exa:h:1;pw=*/{}",
+        "'old jdbc:mysql://h/d?password=a' {}'",
+    ],
+)
+def test_an_address_ends_with_the_line_if_its_quotes_are_not_balanced(text: str) -> None:
+    assert not leaks(redact(text.format(SECRET)))
+    assert not leaks(redact_sql(text.format(SECRET)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"url": "jdbc:mysql://h/d?password={}", "b": "a_key=1"}',
+        "concat('x=jdbc:sqlserver://h;pwd={}', sort_key = 1)",
+        '{"u":"jdbc:mysql://h/d?user=u\\u0026password\\u003d{}","b":1}',
+        "CASE WHEN a LIKE 'jdbc:%' AND sort_key = 1 THEN 'x' ELSE upper(b) END",
+        "options (url 'jdbc:postgresql://h/d', dbtable 'x'); select a from v join u on v.a_key = u.a_key",
+        '{"url": "jdbc:postgresql://h/d", "comment": "a_key=1", "other": "x"}',
+    ],
+)
+def test_parameters_of_a_known_driver_end_with_the_literal_around_the_address(text: str) -> None:
+    redacted = text.replace("{}", "*****")
+
+    assert redact(text.replace("{}", SECRET)) == redact_sql(text.replace("{}", SECRET)) == redacted
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "jdbc:exa:h1,h2:8563 and jdbc:db2://h/d, then jdbc:h2:mem:x; is it jdbc:sap://h:1/? No",

@@ -8,10 +8,10 @@ from typing import Any, SupportsIndex
 
 import pytest
 
-from lineage_merge.infra.redaction import functions, jdbc, parameters, spans, text, tokens, userinfo
+from lineage_merge.infra.redaction import functions, jdbc, parameters, quotes, spans, text, tokens, userinfo
 from tests.redaction.secret_forms import forms
 
-_MODULES = (functions, jdbc, parameters, spans, text, tokens, userinfo)
+_MODULES = (functions, jdbc, parameters, quotes, spans, text, tokens, userinfo)
 _LENGTH = 40_000
 # Reading everything again for each part of such a text would be thousands a character.
 _MOST_A_CHARACTER = 250
@@ -56,6 +56,12 @@ _PIECES = (
     "jdbc:a:b;",
     "jdbc:a:b, ",
     "'jdbc:a:b;'",
+    "'x jdbc:a:b;y' ",
+    "'x jdbc:a:b;y\n",
+    "'jdbc:a:b=c' ",
+    " 'a",
+    "/* jdbc:a:b;y */",
+    "\\u003d",
     "jdbc:a://b:c/",
     "jdbc:a:://",
     "jdbc:a:1,2:3",

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 
 from lineage_merge.infra.redaction.parameters import closing_quote
+from lineage_merge.infra.redaction.quotes import Quotes
 from lineage_merge.infra.redaction.spans import Span
 from lineage_merge.infra.redaction.userinfo import JDBC, find_authority
 
@@ -39,10 +40,11 @@ _MAX_KEY_LENGTH = 90
 
 
 def unknown_parameters(text: str) -> Iterator[Span]:
-    """Yield the parameters of unknown drivers, to the closing quote or the end of the line."""
+    """Yield the parameters of unknown drivers, to the end of the literal or of the line."""
     if "jdbc" not in text.lower():
         return
     last_at = text.rfind("@")
+    quotes: Quotes | None = None
     position = 0
     while match := _ADDRESS.search(text, position):
         position = match.end()
@@ -53,7 +55,8 @@ def unknown_parameters(text: str) -> Iterator[Span]:
         is_separator = text[first : first + 1] in _SEPARATORS
         # In a sentence, a space follows a separator.
         if (is_separator or first < position) and text[first + 1 : first + 2].strip():
-            position = _end(text, match.start(), first)
+            quotes = quotes or Quotes(text)
+            position = _end(text, match.start(), first, quotes)
             is_after_name = first == match.end() and not is_separator and match["words"].count(":") > 1
             yield Span(first - is_after_name, position, "")  # jdbc:db2:name:user=...
 
@@ -92,8 +95,8 @@ def _end_of_path(text: str, start: int) -> int:
     return match.start() if match else len(text)
 
 
-def _end(text: str, start: int, first: int) -> int:
-    """Return the end of an address: its closing quote if it is quoted, or the end of the line."""
+def _end(text: str, start: int, first: int, quotes: Quotes) -> int:
+    """Return the end of an address: of the literal or comment around it, or of the line."""
     quote = text[start - 1 : start]
     if quote in _QUOTES:
         if text[start - 2 : start - 1] == "\\":
@@ -103,5 +106,8 @@ def _end(text: str, start: int, first: int) -> int:
         while text.startswith(quote * 2, closing):  # a quote inside of an SQL literal
             closing = closing_quote(text, closing + 2, quote)
         return closing
+    end = quotes.end_around(start)
+    if end >= first:
+        return end
     line = text.find("\n", first)
     return len(text) if line < 0 else line

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from lineage_merge.infra.redaction.quotes import Quotes
 from lineage_merge.infra.redaction.spans import MASK, Span
 
 _MAX_KEY_LENGTH = 90
@@ -29,6 +30,7 @@ _ABOUT = re.compile(
 )
 _NO_WORD = re.compile(r"pass|pwd|secret|key")
 _IN_PARAMETERS = ("pass", "pwd", "secret", "token", "credential", "signature", "jwt")
+_KEY_PARAMETER = re.compile(r"key(?:base64|b64|pem|hex|der)?\Z")
 _EXACT_PARAMETERS = frozenset({"sig", "pw", "auth", "authorization", "sas"})
 
 _SPACE = re.compile(r"\s")
@@ -48,17 +50,25 @@ _FLAG = re.compile(r"(?<![\w-])--(?P<key>[A-Za-z][\w-]{0,80})\s{1,4}(?=(?P<value
 
 def parameters(text: str, *, with_spaces: bool = True) -> Iterator[Span]:
     """Yield the values of secret keys; `with_spaces`: also with spaces around ``=``."""
-    jdbc = _JDBC.search(text)
-    start_of_jdbc = jdbc.start() if jdbc else len(text)
+    addresses = _JDBC.finditer(text)
+    address = next(addresses, None)
+    quotes = Quotes(text) if address else None
+    end_of_jdbc = -1
     position = text.find("=")
     while position >= 0:
-        span = _parameter(text, position, position > start_of_jdbc, with_spaces)
+        while address and quotes and address.start() < position:
+            end = quotes.end_around(address.start())
+            end_of_jdbc = max(end_of_jdbc, len(text) if end < 0 else end)
+            address = next(addresses, None)
+        span = _parameter(text, position, end_of_jdbc, with_spaces)
         if span:
             yield span
         position = text.find("=", span.end if span else position + 1)
 
 
-def _parameter(text: str, equals: int, is_jdbc: bool, with_spaces: bool) -> Span | None:
+def _parameter(text: str, equals: int, end_of_jdbc: int, with_spaces: bool) -> Span | None:
+    is_jdbc = equals < end_of_jdbc
+    limit = end_of_jdbc if is_jdbc else len(text)
     head = text[max(0, equals - _MAX_KEY_LENGTH) : equals]
     match = _KEY.match(head[::-1])
     if match is None or _is_masked(text, equals + 1):
@@ -72,13 +82,13 @@ def _parameter(text: str, equals: int, is_jdbc: bool, with_spaces: bool) -> Span
     is_spaced = head[-1:].isspace() or text[equals + 1 : equals + 2].isspace()
     start = equals + 1
     if before and before in "?&;#":
-        return Span(start, _end(text, start, before, is_jdbc)) if _is_parameter(key) else None
+        return Span(start, _end(text, start, before, limit, is_jdbc)) if _is_parameter(key) else None
     if is_jdbc:
         if not _is_parameter(key):
             return None
         if before == "(":
-            return Span(start, max(text.rfind(")"), start))
-        return Span(start, _end(text, start, "&", is_jdbc))
+            return Span(start, max(text.rfind(")", start, limit), start))
+        return Span(start, _end(text, start, "&", limit, is_jdbc))
     if before == "/":
         end = _END_OF_DIRECTORY.search(text, start)
         return Span(start, end.start() if end else len(text)) if _IN_PATH.fullmatch(key) else None
@@ -86,8 +96,8 @@ def _parameter(text: str, equals: int, is_jdbc: bool, with_spaces: bool) -> Span
         return None  # a partition directory at the root of a bucket
     if text.startswith("=", start) or not _IN_TEXT.search(key) or _ABOUT.search(key):
         return None
-    # With spaces it may be a comparison in SQL or a sentence.
-    if is_spaced and not (with_spaces and _NO_WORD.search(key)):
+    # With spaces it may be a comparison in SQL or a sentence, or an option after the one with the address.
+    if is_spaced and end_of_jdbc < 0 and not (with_spaces and _NO_WORD.search(key)):
         return None
     return Span(*_value(text, start, before))
 
@@ -99,15 +109,19 @@ def _is_masked(text: str, start: int) -> bool:
 
 
 def _is_parameter(key: str) -> bool:
-    return key in _EXACT_PARAMETERS or key.endswith("key") or any(word in key for word in _IN_PARAMETERS)
+    return (
+        key in _EXACT_PARAMETERS
+        or _KEY_PARAMETER.search(key) is not None
+        or any(word in key for word in _IN_PARAMETERS)
+    )
 
 
-def _end(text: str, start: int, before: str, is_jdbc: bool) -> int:
+def _end(text: str, start: int, before: str, limit: int, is_jdbc: bool) -> int:
     """Return the end of a value: the next separator of its list, ``;`` for SQL Server, ``&`` for queries."""
     if before == ";" and text.startswith("{", start):
-        start = max(text.rfind("}"), start)
-    end = text.find(";" if before == ";" else "&", start)
-    end = len(text) if end < 0 else end
+        start = max(text.rfind("}", start, limit), start)
+    end = text.find(";" if before == ";" else "&", start, limit)
+    end = limit if end < 0 else end
     if is_jdbc or before == ";":
         return end
     space = _SPACE.search(text, start, end)

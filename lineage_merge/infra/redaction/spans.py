@@ -1,4 +1,4 @@
-"""Spans of a text to replace, and percent-decoding."""
+"""Spans of a text to replace, and decoding of percent-encoding and JSON escapes."""
 
 import re
 from bisect import bisect_left
@@ -8,7 +8,8 @@ from typing import NamedTuple
 MASK = "*****"
 
 # Repeated encoding only encodes the percent sign again: %3D, %253D, %25253D.
-_ENCODED = re.compile(r"%(?:25)*([2-7][0-9A-Fa-f])")
+# Gson escapes "=" and "&": \u003d. An escaped quote or backslash does not end a string of JSON.
+_ENCODED = re.compile(r"(?:%(?:25)*|\\{1,7}u00(?!22|5[Cc]))([2-7][0-9A-Fa-f])")
 
 
 class Span(NamedTuple):
@@ -45,7 +46,7 @@ def _merged(spans: Iterable[Span]) -> Iterator[Span]:
 
 
 class Decoded:
-    """A text with its percent-encoded ASCII characters decoded, however often they were encoded.
+    """A text with its percent-encoded or escaped ASCII characters decoded, however often they were encoded.
 
     `original` maps a span of the decoded text to the text as it was.
     """

@@ -22,7 +22,6 @@ _WORDS = re.compile(
     r"(?i)jdbc|pass|pwd|secret|token|credential|auth|key|thin:|oci8?:|kprb:|phoenix|bearer|basic|begin|crypt|hmac|jwt"
     r"|signature|\beyj"
 )
-_ENCODED = re.compile(r"%(?:25)*[2-7][0-9A-Fa-f]")
 
 # An expression has at most 1,000 characters.
 _LONGEST_CACHED = 1_100
@@ -99,10 +98,10 @@ def _sql_spans(text: str) -> Iterator[Span]:
 
 
 def _decoding(text: str, find: Callable[[str], Iterator[Span]]) -> Iterator[Span]:
-    """Yield spans of a text as it is, and percent-decoded."""
+    """Yield spans of a text as it is, and decoded."""
     yield from find(text)
-    if _ENCODED.search(text):
-        decoded = Decoded(text)
+    decoded = Decoded(text)
+    if decoded.text != text:
         yield from map(decoded.original, find(decoded.text))
 
 
