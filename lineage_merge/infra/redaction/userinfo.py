@@ -55,7 +55,8 @@ def userinfo(text: str) -> Iterator[Span]:
         before = text[position - 1] if position else " "
         if before == ":":
             scheme = _scheme_before(text, position - 1)
-            while scheme in _WITHOUT_PORT and text.startswith("/", start):
+            # A qualified name of SQL may stand before it: dw.`s3:////key:secret@bucket`.
+            while scheme.rpartition(".")[2] in _WITHOUT_PORT and text.startswith("/", start):
                 start += 1
             end, at = find_authority(text, start, last_at, scheme)
             if at >= 0:
