@@ -3,7 +3,7 @@
     python -m benchmarks                  # all of them, one after the other, with their defaults
     python -m benchmarks start queries    # these
     python -m benchmarks list             # what there is
-    python -m benchmarks --smallest       # whether they run: as little as possible; stores figures only with --results
+    python -m benchmarks --smallest       # whether they run; stores figures only if --results follows
 
 A benchmark is a script in this folder. Ends with 1 where one failed.
 """

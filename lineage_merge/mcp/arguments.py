@@ -39,7 +39,7 @@ Scope = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9
 Environment = Annotated[Scope | None, Field(description="such as prod; default: that of the server, or all")]
 Moment = Annotated[
     str | None,
-    Field(max_length=40, description="lineage as of now, a date, time, age (3d) or merge"),
+    Field(max_length=40, description="as of now, a date, time, age (3d) or merge"),
 ]
 Age = Annotated[str | None, Field(max_length=20, description="age from which data is stale: 6h, 1d, 2w")]
 # The instructions of the server say that the other arguments stay the same.
