@@ -133,7 +133,7 @@ def mwaa(session: nox.Session, image: str) -> None:
 
 @nox.session(python=PYTHON)
 def nightly(session: nox.Session) -> None:
-    """All of what CI does a tenth of: the suite with every drawn case, chaos, both Airflows' schedulers."""
+    """The suite with every drawn case, more examples, chaos, both Airflows, the other environments."""
     session.install("--editable", ".[test]")
     seed = datetime.datetime.now(datetime.UTC).strftime("%Y%m%d")
     seed = os.environ.get("LINEAGE_MERGE_TEST_SEED") or seed

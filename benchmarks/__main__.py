@@ -3,7 +3,7 @@
     python -m benchmarks                  # all of them, one after the other, with their defaults
     python -m benchmarks start queries    # these
     python -m benchmarks list             # what there is
-    python -m benchmarks --smallest       # whether they run: as little as possible, no figures are stored
+    python -m benchmarks --smallest       # whether they run; stores figures only if --results follows
 
 A benchmark is a script in this folder. Ends with 1 where one failed.
 """
@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -76,10 +77,10 @@ def run(
     return Outcome(code, time.perf_counter() - started)
 
 
-def run_smallest(name: str) -> Outcome:
+def run_smallest(name: str, words: Sequence[str] = ()) -> Outcome:
     """Run one benchmark to see whether it runs; prints its output if it fails."""
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
-        outcome = run(name, ["--smallest"], output, MOST_SECONDS)
+        outcome = run(name, ["--smallest", *words], output, MOST_SECONDS)
         if outcome.has_failed:
             output.seek(0)
             print(f"== {name}\n{output.read()}", flush=True)
@@ -100,11 +101,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if unknown:
         parser.error(f"no benchmark {', '.join(unknown)}; there are {', '.join(known)}")
     names = given.names or list(known)
+    words = ["--results", str(given.results.resolve() if given.results else "none")]
     if given.smallest:
         with ThreadPoolExecutor(os.cpu_count()) as pool:  # nothing is measured
-            outcomes = dict(zip(names, pool.map(run_smallest, names), strict=True))
+            outcomes = dict(zip(names, pool.map(partial(run_smallest, words=words), names), strict=True))
     else:
-        words = ["--results", str(given.results.resolve() if given.results else "none")]
         outcomes = {}
         for name in names:
             print(f"== {name}: {known[name]}", flush=True)

@@ -29,7 +29,7 @@ if __name__ == "__main__":
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of three benchmarks, and of a module that is none."""
     bodies = {
-        "works": "assert sys.argv[1:] == ['--smallest'], sys.argv",
+        "works": "assert sys.argv[1:] == ['--smallest', '--results', 'none'], sys.argv",
         "skipped": f"sys.exit({options.SKIPPED})",
         "broken": "raise ValueError('no such name')",
     }
@@ -64,6 +64,14 @@ def test_a_benchmark_that_fails_is_shown_and_fails_the_run(capfd: pytest.Capture
     ]
     assert out.endswith("3 benchmarks, failed: broken\n")
     assert program.main(["--smallest", "works", "skipped"]) == 0
+
+
+def test_results_are_stored_also_of_the_smallest_sizes_if_a_file_follows(folder: Path) -> None:
+    file = folder / "results.jsonl"
+    body = f"assert sys.argv[1:] == ['--smallest', '--results', {str(file)!r}], sys.argv"
+    (folder / "works.py").write_text(SCRIPT.format(about="What works measures.", body=body))
+
+    assert program.main(["--smallest", "--results", str(file), "works"]) == 0
 
 
 def test_a_benchmark_that_hangs_is_ended(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,10 +1,11 @@
 """Durations in options and configuration, and as text in tables."""
 
 from datetime import datetime, timedelta
+from importlib.resources import files
 
 import pytest
 
-from lineage_merge.infra.durations import parse_duration, parse_time
+from lineage_merge.infra.durations import FORM, parse_duration, parse_time
 from lineage_merge.infra.times import epoch_ms
 from lineage_merge.query.formats.times import duration_text, utc_moment, utc_time
 
@@ -109,3 +110,9 @@ def test_a_number_that_is_no_date_is_shown_as_it_is() -> None:
 @pytest.mark.parametrize("text", ["2026-11-23T00:49:14.855", "2026-11-23T02:49:14.855999+02:00"])
 def test_times_without_a_zone_are_utc_and_milliseconds_are_cut(text: str) -> None:
     assert epoch_ms(datetime.fromisoformat(text)) == 1795394954855
+
+
+def test_the_schema_of_the_configuration_names_every_unit_of_a_maximum_age() -> None:
+    schema = (files("lineage_merge") / "config/config.schema.json").read_text(encoding="utf-8")
+
+    assert f'"must_be_updated_within": {{"description": "maximum age of each dataset, in {FORM}; ' in schema

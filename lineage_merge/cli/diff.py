@@ -24,7 +24,7 @@ from lineage_merge.cli.query_options import QueryOptions, open_session, query_co
 @click.argument(
     "environments", nargs=-1, metavar="[ENVIRONMENT ENVIRONMENT]", shell_complete=complete_environments
 )
-@click.option("--from", "start", metavar="TIME", help="earlier: a date, time, age (3d) or merge")
+@click.option("--from", "start", metavar="TIME", help="earlier: now, a date, time, age (3d) or merge")
 @click.option("--to", "end", metavar="TIME", help="later moment  [default: now]")
 @click.option(
     "--upstream-of",

@@ -26,7 +26,7 @@ as_of_option = click.option(
     "--as-of",
     "as_of",
     metavar="TIME",
-    help="lineage as of a date, time, age (3d) or merge",
+    help="as of now, a date, time, age (3d) or merge",
 )
 history_option = click.option(
     "--history",

@@ -33,7 +33,7 @@ def warehouse_namespace(
     from lineage_merge.sources.settings import namespace
 
     if given:
-        return Namespace(namespace("--namespace", given))
+        return Namespace(namespace("--namespace", given, platform))
     if default:
         return Namespace(default)
     form = namespace_form(platform)
@@ -51,5 +51,5 @@ def _configured(config: "Config", form: str) -> list[str]:
     """Return the namespaces of the configuration with the scheme of a form."""
     scheme = form.partition(":")[0]
     sources = (*config.dbt, *config.sources.get("sql", ()))
-    found = {*config.merge.default_schemas, *(each.namespace for each in sources)}
-    return sorted(each for each in found if each.partition(":")[0] == scheme)
+    namespaces = {*config.merge.default_schemas, *(source.namespace for source in sources)}
+    return sorted(namespace for namespace in namespaces if namespace.partition(":")[0] == scheme)

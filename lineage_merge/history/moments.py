@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from lineage_merge.history.layout import shown_time
-from lineage_merge.infra.durations import parse_time
+from lineage_merge.infra.durations import TooLong, parse_time
 from lineage_merge.infra.times import epoch_ms
 from lineage_merge.model.errors import ConfigError
 
@@ -37,5 +37,7 @@ def parse_moment(text: str, now: datetime | None = None, option: str = "--as-of"
     try:
         time = parse_time(words, epoch_ms(now or datetime.now(UTC)))
         return Moment(text, time + _REST_OF_DAY if _DATE.fullmatch(words) else time)
+    except TooLong as error:
+        raise ConfigError(option, str(error)) from None
     except ValueError:
         raise ConfigError(option, f"not a time: {text}; expected {FORMS}") from None

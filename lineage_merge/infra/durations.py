@@ -20,6 +20,10 @@ NOW = "now"
 FORM = "minutes, hours, days, weeks or years, such as 90m, 36h, 1d or 2w"
 
 
+class TooLong(ValueError):
+    """A duration is longer than the longest one."""
+
+
 def parse_duration(text: str) -> timedelta:
     """Parse a duration of more than 0 and at most 36,500 days. Raises `ValueError`."""
     duration = _duration(text)
@@ -31,13 +35,13 @@ def parse_duration(text: str) -> timedelta:
 
 
 def _duration(text: str) -> timedelta | None:
-    """Return a duration, which may be 0; None for other texts. Raises `ValueError` if it is too long."""
+    """Return a duration, which may be 0; None for other texts. Raises `TooLong`."""
     found = _DURATION.fullmatch(text.strip())
     if found is None:
         return None
     number, unit = float(found[1]), UNITS[found[2]]
     if number > _LONGEST / unit:
-        raise ValueError(f"expected at most {_LONGEST.days} days, found {text}")
+        raise TooLong(f"expected at most {_LONGEST.days} days, found {text}")
     return unit * number
 
 

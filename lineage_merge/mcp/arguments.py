@@ -39,7 +39,7 @@ Scope = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9
 Environment = Annotated[Scope | None, Field(description="such as prod; default: that of the server, or all")]
 Moment = Annotated[
     str | None,
-    Field(max_length=40, description="lineage as of a date, time, age (3d) or merge"),
+    Field(max_length=40, description="as of now, a date, time, age (3d) or merge"),
 ]
 Age = Annotated[str | None, Field(max_length=20, description="age from which data is stale: 6h, 1d, 2w")]
 # The instructions of the server say that the other arguments stay the same.
@@ -161,7 +161,7 @@ class WhyArguments(Arguments):
 class DiffArguments(Arguments):
     """Two moments."""
 
-    start: Annotated[str, Field(max_length=40, description="date, time, age (3d) or id of a merge")]
+    start: Annotated[str, Field(max_length=40, description="now, a date, time, age (3d) or id of a merge")]
     end: Annotated[str, Field(max_length=40, description="as start; default: now")] = "now"
     upstream_of: Annotated[Name | None, Field(description="only what feeds this element")] = None
     downstream_of: Annotated[Name | None, Field(description="only what this element feeds")] = None

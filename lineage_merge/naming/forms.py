@@ -23,6 +23,7 @@ _FORMS: Mapping[str, str] = {
     "redshift": "redshift://cluster.region:5439",
     "snowflake": "snowflake://organization-account",
     "spark": "spark_catalog",
+    "spark2": "spark_catalog",
     "sqlite": "sqlite://database",
     "sqlserver": "mssql://host:1433",
     "starburst": "trino://host:8080",
@@ -43,12 +44,15 @@ def fixed_namespace(platform: str) -> str | None:
     return None if ":" in form else form
 
 
-def form_of_text(text: str) -> str:
-    """Return the namespace that an invalid one probably is, or its form: that of a JDBC URL without it."""
+def form_of_text(text: str, platform: str = "") -> str:
+    """Return the namespace that an invalid one probably is, or its form: that of a JDBC URL without it.
+
+    The form is that of the text's scheme, or else that of `platform`.
+    """
     if is_jdbc(text):
         try:
             return name_uri(f"{text.strip()}:t").name.namespace
         except NamingError:
             text = text.strip()[len("jdbc:") :]
     scheme = redact(text).strip().partition(":")[0].lower()
-    return namespace_form(scheme if scheme in _FORMS else "postgres")
+    return namespace_form(scheme if scheme in _FORMS else platform or "postgres")

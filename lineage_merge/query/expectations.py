@@ -41,27 +41,30 @@ class Expectations:
     def of(self, update: LastUpdate) -> Iterator[Expectation]:
         """Yield the expectations of a dataset of which it is known whether they hold."""
         if self.older_than_ms is not None and update.not_after is not None:
-            yield Expectation("older_than", self.older_than_ms, self._exceeded(update, self.older_than_ms))
+            unmet = self._exceeded(update.not_after, self.older_than_ms)
+            yield Expectation("older_than", self.older_than_ms, unmet)
         if update.check is not None:
             yield from self._of_check(update, update.check)
         if update.not_after is not None:
             for name, limit in self._limits(update.dataset).items():
-                yield Expectation("policy", limit, self._exceeded(update, limit), name)
+                yield Expectation("policy", limit, self._exceeded(update.not_after, limit), name)
 
     def _of_check(self, update: LastUpdate, check: Vertex) -> Iterator[Expectation]:
         """Yield the expectation of a freshness check: its result, and its limit at the time `now`."""
         limits = [check.properties.get(key) for key in ("warn_after_ms", "error_after_ms")]
-        limit = min((each for each in limits if each is not None), default=None)
+        limit = min((limit_ms for limit_ms in limits if limit_ms is not None), default=None)
         status = check.properties.get("status")
+        # A view has no age: only the newest row that it shows has.
+        newest = update.not_after if update.stores_rows else update.loaded_at
         if status in STALE_CHECKS:
             yield Expectation("freshness_check", limit, "freshness_check")
-        elif limit is not None and update.not_after is not None:
-            yield Expectation("freshness_check", limit, self._exceeded(update, limit))
+        elif limit is not None and newest is not None:
+            yield Expectation("freshness_check", limit, self._exceeded(newest, limit))
         elif status == PASSED:
             yield Expectation("freshness_check", limit, None)
 
-    def _exceeded(self, update: LastUpdate, limit: int) -> Unmet | None:
-        return "age" if update.not_after is not None and self.now - update.not_after > limit else None
+    def _exceeded(self, time: int, limit: int) -> Unmet | None:
+        return "age" if self.now - time > limit else None
 
     def _limits(self, dataset: Vertex) -> Mapping[str, int]:
         """Return the maximum ages of a dataset by the names of their policies."""
@@ -77,7 +80,7 @@ class Expectations:
     @cached_property
     def _rules(self) -> tuple[tuple[Policy, UpdateRule, DatasetGlobs, DatasetGlobs], ...]:
         return tuple(
-            (each, each.rule, DatasetGlobs(each.rule.datasets), DatasetGlobs(each.exceptions))
-            for each in self.policies
-            if isinstance(each.rule, UpdateRule)
+            (policy, policy.rule, DatasetGlobs(policy.rule.datasets), DatasetGlobs(policy.exceptions))
+            for policy in self.policies
+            if isinstance(policy.rule, UpdateRule)
         )

@@ -51,7 +51,7 @@ class Freshness:
 
     @property
     def dataset(self) -> Vertex:
-        """The dataset."""
+        """Return the dataset."""
         return self.update.dataset
 
 
@@ -91,51 +91,52 @@ def freshness_within(
     wanted = set(datasets)
     reached, frontier = set(wanted), [*wanted]
     while frontier:
-        found = set(inputs.get(frontier.pop(), ())) - reached
-        reached |= found
-        frontier += found
+        next_inputs = set(inputs.get(frontier.pop(), ())) - reached
+        reached |= next_inputs
+        frontier += next_inputs
     updates = last_updates(graph, graph.vertices(sorted(reached)))
-    return [each for each in assess(updates, inputs, expectations) if each.dataset.id in wanted]
+    return [result for result in assess(updates, inputs, expectations) if result.dataset.id in wanted]
 
 
 def assess(
     updates: Mapping[str, LastUpdate], inputs: Mapping[str, tuple[str, ...]], expectations: Expectations
 ) -> list[Freshness]:
     """Return the freshness of these datasets, as `freshness` does. Pure."""
-    expected = {each: tuple(expectations.of(update)) for each, update in updates.items()}
+    expected = {dataset: tuple(expectations.of(update)) for dataset, update in updates.items()}
     of_inputs = input_updates(updates, inputs)
-    newer = {each: of_inputs.newer(each, nearest=True) for each in updates}
+    newer = {dataset: of_inputs.newer(dataset, nearest=True) for dataset in updates}
     own: dict[str, tuple[Reason, ...]] = {
-        each: _unmet(expected[each]) + (("newer_input",) if newer[each] else ()) for each in updates
+        dataset: _unmet(expected[dataset]) + (("newer_input",) if newer[dataset] else ())
+        for dataset in updates
     }
-    stale_upstream = _nearest_upstream({each for each, reasons in own.items() if reasons}, inputs)
-    found: dict[str, Freshness] = {}
-    for each, update in updates.items():
-        candidates = [Nearest(distance, other) for other, distance in newer[each].items()]
+    stale_upstream = _nearest_upstream({dataset for dataset, reasons in own.items() if reasons}, inputs)
+    results: dict[str, Freshness] = {}
+    for dataset, update in updates.items():
+        candidates = [Nearest(distance, other) for other, distance in newer[dataset].items()]
         upstream_reasons: tuple[Reason, ...] = ()
-        if each in stale_upstream:
-            candidates.append(stale_upstream[each])
+        if dataset in stale_upstream:
+            candidates.append(stale_upstream[dataset])
             upstream_reasons = ("stale_upstream",)
-        stale = own[each] + upstream_reasons
-        shows_known = each in of_inputs.newest_behind or bool(expected[each])
+        stale = own[dataset] + upstream_reasons
+        shows_known = dataset in of_inputs.newest_behind or bool(expected[dataset])
         unknown = _unknown(update, shows_known)
         status: Status = (
-            "stale" if stale else "unknown" if unknown else "fresh" if expected[each] else "current"
+            "stale" if stale else "unknown" if unknown else "fresh" if expected[dataset] else "current"
         )
         has_age = update.updated_at is not None and not update.is_uncertain
         age = max(expectations.now - (update.updated_at or 0), 0) if has_age else None
         cause = min(candidates, default=None)
-        found[each] = Freshness(update, status, stale + unknown, age, cause, expected[each])
-    for each in _showing_fresh_rows(found, inputs):
-        found[each] = replace(found[each], status="fresh")
-    return sorted(found.values(), key=_order)
+        results[dataset] = Freshness(update, status, stale + unknown, age, cause, expected[dataset])
+    for dataset in _showing_fresh_rows(results, inputs):
+        results[dataset] = replace(results[dataset], status="fresh")
+    return sorted(results.values(), key=_order)
 
 
 def _unmet(expected: Iterable[Expectation]) -> tuple[Reason, ...]:
     """Return why a dataset is stale whatever its inputs are."""
-    unmet = {each.unmet for each in expected}
+    unmet = {expectation.unmet for expectation in expected}
     reasons: tuple[Reason, ...] = ("age", "freshness_check")
-    return tuple(each for each in reasons if each in unmet)
+    return tuple(reason for reason in reasons if reason in unmet)
 
 
 def _unknown(update: LastUpdate, shows_known: bool) -> tuple[Reason, ...]:
@@ -169,15 +170,19 @@ def _nearest_upstream(wanted: set[str], inputs: Mapping[str, tuple[str, ...]]) -
 
 
 def _showing_fresh_rows(
-    found: Mapping[str, Freshness], inputs: Mapping[str, tuple[str, ...]]
+    results: Mapping[str, Freshness], inputs: Mapping[str, tuple[str, ...]]
 ) -> Collection[str]:
     """Return the datasets that store no rows, such as views, and whose inputs are all fresh."""
-    wanted = {each for each, row in found.items() if row.status == "current" and not row.update.stores_rows}
+    wanted = {
+        dataset
+        for dataset, result in results.items()
+        if result.status == "current" and not result.update.stores_rows
+    }
     readers = _readers(inputs)
     frontier = [
-        each
-        for each in readers
-        if each not in wanted and (each not in found or found[each].status != "fresh")
+        dataset
+        for dataset in readers
+        if dataset not in wanted and (dataset not in results or results[dataset].status != "fresh")
     ]
     while frontier:
         reached = wanted.intersection(readers[frontier.pop()])
@@ -187,13 +192,13 @@ def _showing_fresh_rows(
 
 
 def _readers(inputs: Mapping[str, tuple[str, ...]]) -> defaultdict[str, list[str]]:
-    found = defaultdict[str, list[str]](list)
+    readers = defaultdict[str, list[str]](list)
     for target, sources in inputs.items():
         for source in sources:
-            found[source].append(target)
-    return found
+            readers[source].append(target)
+    return readers
 
 
-def _order(found: Freshness) -> tuple[bool, int, str]:
-    updated_at = found.update.updated_at
-    return updated_at is None, updated_at or 0, found.dataset.id
+def _order(result: Freshness) -> tuple[bool, int, str]:
+    updated_at = result.update.updated_at
+    return updated_at is None, updated_at or 0, result.dataset.id

@@ -55,12 +55,15 @@ def locations(value: Any) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
 
-def namespace(key: str, text: str) -> str:
-    """Return a namespace in canonical spelling. A mistyped one would silently join nothing."""
+def namespace(key: str, text: str, platform: str = "") -> str:
+    """Return a namespace in canonical spelling. A mistyped one would silently join nothing.
+
+    `platform`: the dialect or adapter whose form messages suggest, if known.
+    """
     if text.lower().startswith("jdbc:"):
-        raise ConfigError(key, f"not a namespace but a JDBC URL: write {form_of_text(text)}")
+        raise ConfigError(key, f"not a namespace but a JDBC URL: write {form_of_text(text, platform)}")
     if re.search(r"\s|\||://$", text.strip()):
-        raise ConfigError(key, f"expected a namespace such as {form_of_text(text)}")
+        raise ConfigError(key, f"expected a namespace such as {form_of_text(text, platform)}")
     try:
         return naming.canonical_namespace(text)
     except NamingError as error:

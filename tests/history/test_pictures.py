@@ -161,6 +161,11 @@ def test_other_texts_are_errors(text: str) -> None:
         parse_moment(text, NOW)
 
 
+def test_an_age_that_is_too_long_is_named_as_such() -> None:
+    with pytest.raises(ConfigError, match="--from: expected at most 36500 days, found 200000d"):
+        parse_moment("200000d", NOW, "--from")
+
+
 NAMES = st.sampled_from("abcde")
 MERGES = st.lists(
     st.tuples(

@@ -26,6 +26,21 @@ def test_an_invalid_namespace_is_answered_with_one_of_its_platform(text: str, pr
     assert raised.value.message.endswith(problem)
 
 
+@pytest.mark.parametrize(
+    ("text", "platform", "form"),
+    [
+        ("foo bar", "snowflake", "snowflake://organization-account"),
+        ("my proj", "bigquery", "bigquery"),
+        ("mysql://a b", "snowflake", "mysql://host:3306"),
+    ],
+)
+def test_an_invalid_namespace_without_a_scheme_is_answered_with_the_form_of_the_dialect(
+    text: str, platform: str, form: str
+) -> None:
+    with pytest.raises(ConfigError, match=f"expected a namespace such as {form}$"):
+        namespace("key", text, platform)
+
+
 @pytest.mark.parametrize("platform", ["athena", "duckdb", "glue", "hive", "redshift", "snowflake", "trino"])
 def test_forms_are_namespaces_that_a_user_completes(platform: str) -> None:
     form = namespace_form(platform)

@@ -339,3 +339,15 @@ def test_a_view_without_known_inputs_has_the_status_of_its_check() -> None:
     made = MadeRuns().loaded("shared", 90)
     made.nodes[at("shared")]["label"] = "view"
     assert ask(made) == {("shared", "fresh", (), "")}
+
+
+def test_a_view_is_stale_once_its_newest_row_exceeds_the_limit_of_a_check_that_passed() -> None:
+    def shared(limit: int, status: str = "passed") -> set[Row]:
+        made = MadeRuns()
+        made.dataset("shared", "daily")
+        made.nodes[at("shared")]["label"] = "view"
+        limits = {"assertion_type": "freshness", "max_loaded_at": 60 * HOUR, "warn_after_ms": limit * HOUR}
+        return ask(made.check("recent", "shared", status, 61, **limits))
+
+    assert shared(40) == shared(40, "error") == {("shared", "fresh", (), "")}
+    assert shared(39) == shared(39, "error") == {("shared", "stale", ("age",), "")}

@@ -9,18 +9,20 @@ from lineage_merge.query.freshness import Freshness, Nearest
 _SOURCES = {"older_than": "", "freshness_check": " (freshness check)", "policy": " (policy {})"}
 
 
-def reasons_text(found: Freshness) -> str:
+def reasons_text(freshness: Freshness) -> str:
     """Return ``older than 1 d 12 h, stale upstream``: why data is stale or its last update unknown."""
-    return ", ".join(_reasons(found))
+    return ", ".join(_reasons(freshness))
 
 
-def expectations_text(found: Freshness) -> str:
+def expectations_text(freshness: Freshness) -> str:
     """Return ``within 6 h (freshness check)``: the expectations of a dataset that is fresh."""
-    if not found.expectations:
+    if not freshness.expectations:
         return "all of its inputs are"
     return ", ".join(
-        f"within {_limit(each)}" if each.limit_ms is not None else each.source.replace("_", " ")
-        for each in found.expectations
+        f"within {_limit(expectation)}"
+        if expectation.limit_ms is not None
+        else expectation.source.replace("_", " ")
+        for expectation in freshness.expectations
     )
 
 
@@ -29,10 +31,11 @@ def cause_text(cause: Nearest, title: str) -> str:
     return f"{title} ({cause.distance:,} hop{'' if cause.distance == 1 else 's'})"
 
 
-def _reasons(found: Freshness) -> Iterator[str]:
-    for reason in found.reasons:
+def _reasons(freshness: Freshness) -> Iterator[str]:
+    for reason in freshness.reasons:
         if reason == "age":
-            yield from (f"older than {_limit(each)}" for each in found.expectations if each.unmet == "age")
+            unmet = (expectation for expectation in freshness.expectations if expectation.unmet == "age")
+            yield from (f"older than {_limit(expectation)}" for expectation in unmet)
         else:
             yield reason.replace("_", " ")
 

@@ -51,8 +51,8 @@ class HistoryQuestions(Questions):
     ) -> "ChangesResult":
         """Return what was added, removed and changed between two moments, as the history has it.
 
-        Moments are a date, a time, an age (``3d``) or the id of a merge. `upstream_of`, `downstream_of`: only
-        what feeds a dataset or column, or what it feeds, at either moment.
+        Moments are ``now``, a date, a time, an age (``3d``) or the id of a merge. `upstream_of`,
+        `downstream_of`: only what feeds a dataset or column, or what it feeds, at either moment.
         """
         if upstream_of and downstream_of:
             raise QueryError("upstream_of and downstream_of are mutually exclusive")

@@ -56,8 +56,8 @@ class Lineage(
         `location`: an endpoint (``wss://...``, ``embedded``), a folder of `build` (local or ``s3://``), the
         file of an embedded graph, or a configuration (``.yml``, ``.yaml``); None: the graph that `config` and
         environment variables set, by default the embedded one. `environment`, `dag`: the scope of all
-        questions, by default the environment of the configuration and all DAGs. `as_of`: a date, time, age
-        (``3d``) or merge of the history at `history`. `demo`: the graph of `lineage-merge demo`.
+        questions, by default the environment of the configuration and all DAGs. `as_of`: ``now``, a date,
+        time, age (``3d``) or merge of the history at `history`. `demo`: the graph of `lineage-merge demo`.
 
         Raises `ConfigError`, `GraphError`, `EmbeddedError`, `IntermediateError`, `SourceError`, `NotFound`.
         """

@@ -13,18 +13,19 @@ from lineage_merge.query.policies.violations import PolicyResult, Violation, vio
 def updates(policy: Policy, rule: UpdateRule, scope: Scope) -> PolicyResult:
     """Return the datasets whose last update is too long ago or unknown. Those without rows have no age."""
     targets, notes = scope.select(rule.datasets, policy.exceptions)
-    found = last_updates(scope.graph, targets)
-    stored = [each for each in found.values() if each.stores_rows]
+    stored = [update for update in last_updates(scope.graph, targets).values() if update.stores_rows]
     if without_rows := len(targets) - len(stored):
         notes.append(f"not checked, without rows of their own: {without_rows:,} (views, dashboards, metrics)")
-    violations = [violation for each in stored if (violation := _violation(policy, rule, each, scope.now))]
+    violations = [
+        violation for update in stored if (violation := _violation(policy, rule, update, scope.now))
+    ]
     absent, notes = missing_datasets(policy, rule.datasets, scope, notes)
     return PolicyResult(policy, len(stored), (*violations, *absent), tuple(notes))
 
 
 def _violation(policy: Policy, rule: UpdateRule, update: LastUpdate, now: int) -> Violation | None:
-    expected = [each for each in Expectations(now, policies=[policy]).of(update) if each.policy]
-    if any(each.unmet for each in expected):
+    expectations = Expectations(now, policies=[policy]).of(update)
+    if any(expectation.unmet for expectation in expectations if expectation.policy):
         age = duration_text(now - (update.not_after or 0))
         message = f"was last updated {age} ago; the maximum is {duration_text(rule.within_ms)}"
         return violation_of(update.dataset, message, "run the job that writes it", policy)

@@ -65,7 +65,7 @@ def _entry(key: str, entry: Mapping[str, Any]) -> SqlFiles:
 def namespace_of(key: str, dialect: str, given: str) -> str:
     """Return the namespace of a dialect's tables. Raises `ConfigError` if it is missing."""
     if given:
-        return namespace(key, given)
+        return namespace(key, given, dialect)
     if default := default_namespace(dialect):
         return default
     raise ConfigError(key, f"required for {dialect}, such as {namespace_form(dialect)}")
