@@ -40,8 +40,8 @@ _METADATA: Mapping[str, frozenset[str]] = {
 METADATA_TABLES = frozenset(_METADATA)
 _CHANGELOG = "changes"
 _OF_ROWS = re.compile(r"(?:branch|tag)_.+|(?:snapshot_id|at_timestamp)_\d+")
-# Names that start with the catalog: one level more than a table has.
-_BELOW_A_TABLE = 4
+# Names that start with the catalog: one level more than a table has, unless namespaces are nested.
+BELOW_A_TABLE = 4
 
 
 def part_of_name(name: Sequence[str], columns: Collection[str] = (), location: str = "") -> TablePart | None:
@@ -51,7 +51,7 @@ def part_of_name(name: Sequence[str], columns: Collection[str] = (), location: s
     """
     if len(name) < 3 or _last(location) == name[-1]:
         return None
-    is_below = len(name) >= _BELOW_A_TABLE or _last(location) == name[-2]
+    is_below = len(name) >= BELOW_A_TABLE or _last(location) == name[-2]
     return _part(name[-1], columns, is_below=is_below)
 
 

@@ -7,7 +7,7 @@ from sqlglot import exp
 from lineage_merge.column_lineage import pseudo_columns
 from lineage_merge.column_lineage.sql.scope import Named, Relation
 from lineage_merge.column_lineage.sql.tables import AllColumns, Table
-from lineage_merge.column_lineage.table_parts import METADATA_TABLES, TablePart, part_of_name
+from lineage_merge.column_lineage.table_parts import BELOW_A_TABLE, METADATA_TABLES, TablePart, part_of_name
 
 # `db.orders.snapshots`
 _DOTTED = frozenset({"databricks", "hive", "spark", "spark2"})
@@ -17,8 +17,6 @@ _DOLLAR = frozenset({"athena", "doris", "presto", "starrocks", "trino"})
 _AFTER_DOLLAR = METADATA_TABLES | {"properties"}
 # Spark takes the first part of `t.files` for a namespace, whatever the current database.
 _DATABASE_OR_CATALOG = 3
-# More parts than the name of a table has, unless namespaces are nested.
-_BELOW_A_TABLE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +59,7 @@ def part_of_table(table: exp.Table, platform: str) -> PartOfTable | None:
     if part is None:
         return None
     added = pseudo_columns.ICEBERG_CHANGE if part == "changes" else ()
-    return PartOfTable(_named(parts[:-1]), part, added, len(parts) >= _BELOW_A_TABLE)
+    return PartOfTable(_named(parts[:-1]), part, added, len(parts) >= BELOW_A_TABLE)
 
 
 def _named(parts: list[exp.Expr]) -> exp.Table:

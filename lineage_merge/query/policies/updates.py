@@ -16,17 +16,19 @@ def updates(policy: Policy, rule: UpdateRule, scope: Scope) -> PolicyResult:
     stored = [update for update in last_updates(scope.graph, targets).values() if update.stores_rows]
     if without_rows := len(targets) - len(stored):
         notes.append(f"not checked, without rows of their own: {without_rows:,} (views, dashboards, metrics)")
+    expectations = Expectations(scope.now, policies=[policy])
     violations = [
-        violation for update in stored if (violation := _violation(policy, rule, update, scope.now))
+        violation for update in stored if (violation := _violation(policy, rule, update, expectations))
     ]
     absent, notes = missing_datasets(policy, rule.datasets, scope, notes)
     return PolicyResult(policy, len(stored), (*violations, *absent), tuple(notes))
 
 
-def _violation(policy: Policy, rule: UpdateRule, update: LastUpdate, now: int) -> Violation | None:
-    expectations = Expectations(now, policies=[policy]).of(update)
-    if any(expectation.unmet for expectation in expectations if expectation.policy):
-        age = duration_text(now - (update.not_after or 0))
+def _violation(
+    policy: Policy, rule: UpdateRule, update: LastUpdate, expectations: Expectations
+) -> Violation | None:
+    if any(expectation.unmet for expectation in expectations.of(update) if expectation.policy):
+        age = duration_text(expectations.now - (update.not_after or 0))
         message = f"was last updated {age} ago; the maximum is {duration_text(rule.within_ms)}"
         return violation_of(update.dataset, message, "run the job that writes it", policy)
     if update.updated_at is None or update.is_uncertain:
