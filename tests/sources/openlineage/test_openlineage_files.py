@@ -94,6 +94,7 @@ def test_two_events_in_one_line_are_both_found(tmp_path: Path) -> None:
 def test_malformed_events_are_named_with_line_and_field_and_the_rest_is_read(tmp_path: Path) -> None:
     file = tmp_path / "events.jsonl"
     bad_lineage = {"columnLineage": {"fields": {"a": {"inputFields": [{"namespace": "x", "name": "y"}]}}}}
+    bad_count = {"outputStatistics": {"rowCount": 1e308}}
     broken = [
         json.dumps(START)[:100] + "\n",
         json.dumps(END)[:-20] + "\n",
@@ -102,6 +103,7 @@ def test_malformed_events_are_named_with_line_and_field_and_the_rest_is_read(tmp
         lines({**START, "eventTime": "2026-02-31T00:00:00Z"}),
         lines({**START, "eventType": "DONE"}),
         lines({**END, "outputs": [{"namespace": "s3://lake", "name": "b", "facets": bad_lineage}]}),
+        lines({**END, "outputs": [{"namespace": "s3://lake", "name": "b", "outputFacets": bad_count}]}),
         lines({key: value for key, value in START.items() if key != "eventTime"}),
         lines({"hello": 1}),
         "{ not json\n",
@@ -114,6 +116,7 @@ def test_malformed_events_are_named_with_line_and_field_and_the_rest_is_read(tmp
     cut = "incomplete JSON of an event: truncated or damaged line"
     times = "must be a time such as 2026-11-01T06:00:00.000Z, not 'yesterday'"
     kind = "must be START or RUNNING or COMPLETE or ABORT or FAIL or OTHER or null, not 'DONE'"
+    count = "must be at most 9007199254740991, not 1e+308"
     lineage = "outputs[0].facets.columnLineage.fields.a.inputFields[0].field"
     assert problems == [
         ("rejected", "events.jsonl, line 2", "", cut),
@@ -123,9 +126,10 @@ def test_malformed_events_are_named_with_line_and_field_and_the_rest_is_read(tmp
         ("rejected", "events.jsonl, line 6", "eventTime", "not a valid time"),
         ("rejected", "events.jsonl, line 7", "eventType", kind),
         ("rejected", "events.jsonl, line 8", lineage, "is missing"),
-        ("rejected", "events.jsonl, line 9", "eventTime", "is missing"),
-        ("skipped", "events.jsonl, line 10", "", "not an OpenLineage event"),
-        ("rejected", "events.jsonl, line 11", "", "not JSON"),
+        ("rejected", "events.jsonl, line 9", "outputs[0].outputFacets.outputStatistics.rowCount", count),
+        ("rejected", "events.jsonl, line 10", "eventTime", "is missing"),
+        ("skipped", "events.jsonl, line 11", "", "not an OpenLineage event"),
+        ("rejected", "events.jsonl, line 12", "", "not JSON"),
     ]
 
 
