@@ -44,7 +44,7 @@ AIRFLOWS = ("2.11.2", "3.0.6")
 GREMLIN_CLIENTS = ["3.7.1", "3.7.7", "3.8.1", "3.8.2"]
 GREMLIN_SERVERS = ["3.7.4", "3.8.1"]
 # What goes to a graph: every request of the package, over real connections.
-GREMLIN_TESTS = ["tests/load", "tests/query/test_query_grammar.py", "tests/query/test_round_trips.py"]
+GREMLIN_TESTS = ["tests/load", "tests/questions/test_query_grammar.py", "tests/questions/test_round_trips.py"]
 # Advisories that were read and are not about us: each with its reason.
 NOT_OURS = {
     # Reported for the JavaScript library json-logic-js; the Python one of like name comes with DataHub's
@@ -61,7 +61,7 @@ TESTS = [
     "tests/graph_format",  # pyspark
     "tests/capture/test_capture_graph.py",  # pyspark's own plans
     "tests/load/test_loader.py",  # gremlinpython
-    "tests/query/test_query_files.py",  # pyarrow
+    "tests/questions/test_query_files.py",  # pyarrow
     "tests/sources/dbt/test_dbt_columns_sql.py",  # sqlglot
     "tests/exporters",  # acryl-datahub, openlineage-python
     "tests/receive/test_receive_requests.py",  # starlette, uvicorn

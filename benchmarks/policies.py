@@ -2,7 +2,7 @@
 
     python benchmarks/policies.py --tables 10000
 
-1. `ours`: `lineage_merge.query.policies`: what the policies need is read once, in batches.
+1. `ours`: `lineage_merge.questions.policies`: what the policies need is read once, in batches.
 2. `one by one`: the same rules; the client asks for each dataset, each column, and the edges of each.
 
 Both return the same violations, which is checked. The graph is that of `tags.py`: ten columns per table, a
@@ -22,9 +22,9 @@ from benchmarks.queries import Counted
 from benchmarks.results import Figure
 from benchmarks.tags import OneByOne
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.query.backends.gremlin import GremlinGraph
-from lineage_merge.query.layers import Layer
-from lineage_merge.query.policies import PolicyCheck, check_policies
+from lineage_merge.questions.backends.gremlin import GremlinGraph
+from lineage_merge.questions.layers import Layer
+from lineage_merge.questions.policies import PolicyCheck, check_policies
 
 MAX_SECONDS = 5.0
 # Minimum ratio to a client that asks per element.

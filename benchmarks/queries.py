@@ -30,18 +30,18 @@ from typing import Any
 
 from benchmarks import made_graph, options, results
 from benchmarks.results import Figure
+from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex
 from lineage_merge.infra.embedded import EmbeddedServer
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import open_executor
-from lineage_merge.query.backends.gremlin import GremlinGraph
-from lineage_merge.query.comparison import compare
-from lineage_merge.query.cycles import cycles
-from lineage_merge.query.elements import Edge, Subgraph, Vertex
-from lineage_merge.query.graph import Direction, LineageGraph
-from lineage_merge.query.impact import impact
-from lineage_merge.query.layers import Layer, check_layers
-from lineage_merge.query.lineage import completed, ends, lineage
-from lineage_merge.query.paths import all_paths, edges_on_paths
+from lineage_merge.questions.backends.gremlin import GremlinGraph
+from lineage_merge.questions.comparison import compare
+from lineage_merge.questions.cycles import cycles
+from lineage_merge.questions.graph import Direction, LineageGraph
+from lineage_merge.questions.impact import impact
+from lineage_merge.questions.layers import Layer, check_layers
+from lineage_merge.questions.lineage import completed, ends, lineage
+from lineage_merge.questions.paths import all_paths, edges_on_paths
 
 IDS_A_LEVEL_REQUEST = 200
 # Minimum ratio of a client with one request per hop: on this machine, and over a network.

@@ -17,7 +17,7 @@ from typing import Any
 
 from benchmarks import options, results
 from benchmarks.results import Figure
-from lineage_merge.sources.receiver import documents
+from lineage_merge.receiver import documents
 
 Read = Callable[[bytes], documents.Taken]
 

@@ -274,8 +274,8 @@ def run(command: list[str], bytecode: Path) -> tuple[float, float, Any]:
 def full(words: list[str]) -> None:
     """Run the command, with all entries and the whole graph."""
     from lineage_merge.cli import main as command
-    from lineage_merge.query.backends.parquet_folder import ParquetFolder
-    from lineage_merge.query.review import assessment, dbt_files
+    from lineage_merge.questions.backends.parquet_folder import ParquetFolder
+    from lineage_merge.review import assessment, dbt_files
 
     def everything(before: Any, after: Any) -> set[str]:
         return {*before.nodes, *after.nodes}

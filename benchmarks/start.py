@@ -58,7 +58,7 @@ _PARSE = """\
 import json, runpy, sys, time, warnings
 from importlib import import_module
 warnings.simplefilter("ignore")
-import lineage_merge.orchestration.airflow.compat
+import lineage_merge.airflow.compat
 for place in sys.argv[2:]:
     module, _, name = place.partition(":")
     try:

@@ -37,7 +37,7 @@ from typing import Any
 
 from airflow.providers.amazon.aws.operators.glue import GlueJobOperator
 
-from lineage_merge.orchestration.airflow import lineage_merge_task_group
+from lineage_merge.airflow import lineage_merge_task_group
 
 try:
     from airflow.sdk import DAG

@@ -14,7 +14,7 @@ Connections and Variables: see `lineage_merge.py`. Do not run this file as a scr
 from datetime import UTC, datetime
 from typing import Any
 
-from lineage_merge.orchestration.airflow import unmanaged_merge_task_group
+from lineage_merge.airflow import unmanaged_merge_task_group
 
 try:
     from airflow.sdk import DAG

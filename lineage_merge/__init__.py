@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Any
 from lineage_merge.model.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from lineage_merge.sources.capture import capture as capture
+    from lineage_merge.spark_capture import capture as capture
 
 
 def __getattr__(name: str) -> Any:
     """Import `lineage_merge.capture` on first use: it needs PySpark."""
     if name == "capture":
         try:
-            from lineage_merge.sources.capture import capture
+            from lineage_merge.spark_capture import capture
         except ModuleNotFoundError as error:
             if (error.name or "").partition(".")[0] not in ("py4j", "pyspark"):
                 raise

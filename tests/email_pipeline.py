@@ -14,10 +14,10 @@ from typing import Any
 
 from benchmarks.generated import pipeline as generated
 from benchmarks.generated import spline
+from lineage_merge.graph_format.elements import edge_of_row, vertex_of_row
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.local_merge import merge
-from lineage_merge.query.backends.files import edge_of_row, vertex_of_row
-from lineage_merge.query.backends.in_memory import InMemory
+from lineage_merge.questions.backends.in_memory import InMemory
 from tests.spline_documents import write_collections
 
 MANIFEST = Path(__file__).parent / "data" / "dbt" / "email_v12" / "manifest.json"

@@ -4,7 +4,7 @@ from typing import Any
 
 from lineage_merge.config import Policy
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.query.layers import Layer
+from lineage_merge.questions.layers import Layer
 from tests.lineage_made import MadeLineage, at, col
 
 LAYERS = {"raw": "s3://lake/*", "staging": "wh.staging.*", "mart": "wh.marts.*"}

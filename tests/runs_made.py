@@ -3,10 +3,9 @@
 from itertools import pairwise
 from typing import Any, Self
 
+from lineage_merge.graph_format.elements import Vertex, edge_of_row, vertex_of_row
 from lineage_merge.model.elements import JobKey, assertion_id, job_id
-from lineage_merge.query.backends.files import edge_of_row, vertex_of_row
-from lineage_merge.query.backends.in_memory import InMemory
-from lineage_merge.query.elements import Vertex
+from lineage_merge.questions.backends.in_memory import InMemory
 from tests.lineage_made import MadeLineage, at, col
 
 HOUR = 3_600_000

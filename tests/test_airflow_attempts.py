@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from lineage_merge.orchestration.airflow import attempts
-from lineage_merge.orchestration.airflow.attempts import RunRecord
+from lineage_merge.airflow import attempts
+from lineage_merge.airflow.attempts import RunRecord
 
 SENT = {"--step": "build", "--folder": "s3://b/r/try-1", "--attempt": "d/g.build/r/-1/1", "--dag-name": "d"}
 

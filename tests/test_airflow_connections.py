@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.model.errors import ConfigError
-from lineage_merge.orchestration.airflow.connections import (
+from lineage_merge.airflow.connections import (
     PASSWORD_VARIABLE,
     arangodb,
     credentials,
     environment,
     gremlin,
 )
+from lineage_merge.model.errors import ConfigError
 
 PASSWORD = "hunter2"
 SECRET = "lineage/arango#password"

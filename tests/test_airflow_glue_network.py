@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.orchestration.airflow.glue_network import connected, lacks_a_name
+from lineage_merge.airflow.glue_network import connected, lacks_a_name
 
 CREATED = {"GlueVersion": "5.0"}
 IN_VPC = {"Connections": {"Connections": ["lineage-vpc"]}}

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from lineage_merge.orchestration.airflow.openlineage_datasets import Datasets, of_step
+from lineage_merge.airflow.openlineage_datasets import Datasets, of_step
 from lineage_merge.orchestration.configuration import CONFIGURATION
 
 SETTINGS: dict[str, Any] = {

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.orchestration.airflow.source_connections import need
+from lineage_merge.airflow.source_connections import need
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.registry import SOURCES
 from lineage_merge.sources.spline.source import SPLINE

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.orchestration.airflow.report_check import (
+from lineage_merge.airflow.report_check import (
     NEAR_MISS,
     REJECTED,
     RETIRE_REFUSED,

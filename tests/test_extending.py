@@ -198,7 +198,7 @@ def test_a_question_is_answered_with_the_listed_files(tree: Tree, tmp_path: Path
     )
     method = (EXTENSIONS / "question" / "method.txt").read_text()
     interface = tree.edit(
-        "lineage_merge/query/interface/listing_questions.py",
+        "lineage_merge/query/listing_questions.py",
         ("    def _listed(", f"{method}\n    def _listed("),
         (
             "from typing import TYPE_CHECKING\n",

@@ -98,7 +98,7 @@ def test_the_configuration_knows_no_source_and_no_exporter_by_name(imports: dict
 def stage_of(module: str) -> str:
     """The stage of a module: its package; the Python interface stands on the history, too."""
     package, _, inner = module.partition(".")
-    return "query.interface" if package == "query" and inner.split(".")[0] == "interface" else package
+    return package
 
 
 def test_stages_do_not_import_what_runs_them(imports: dict[str, set[str]]) -> None:
@@ -121,7 +121,7 @@ def test_the_interface_imports_the_configuration_only_of_what_runs_stages(
     found = {
         each
         for name in imports
-        if stage_of(name) == "query.interface"
+        if stage_of(name) == "query"
         for each in imports[name]
         if each.split(".")[0] in ("cli", "orchestration", "exporters")
     }
@@ -139,7 +139,7 @@ def test_the_server_for_assistants_stands_on_the_interface_and_only_its_command_
 
 def test_data_flows_in_one_direction(imports: dict[str, set[str]]) -> None:
     before_load = ["model", "naming", "column_lineage", "graph_format", "merge"]
-    flow = [*before_load, "load", "query", "history", "query.interface", "mcp", "exporters", "cli"]
+    flow = [*before_load, "load", "query", "history", "query", "mcp", "exporters", "cli"]
     found = {
         (name, each)
         for name in imports

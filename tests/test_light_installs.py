@@ -41,10 +41,10 @@ def named_by(file: Path) -> Iterator[str]:
 ON_AIRFLOW = sorted(
     {
         module
-        for file in PACKAGE.joinpath("orchestration", "airflow").glob("*.py")
+        for file in PACKAGE.joinpath("airflow").glob("*.py")
         if file.stem != "local"
         for module in named_by(file)
-        if not module.startswith("lineage_merge.orchestration.airflow")
+        if not module.startswith("lineage_merge.airflow")
     }
 )
 

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
 
-    from lineage_merge.query.elements import Subgraph
-    from lineage_merge.query.graph import Direction
-    from lineage_merge.query.interface.result import Result
+    from lineage_merge.graph_format.elements import Subgraph
+    from lineage_merge.query.result import Result
+    from lineage_merge.questions.graph import Direction
 
 FORMATS = ("tree", "table", "csv", "json", "mermaid", "dot", "graphml", "svg")
 
@@ -42,7 +42,7 @@ class Answer:
 def print_result(result: "Result", output_format: str, out: str | None = None) -> None:
     """Print the answer of a question in a format of `FORMATS`, or write it to a file."""
     if output_format in ("json", "svg"):
-        from lineage_merge.query.formats.json_text import json_text
+        from lineage_merge.questions.formats.json_text import json_text
 
         _print_note(result.note)
         text = result.to_svg() if output_format == "svg" else json_text(result.to_dict()) + "\n"
@@ -92,32 +92,32 @@ def print_text(text: str, out: str | None) -> None:
 
 def _text(answer: Answer, output_format: str) -> str:
     if output_format == "json":
-        from lineage_merge.query.formats.json_text import as_json, json_text
+        from lineage_merge.questions.formats.json_text import as_json, json_text
 
         return json_text({**answer.header, **as_json(answer.graph)}) + "\n"
     if output_format == "csv":
-        from lineage_merge.query.formats.csv_text import csv_text
+        from lineage_merge.questions.formats.csv_text import csv_text
 
         return csv_text(_tables(answer))
     if output_format == "mermaid":
-        from lineage_merge.query.formats.mermaid import mermaid
+        from lineage_merge.questions.formats.mermaid import mermaid
 
         return mermaid(answer.graph)
     if output_format == "dot":
-        from lineage_merge.query.formats.dot import dot
+        from lineage_merge.questions.formats.dot import dot
 
         return dot(answer.graph)
     if output_format == "svg":
-        from lineage_merge.query.formats.svg import svg
+        from lineage_merge.questions.formats.svg import svg
 
         return svg(answer.graph, str(answer.header.get("question", "lineage")))
-    from lineage_merge.query.formats.graphml import graphml
+    from lineage_merge.questions.formats.graphml import graphml
 
     return graphml(answer.graph)
 
 
 def _print_tree(answer: Answer) -> None:
-    from lineage_merge.query.formats.tree import tree
+    from lineage_merge.questions.formats.tree import tree
 
     lines = answer.lines() if answer.lines else tree(answer.graph, answer.roots, answer.direction)
     if not sys.stdout.isatty():
@@ -130,7 +130,7 @@ def _print_tree(answer: Answer) -> None:
 
 
 def _tables(answer: Answer) -> "Iterable[RenderableType]":
-    from lineage_merge.query.formats.table import edge_table, table
+    from lineage_merge.questions.formats.table import edge_table, table
 
     make = answer.rows or answer.tables
     if make:
@@ -142,7 +142,7 @@ def _tables(answer: Answer) -> "Iterable[RenderableType]":
 def _print_tables(answer: Answer) -> None:
     from rich.text import Text
 
-    from lineage_merge.query.formats.table import AnswerTable, table
+    from lineage_merge.questions.formats.table import AnswerTable, table
 
     # Tables without rows are omitted: the note is printed instead.
     console = make_console()

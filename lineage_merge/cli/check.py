@@ -12,7 +12,7 @@ from lineage_merge.cli.query_options import QueryOptions, open_lineage, query_co
 from lineage_merge.model.errors import PolicyViolated
 
 if TYPE_CHECKING:
-    from lineage_merge.query.interface.tag_results import PolicyResult
+    from lineage_merge.query.tag_results import PolicyResult
 
 FORMATS = ("table", "csv", "json", "sarif", "junit")
 
@@ -62,7 +62,7 @@ def check(options: QueryOptions, names: tuple[str, ...], location: str | None) -
 
 def _text(found: "PolicyResult", output_format: str) -> str:
     """Return the result as CSV, JSON, SARIF or JUnit XML. Unpaired surrogates become ``?``."""
-    from lineage_merge.query.formats.json_text import json_text
+    from lineage_merge.questions.formats.json_text import json_text
 
     if output_format == "csv":
         text = found.to_csv().removesuffix("\n")

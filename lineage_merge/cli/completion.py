@@ -114,7 +114,7 @@ def _ids(
 def _selected(context: click.Context) -> "tuple[Location, str]":
     from lineage_merge.cli.graph_ids import Location
     from lineage_merge.infra.graph_files import default_graph_file, demo_graph_file
-    from lineage_merge.query.interface.selection import EMBEDDED
+    from lineage_merge.query.selection import EMBEDDED
 
     given = context.params
     environment = given.get("environment") or given.get("key_environment") or ""

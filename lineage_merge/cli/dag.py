@@ -19,15 +19,15 @@ from lineage_merge.cli.graph_options import (
 )
 from lineage_merge.cli.options import as_json_or_text, with_config_file
 from lineage_merge.model.errors import ConfigError
-from lineage_merge.query.interface.selection import EMBEDDED, GraphSelection
-from lineage_merge.query.interface.session import require_graph_file
+from lineage_merge.query.selection import EMBEDDED, GraphSelection
+from lineage_merge.query.session import require_graph_file
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
     from lineage_merge.infra.progress import ProgressCallback
     from lineage_merge.load.gremlin.connection import Endpoint
     from lineage_merge.load.remove_dag import Pipeline, Removed
-    from lineage_merge.query.interface.report_results import NearMissesResult, ReportResult
+    from lineage_merge.query.report_results import NearMissesResult, ReportResult
 
 _GRAPH_OPTIONS = (
     click.option(
@@ -130,9 +130,9 @@ def report(
 def _answer(
     selection: GraphSelection, config: "Config", on_progress: "ProgressCallback", *, is_near_misses: bool
 ) -> "NearMissesResult | ReportResult":
-    from lineage_merge.query.interface.lineage import Lineage
-    from lineage_merge.query.interface.past import past_of, report_until
-    from lineage_merge.query.interface.session import open_session
+    from lineage_merge.query.lineage import Lineage
+    from lineage_merge.query.past import past_of, report_until
+    from lineage_merge.query.session import open_session
 
     if selection.as_of and not is_near_misses:  # needs no graph of then
         return report_until(past_of(selection, config, config.environment), selection.as_of)
@@ -144,7 +144,7 @@ def _answer(
 def _print(found: "NearMissesResult | ReportResult", everything: bool) -> None:
     from lineage_merge.cli.near_misses import print_near_misses
     from lineage_merge.cli.printing import print_merge_run
-    from lineage_merge.query.interface.report_results import ReportResult
+    from lineage_merge.query.report_results import ReportResult
 
     if isinstance(found, ReportResult):
         print_merge_run(make_console(), found.run, everything=everything)

@@ -35,7 +35,7 @@ def demo(as_json: bool, quiet: bool) -> None:
     from rich.text import Text
 
     from lineage_merge.cli.printing import loaded_text, print_report
-    from lineage_merge.query.formats.tree import tree
+    from lineage_merge.questions.formats.tree import tree
 
     with handle_errors(), progress(quiet) as on_progress:
         from lineage_merge.cli import sample
@@ -45,8 +45,8 @@ def demo(as_json: bool, quiet: bool) -> None:
         from lineage_merge.infra.graph_files import demo_graph_file
         from lineage_merge.orchestration import pipeline
         from lineage_merge.orchestration.configuration import CONFIGURATION
-        from lineage_merge.query.backends.opening import open_graph
-        from lineage_merge.query.paths import all_paths
+        from lineage_merge.questions.backends.opening import open_graph
+        from lineage_merge.questions.paths import all_paths
 
         settings = CONFIGURATION.load(sample.config_file(), environ={})
         graph_file = demo_graph_file()

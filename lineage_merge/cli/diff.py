@@ -73,7 +73,7 @@ def diff(
 
 def _compare_environments(options: QueryOptions, both: tuple[str, str]) -> None:
     with open_session(options, all_environments=True) as session:
-        from lineage_merge.query.interface.lineage import Lineage
+        from lineage_merge.query.lineage import Lineage
 
         print_result(Lineage(session).compare(*both), options.format, options.out)
 
@@ -83,7 +83,7 @@ def _compare_moments(
 ) -> None:
     with handle_errors(), progress(True) as on_progress:
         config, environment = options.config()
-        from lineage_merge.query.interface.past import changes_between, past_of
+        from lineage_merge.query.past import changes_between, past_of
 
         past = past_of(options, config, environment, on_progress)
         found = changes_between(past, start, end, upstream_of=upstream_of, downstream_of=downstream_of)

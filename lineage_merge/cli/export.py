@@ -14,7 +14,7 @@ from lineage_merge.exporters.exporter import Export
 from lineage_merge.model.errors import ConfigError
 
 if TYPE_CHECKING:
-    from lineage_merge.query.interface.session import Session
+    from lineage_merge.query.session import Session
 
 
 @click.command(
@@ -105,7 +105,7 @@ def export(
 
 def _changes_since(start: str, export: Export, session: "Session") -> Export:
     """Return the export of what changed since a moment; its time is that of the newest merge."""
-    from lineage_merge.query.interface.past import past_of, picture_before
+    from lineage_merge.query.past import past_of, picture_before
 
     past = past_of(session.selection, session.config, session.environment, export.on_progress)
     merges = session.scope.merges

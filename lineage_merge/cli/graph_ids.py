@@ -14,8 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from lineage_merge.graph_format.elements import COLUMN, JOB
 from lineage_merge.graph_format.schema import DATASET_LABELS
-from lineage_merge.query.elements import COLUMN, JOB
 
 if TYPE_CHECKING:
     from lineage_merge.load.gremlin.connection import Endpoint

@@ -7,7 +7,7 @@ from click.core import ParameterSource
 
 from lineage_merge.cli.command import Option
 from lineage_merge.cli.error_handling import handle_errors
-from lineage_merge.query.interface.selection import EMBEDDED
+from lineage_merge.query.selection import EMBEDDED
 
 graph_file_option = click.option(
     "--graph-file",

@@ -57,7 +57,7 @@ def history(options: QueryOptions, name: str | None, limit: int | None, dry_run:
         raise click.UsageError("--dry-run is an option of compact")
     with handle_errors(), progress(True) as on_progress:
         config, environment = options.config()
-        from lineage_merge.query.interface import past
+        from lineage_merge.query import past
 
         of = past.past_of(options, config, environment)
         if name == _COMPACT:

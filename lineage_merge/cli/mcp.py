@@ -11,7 +11,7 @@ from lineage_merge.cli.graph_options import history_option, is_typed, select_con
 from lineage_merge.cli.options import with_config_file
 from lineage_merge.cli.query_options import environment_option, graph_options
 from lineage_merge.model.errors import ConfigError
-from lineage_merge.query.interface.selection import EMBEDDED, GraphSelection
+from lineage_merge.query.selection import EMBEDDED, GraphSelection
 
 
 @click.command(

@@ -23,7 +23,7 @@ from lineage_merge.cli.error_handling import (
 )
 from lineage_merge.cli.graph_options import rare_graph_file_option
 from lineage_merge.cli.options import Settings, as_json_or_text, configured, dry_run_only, without_progress
-from lineage_merge.query.interface.selection import EMBEDDED
+from lineage_merge.query.selection import EMBEDDED
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

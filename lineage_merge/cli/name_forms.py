@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from lineage_merge.graph_format.elements import name_parts, title_of_id
 from lineage_merge.model.elements import decode
-from lineage_merge.query.elements import name_parts, title_of_id
 
 # A shell shows no more, and reading them would take longer.
 MAX_NAMES = 500

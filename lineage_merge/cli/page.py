@@ -12,7 +12,7 @@ from lineage_merge.cli.query_options import QueryOptions, open_session, query_co
 
 if TYPE_CHECKING:
     from lineage_merge.exporters.page import Options
-    from lineage_merge.query.elements import Subgraph, Vertex
+    from lineage_merge.graph_format.elements import Subgraph, Vertex
 
 
 @click.command(
@@ -109,8 +109,8 @@ def _page(content: _Content) -> "tuple[str, Subgraph]":
     with open_session(options) as session:
         from lineage_merge.exporters.page import render
         from lineage_merge.exporters.page.selection import entire_graph, neighborhood
-        from lineage_merge.query.expectations import Expectations
-        from lineage_merge.query.freshness import freshness_within
+        from lineage_merge.questions.expectations import Expectations
+        from lineage_merge.questions.freshness import freshness_within
 
         start = None
         if focus:
@@ -138,8 +138,8 @@ def _page_of_moments(content: _Content) -> "tuple[str, Subgraph]":
         from lineage_merge.cli.page_moments import read_moments
         from lineage_merge.exporters.page import render_moments
         from lineage_merge.infra import storage
-        from lineage_merge.query.expectations import Expectations
-        from lineage_merge.query.interface.session import require_history
+        from lineage_merge.query.session import require_history
+        from lineage_merge.questions.expectations import Expectations
 
         history = require_history(options.history, config, options.graph_file)
         found = read_moments(
@@ -160,7 +160,7 @@ def _page_of_moments(content: _Content) -> "tuple[str, Subgraph]":
 
 def _options(content: _Content, start: "Vertex | None", source: str) -> "Options":
     from lineage_merge.exporters.page import Options
-    from lineage_merge.query.formats.times import utc_time
+    from lineage_merge.questions.formats.times import utc_time
 
     return Options(
         title=content.title or (start.name if start else content.options.dag) or "Lineage",

@@ -26,7 +26,7 @@ from lineage_merge.cli.query_options import (
 from lineage_merge.cli.tags import tags
 
 if TYPE_CHECKING:
-    from lineage_merge.query.listing import JobOrder
+    from lineage_merge.questions.listing import JobOrder
 
 _COLUMNS = click.option("--columns", is_flag=True, help="include columns and column lineage")
 _INFLUENCES = click.option(
@@ -307,7 +307,7 @@ def layers(options: QueryOptions, pairs: tuple[str, ...], adjacent: bool) -> Non
     Datasets without a layer are ignored.
     """
     with open_lineage(options) as lineage:
-        from lineage_merge.query.layers import parse_layers
+        from lineage_merge.questions.layers import parse_layers
 
         print_result(lineage.layers(parse_layers(pairs), adjacent=adjacent), options.format, options.out)
 

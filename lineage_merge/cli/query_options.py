@@ -22,11 +22,11 @@ from lineage_merge.cli.graph_options import (
     select_graph_file,
 )
 from lineage_merge.cli.options import with_config_file
-from lineage_merge.query.interface.selection import EMBEDDED, GraphSelection
+from lineage_merge.query.selection import EMBEDDED, GraphSelection
 
 if TYPE_CHECKING:
-    from lineage_merge.query.interface.lineage import Lineage
-    from lineage_merge.query.interface.session import Session
+    from lineage_merge.query.lineage import Lineage
+    from lineage_merge.query.session import Session
 
 Command = Callable[..., Any]
 
@@ -46,7 +46,7 @@ def open_session(options: QueryOptions, *, all_environments: bool = False) -> "I
     `all_environments`: also read those that the configuration does not set, of a history.
     """
     with handle_errors(), progress(True) as on_progress:
-        from lineage_merge.query.interface import session as sessions
+        from lineage_merge.query import session as sessions
 
         with (
             sessions.open_session(options, on_progress, all_environments=all_environments) as session,
@@ -61,7 +61,7 @@ def open_session(options: QueryOptions, *, all_environments: bool = False) -> "I
 def open_lineage(options: QueryOptions) -> "Iterator[Lineage]":
     """Open the graph for questions; errors are printed and end the command."""
     with open_session(options) as session:
-        from lineage_merge.query.interface.lineage import Lineage
+        from lineage_merge.query.lineage import Lineage
 
         yield Lineage(session)
 

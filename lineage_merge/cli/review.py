@@ -16,11 +16,11 @@ from lineage_merge.model.errors import CheckFailed, ConfigError
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
-    from lineage_merge.query.backends.parquet_folder import ParquetFolder
-    from lineage_merge.query.graph import LineageGraph
-    from lineage_merge.query.interface.result import Scope
-    from lineage_merge.query.review.consequences import PolicySettings
-    from lineage_merge.query.review.findings import ReviewResult
+    from lineage_merge.query.result import Scope
+    from lineage_merge.questions.backends.parquet_folder import ParquetFolder
+    from lineage_merge.questions.graph import LineageGraph
+    from lineage_merge.review.consequences import PolicySettings
+    from lineage_merge.review.findings import ReviewResult
     from lineage_merge.sources.dbt.settings import DbtProject
 
 FORMATS = ("table", "markdown", "csv", "json", "sarif")
@@ -146,7 +146,7 @@ def review(
 
 
 def _raise(result: "ReviewResult", fail_on: str) -> None:
-    from lineage_merge.query.review.findings import Severity
+    from lineage_merge.review.findings import Severity
 
     if fail_on != "none" and result.at_least(Severity(fail_on)):
         raise CheckFailed(f"the review failed: {result.summary}")
@@ -159,8 +159,8 @@ def _graph(
     """Open the graph if one is named; with --history alone its newest entry."""
     from lineage_merge.cli.sql import open_named_graph
     from lineage_merge.infra.garbage import collection_off
-    from lineage_merge.query.interface.result import Scope
-    from lineage_merge.query.interface.session import open_session
+    from lineage_merge.query.result import Scope
+    from lineage_merge.query.session import open_session
 
     if options.history and not options.as_of:
         options = replace(options, as_of="now")
@@ -178,8 +178,8 @@ def _graph_or_folder(
     options: QueryOptions, config: "Config", environment: str | None, on_progress: Any
 ) -> "Iterator[tuple[LineageGraph | ParquetFolder | None, Scope]]":
     """Open the graph; without policies, a folder of which only the part downstream of a change is read."""
-    from lineage_merge.query.backends.parquet_folder import ParquetFolder
-    from lineage_merge.query.interface.result import Scope
+    from lineage_merge.query.result import Scope
+    from lineage_merge.questions.backends.parquet_folder import ParquetFolder
 
     is_partial = options.folder and not (config.policies or options.history or options.as_of)
     if options.folder and is_partial and ParquetFolder.is_at(options.folder):
@@ -212,9 +212,9 @@ def _review_dbt(
 ) -> "ReviewResult":
     from lineage_merge.merge.dataset_resolver import from_config
     from lineage_merge.naming.forms import fixed_namespace
-    from lineage_merge.query.review.assessment import review_dbt
-    from lineage_merge.query.review.dbt_files import Place, read_files
-    from lineage_merge.query.review.dbt_versions import Scope
+    from lineage_merge.review.assessment import review_dbt
+    from lineage_merge.review.dbt_files import Place, read_files
+    from lineage_merge.review.dbt_versions import Scope
 
     whole = graph is None and bool(config.policies)
     places = Place(base, base_catalog), Place(project.manifest, project.catalog)
@@ -238,7 +238,7 @@ def _review_capture(
 ) -> "ReviewResult":
     from lineage_merge.graph_format.captures import parse_capture
     from lineage_merge.infra.storage import read_text
-    from lineage_merge.query.review.capture_review import review_capture
+    from lineage_merge.review.capture_review import review_capture
 
     head = parse_capture(capture, read_text(capture))
     before = parse_capture(base, read_text(base)) if base else None
@@ -253,8 +253,8 @@ def _review_capture(
 
 
 def _policy_settings(config: "Config") -> "PolicySettings":
-    from lineage_merge.query.layers import Layer
-    from lineage_merge.query.review.consequences import PolicySettings
+    from lineage_merge.questions.layers import Layer
+    from lineage_merge.review.consequences import PolicySettings
 
     layers = [Layer(name, globs) for name, globs in config.query.layers.items()]
     return PolicySettings(config.policies, layers, config.propagation)
@@ -283,8 +283,8 @@ def _review_sql(
     base: str,
 ) -> "ReviewResult":
     from lineage_merge.cli.sql import sql_folders
-    from lineage_merge.query.review.review import review_changes
-    from lineage_merge.query.review.sql_findings import result_of
+    from lineage_merge.review.review import review_changes
+    from lineage_merge.review.sql_findings import result_of
 
     folders, namespace = sql_folders(paths, given, config, environment, options, graph)
     result = result_of(review_changes(folders, base, graph), graph, folders.names.environment)
@@ -311,22 +311,22 @@ def _print(result: "ReviewResult", options: QueryOptions, out: str | None, scope
 
 
 def _text(result: "ReviewResult", options: QueryOptions, scope: "Scope", base: str) -> str:
-    from lineage_merge.query.formats.json_text import json_text
+    from lineage_merge.questions.formats.json_text import json_text
 
     if options.format == "markdown":
-        from lineage_merge.query.formats.review_markdown import review_markdown
+        from lineage_merge.review.review_markdown import review_markdown
 
         return review_markdown(result)
     if options.format == "csv":
         from lineage_merge.cli.review_tables import finding_table
-        from lineage_merge.query.formats.csv_text import csv_text
+        from lineage_merge.questions.formats.csv_text import csv_text
 
         return csv_text([finding_table(result)])
-    from lineage_merge.query.formats.review_json import review_as_json, review_sarif
+    from lineage_merge.review.review_json import review_as_json, review_sarif
 
     if options.format == "sarif":
         return json_text(review_sarif(result)) + "\n"
-    from lineage_merge.query.interface.result import answer_header
+    from lineage_merge.query.result import answer_header
 
     header = answer_header("review", scope, {"base": base})
     return json_text({**header, **review_as_json(result)}) + "\n"

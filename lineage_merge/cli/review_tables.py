@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from lineage_merge.query.formats.table import AnswerTable, add_row, new_table
+from lineage_merge.questions.formats.table import AnswerTable, add_row, new_table
 
 if TYPE_CHECKING:
-    from lineage_merge.query.review.findings import Assessed, ReviewResult
+    from lineage_merge.review.findings import Assessed, ReviewResult
 
 _MAX_NAMES = 3
 

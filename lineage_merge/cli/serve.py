@@ -11,7 +11,7 @@ from lineage_merge.cli.graph_options import (
     graph_file_option,
     select_graph_file,
 )
-from lineage_merge.query.interface.session import require_graph_file
+from lineage_merge.query.session import require_graph_file
 
 
 @click.command(

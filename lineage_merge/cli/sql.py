@@ -13,13 +13,13 @@ from lineage_merge.cli.error_handling import epilog, handle_errors, progress
 from lineage_merge.cli.query_options import QueryOptions, query_command
 from lineage_merge.cli.warehouse_namespace import Namespace, warehouse_namespace
 from lineage_merge.model.errors import CheckFailed, ConfigError
-from lineage_merge.query.interface.session import require_graph_file
+from lineage_merge.query.session import require_graph_file
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
-    from lineage_merge.query.graph import LineageGraph
-    from lineage_merge.query.review.review import Review
-    from lineage_merge.query.review.versions import Folders
+    from lineage_merge.questions.graph import LineageGraph
+    from lineage_merge.review.review import Review
+    from lineage_merge.review.versions import Folders
 
 # As in a merge: success, but invalid statements were skipped.
 _REJECTED = 7
@@ -103,7 +103,7 @@ def sql(
         config, environment = options.config()
         with open_named_graph(options, config, on_progress) as graph:
             folders, namespace = sql_folders(paths, given, config, environment, options, graph)
-            from lineage_merge.query.review.review import review_changes, review_files
+            from lineage_merge.review.review import review_changes, review_files
 
             found = review_changes(folders, since, graph) if since else review_files(folders, graph)
         notes = namespace.notes if namespace else ()
@@ -141,7 +141,7 @@ def open_named_graph(
     if not named:
         yield None
         return
-    from lineage_merge.query.backends.opening import open_graph
+    from lineage_merge.questions.backends.opening import open_graph
 
     with open_graph(options.folder or config.gremlin, on_progress, options.graph_file) as graph:
         yield graph
@@ -160,7 +160,7 @@ def sql_folders(
 
     from lineage_merge.config import parse_default_schema
     from lineage_merge.merge.dataset_resolver import from_config
-    from lineage_merge.query.review.versions import Folders
+    from lineage_merge.review.versions import Folders
     from lineage_merge.sources.sql.files import check_dialect, preflight
     from lineage_merge.sources.sql.settings import SqlFiles, default_namespace, project_of
 
@@ -222,7 +222,7 @@ def _print_review(
 ) -> None:
     from lineage_merge.cli.collapsed import problem_text
     from lineage_merge.cli.sql_report import as_json, assumption, review_lines
-    from lineage_merge.query.elements import Edge, Vertex, subgraph
+    from lineage_merge.graph_format.elements import Edge, Vertex, subgraph
 
     labels = ["feeds", *(["has_column", "feeds_column"] if columns else [])]
     labels += ["influences"] if influences else []

@@ -5,12 +5,12 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from lineage_merge.cli.printing import counted
-from lineage_merge.query.elements import title_of_id
+from lineage_merge.graph_format.elements import title_of_id
 
 if TYPE_CHECKING:
-    from lineage_merge.query.review.changes import Flow
-    from lineage_merge.query.review.readers import AffectedElement
-    from lineage_merge.query.review.review import Review
+    from lineage_merge.review.changes import Flow
+    from lineage_merge.review.readers import AffectedElement
+    from lineage_merge.review.review import Review
 
 # Tables that are listed by name.
 _MAX_TARGETS = 5

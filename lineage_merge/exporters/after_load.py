@@ -47,7 +47,7 @@ def send(
     failed: list[LineageMergeError] = []
     for exporter, exporter_settings in _active_exporters(settings):
         from lineage_merge.exporters.exporter import Export
-        from lineage_merge.query.backends.gremlin import open_gremlin
+        from lineage_merge.questions.backends.gremlin import open_gremlin
 
         on_progress(f"exporting to {exporter.name}")
         try:

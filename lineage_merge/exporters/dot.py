@@ -2,7 +2,7 @@
 
 from lineage_merge.exporters.drawing import SETTINGS, draw
 from lineage_merge.exporters.exporter import Export, Exporter, ExportResult
-from lineage_merge.query.formats.dot import dot
+from lineage_merge.questions.formats.dot import dot
 
 
 def send(export: Export) -> ExportResult:

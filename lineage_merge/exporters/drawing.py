@@ -5,8 +5,8 @@ from typing import Any
 
 from lineage_merge.exporters.exporter import OUT, Export, ExportResult, Schema
 from lineage_merge.exporters.output import open_text
+from lineage_merge.graph_format.elements import COLUMN, JOB, Edge, Subgraph, Vertex, subgraph
 from lineage_merge.graph_format.schema import DATASET_LABELS
-from lineage_merge.query.elements import COLUMN, JOB, Edge, Subgraph, Vertex, subgraph
 
 SETTINGS: dict[str, Schema] = {
     "out": OUT,

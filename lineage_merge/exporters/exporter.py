@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from lineage_merge.graph_format.elements import Edge, Vertex
 from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.model.errors import ConfigError
-from lineage_merge.query.elements import Edge, Vertex
-from lineage_merge.query.graph import LineageGraph
+from lineage_merge.questions.graph import LineageGraph
 
 Schema = Mapping[str, Any]
 

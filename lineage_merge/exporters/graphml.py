@@ -5,12 +5,12 @@ from collections.abc import Iterator
 
 from lineage_merge.exporters.exporter import OUT, Export, Exporter, ExportResult
 from lineage_merge.exporters.output import write_lines
-from lineage_merge.query.elements import LABELS_WITH_TESTS, Edge, Vertex
+from lineage_merge.graph_format.elements import LABELS_WITH_TESTS, Edge, Vertex
 
 
 def send(export: Export) -> ExportResult:
     """Export datasets, columns, jobs, assertions and their edges, with all properties."""
-    from lineage_merge.query.formats.graphml import streamed
+    from lineage_merge.questions.formats.graphml import streamed
 
     counts = Counter(vertices=0, edges=0)
 

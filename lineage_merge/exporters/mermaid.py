@@ -2,7 +2,7 @@
 
 from lineage_merge.exporters.drawing import SETTINGS, draw
 from lineage_merge.exporters.exporter import Export, Exporter, ExportResult
-from lineage_merge.query.formats.mermaid import mermaid
+from lineage_merge.questions.formats.mermaid import mermaid
 
 
 def send(export: Export) -> ExportResult:

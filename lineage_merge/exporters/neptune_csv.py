@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import Any
 
 from lineage_merge.exporters.exporter import OUT, Export, Exporter, ExportResult
+from lineage_merge.graph_format.elements import ALL_VERTEX_LABELS, Edge, Vertex
 from lineage_merge.graph_format.neptune_csv import (
     EDGE_FIELDS,
     VERTEX_FIELDS,
@@ -20,7 +21,6 @@ from lineage_merge.graph_format.neptune_parts import EDGES, VERTICES, Kind, Writ
 from lineage_merge.graph_format.schema import EDGE_LABELS
 from lineage_merge.infra.storage import delete_folder
 from lineage_merge.model.errors import ConfigError
-from lineage_merge.query.elements import ALL_VERTEX_LABELS, Edge, Vertex
 
 _DIGESTS = "merge_state"
 _LABELS = (*(each for each in ALL_VERTEX_LABELS if each != _DIGESTS), *(each.name for each in EDGE_LABELS))

@@ -3,12 +3,19 @@
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from lineage_merge.graph_format.elements import (
+    COLUMN,
+    JOB,
+    Vertex,
+    column_title,
+    dataset_of,
+    title_of_id,
+    vertex_of_row,
+)
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.history.entry_files import has_files, missing_files
 from lineage_merge.history.row_search import Condition, search_rows
-from lineage_merge.query.backends.files import vertex_of_row
-from lineage_merge.query.elements import COLUMN, JOB, Vertex, column_title, dataset_of, title_of_id
-from lineage_merge.query.lineage_changes import compared_values
+from lineage_merge.questions.lineage_changes import compared_values
 
 
 class FactKey(NamedTuple):

@@ -13,13 +13,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from typing import Any
 
+from lineage_merge.graph_format.elements import COLUMN, dataset_of
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.history import layout
 from lineage_merge.history.layout import MergeName, Scope
 from lineage_merge.infra import storage
 from lineage_merge.model.errors import IntermediateError
-from lineage_merge.query.elements import COLUMN, dataset_of
-from lineage_merge.query.lineage_changes import IGNORED
+from lineage_merge.questions.lineage_changes import IGNORED
 
 # Of the file, and of what is hashed. Sums of other versions are not compared.
 VERSION = 1

@@ -3,16 +3,15 @@
 from collections.abc import Sequence
 from typing import Any
 
+from lineage_merge.graph_format.elements import COLUMN, JOB, Vertex, vertex_of_row
 from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.history import layout
 from lineage_merge.history.entry_files import read_table
 from lineage_merge.history.layout import MergeName, Scope
 from lineage_merge.history.pictures import ScopedMerge
 from lineage_merge.model.errors import NotFound
-from lineage_merge.query.backends.files import vertex_of_row
-from lineage_merge.query.backends.in_memory import InMemory
-from lineage_merge.query.elements import COLUMN, JOB, Vertex
-from lineage_merge.query.names import resolve_any
+from lineage_merge.questions.backends.in_memory import InMemory
+from lineage_merge.questions.names import resolve_any
 
 _COLUMNS = ("id", "label", "name", "namespace", "qualified_name", "location", "job_type")
 

@@ -9,6 +9,7 @@ entries, as in the graph.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from lineage_merge.graph_format.elements import edge_of_row, vertex_of_row
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.history import layout, merge_index
 from lineage_merge.history.entry_files import missing_files, read_rows
@@ -20,8 +21,7 @@ from lineage_merge.infra import storage
 from lineage_merge.infra.garbage import collection_off
 from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.model.errors import NotFound
-from lineage_merge.query.backends.files import edge_of_row, vertex_of_row
-from lineage_merge.query.backends.in_memory import InMemory
+from lineage_merge.questions.backends.in_memory import InMemory
 
 
 class ScopedMerge(NamedTuple):

@@ -3,15 +3,15 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 
+from lineage_merge.graph_format.elements import dataset_of
 from lineage_merge.history import merge_index
 from lineage_merge.history.layout import Scope
 from lineage_merge.history.merge_record import MergeRecord
 from lineage_merge.history.moments import Moment
 from lineage_merge.history.pictures import ScopedMerge, as_of, picture_of
-from lineage_merge.query.backends.in_memory import InMemory
-from lineage_merge.query.causes import RecentChange
-from lineage_merge.query.elements import dataset_of
-from lineage_merge.query.lineage_changes import Change, compare_pictures
+from lineage_merge.questions.backends.in_memory import InMemory
+from lineage_merge.questions.causes import RecentChange
+from lineage_merge.questions.lineage_changes import Change, compare_pictures
 
 _Key = tuple[str, str, str, str]
 

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from lineage_merge.graph_format.elements import JOB, Vertex
 from lineage_merge.history import layout, merge_index
 from lineage_merge.history.element_facts import FactKey, Facts, facts_of
 from lineage_merge.history.fingerprints import read_fingerprints
@@ -17,7 +18,6 @@ from lineage_merge.history.merge_record import MergeRecord
 from lineage_merge.history.pictures import ScopedMerge
 from lineage_merge.infra import storage
 from lineage_merge.model.errors import NotFound
-from lineage_merge.query.elements import JOB, Vertex
 
 _READERS = 8
 

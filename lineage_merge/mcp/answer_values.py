@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
+from lineage_merge.graph_format.elements import Vertex, values_of
 from lineage_merge.mcp.untrusted_text import escape, shown
-from lineage_merge.query.elements import Vertex, values_of
 
 # Characters of texts that are read, not used again.
 LONG = 600

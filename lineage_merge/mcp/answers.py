@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import BaseModel, Field, model_validator
 
 from lineage_merge.mcp.untrusted_text import has_cut
-from lineage_merge.query.freshness import MEANINGS, Status
+from lineage_merge.questions.freshness import MEANINGS, Status
 
 _ASSUMED = "the name of a column is assumed"
 

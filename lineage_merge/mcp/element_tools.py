@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from lineage_merge.graph_format.elements import COLUMN, JOB, Edge, Vertex, dataset_of, values_of
 from lineage_merge.mcp.answer_values import LONG, SHORT, moment, text, texts, values
 from lineage_merge.mcp.answers import FoundRow, PartRow, Writer
 from lineage_merge.mcp.arguments import ElementArguments, SearchArguments
@@ -10,9 +11,8 @@ from lineage_merge.mcp.paging import Found
 from lineage_merge.mcp.scoped_graph import ScopedGraph
 from lineage_merge.mcp.untrusted_text import escape
 from lineage_merge.model.errors import QueryError
-from lineage_merge.query.case_variants import case_variants
-from lineage_merge.query.elements import COLUMN, JOB, Edge, Vertex, dataset_of, values_of
-from lineage_merge.query.impact import job_of
+from lineage_merge.questions.case_variants import case_variants
+from lineage_merge.questions.impact import job_of
 
 # Shown of a dataset's neighbours; upstream and downstream list all.
 _NEIGHBORS = 10

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lineage_merge.config import EMBEDDED
-from lineage_merge.query.interface.session import Session
+from lineage_merge.query.session import Session
 
 # Files in S3 and histories; a moment such as 3d also moves on.
 MAX_AGE_SECONDS = 300.0
@@ -55,7 +55,7 @@ class OpenedGraph:
 
 def is_shared(session: Session) -> bool:
     """Whether it holds a server that another command started, and would keep it from ending."""
-    from lineage_merge.query.backends.in_memory import InMemory
+    from lineage_merge.questions.backends.in_memory import InMemory
 
     return _is_embedded(session) and not isinstance(session.graph, InMemory)
 

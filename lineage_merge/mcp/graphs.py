@@ -21,10 +21,10 @@ from lineage_merge.mcp.limited_selection import LimitedSelection
 from lineage_merge.mcp.scoped_graph import ScopedGraph, require_history
 from lineage_merge.mcp.tool_errors import Busy
 from lineage_merge.model.errors import QueryError
-from lineage_merge.query.backends.in_memory import InMemory
-from lineage_merge.query.interface.result import Scope
-from lineage_merge.query.interface.selection import GraphSelection
-from lineage_merge.query.interface.session import Session, open_session
+from lineage_merge.query.result import Scope
+from lineage_merge.query.selection import GraphSelection
+from lineage_merge.query.session import Session, open_session
+from lineage_merge.questions.backends.in_memory import InMemory
 
 # Of the history, besides the present one: each may be large.
 _MAX_PAST = 2

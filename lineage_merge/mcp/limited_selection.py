@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from lineage_merge.config import Config
-from lineage_merge.query.interface.selection import GraphSelection
+from lineage_merge.query.selection import GraphSelection
 
 DEFAULT_SECONDS = 50.0
 # Of the time limit: a graph that does not answer is to be an error of the call, not its end.

@@ -4,15 +4,15 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
+from lineage_merge.graph_format.elements import Edge, dataset_of
 from lineage_merge.mcp.answer_values import SHORT, text, texts
 from lineage_merge.mcp.answers import AffectedRow, EdgeRow, OwnerRow
 from lineage_merge.mcp.arguments import ImpactArguments, LineageArguments, OwnersArguments, PathArguments
 from lineage_merge.mcp.paging import Found
 from lineage_merge.mcp.scoped_graph import ScopedGraph
 from lineage_merge.mcp.untrusted_text import escape
-from lineage_merge.query.elements import Edge, dataset_of
-from lineage_merge.query.impact import distances
-from lineage_merge.query.interface.lineage_results import LineageResult, PathResult
+from lineage_merge.query.lineage_results import LineageResult, PathResult
+from lineage_merge.questions.impact import distances
 
 # Of a dataset to its own columns: no flow.
 _OWN = "has_column"

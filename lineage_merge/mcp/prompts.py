@@ -4,11 +4,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from lineage_merge.graph_format.elements import COLUMN, JOB, VERTEX_LABELS, Vertex
 from lineage_merge.mcp.paging import compact
 from lineage_merge.mcp.scoped_graph import ScopedGraph
 from lineage_merge.mcp.untrusted_text import escape, shown, unescape
 from lineage_merge.model.errors import LineageMergeError, QueryError
-from lineage_merge.query.elements import COLUMN, JOB, VERTEX_LABELS, Vertex
 
 CHANGES = ("drop", "rename", "retype")
 MAX_COMPLETED = 50

@@ -3,9 +3,9 @@
 from dataclasses import dataclass, replace
 
 from lineage_merge.model.errors import QueryError
-from lineage_merge.query.graph import LineageGraph
-from lineage_merge.query.interface.lineage import Lineage
-from lineage_merge.query.interface.session import Session
+from lineage_merge.query.lineage import Lineage
+from lineage_merge.query.session import Session
+from lineage_merge.questions.graph import LineageGraph
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from lineage_merge.config import Config
 from lineage_merge.infra import storage
 from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.model.errors import ConfigError, PolicyViolated
-from lineage_merge.query.policies import PolicyCheck
+from lineage_merge.questions.policies import PolicyCheck
 
 POLICIES = "policies.json"
 # The message appears in task lists and mails; log and folder have all violations.
@@ -20,11 +20,11 @@ def check(config: Config, folder: str, on_progress: ProgressCallback) -> dict[st
     Return the counts. Raises `PolicyViolated` if a policy with the severity error is violated, `ConfigError`
     without policies, `GraphError`.
     """
-    from lineage_merge.query.backends.opening import open_graph
-    from lineage_merge.query.formats.describe import one_line
-    from lineage_merge.query.formats.policy_text import path_lines, result_as_json, summary_as_json
-    from lineage_merge.query.layers import Layer
-    from lineage_merge.query.policies import check_policies
+    from lineage_merge.questions.backends.opening import open_graph
+    from lineage_merge.questions.formats.describe import one_line
+    from lineage_merge.questions.formats.policy_text import path_lines, result_as_json, summary_as_json
+    from lineage_merge.questions.layers import Layer
+    from lineage_merge.questions.policies import check_policies
 
     if not config.policies:
         raise ConfigError("policies", "is missing: the step check verifies them")

@@ -1,25 +1,26 @@
-"""Queries on the graph, shared by the command line, the page and notebooks.
+"""The public Python interface (docs/python.md): `Lineage` opens a graph and answers questions.
 
-The public Python interface is in `__all__` (docs/python.md); the modules below are internal.
+It stands on the questions, the history and the configuration; `cli/` and `mcp/` stand on it. The modules
+below are internal.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lineage_merge.query.elements import Edge as Edge
-    from lineage_merge.query.elements import Subgraph as Subgraph
-    from lineage_merge.query.elements import Vertex as Vertex
-    from lineage_merge.query.interface.lineage import Lineage as Lineage
-    from lineage_merge.query.interface.result import Result as Result
+    from lineage_merge.graph_format.elements import Edge as Edge
+    from lineage_merge.graph_format.elements import Subgraph as Subgraph
+    from lineage_merge.graph_format.elements import Vertex as Vertex
+    from lineage_merge.query.lineage import Lineage as Lineage
+    from lineage_merge.query.result import Result as Result
 
 # Imported on first use: every module of this package imports this one.
 _PUBLIC = {
-    "Edge": "lineage_merge.query.elements",
-    "Lineage": "lineage_merge.query.interface.lineage",
-    "Result": "lineage_merge.query.interface.result",
-    "Subgraph": "lineage_merge.query.elements",
-    "Vertex": "lineage_merge.query.elements",
+    "Edge": "lineage_merge.graph_format.elements",
+    "Lineage": "lineage_merge.query.lineage",
+    "Result": "lineage_merge.query.result",
+    "Subgraph": "lineage_merge.graph_format.elements",
+    "Vertex": "lineage_merge.graph_format.elements",
 }
 __all__ = ["Edge", "Lineage", "Result", "Subgraph", "Vertex"]
 

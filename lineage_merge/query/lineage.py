@@ -1,95 +1,113 @@
-"""Upstream and downstream lineage of a dataset or column, as a subgraph."""
+"""Lineage as Python objects: the same questions and answers as on the command line."""
 
-from collections.abc import Iterable
-from typing import Literal
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
 
-from lineage_merge.query.elements import COLUMN, Edge, Subgraph, Vertex, dataset_of, subgraph
-from lineage_merge.query.graph import Direction, LineageGraph
+from lineage_merge.infra.progress import ProgressCallback, no_progress
+from lineage_merge.query.data_questions import DataQuestions
+from lineage_merge.query.history_questions import HistoryQuestions
+from lineage_merge.query.lineage_questions import LineageQuestions
+from lineage_merge.query.listing_questions import ListingQuestions
+from lineage_merge.query.report_questions import ReportQuestions
+from lineage_merge.query.result import Scope
+from lineage_merge.query.selection import GraphSelection, default_config, selection_of
+from lineage_merge.query.session import Session, open_session
+from lineage_merge.query.tag_questions import TagQuestions
 
-# Influences in a result of columns: on the datasets of its columns, by its columns, or by its columns on
-# these datasets.
-Influences = Literal["into", "by", "within"]
+if TYPE_CHECKING:
+    from lineage_merge.config import Config
+    from lineage_merge.questions.graph import LineageGraph
 
 
-def lineage(
-    graph: LineageGraph,
-    start: Vertex,
-    direction: Direction,
-    *,
-    depth: int | None = None,
-    dag: str | None = None,
-    columns: bool = False,
-    influences: bool = False,
-) -> Subgraph:
-    """Return the upstream (`up`) or downstream (`down`) of `start` within `depth` hops (None: unlimited).
+class Lineage(
+    LineageQuestions, ListingQuestions, DataQuestions, TagQuestions, HistoryQuestions, ReportQuestions
+):
+    """An open graph that answers questions. It is a context manager; `close` ends its connections.
 
-    Only traversed edges are included: not those between datasets at the maximum depth. `columns` adds the
-    columns of the datasets and the edges between them, `influences` the columns that determine their rows;
-    neither is followed further.
+    Names of datasets, columns (``dataset#column``) and jobs are resolved as on the command line: a unique
+    short or qualified name, ``namespace|name``, a URI, or an id. Methods raise `NotFound` and `Ambiguous` for
+    names, and `GraphError` if the graph is unreachable.
     """
-    label = "feeds_column" if start.label == COLUMN else "feeds"
-    # Vertices at the maximum depth are ends of edges; their own edges are not included.
-    inner = {start.id} | graph.reach([start.id], [label], direction, _less(depth), dag)
-    ask = graph.edges_from if direction == "down" else graph.edges_to
-    edges = ask(sorted(inner), [label], dag)
-    which: Influences = "by" if direction == "down" else "into"
-    return completed(
-        graph,
-        {start.id, *ends(edges)},
-        edges,
-        dag,
-        columns=columns,
-        influences=which if influences else None,
-    )
 
+    def __init__(self, session: Session, on_close: Callable[[], None] = lambda: None) -> None:
+        super().__init__(session)
+        self._on_close = on_close
 
-def completed(
-    graph: LineageGraph,
-    ids: Iterable[str],
-    edges: Iterable[Edge],
-    dag: str | None = None,
-    *,
-    columns: bool = False,
-    influences: Influences | None = None,
-) -> Subgraph:
-    """Return the subgraph of these ids and edges, with columns and influences if requested."""
-    vertices = graph.vertices(sorted(set(ids)))
-    found = list(edges)
-    if columns:
-        found += _columns(graph, vertices, dag)
-    if influences:
-        found += _influences(graph, vertices, dag, influences)
-    known = {each.id for each in vertices}
-    return subgraph([*vertices, *graph.vertices(sorted(ends(found) - known))], found)
+    @classmethod
+    def open(
+        cls,
+        location: "str | Path | Config | None" = None,
+        *,
+        config: "str | Path | Config | None" = None,
+        environment: str | None = None,
+        dag: str | None = None,
+        as_of: str | date | None = None,
+        history: str = "",
+        demo: bool = False,
+        on_progress: ProgressCallback = no_progress,
+    ) -> "Lineage":
+        """Open a graph.
 
+        `location`: an endpoint (``wss://...``, ``embedded``), a folder of `build` (local or ``s3://``), the
+        file of an embedded graph, or a configuration (``.yml``, ``.yaml``); None: the graph that `config` and
+        environment variables set, by default the embedded one. `environment`, `dag`: the scope of all
+        questions, by default the environment of the configuration and all DAGs. `as_of`: ``now``, a date,
+        time, age (``3d``) or merge of the history at `history`. `demo`: the graph of `lineage-merge demo`.
 
-def ends(edges: Iterable[Edge]) -> set[str]:
-    """Return the ids of the ends of edges."""
-    return {end for each in edges for end in (each.from_id, each.to_id)}
+        Raises `ConfigError`, `GraphError`, `EmbeddedError`, `IntermediateError`, `SourceError`, `NotFound`.
+        """
+        moment = as_of.isoformat() if isinstance(as_of, date) else as_of
+        selection = selection_of(
+            location,
+            config=config,
+            environment=environment,
+            dag=dag,
+            as_of=moment,
+            history=history,
+            demo=demo,
+        )
+        resources = ExitStack()
+        session = resources.enter_context(open_session(selection, on_progress))
+        return cls(session, resources.close)
 
+    @classmethod
+    def of_graph(
+        cls,
+        graph: "LineageGraph",
+        config: "Config | None" = None,
+        *,
+        environment: str | None = None,
+        dag: str | None = None,
+    ) -> "Lineage":
+        """Return the interface of a graph that is already open.
 
-def _columns(graph: LineageGraph, vertices: Iterable[Vertex], dag: str | None) -> list[Edge]:
-    owned = graph.edges_from([each.id for each in vertices if each.is_dataset], ["has_column"], dag)
-    columns = sorted({each.to_id for each in owned})
-    there = set(columns)
-    return owned + [each for each in graph.edges_from(columns, ["feeds_column"], dag) if each.to_id in there]
+        `environment`: by default that of `config`; the history is that of `config`, too. Without `config` the
+        defaults apply; environment variables, which are about another graph, have no effect.
+        """
+        from lineage_merge.config import NO_HISTORY
 
+        selection = GraphSelection(file=config, environment=environment, dag=dag)
+        settings, environment = selection.config() if config else (default_config(environment), environment)
+        # The history beside the user's embedded graph is that of another graph.
+        location = settings.history.location or NO_HISTORY
+        settings = replace(settings, history=replace(settings.history, location=location))
+        return cls(Session(graph, Scope(environment, dag), settings, selection))
 
-def _influences(
-    graph: LineageGraph, vertices: Iterable[Vertex], dag: str | None, which: Influences
-) -> list[Edge]:
-    """Return influences between the datasets; if there are only columns, those selected by `which`."""
-    datasets = {each.id for each in vertices if each.is_dataset}
-    if datasets:
-        into = graph.edges_to(sorted(datasets), ["influences"], dag)
-        return [each for each in into if dataset_of(each.from_id) in datasets]
-    columns = {each.id for each in vertices if each.label == COLUMN}
-    owners = {dataset_of(each) for each in columns}
-    if which == "into":
-        return graph.edges_to(sorted(owners), ["influences"], dag)
-    by = graph.edges_from(sorted(columns), ["influences"], dag)
-    return [each for each in by if which == "by" or each.to_id in owners]
+    def close(self) -> None:
+        """Close the connections."""
+        self._on_close()
 
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
 
-def _less(depth: int | None) -> int | None:
-    return None if depth is None else max(depth - 1, 0)
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the connections."""
+        self.close()

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from lineage_merge.orchestration.airflow import lineage_merge_task_group
+from lineage_merge.airflow import lineage_merge_task_group
 
 try:
     from airflow.sdk import DAG

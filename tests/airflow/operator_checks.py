@@ -15,6 +15,30 @@ from typing import Any
 
 import pytest
 
+from lineage_merge.airflow import (
+    cluster,
+    connections,
+    lineage_asset,
+    lineage_merge_task_group,
+    merge_counts,
+    settings,
+)
+from lineage_merge.airflow import glue as glue_module
+from lineage_merge.airflow import glue_trigger as trigger_module
+from lineage_merge.airflow.attempts import Attempt
+from lineage_merge.airflow.compat import (
+    AirflowException,
+    AirflowFailException,
+    AirflowSensorTimeout,
+    BaseTrigger,
+    task_group,
+)
+from lineage_merge.airflow.emr_serverless import EmrServerlessStep
+from lineage_merge.airflow.glue_trigger import GlueRunTrigger
+from lineage_merge.airflow.policy_check import CheckPolicies
+from lineage_merge.airflow.report import ReportMerge
+from lineage_merge.airflow.wait import WaitForSpline
+from lineage_merge.airflow.wait_trigger import SplineTrigger
 from lineage_merge.infra import storage
 from lineage_merge.model.errors import (
     ConfigError,
@@ -24,30 +48,6 @@ from lineage_merge.model.errors import (
     SourceUnreachable,
 )
 from lineage_merge.orchestration import policy_check, stages
-from lineage_merge.orchestration.airflow import (
-    cluster,
-    connections,
-    lineage_asset,
-    lineage_merge_task_group,
-    merge_counts,
-    settings,
-)
-from lineage_merge.orchestration.airflow import glue as glue_module
-from lineage_merge.orchestration.airflow import glue_trigger as trigger_module
-from lineage_merge.orchestration.airflow.attempts import Attempt
-from lineage_merge.orchestration.airflow.compat import (
-    AirflowException,
-    AirflowFailException,
-    AirflowSensorTimeout,
-    BaseTrigger,
-    task_group,
-)
-from lineage_merge.orchestration.airflow.emr_serverless import EmrServerlessStep
-from lineage_merge.orchestration.airflow.glue_trigger import GlueRunTrigger
-from lineage_merge.orchestration.airflow.policy_check import CheckPolicies
-from lineage_merge.orchestration.airflow.report import ReportMerge
-from lineage_merge.orchestration.airflow.wait import WaitForSpline
-from lineage_merge.orchestration.airflow.wait_trigger import SplineTrigger
 
 try:
     from airflow.sdk import DAG
@@ -731,6 +731,6 @@ def test_the_trigger_of_a_deferred_wait_holds_no_password() -> None:
     trigger = SplineTrigger(arango, "arangodb_default", [["job", ["jr_1"], 5]], 86_400, 60, 9e9)
     place, arguments = trigger.serialize()
 
-    assert place == "lineage_merge.orchestration.airflow.wait_trigger.SplineTrigger"
+    assert place == "lineage_merge.airflow.wait_trigger.SplineTrigger"
     assert SplineTrigger(**json.loads(json.dumps(arguments))).serialize() == trigger.serialize()
     assert "password" not in json.dumps(arguments)

@@ -70,7 +70,7 @@ def recorded() -> Iterator[set[Call]]:
 
 def build_step(run: int) -> Any:
     """Return the group's build of the first snippet of docs/airflow.md, its templates rendered."""
-    from lineage_merge.orchestration.airflow import lineage_merge_task_group
+    from lineage_merge.airflow import lineage_merge_task_group
 
     try:
         from airflow.sdk import DAG

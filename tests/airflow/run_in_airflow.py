@@ -125,7 +125,7 @@ def parsed() -> float:
         f"unmanaged.{step}" for step in steps
     }
     registered = import_module("airflow.providers_manager").ProvidersManager().extra_links_class_names
-    links = {f"lineage_merge.orchestration.airflow.links.{name}" for name in ("ReportLink", "PageLink")}
+    links = {f"lineage_merge.airflow.links.{name}" for name in ("ReportLink", "PageLink")}
     assert links <= {*registered}, sorted(registered)
     (asset,) = dags["tickit_daily"].get_task("lineage.report").outlets
     assert asset.uri == "lineage-merge://graph/tickit_daily", asset
@@ -337,7 +337,7 @@ def unmanaged(check: Check, facts: dict[str, Any]) -> None:
 
 
 def _jobs(g: Any) -> Iterator[tuple[str, str]]:
-    from lineage_merge.query.job_ownership import owners
+    from lineage_merge.questions.job_ownership import owners
 
     return ((each.dag_name, each.job) for each in owners(g, "dev"))
 
@@ -362,8 +362,8 @@ def in_the_graph(check: Check, dag_id: str) -> tuple[dict[str, int], dict[str, i
 def the_path_leads_through(check: Check) -> None:
     from lineage_merge.cli import sample
     from lineage_merge.load.gremlin.connection import Endpoint
-    from lineage_merge.query.backends.opening import open_graph
-    from lineage_merge.query.paths import all_paths
+    from lineage_merge.questions.backends.opening import open_graph
+    from lineage_merge.questions.paths import all_paths
 
     with open_graph(Endpoint(check.url)) as graph:
         ends = sample.path_ends("dev")

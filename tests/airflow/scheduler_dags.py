@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from lineage_merge.orchestration.airflow import lineage_merge_task_group, merge_counts
+from lineage_merge.airflow import lineage_merge_task_group, merge_counts
 
 try:
     from airflow.sdk import DAG

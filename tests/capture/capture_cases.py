@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
 from lineage_merge.model.elements import FeedsColumn, Influences
-from lineage_merge.sources.capture import Captured
+from lineage_merge.spark_capture import Captured
 
 # (source column, target column, transformations, expression)
 Flow = tuple[str, str, str, str]

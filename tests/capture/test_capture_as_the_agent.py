@@ -21,11 +21,11 @@ from lineage_merge.model.elements import (
     Influences,
     Writes,
 )
-from lineage_merge.sources.capture import Captured
 from lineage_merge.sources.spline.agent.plans import documents
 from lineage_merge.sources.spline.documents import assemble
 from lineage_merge.sources.spline.transactions import EVERYTHING
 from lineage_merge.sources.spline.translator import translate
+from lineage_merge.spark_capture import Captured
 
 Fact = tuple[Any, ...]
 

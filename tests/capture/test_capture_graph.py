@@ -12,13 +12,13 @@ from pyspark.sql import SparkSession
 
 import lineage_merge
 from lineage_merge import capture
+from lineage_merge.graph_format.elements import Edge, Vertex, normalize_properties, vertex_properties
 from lineage_merge.graph_format.files import flaws
 from lineage_merge.infra.engine.on_spark import SparkEngine
 from lineage_merge.merge import join
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import CaptureError, ConfigError
-from lineage_merge.query.backends.files import read_folder
-from lineage_merge.query.elements import Edge, Vertex, normalize_properties, vertex_properties
+from lineage_merge.questions.backends.files import read_folder
 
 EXAMPLE = "select * from (select substr(a+1,0,1) as c, a+3 as d from (select 1 as a, 2 as b))"
 

@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
 from lineage_merge import capture
-from lineage_merge.sources.capture import Captured
+from lineage_merge.spark_capture import Captured
 
 DRIVER = "org.apache.derby.jdbc.EmbeddedDriver"
 DATABASE = "derby:memory:market"

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from lineage_merge.model.elements import Reference
-from lineage_merge.sources.capture.plan_tree import Node
-from lineage_merge.sources.capture.relations import relation
-from lineage_merge.sources.capture.spark_metadata import Relation
+from lineage_merge.spark_capture.plan_tree import Node
+from lineage_merge.spark_capture.relations import relation
+from lineage_merge.spark_capture.spark_metadata import Relation
 
 _CHANGE = ["_change_type", "_change_ordinal", "_commit_snapshot_id"]
 _FEED = ["_change_type", "_commit_version", "_commit_timestamp"]

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 from lineage_merge import capture
 from lineage_merge.model.elements import Feeds, Problem, Writes
 from lineage_merge.model.errors import CaptureError
-from lineage_merge.sources.capture import Captured
+from lineage_merge.spark_capture import Captured
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.command_line import in_process
-from tests.query.test_ownership import both
+from tests.questions.test_ownership import both
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.query.backends.opening import open_graph
-from lineage_merge.query.graph import LineageGraph
+from lineage_merge.questions.backends.opening import open_graph
+from lineage_merge.questions.graph import LineageGraph
 
 
 @pytest.fixture(scope="module")

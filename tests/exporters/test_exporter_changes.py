@@ -15,13 +15,13 @@ from lineage_merge.exporters.exporter import Export
 from lineage_merge.exporters.registry import EXPORTERS
 from lineage_merge.history.moments import parse_moment
 from lineage_merge.history.pictures import as_of
-from lineage_merge.query.graph import LineageGraph
+from lineage_merge.questions.graph import LineageGraph
 from tests.command_line import in_process
 from tests.exporters.openlineage_schemas import problems
 from tests.history.made_history import MadeHistory
 from tests.history.scripted_month import scripted_month
 from tests.lineage_made import MadeLineage, at
-from tests.query.test_ownership import in_memory
+from tests.questions.test_ownership import in_memory
 
 Event = dict[str, Any]
 Name = tuple[str, str]

@@ -23,11 +23,11 @@ from lineage_merge.exporters.datahub.names import Names
 from lineage_merge.exporters.datahub.types import data_type
 from lineage_merge.exporters.exporter import Export
 from lineage_merge.exporters.graph_batches import Job
+from lineage_merge.graph_format.elements import Vertex
 from lineage_merge.model.elements import JobKey
 from lineage_merge.model.errors import ConfigError
-from lineage_merge.query.backends.files import read_folder
-from lineage_merge.query.elements import Vertex
-from lineage_merge.query.graph import LineageGraph
+from lineage_merge.questions.backends.files import read_folder
+from lineage_merge.questions.graph import LineageGraph
 from tests.exporters import tickit_in_datahub as expected
 from tests.lineage_made import MadeLineage
 

@@ -13,8 +13,8 @@ from datahub.emitter.serialization_helper import post_json_transform
 from lineage_merge.exporters.datahub import EXPORTER
 from lineage_merge.exporters.exporter import Export
 from lineage_merge.model.errors import ConfigError, ExportDenied, ExportError, ExportUnreachable
-from lineage_merge.query.backends.files import read_folder
-from lineage_merge.query.graph import LineageGraph
+from lineage_merge.questions.backends.files import read_folder
+from lineage_merge.questions.graph import LineageGraph
 from tests.command_line import in_process
 from tests.exporters.http_receiver import Answer, Receiver, Request, receiving
 from tests.lineage_made import MadeLineage

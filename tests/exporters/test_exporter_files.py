@@ -12,12 +12,12 @@ from gremlin_python.process.graph_traversal import GraphTraversalSource
 from lineage_merge.exporters import graphml, neptune_csv
 from lineage_merge.exporters.exporter import Export
 from lineage_merge.graph_format import neptune_parts
+from lineage_merge.graph_format.elements import Edge, Vertex, edge_of_row, vertex_of_row
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.query.backends.files import edge_of_row, read_folder, vertex_of_row
-from lineage_merge.query.backends.in_memory import InMemory
-from lineage_merge.query.backends.opening import open_graph
-from lineage_merge.query.elements import Edge, Vertex
-from lineage_merge.query.graph import LineageGraph
+from lineage_merge.questions.backends.files import read_folder
+from lineage_merge.questions.backends.in_memory import InMemory
+from lineage_merge.questions.backends.opening import open_graph
+from lineage_merge.questions.graph import LineageGraph
 from tests.command_line import in_process
 from tests.graph_reading import whole
 from tests.lineage_made import MadeLineage, at, col, pipeline

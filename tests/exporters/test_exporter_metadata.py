@@ -15,13 +15,12 @@ from lineage_merge.exporters import dot, graphml, mermaid, neptune_csv
 from lineage_merge.exporters.datahub.proposals import proposals
 from lineage_merge.exporters.exporter import Export
 from lineage_merge.exporters.openlineage.events import events
+from lineage_merge.graph_format.elements import Edge, Vertex, edge_of_row, vertex_of_row
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge.dataset_resolver import from_config
 from lineage_merge.merge.join import merge_locally
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.query.backends.files import edge_of_row, vertex_of_row
-from lineage_merge.query.backends.in_memory import InMemory
-from lineage_merge.query.elements import Edge, Vertex
+from lineage_merge.questions.backends.in_memory import InMemory
 from lineage_merge.sources.openlineage.reader import read_openlineage
 from tests.dbt_shop import TESTS, graph
 from tests.exporters.openlineage_schemas import problems

@@ -12,12 +12,12 @@ from pyspark.sql import SparkSession
 
 from lineage_merge.exporters.exporter import Export
 from lineage_merge.exporters.openlineage import EXPORTER
+from lineage_merge.graph_format.elements import Edge
 from lineage_merge.model.errors import ExportDenied, ExportError, ExportUnreachable
 from lineage_merge.orchestration import pipeline
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.query.backends.files import read_folder
-from lineage_merge.query.elements import Edge
-from lineage_merge.query.graph import LineageGraph
+from lineage_merge.questions.backends.files import read_folder
+from lineage_merge.questions.graph import LineageGraph
 from tests.command_line import in_process
 from tests.exporters.http_receiver import Answer, Request, receiving
 from tests.exporters.openlineage_schemas import problems

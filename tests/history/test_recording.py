@@ -9,6 +9,7 @@ import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge.config import Config, Gremlin, History
+from lineage_merge.graph_format.elements import ALL_VERTEX_LABELS, EDGE_LABELS
 from lineage_merge.history import merge_index
 from lineage_merge.history.details import read_report, without_secrets, write_details
 from lineage_merge.history.layout import MergeName, Scope
@@ -27,8 +28,7 @@ from lineage_merge.load.update import update
 from lineage_merge.merge.report import Report
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import HistoryError
-from lineage_merge.query.backends.gremlin import open_gremlin
-from lineage_merge.query.elements import ALL_VERTEX_LABELS, EDGE_LABELS
+from lineage_merge.questions.backends.gremlin import open_gremlin
 from tests.made_merges import Made
 
 DAILY = Scope("dev", "daily")

@@ -20,7 +20,7 @@ from lineage_merge.load.gremlin.executor import open_executor, send
 from lineage_merge.load.label_replacement import replace_labels
 from lineage_merge.load.snapshot import take_snapshot
 from lineage_merge.load.update import update
-from lineage_merge.query.backends.gremlin import open_gremlin
+from lineage_merge.questions.backends.gremlin import open_gremlin
 from tests.graph_reading import whole
 from tests.load.neptune_proxy import neptune_proxy
 from tests.made_merges import ALL, Made, dataset

@@ -26,7 +26,7 @@ from lineage_merge.model.errors import (
     LineageMergeError,
     SourceError,
 )
-from lineage_merge.query.interface.selection import GraphSelection
+from lineage_merge.query.selection import GraphSelection
 from tests.command_line import clean_environment
 from tests.history.made_history import MadeHistory
 from tests.lineage_made import MadeLineage, at
@@ -186,7 +186,7 @@ def test_a_graph_that_opens_slowly_is_open_for_the_next_question(folder: str) ->
 def test_a_folder_is_read_once_and_again_when_it_changes(
     folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from lineage_merge.query.backends import files
+    from lineage_merge.questions.backends import files
 
     read: list[str] = []
     original = files.read_folder

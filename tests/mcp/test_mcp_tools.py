@@ -11,6 +11,7 @@ import pytest
 from mcp.types import ListToolsResult
 
 from lineage_merge.config import Config, History
+from lineage_merge.graph_format.elements import Vertex
 from lineage_merge.history.layout import Scope, merge_file
 from lineage_merge.load.merge_run import run_id
 from lineage_merge.mcp import change_tools, data_tools
@@ -21,14 +22,13 @@ from lineage_merge.merge.report import JoinedBy, NearMiss, Report
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import Ambiguous, NotFound
 from lineage_merge.query import Lineage
-from lineage_merge.query.backends.in_memory import InMemory
-from lineage_merge.query.elements import Vertex
+from lineage_merge.questions.backends.in_memory import InMemory
 from tests.history.made_history import MadeHistory
 from tests.lineage_made import MadeLineage, at, col
 from tests.made_merges import Made
 from tests.mcp.clients import Connect, HttpServer, answer, ask, failed, http, stdio, structured
-from tests.query.test_assertions import made as made_tests
-from tests.query.test_ownership import both, in_memory
+from tests.questions.test_assertions import made as made_tests
+from tests.questions.test_ownership import both, in_memory
 
 TOOLS = {
     *("search", "describe", "upstream", "downstream", "path", "impact", "owners", "tags"),

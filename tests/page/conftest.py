@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, syn
 
 from lineage_merge.exporters.page import Options, render
 from lineage_merge.exporters.page.document import document
-from lineage_merge.query.elements import Subgraph
+from lineage_merge.graph_format.elements import Subgraph
 from tests.page import chromium
 from tests.page.page_reading import Opened
 

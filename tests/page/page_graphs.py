@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex, subgraph
 from lineage_merge.model.elements import DatasetName, column_id, dataset_id
-from lineage_merge.query.elements import Edge, Subgraph, Vertex, subgraph
 
 WAREHOUSE = "redshift://wh:5439"
 LAYERS = ("raw", "staging", "lake", "mart")

@@ -7,7 +7,7 @@ from typing import Any
 from playwright.sync_api import expect
 
 from lineage_merge.exporters.page import Options, render
-from lineage_merge.query.elements import Subgraph
+from lineage_merge.graph_format.elements import Subgraph
 from tests.page import shop_page
 from tests.page.page_graphs import WAREHOUSE, PageGraph
 from tests.page.page_reading import Opened, card, choose_filter, entries, selected, show

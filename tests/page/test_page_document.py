@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from lineage_merge.exporters.page import Options, render, selection
 from lineage_merge.exporters.page.data import page_data
 from lineage_merge.exporters.page.document import embedded
+from lineage_merge.graph_format.elements import Vertex, subgraph
 from lineage_merge.model.errors import ConfigError, NotFound
-from lineage_merge.query.backends.in_memory import InMemory
-from lineage_merge.query.elements import Vertex, subgraph
+from lineage_merge.questions.backends.in_memory import InMemory
 from tests.page.page_graphs import WAREHOUSE, PageGraph
 
 

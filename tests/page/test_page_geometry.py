@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page
 
 from lineage_merge.exporters.page.data import page_data
-from lineage_merge.query.elements import Subgraph
+from lineage_merge.graph_format.elements import Subgraph
 from tests.page import geometry
 from tests.page.conftest import CAPTURES
 from tests.page.page_graphs import WAREHOUSE, PageGraph

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from lineage_merge.exporters.page import Options, assets, render
-from lineage_merge.query.elements import Subgraph
+from lineage_merge.graph_format.elements import Subgraph
 
 FOLDER = Path(str(assets.__file__)).parent
 MAX_BYTES = 250_000

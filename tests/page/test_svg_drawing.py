@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext
 
-from lineage_merge.query.elements import Vertex, subgraph
-from lineage_merge.query.formats.svg import svg
+from lineage_merge.graph_format.elements import Vertex, subgraph
+from lineage_merge.questions.formats.svg import svg
 from tests.fuzz.test_hostile_names import NAMES
-from tests.query.test_formats import HOSTILE
+from tests.questions.test_formats import HOSTILE
 
 WIDE = ("W" * 60, "m" * 60, "销售数据" * 12, "مبيعات" * 12, "😀" * 40, "ÄÖÜ" * 30)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lineage_merge.query.elements import Edge, Vertex
+from lineage_merge.graph_format.elements import Edge, Vertex
 
 # Steps from the nearest element with the tag.
 Distances = Mapping[str, int]

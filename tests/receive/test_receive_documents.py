@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lineage_merge.model.errors import DocumentError
-from lineage_merge.sources.receiver import documents
+from lineage_merge.receiver import documents
 from tests.receiver import event, plan, run_event
 
 

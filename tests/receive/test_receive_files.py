@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 import requests
 
-from lineage_merge.sources.receiver import journal_paths
-from lineage_merge.sources.receiver.journal import Journal, Limits
+from lineage_merge.receiver import journal_paths
+from lineage_merge.receiver.journal import Journal, Limits
 from tests.command_line import command
 from tests.receiver import V12, Receiver, event, lines, plan, receiver, run_event, unfinished
 from tests.s3_fixtures import S3
@@ -328,8 +328,8 @@ def test_a_stopped_receiver_finishes_requests_and_files(tmp_path: Path, number: 
 _STOPPED_AT_ONCE = """
 import os, signal, sys
 from pathlib import Path
-from lineage_merge.sources.receiver.journal import Limits
-from lineage_merge.sources.receiver.serving import Settings, receive
+from lineage_merge.receiver.journal import Limits
+from lineage_merge.receiver.serving import Settings, receive
 
 def say(line):
     if line.startswith("listening"):

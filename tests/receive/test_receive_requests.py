@@ -346,8 +346,8 @@ def ended(connection: socket.socket) -> bool:
 _WITH_A_SHORT_LIMIT = """
 import sys
 from pathlib import Path
-from lineage_merge.sources.receiver.journal import Limits
-from lineage_merge.sources.receiver.serving import Settings, receive
+from lineage_merge.receiver.journal import Limits
+from lineage_merge.receiver.serving import Settings, receive
 
 limits = Limits(1 << 20, 60)
 settings = Settings(

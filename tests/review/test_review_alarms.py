@@ -7,7 +7,7 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from lineage_merge.query.review.assessment import review_dbt
+from lineage_merge.review.assessment import review_dbt
 from tests.review.dbt_pull_requests.versions import document, file_of, scope
 
 

@@ -3,7 +3,7 @@
 import pytest
 from sqlglot.dialects.dialect import Dialect
 
-from lineage_merge.query.review.clauses import JOIN, Query, query_of
+from lineage_merge.review.clauses import JOIN, Query, query_of
 
 
 def test_joined_ctes_are_those_relations_and_read_once() -> None:

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
+from lineage_merge.graph_format.elements import Edge, Vertex
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.query.backends.in_memory import InMemory
-from lineage_merge.query.elements import Edge, Vertex
-from lineage_merge.query.formats.review_json import review_as_json, review_sarif
-from lineage_merge.query.review.assessment import review_dbt
-from lineage_merge.query.review.consequences import PolicySettings
-from lineage_merge.query.review.dbt_changes import compare
-from lineage_merge.query.review.dbt_versions import version_of
-from lineage_merge.query.review.findings import Assessed, ReviewResult, Severity
+from lineage_merge.questions.backends.in_memory import InMemory
+from lineage_merge.review.assessment import review_dbt
+from lineage_merge.review.consequences import PolicySettings
+from lineage_merge.review.dbt_changes import compare
+from lineage_merge.review.dbt_versions import version_of
+from lineage_merge.review.findings import Assessed, ReviewResult, Severity
+from lineage_merge.review.review_json import review_as_json, review_sarif
 from tests.review.dbt_pull_requests.project import FILES, PULL_REQUESTS
 from tests.review.dbt_pull_requests.versions import SETTINGS, document, file_of, pull_request, scope
 

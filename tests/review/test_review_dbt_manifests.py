@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.query.review import clauses
-from lineage_merge.query.review.assessment import review_dbt
-from lineage_merge.query.review.consequences import PolicySettings
-from lineage_merge.query.review.dbt_files import Place, read_files
-from lineage_merge.query.review.dbt_renames import Texts
-from lineage_merge.query.review.findings import ReviewResult
+from lineage_merge.review import clauses
+from lineage_merge.review.assessment import review_dbt
+from lineage_merge.review.consequences import PolicySettings
+from lineage_merge.review.dbt_files import Place, read_files
+from lineage_merge.review.dbt_renames import Texts
+from lineage_merge.review.findings import ReviewResult
 from tests.review.dbt_pull_requests.versions import SETTINGS, document, file_of, scope
 
 _Json = dict[str, Any]

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from lineage_merge.graph_format.elements import Edge, Vertex
 from lineage_merge.infra.embedded import EmbeddedServer
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.query.backends.opening import open_graph
-from lineage_merge.query.elements import Edge, Vertex
-from lineage_merge.query.graph import LineageGraph
-from lineage_merge.query.review.assessment import review_dbt
+from lineage_merge.questions.backends.opening import open_graph
+from lineage_merge.questions.graph import LineageGraph
+from lineage_merge.review.assessment import review_dbt
 from tests.lineage_made import MadeLineage
 from tests.review.dbt_pull_requests.versions import document, file_of, scope
 from tests.review.test_review_dbt import merged

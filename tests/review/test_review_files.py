@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from lineage_merge.graph_format.elements import Edge, Vertex
 from lineage_merge.graph_format.schema import edge_ddl, node_ddl
-from lineage_merge.query.backends.files import read_folder
-from lineage_merge.query.backends.parquet_folder import ParquetFolder
-from lineage_merge.query.elements import Edge, Vertex
-from lineage_merge.query.review.assessment import review_dbt
-from lineage_merge.query.review.dbt_files import Place, read_files, reduce_documents
+from lineage_merge.questions.backends.files import read_folder
+from lineage_merge.questions.backends.parquet_folder import ParquetFolder
+from lineage_merge.review.assessment import review_dbt
+from lineage_merge.review.dbt_files import Place, read_files, reduce_documents
 from tests.review.dbt_pull_requests.project import PULL_REQUESTS
 from tests.review.dbt_pull_requests.versions import document, file_of, scope
 from tests.review.test_review_dbt import merged

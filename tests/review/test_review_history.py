@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from lineage_merge.graph_format.elements import Edge, Vertex
 from lineage_merge.history import merge_index
 from lineage_merge.history.layout import MergeName, Scope
 from lineage_merge.history.merge_record import MergeRecord
 from lineage_merge.history.recording import write_entry
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.load.picture import Picture
-from lineage_merge.query.elements import Edge, Vertex
 from tests.command_line import Outcome, in_process
 from tests.review.dbt_pull_requests.versions import NAMESPACE, document
 from tests.review.test_review_dbt import merged

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from lineage_merge.query.affected_tests import AffectedTest
-from lineage_merge.query.backends.in_memory import InMemory
-from lineage_merge.query.dependents import dependents
-from lineage_merge.query.effects import Change
-from lineage_merge.query.elements import Edge, Vertex
-from lineage_merge.query.formats.review_markdown import code, review_markdown
-from lineage_merge.query.review.findings import Assessed, Finding, ReviewResult, Severity
+from lineage_merge.graph_format.elements import Edge, Vertex
+from lineage_merge.questions.affected_tests import AffectedTest
+from lineage_merge.questions.backends.in_memory import InMemory
+from lineage_merge.questions.dependents import dependents
+from lineage_merge.questions.effects import Change
+from lineage_merge.review.findings import Assessed, Finding, ReviewResult, Severity
+from lineage_merge.review.review_markdown import code, review_markdown
 from tests.review.dbt_pull_requests.project import PULL_REQUESTS
 from tests.review.test_review_dbt import merged, review
 

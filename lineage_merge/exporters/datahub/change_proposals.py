@@ -22,8 +22,8 @@ from lineage_merge.exporters.graph_batches import (
     jobs,
     read_schemas,
 )
-from lineage_merge.query.elements import JOB, Vertex, values_of
-from lineage_merge.query.graph import LineageGraph
+from lineage_merge.graph_format.elements import JOB, Vertex, values_of
+from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.sources.dbt.jobs import unique_id_of
 
 

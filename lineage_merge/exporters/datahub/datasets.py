@@ -32,7 +32,7 @@ from lineage_merge.exporters.datahub.names import Names
 from lineage_merge.exporters.datahub.owners import add_owners_and_tags, tag_of
 from lineage_merge.exporters.datahub.types import data_type
 from lineage_merge.exporters.graph_batches import Dataset, DatasetSchema, Flow
-from lineage_merge.query.elements import Edge, Vertex, dataset_of, name_parts
+from lineage_merge.graph_format.elements import Edge, Vertex, dataset_of, name_parts
 from lineage_merge.sources.dbt.jobs import unique_id_of
 
 _SUBTYPES = {

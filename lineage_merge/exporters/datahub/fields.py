@@ -12,7 +12,7 @@ from datahub.metadata.schema_classes import (
 )
 
 from lineage_merge.exporters.datahub.names import Names
-from lineage_merge.query.elements import Edge, Vertex
+from lineage_merge.graph_format.elements import Edge, Vertex
 
 # The graph does not contain who made a change; DataHub requires a user.
 NO_USER = "urn:li:corpuser:unknown"

@@ -16,7 +16,7 @@ from lineage_merge.exporters.datahub.fields import aspects, fine_grained
 from lineage_merge.exporters.datahub.names import Names
 from lineage_merge.exporters.datahub.owners import add_owners_and_tags
 from lineage_merge.exporters.graph_batches import Job
-from lineage_merge.query.elements import Vertex
+from lineage_merge.graph_format.elements import Vertex
 
 _CUSTOM = (
     "environment",

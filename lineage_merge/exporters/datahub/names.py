@@ -14,9 +14,9 @@ from datahub.metadata.schema_classes import FabricTypeClass, OwnershipTypeClass
 from datahub.metadata.urns import DashboardUrn, DataFlowUrn, DataJobUrn, DataProcessInstanceUrn
 
 from lineage_merge.exporters.graph_batches import Job
+from lineage_merge.graph_format.elements import Vertex, dataset_of, name_parts
 from lineage_merge.model.elements import JobKey
 from lineage_merge.model.errors import ConfigError
-from lineage_merge.query.elements import Vertex, dataset_of, name_parts
 
 # OpenLineage schemes with a different platform name in DataHub.
 _PLATFORMS = {

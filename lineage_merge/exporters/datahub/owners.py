@@ -7,7 +7,7 @@ from datahub.specific.datajob import DataJobPatchBuilder
 from datahub.specific.dataset import DatasetPatchBuilder
 
 from lineage_merge.exporters.datahub.names import Names
-from lineage_merge.query.elements import Vertex
+from lineage_merge.graph_format.elements import Vertex
 
 
 def add_owners_and_tags(

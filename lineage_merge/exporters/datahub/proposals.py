@@ -15,8 +15,8 @@ from lineage_merge.exporters.datahub.assertions import assertions
 from lineage_merge.exporters.datahub.names import Names
 from lineage_merge.exporters.exporter import Export
 from lineage_merge.exporters.graph_batches import EXPOSURE, Dataset, Job, checked_datasets, datasets, jobs
-from lineage_merge.query.elements import Vertex
-from lineage_merge.query.graph import LineageGraph
+from lineage_merge.graph_format.elements import Vertex
+from lineage_merge.questions.graph import LineageGraph
 
 Proposal = MetadataChangeProposalWrapper | MetadataChangeProposalClass
 

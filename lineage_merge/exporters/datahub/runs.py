@@ -21,8 +21,8 @@ from datahub.metadata.schema_classes import (
 from lineage_merge.exporters.datahub.fields import NO_USER, aspects
 from lineage_merge.exporters.datahub.names import Names
 from lineage_merge.exporters.graph_batches import Dataset, Job
-from lineage_merge.query.elements import Vertex
-from lineage_merge.query.last_updates import LastUpdate
+from lineage_merge.graph_format.elements import Vertex
+from lineage_merge.questions.last_updates import LastUpdate
 
 _RESULTS = {"succeeded": RunResultTypeClass.SUCCESS, "failed": RunResultTypeClass.FAILURE}
 

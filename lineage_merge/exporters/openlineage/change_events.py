@@ -11,9 +11,9 @@ from lineage_merge.exporters.graph_batches import Job as JobLineage
 from lineage_merge.exporters.graph_batches import jobs, read_schemas
 from lineage_merge.exporters.openlineage.events import Event, of_job
 from lineage_merge.exporters.openlineage.facets import PRODUCER, ends, moment, of_dataset
+from lineage_merge.graph_format.elements import name_parts
 from lineage_merge.graph_format.schema import DATASET_LABELS
-from lineage_merge.query.elements import name_parts
-from lineage_merge.query.graph import LineageGraph
+from lineage_merge.questions.graph import LineageGraph
 
 _DROPPED = lifecycle_state_change_dataset.LifecycleStateChangeDatasetFacet(
     lifecycle_state_change_dataset.LifecycleStateChange.DROP, producer=PRODUCER

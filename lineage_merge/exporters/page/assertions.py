@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from lineage_merge.exporters.page.facts import facts, safe, shown
+from lineage_merge.graph_format.elements import Subgraph, Vertex
 from lineage_merge.infra.redaction import redact_sql
-from lineage_merge.query.elements import Subgraph, Vertex
 
 _FACTS = ("description", "job_name", "duration_ms", "file_path", "owners", "tags")
 _FRESHNESS = ("max_loaded_at", "warn_after_ms", "error_after_ms")

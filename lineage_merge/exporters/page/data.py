@@ -25,8 +25,7 @@ from typing import Any
 
 from lineage_merge.exporters.page.assertions import assertions
 from lineage_merge.exporters.page.facts import facts, safe, safe_id, shown
-from lineage_merge.infra.redaction import redact_sql
-from lineage_merge.query.elements import (
+from lineage_merge.graph_format.elements import (
     COLUMN,
     JOB,
     Edge,
@@ -36,8 +35,9 @@ from lineage_merge.query.elements import (
     name_parts,
     title_of_id,
 )
-from lineage_merge.query.formats.freshness_text import cause_text, expectations_text, reasons_text
-from lineage_merge.query.freshness import Freshness
+from lineage_merge.infra.redaction import redact_sql
+from lineage_merge.questions.formats.freshness_text import cause_text, expectations_text, reasons_text
+from lineage_merge.questions.freshness import Freshness
 
 _DATASET_FACTS = (
     "description",

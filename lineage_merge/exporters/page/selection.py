@@ -4,8 +4,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TypeVar
 
-from lineage_merge.model.errors import ConfigError
-from lineage_merge.query.elements import (
+from lineage_merge.graph_format.elements import (
     COLUMN,
     LABELS_WITH_TESTS,
     Edge,
@@ -14,10 +13,11 @@ from lineage_merge.query.elements import (
     dataset_of,
     subgraph,
 )
-from lineage_merge.query.graph import LineageGraph
-from lineage_merge.query.lineage import lineage
-from lineage_merge.query.lineage_changes import Limit
-from lineage_merge.query.names import check_scope, resolve_dataset_or_column
+from lineage_merge.model.errors import ConfigError
+from lineage_merge.questions.graph import LineageGraph
+from lineage_merge.questions.lineage import lineage
+from lineage_merge.questions.lineage_changes import Limit
+from lineage_merge.questions.names import check_scope, resolve_dataset_or_column
 
 Element = TypeVar("Element", Vertex, Vertex | Edge)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from lineage_merge.merge.dataset_resolver import from_config
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.query.review.dbt_versions import DbtFile, DbtVersion, Scope, relevant, version_of
+from lineage_merge.review.dbt_versions import DbtFile, DbtVersion, Scope, relevant, version_of
 from lineage_merge.sources.dbt.manifest import read_manifest
 
 MANIFESTS = Path(__file__).parent / "manifests"

@@ -2,7 +2,7 @@
 
 from lineage_merge.exporters.exporter import OUT, Export, Exporter, ExportResult
 from lineage_merge.exporters.output import write_lines
-from lineage_merge.query.elements import Vertex
+from lineage_merge.graph_format.elements import Vertex
 
 
 def send(export: Export) -> ExportResult:

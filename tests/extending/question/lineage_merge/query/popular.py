@@ -2,8 +2,8 @@
 
 from collections import Counter
 
-from lineage_merge.query.elements import Subgraph, subgraph
-from lineage_merge.query.graph import LineageGraph
+from lineage_merge.graph_format.elements import Subgraph, subgraph
+from lineage_merge.questions.graph import LineageGraph
 
 
 def popular(

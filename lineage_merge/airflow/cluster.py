@@ -1,0 +1,88 @@
+"""Shared code of cluster engines: artifacts, arguments, failure reasons."""
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lineage_merge.airflow import history_run
+from lineage_merge.airflow.attempts import Attempt
+from lineage_merge.airflow.compat import AirflowException, AirflowFailException
+from lineage_merge.airflow.connections import aws, environment
+from lineage_merge.airflow.openlineage_datasets import Datasets, of_step
+from lineage_merge.airflow.settings import (
+    Merge,
+    fail_if_permanent,
+    refusal_is_warning,
+    resolved,
+    violation_is_warning,
+)
+from lineage_merge.model.errors import ConfigError, PolicyViolated, RetireRefused
+
+if TYPE_CHECKING:
+    from lineage_merge.orchestration.stages import Step
+
+log = logging.getLogger("airflow.task.lineage_merge")
+
+
+class JobCall(NamedTuple):
+    """The arguments of a step's job, and its input and output datasets."""
+
+    arguments: dict[str, str]
+    datasets: Datasets
+
+
+def job_call(step: "Step", merge: Merge, task: Any, context: Mapping[str, Any], attempt: Attempt) -> JobCall:
+    """Return the arguments of a step's job, without passwords."""
+    from lineage_merge.orchestration import cluster_entrypoint
+
+    with fail_if_permanent(), resolved(merge, task, context, here=False) as (settings, config):
+        from lineage_merge.infra.storage import is_s3
+        from lineage_merge.orchestration.configuration import CONFIGURATION
+
+        if not is_s3(attempt.folder):
+            raise ConfigError(
+                "", f"a cluster needs folder or artifacts as s3://bucket/prefix, not {attempt.folder}"
+            )
+        history_run.check_location(config.history.location)
+        arguments = cluster_entrypoint.arguments(
+            step, attempt.folder, CONFIGURATION.by_key(settings), attempt=attempt.name
+        )
+        return JobCall(arguments, of_step(step, config, attempt.folder))
+
+
+def published(merge: Merge) -> dict[str, Any]:
+    """Return the index that `lineage-merge publish` wrote to `artifacts`. Permanent failure if missing."""
+    from lineage_merge.orchestration.publish import artefacts
+
+    with fail_if_permanent(), environment(aws(merge.get("aws"))):
+        return artefacts.read(merge["artifacts"])
+
+
+@contextmanager
+def report_job_failure(merge: Merge, attempt: Attempt) -> Iterator[None]:
+    """Raise the reason that a failed job stored in the folder.
+
+    A refused retirement that is only a warning is stored in the folder for the report, and not raised;
+    violations of policies that are only a warning are logged.
+    """
+    try:
+        yield
+    except AirflowFailException:
+        raise
+    except AirflowException as error:
+        from lineage_merge.orchestration import cluster_entrypoint, stages
+
+        with environment(aws(merge.get("aws"))):
+            failure = cluster_entrypoint.failure(attempt.folder, attempt.name)
+            if failure is None:
+                raise
+            if failure.exit_code == RetireRefused.exit_code and refusal_is_warning(merge):
+                stages.record_refusal(attempt.folder, failure.message)
+                return
+            if failure.exit_code == PolicyViolated.exit_code and violation_is_warning(merge):
+                log.warning("%s", failure.message)
+                return
+        if failure.permanent:
+            raise AirflowFailException(failure.message) from error
+        raise AirflowException(failure.message) from error

@@ -1,0 +1,172 @@
+"""Airflow's connections as settings of a merge.
+
+Read only at run time and through Airflow, so that secrets backends apply and parsing stays fast. Passwords
+never become settings: a local step gets an environment variable while it runs, a cluster the name of a
+secret.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from lineage_merge.model.errors import ConfigError
+
+ARANGODB = "arangodb_default"
+GREMLIN = "gremlin_default"
+AWS = "aws_default"
+
+# Contains the password while a step runs on this machine.
+PASSWORD_VARIABLE = "LINEAGE_MERGE_CONNECTION_PASSWORD"  # noqa: S105 (a name)
+_IAM_PORT = 8182
+_GREMLIN_EXTRAS = {"iam_auth": "iam_auth", "region_name": "region", "role_arn": "role_arn"}
+
+
+class ConnectionSettings(NamedTuple):
+    """Settings by dotted key, and the environment variables that they need."""
+
+    settings: dict[str, Any]
+    environment: dict[str, str]
+
+
+def arangodb(connection: Any, *, here: bool) -> ConnectionSettings:
+    """Return the settings of Spline's ArangoDB from a connection of Airflow's ArangoDB provider.
+
+    Host: one or several URLs, separated by commas; schema: the database. Extra: `password_secret` (the secret
+    with the password), `auth_method`. `here`: the step runs on this machine, and may use the password of the
+    connection. Raises `ConfigError`.
+    """
+    name = connection.conn_id or ARANGODB
+    extra = connection.extra_dejson or {}
+    if not connection.host:
+        raise ConfigError("", f"connection {name}: has no host: the address of Spline's ArangoDB")
+    if not connection.schema:
+        raise ConfigError("", f"connection {name}: has no schema: the name of Spline's database")
+    hosts = [_url(host.strip(), connection.port) for host in connection.host.split(",") if host.strip()]
+    settings: dict[str, Any] = {
+        "spline.arango.hosts": ",".join(hosts),
+        "spline.arango.database": connection.schema,
+    }
+    if connection.login:
+        settings["spline.arango.username"] = connection.login
+    if extra.get("auth_method"):
+        settings["spline.arango.auth_method"] = extra["auth_method"]
+    if extra.get("password_secret") and not (here and connection.password):
+        settings["spline.arango.password_secret"] = extra["password_secret"]
+    elif connection.password and here:
+        settings["spline.arango.password_env"] = PASSWORD_VARIABLE
+        return ConnectionSettings(settings, {PASSWORD_VARIABLE: connection.password})
+    elif connection.password:
+        problem = "a cluster gets no passwords: store it in Secrets Manager, and set password_secret in extra"
+        raise ConfigError("", f"connection {name}: {problem}")
+    return ConnectionSettings(settings, {})
+
+
+def _url(host: str, port: int | None) -> str:
+    if "://" in host:
+        return host
+    return f"http://{host}:{port or 8529}"
+
+
+def gremlin(connection: Any) -> ConnectionSettings:
+    """Return the settings of the graph from a connection: host, port. Raises `ConfigError`.
+
+    Extra: `iam_auth` (signed connections for Neptune), `region_name`, `role_arn`, `scheme` (wss, or ws
+    without TLS), `reader_host`.
+    """
+    name = connection.conn_id or GREMLIN
+    extra = connection.extra_dejson or {}
+    if not connection.host:
+        raise ConfigError("", f"connection {name}: has no host: the Gremlin endpoint")
+    if connection.login or connection.password:
+        raise ConfigError(
+            "", f"connection {name}: user and password are not used; Neptune takes extra, iam_auth"
+        )
+    settings: dict[str, Any] = {
+        key: extra[given] for given, key in _GREMLIN_EXTRAS.items() if extra.get(given) not in (None, "")
+    }
+    settings = {f"gremlin.{key}": value for key, value in settings.items()}
+    settings["gremlin.endpoint"] = _gremlin_url(connection.host, connection.port, extra)
+    if extra.get("reader_host"):
+        settings["gremlin.reader_endpoint"] = _gremlin_url(extra["reader_host"], connection.port, extra)
+    return ConnectionSettings(settings, {})
+
+
+def _gremlin_url(host: str, port: int | None, extra: Mapping[str, Any]) -> str:
+    if "://" in host:
+        return host
+    # Neptune requires TLS; other servers may set ws.
+    return f"{extra.get('scheme') or 'wss'}://{host}:{port or _IAM_PORT}/gremlin"
+
+
+# Set together: AWS rejects keys with a token of other credentials.
+_CREDENTIALS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN")
+
+
+def aws(conn_id: str | None) -> dict[str, str | None]:
+    """Return the AWS connection as variables of the default AWS chain; None: unset the variable.
+
+    Empty if the connection has no credentials of its own, as on MWAA.
+    """
+    conn_id = existing_aws(conn_id)
+    if not conn_id:
+        return {}
+    try:
+        from airflow.providers.amazon.aws.hooks.base_aws import AwsGenericHook
+    except ImportError:
+        return {}
+    hook = AwsGenericHook(aws_conn_id=conn_id, client_type="sts")
+    given = hook.conn_config
+    variables: dict[str, str | None] = {
+        name: value
+        for name, value in (
+            ("AWS_DEFAULT_REGION", given.region_name),
+            ("AWS_ENDPOINT_URL", given.endpoint_url),
+        )
+        if value
+    }
+    if given.aws_access_key_id or given.role_arn or given.profile_name:
+        # Once per step: credentials of a role are valid for an hour.
+        variables |= credentials(hook.get_credentials())
+    return variables
+
+
+def credentials(found: Any) -> dict[str, str | None]:
+    """Return variables for boto3 credentials. Keys without a token unset an inherited one."""
+    values = (found.access_key, found.secret_key, found.token or None, None)
+    return dict(zip(_CREDENTIALS, values, strict=True))
+
+
+def existing_aws(conn_id: str | None) -> str | None:
+    """Return the id, or None for a missing default connection, which falls back to the role.
+
+    The provider does the same, but with a warning in each task's log.
+    """
+    if conn_id != AWS:
+        return conn_id or None
+    from lineage_merge.airflow.compat import AirflowNotFoundException, base_hook
+
+    try:
+        base_hook().get_connection(conn_id)
+    except AirflowNotFoundException:
+        return None
+    return conn_id
+
+
+@contextmanager
+def environment(variables: Mapping[str, str | None]) -> Iterator[None]:
+    """Set environment variables in the block; None: unset."""
+    before = {name: os.environ.get(name) for name in variables}
+    _set(variables)
+    try:
+        yield
+    finally:
+        _set(before)
+
+
+def _set(variables: Mapping[str, str | None]) -> None:
+    for name, value in variables.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value

@@ -1,0 +1,116 @@
+"""The last step: report of the merge in the log, and its counts as an XCom."""
+
+from collections.abc import Mapping
+from io import StringIO
+from typing import Any
+
+from lineage_merge.airflow.compat import AirflowFailException, Asset, BaseOperator
+from lineage_merge.airflow.connections import aws, environment
+from lineage_merge.airflow.links import (
+    PAGE_URL,
+    REPORT_URL,
+    PageLink,
+    ReportLink,
+    report_url,
+)
+from lineage_merge.airflow.openlineage_datasets import (
+    Datasets,
+    facets,
+    folder_dataset,
+)
+from lineage_merge.airflow.report_check import judge
+from lineage_merge.airflow.settings import Merge, build_folder, fail_if_permanent
+
+# XComs are stored in Airflow's database; the folder has the complete report.
+MAX_EXAMPLES = 20
+MAX_NEAR_MISSES = 5
+
+
+class MergeFailed(AirflowFailException):  # type: ignore[misc] # mypy runs without Airflow
+    """A merge was loaded, but violates a policy. `counts`: the XCom of the report."""
+
+    def __init__(self, message: str, counts: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.counts = dict(counts or {})
+
+
+class ReportMerge(BaseOperator):  # type: ignore[misc] # mypy runs without Airflow
+    """Reports the outcomes of build and load, and updates the asset of the merge.
+
+    Fails after the graph was loaded if a finding has the policy "fail" in `merge`.
+    """
+
+    template_fields = ("merge",)
+    template_fields_renderers = {"merge": "json"}  # noqa: RUF012 (as Airflow declares it)
+    ui_color = "#e8f4db"
+    operator_extra_links = (ReportLink(), PageLink())
+
+    def __init__(self, *, merge: Merge, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.merge = merge
+        self._datasets = Datasets((), ())
+
+    def execute(self, context: Mapping[str, Any]) -> dict[str, Any]:
+        """Log the report; return counts and the first problems. Raises `MergeFailed`."""
+        from lineage_merge.merge.report import REPORT
+        from lineage_merge.orchestration import stages
+
+        folder = build_folder(context)
+        with fail_if_permanent(), environment(aws(self.merge.get("aws"))):
+            report, written = stages.outcomes(folder)
+        self._datasets = folder_dataset(folder)
+        self.log.info("\n%s", as_text(report, written))
+        counts = short(report, written)
+        instance = context["ti"]
+        # Before the verdict: callbacks and links are also needed after a failure.
+        instance.xcom_push(key="return_value", value=counts)
+        instance.xcom_push(key=REPORT_URL, value=report_url(f"{folder}/{REPORT}"))
+        if self.merge.get("page"):
+            instance.xcom_push(key=PAGE_URL, value=self.merge["page"])
+        try:
+            verdict = judge(report, written, self.merge.get("policies") or {})
+        except ValueError as error:
+            raise AirflowFailException(f"policies: {error}") from None
+        for line in verdict.warnings:
+            self.log.warning("%s", line)
+        if verdict.failures:
+            raise MergeFailed("; ".join(verdict.failures), counts)
+        for outlet in self.outlets or ():
+            if isinstance(outlet, Asset):
+                context["outlet_events"][outlet].extra = asset_extra(counts)
+        return counts
+
+    def get_openlineage_facets_on_complete(self, _task_instance: Any) -> Any:
+        """Return the inputs of the task, for the OpenLineage provider."""
+        return facets(self._datasets)
+
+
+def as_text(report: Mapping[str, Any], written: Mapping[str, Any]) -> str:
+    """Return the report as the command line prints it."""
+    from rich.console import Console
+
+    from lineage_merge.cli.printing import loaded_text, print_report
+    from lineage_merge.load.result import LoadResult
+    from lineage_merge.merge.report import Report
+
+    out = StringIO()
+    console = Console(file=out, width=120, highlight=False)
+    print_report(console, Report.from_json(report), loaded_text(LoadResult(**written)))
+    return out.getvalue()
+
+
+def short(report: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the counts and examples for the XCom."""
+    numbers = ("nodes", "edges", "unchanged", "retired_nodes", "retired_edges", "moved", "seconds")
+    return {
+        **{name: report.get(name, {}) for name in ("read", "nodes", "edges", "joined", "totals")},
+        "problems": report.get("problems", [])[:MAX_EXAMPLES],
+        "near_misses": report.get("near_misses", [])[:MAX_NEAR_MISSES],
+        "written": {name: written.get(name, 0) for name in numbers},
+        "refusal": written.get("refusal", ""),
+    }
+
+
+def asset_extra(counts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the counts for the asset event."""
+    return {name: counts[name] for name in ("read", "nodes", "edges", "totals", "written")}

@@ -1,0 +1,221 @@
+"""Settings of a task group, and their resolution at run time."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from tempfile import gettempdir
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lineage_merge.airflow import connections, history_run, upstream_tasks
+from lineage_merge.airflow.attempts import Attempt, try_folder
+from lineage_merge.airflow.compat import (
+    AirflowFailException,
+    AirflowNotFoundException,
+    base_hook,
+)
+from lineage_merge.airflow.report_check import RETIRE_REFUSED, VIOLATION
+from lineage_merge.model.errors import ConfigError, LineageMergeError
+
+if TYPE_CHECKING:
+    from lineage_merge.config import Config
+    from lineage_merge.orchestration.stages import Step
+
+# Keys of `merge`, the templated field that all tasks of a group share:
+#   folder, artifacts       folder of node and edge files; empty `folder`: below `artifacts`, or local
+#   run                     path segment of this DAG run and group
+#   config                  path of the configuration file
+#   dag_name, environment   empty: as in `config`
+#   applications            list, comma-separated text, or None: the Glue jobs upstream
+#   labels, dbt             as in the configuration (or YAML text), or None
+#   settings                further configuration keys, dotted (or YAML text)
+#   policies                policy per kind of finding: `report_check.judge`
+#   page                    address of the page, or ""
+#   arangodb, gremlin, aws  connection ids; None: the default, if `config` has no address
+# After rendering, each may be the value of an XCom.
+Merge = Mapping[str, Any]
+# XCom of a build: the folder of its try.
+FOLDER = "folder"
+# Keys of `Merge` for connections, by default connection id.
+_CONNECTION_OF = {connections.ARANGODB: "arangodb", connections.GREMLIN: "gremlin"}
+
+
+def root_folder(merge: Merge) -> str:
+    """Return the folder of this group in this DAG run; each try of a build has its own subfolder."""
+    folder, artifacts = (str(merge.get(name) or "").rstrip("/") for name in ("folder", "artifacts"))
+    above = folder or (f"{artifacts}/runs" if artifacts else f"{gettempdir()}/lineage_merge")
+    return f"{above}/{merge['run']}"
+
+
+def attempt_of(step: "Step", merge: Merge, context: Mapping[str, Any]) -> Attempt:
+    """Return this try of a step, which is equal before and after a deferral."""
+    instance = context["ti"]
+    parts = ("dag_id", "task_id", "run_id", "map_index", "try_number")
+    name = "/".join(str(getattr(instance, part)) for part in parts)
+    if step == "build":
+        return Attempt(name, try_folder(root_folder(merge), instance.try_number))
+    return Attempt(name, build_folder(context))
+
+
+def share_folder(step: str, context: Mapping[str, Any], folder: str) -> None:
+    """Push the folder of a build for load and report."""
+    if step == "build":
+        context["ti"].xcom_push(key=FOLDER, value=folder)
+
+
+def build_folder(context: Mapping[str, Any]) -> str:
+    """Return the folder of the group's build. Permanent failure if it is missing."""
+    instance = context["ti"]
+    build = sibling(instance.task_id, "build")
+    found = instance.xcom_pull(task_ids=build, key=FOLDER, map_indexes=instance.map_index)
+    if not isinstance(found, str):
+        raise AirflowFailException(f"{build} returned no folder: clear that task")
+    return found
+
+
+def sibling(task_id: str, step: str) -> str:
+    """Return the id of another task of the same group."""
+    group, dot, _ = task_id.rpartition(".")
+    return f"{group}{dot}{step}"
+
+
+def refusal_is_warning(merge: Merge) -> bool:
+    """Whether a refused retirement only warns; the graph stays unchanged in any case."""
+    return (merge.get("policies") or {}).get(RETIRE_REFUSED) == "warn"
+
+
+def violation_is_warning(merge: Merge) -> bool:
+    """Whether a violated policy of the configuration only warns."""
+    return (merge.get("policies") or {}).get(VIOLATION) == "warn"
+
+
+class Resolved(NamedTuple):
+    """The validated settings of a merge, as in a YAML file."""
+
+    settings: dict[str, Any]
+    config: "Config"
+
+
+def applications(merge: Merge) -> list[str] | None:
+    """Return the configured applications, or None."""
+    given = merge.get("applications")
+    if isinstance(given, str):
+        return [name.strip() for name in given.split(",") if name.strip()] or None
+    return [str(name) for name in given] if given else None
+
+
+@contextmanager
+def resolved(merge: Merge, task: Any, context: Mapping[str, Any], *, here: bool) -> Iterator[Resolved]:
+    """Yield the configuration of a step, from arguments of the group, connections, and file, in this order.
+
+    `here`: the step runs on this machine, so its environment contains the passwords in the block. Raises
+    `ConfigError`.
+    """
+    from lineage_merge.orchestration.configuration import CONFIGURATION
+
+    with connections.environment(connections.aws(merge.get("aws"))):
+        flags = {key: _text(value) for key, value in _given(merge).items()}
+        settings = CONFIGURATION.gather(merge.get("config") or None, flags=flags)
+        reached = _connected(merge, settings, task, context, here=here)
+        if reached.settings:
+            flags |= {key: _text(value) for key, value in reached.settings.items()}
+            settings = CONFIGURATION.gather(merge.get("config") or None, flags=flags)
+        _add_applications(settings, task, context)
+        history_run.add_run(settings, context)
+        with connections.environment(reached.environment):
+            yield Resolved(settings, CONFIGURATION.parse(settings))
+
+
+def _mapping(given: Any, name: str) -> Mapping[str, Any]:
+    """Return a mapping, parsed if it is rendered text."""
+    if isinstance(given, str) and given.strip():
+        from lineage_merge.infra import yaml_text
+
+        given = yaml_text.parse(given, "the rendered template", name)
+    if given and not isinstance(given, Mapping):
+        raise ConfigError(name, "must be a mapping")
+    return given or {}
+
+
+def _text(value: Any) -> str:
+    from lineage_merge.orchestration.cluster_entrypoint import as_text
+
+    return as_text(value)
+
+
+def _given(merge: Merge) -> dict[str, Any]:
+    from lineage_merge.orchestration.configuration import CONFIGURATION
+
+    given: dict[str, Any] = {
+        "dag_name": merge.get("dag_name"),
+        "environment": merge.get("environment"),
+        "spline.applications": applications(merge),
+        "spline.labels": merge.get("labels"),
+        "dbt": merge.get("dbt"),
+    }
+    known = {key.dotted for key in CONFIGURATION.settable}
+    for key, value in _mapping(merge.get("settings"), "settings").items():
+        if key not in known:
+            raise ConfigError(key, "is not a known key")
+        given[key] = value
+    return {key: value for key, value in given.items() if value not in (None, "", [], {}, ())}
+
+
+def _connected(
+    merge: Merge, settings: Mapping[str, Any], task: Any, context: Mapping[str, Any], *, here: bool
+) -> connections.ConnectionSettings:
+    """Return settings from the group's connections, and from default connections for missing settings."""
+    from lineage_merge.airflow import source_connections
+    from lineage_merge.sources.registry import SOURCES
+
+    found = connections.ConnectionSettings({}, {})
+    for source in SOURCES:
+        named = merge.get(_CONNECTION_OF.get(source.connection, ""))
+        need = source_connections.need(
+            source,
+            settings,
+            named=bool(named),
+            has_upstream_jobs=lambda: bool(upstream_tasks.glue_runs(task, context)),
+        )
+        if need != "none":
+            connection = _connection(named, source.connection, optional=need == "optional")
+            if connection is not None:
+                found = connections.arangodb(connection, here=here)
+    graph = settings.get("gremlin") or {}
+    if merge.get("gremlin") or not (isinstance(graph, Mapping) and "endpoint" in graph):
+        connection = _connection(merge.get("gremlin"), connections.GREMLIN, optional=False)
+        found.settings.update(connections.gremlin(connection).settings)
+    return found
+
+
+def _connection(named: str | None, default: str, *, optional: bool) -> Any:
+    try:
+        return base_hook().get_connection(named or default)
+    except AirflowNotFoundException:
+        if optional and not named:
+            return None
+        raise ConfigError(
+            "", f"no connection {named or default} in Airflow, and no address in the configuration"
+        ) from None
+
+
+def _add_applications(settings: dict[str, Any], task: Any, context: Mapping[str, Any]) -> None:
+    spline = settings.get("spline")
+    if not isinstance(spline, dict) or spline.get("applications") or spline.get("labels"):
+        return
+    jobs = [found.job for found in upstream_tasks.glue_runs(task, context)]
+    if not jobs:
+        problem = "missing: set names or labels, or add a GlueJobOperator upstream of the merge; '*' for all"
+        raise ConfigError("spline.applications", problem)
+    spline["applications"] = jobs
+
+
+@contextmanager
+def fail_if_permanent() -> Iterator[None]:
+    """Fail the task without retries for permanent errors."""
+    try:
+        yield
+    except LineageMergeError as error:
+        from lineage_merge.orchestration.cluster_entrypoint import is_permanent
+
+        if is_permanent(error):
+            raise AirflowFailException(error.message) from None
+        raise

@@ -1,0 +1,183 @@
+"""Elements of a graph as answers hold them: vertices, edges, subgraphs. Without Spark and Gremlin."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from lineage_merge.graph_format.schema import DATASET_LABELS, LONGS, NODE_LABELS, SETS
+from lineage_merge.model.elements import decode
+
+COLUMN = "column"
+JOB = "job"
+ASSERTION = "assertion"
+# The labels of lineage queries. `operation` and `merge_run` are returned only on request.
+VERTEX_LABELS = (*DATASET_LABELS, COLUMN, JOB)
+EDGE_LABELS = ("feeds", "feeds_column", "influences", "has_column", "writes")
+# Those of exports and pages: also tests, what they check and what they compare it with.
+LABELS_WITH_TESTS = (*VERTEX_LABELS, ASSERTION, *EDGE_LABELS, "checks", "references")
+ALL_VERTEX_LABELS = tuple(label.name for label in NODE_LABELS)
+
+_KEYS_OF_ROWS = ("id", "label", "from", "to")
+# In an id: environment, namespace, name.
+_DATASET_SEPARATORS = 2
+# Schemes whose OpenLineage names are paths without a leading slash.
+_BUCKETS = frozenset({"s3", "gs", "abfs", "abfss", "wasb", "wasbs", "adl", "oss", "cos"})
+
+
+@dataclass(frozen=True, slots=True)
+class Vertex:
+    """A vertex. `properties` includes `environment` and `dag_name`; sets are sorted tuples, longs are int."""
+
+    id: str
+    label: str
+    properties: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    @property
+    def name(self) -> str:
+        """The short name: the last path segment, table, column or job."""
+        return str(self.properties.get("name") or name_of_id(self.id))
+
+    @property
+    def is_dataset(self) -> bool:
+        """Whether it is a dataset or an exposure."""
+        return self.label in DATASET_LABELS
+
+    @property
+    def title(self) -> str:
+        """The display name: a file's path, a table's qualified name, ``table#column``."""
+        if self.label == COLUMN:
+            return f"{title_of_id(dataset_of(self.id))}#{self.name}"
+        if self.label == "file":
+            return title_of_id(self.id)
+        return str(self.properties.get("qualified_name") or self.name)
+
+    @property
+    def environment(self) -> str:
+        """``dev``."""
+        return str(self.properties.get("environment") or decode(self.id.partition("|")[0]))
+
+    @property
+    def dags(self) -> tuple[str, ...]:
+        """The DAGs of the vertex, sorted."""
+        return tuple(self.properties.get("dag_name", ()))
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """An edge; `properties` includes `environment`, `dag_name` and, except for `has_column`, the job."""
+
+    id: str
+    label: str
+    from_id: str
+    to_id: str
+    properties: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    @property
+    def job(self) -> str:
+        """The name of the job that moves the data; "" for `has_column`."""
+        return str(self.properties.get("job_name", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Subgraph:
+    """A part of the graph: vertices by id, and edges between them, both in a fixed order."""
+
+    vertices: Mapping[str, Vertex] = field(default_factory=dict)
+    edges: tuple[Edge, ...] = ()
+
+    @property
+    def datasets(self) -> list[Vertex]:
+        """The datasets among the vertices."""
+        return [each for each in self.vertices.values() if each.is_dataset]
+
+
+def subgraph(vertices: Iterable[Vertex], edges: Iterable[Edge] = ()) -> Subgraph:
+    """Return vertices and edges by id, without duplicates; edges without both ends are omitted."""
+    by_id = {each.id: each for each in sorted(vertices, key=lambda each: each.id)}
+    there = {each.id: each for each in edges if each.from_id in by_id and each.to_id in by_id}
+    ordered = sorted(there.values(), key=lambda each: (each.from_id, each.to_id, each.label, each.id))
+    return Subgraph(by_id, tuple(ordered))
+
+
+def dataset_of(column_id: str) -> str:
+    """Return the id of a column's dataset."""
+    return column_id.rpartition("|")[0]
+
+
+def dataset_id_of(identifier: str) -> str:
+    """Return the id of a dataset, given its own id or that of a column, which has one part more."""
+    return dataset_of(identifier) if identifier.count("|") > _DATASET_SEPARATORS else identifier
+
+
+def values_of(vertex: Vertex, key: str) -> tuple[Any, ...]:
+    """Return the values of a property: several of a set, at most one of others."""
+    value = vertex.properties.get(key, ())
+    return value if isinstance(value, tuple) else (value,)
+
+
+def name_parts(dataset_id: str) -> tuple[str, str, str]:
+    """Split a dataset id into environment, namespace and name."""
+    environment, _, rest = dataset_id.partition("|")
+    namespace, _, name = rest.partition("|")
+    return decode(environment), decode(namespace), decode(name)
+
+
+def name_of_id(identifier: str) -> str:
+    """Return the last part of an id: the name of a column, job or dataset."""
+    return decode(identifier.rpartition("|")[2])
+
+
+def column_title(column_id: str) -> str:
+    """Return the display name of a column id: ``dev.public.sales#qtysold``."""
+    return f"{title_of_id(dataset_of(column_id))}#{name_of_id(column_id)}"
+
+
+def title_of_id(dataset_id: str) -> str:
+    """Return the display name of a dataset id: ``s3://tickit-raw/sales``, ``dev.public.sales``."""
+    _, namespace, name = name_parts(dataset_id)
+    if namespace == "file":
+        return f"/{name.lstrip('/')}"
+    is_path = "://" in namespace and (name.startswith("/") or namespace.partition("://")[0] in _BUCKETS)
+    return f"{namespace}/{name.lstrip('/')}" if is_path else name
+
+
+def normalize_properties(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Convert properties of a graph or file to those of `Vertex` and `Edge`, without empty ones."""
+    properties: dict[str, Any] = {}
+    for key, value in values.items():
+        if type(value) is str and key not in LONGS:  # fast path for most values
+            properties[key] = value
+            continue
+        if value is None:
+            continue
+        many = list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
+        many = [each for each in many if each is not None]
+        if not many:
+            continue
+        if key in SETS and isinstance(value, list | tuple | set | frozenset):
+            properties[key] = tuple(sorted(str(each) for each in many))
+        else:
+            properties[key] = int(many[0]) if key in LONGS else many[0]
+    return properties
+
+
+def vertex_properties(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `normalize_properties` of a vertex; `dag_name` becomes a set if it is a single text."""
+    properties = normalize_properties(values)
+    if isinstance(properties.get("dag_name"), str):
+        properties["dag_name"] = (properties["dag_name"],)
+    return properties
+
+
+def vertex_of_row(row: dict[str, Any], dags: Iterable[str] | None = None) -> Vertex:
+    """Return the vertex of a row of a node file; `dags`: its DAGs, if the row has none."""
+    properties = vertex_properties({key: value for key, value in row.items() if key not in _KEYS_OF_ROWS})
+    if dags is not None:
+        properties["dag_name"] = tuple(sorted(dags))
+    return Vertex(row["id"], row["label"], properties)
+
+
+def edge_of_row(row: dict[str, Any]) -> Edge:
+    """Return the edge of a row of an edge file."""
+    properties = normalize_properties({key: value for key, value in row.items() if key not in _KEYS_OF_ROWS})
+    return Edge(row["id"], row["label"], row["from"], row["to"], properties)

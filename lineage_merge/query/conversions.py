@@ -1,0 +1,59 @@
+"""Conversions of answers to pandas and networkx, which are optional."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from lineage_merge.graph_format.elements import Subgraph
+
+if TYPE_CHECKING:
+    import networkx
+    import pandas
+
+# Types with missing values.
+_TYPES = {int: "Int64", bool: "boolean", float: "Float64"}
+
+
+def data_frame(records: Iterable[Mapping[str, Any]], columns: Mapping[str, type]) -> "pandas.DataFrame":
+    """Return records as a data frame with typed columns; `datetime`: from ms since 1970, in UTC.
+
+    Raises `ImportError` without pandas.
+    """
+    try:
+        import pandas as pd
+    except ModuleNotFoundError as error:
+        raise _missing("to_pandas", "pandas", error) from None
+    rows = list(records)
+    made = {}
+    for name, kind in columns.items():
+        values = [each[name] for each in rows]
+        if kind is datetime:
+            numbers = pd.array(values, dtype="Int64")
+            made[name] = pd.Series(pd.to_datetime(pd.Series(numbers), unit="ms", utc=True), name=name)
+        else:
+            made[name] = pd.Series(values, dtype=_TYPES.get(kind, "object"), name=name)
+    return pd.DataFrame(made, columns=list(columns))
+
+
+def networkx_graph(graph: Subgraph) -> "networkx.MultiDiGraph[str]":
+    """Return a directed graph with the ids of vertices and edges; attributes are label, title, properties.
+
+    Raises `ImportError` without networkx.
+    """
+    try:
+        import networkx as nx
+    except ModuleNotFoundError as error:
+        raise _missing("to_networkx", "networkx", error) from None
+    made: networkx.MultiDiGraph[str] = nx.MultiDiGraph()
+    for vertex in graph.vertices.values():
+        made.add_node(vertex.id, **{**vertex.properties, "label": vertex.label, "title": vertex.title})
+    for edge in graph.edges:
+        made.add_edge(edge.from_id, edge.to_id, key=edge.id, **{**edge.properties, "label": edge.label})
+    return made
+
+
+def _missing(method: str, package: str, error: ModuleNotFoundError) -> ImportError:
+    """Return the error of a missing package; other missing modules are those of a damaged installation."""
+    if error.name != package:
+        return error
+    return ImportError(f"{method} needs {package}. Fix: pip install 'lineage-merge[notebook]'", name=package)

@@ -1,0 +1,147 @@
+"""Base class of the answers of `Lineage`, and their conversions."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from lineage_merge.graph_format.elements import Subgraph
+from lineage_merge.questions.graph import Direction
+
+if TYPE_CHECKING:
+    import networkx
+    import pandas
+    from rich.console import RenderableType
+    from rich.text import Text
+
+    from lineage_merge.history.pictures import ScopedMerge
+
+Record = Mapping[str, Any]
+
+
+class Scope(NamedTuple):
+    """What a question covers: an environment and DAG (None: all), as of a moment (None: now).
+
+    `merges`: those of the history that the answer is made of.
+    """
+
+    environment: str | None = None
+    dag: str | None = None
+    as_of: str | None = None
+    merges: "tuple[ScopedMerge, ...]" = ()
+
+
+def answer_header(question: str, scope: Scope, parameters: Record) -> dict[str, Any]:
+    """Return the first JSON fields of an answer: the question, its scope and its parameters."""
+    header = {"question": question, "environment": scope.environment, "dag": scope.dag, **parameters}
+    if scope.as_of:
+        merges = [each.as_json() for each in scope.merges]
+        header["as_of"] = {"moment": scope.as_of, "merges": merges}
+    return header
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Result(ABC):
+    """An answer. `graph`: the vertices and edges that it is about; `note`: a remark, such as "no path".
+
+    `columns`: the columns of `records` and their types; `datetime` are times in ms since 1970.
+    """
+
+    columns: ClassVar[Mapping[str, type]]
+
+    question: str
+    scope: Scope
+    graph: Subgraph = field(default_factory=Subgraph)
+    note: str = ""
+
+    @abstractmethod
+    def records(self) -> Iterator[Record]:
+        """Yield the rows of the answer as flat records with `columns`."""
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the JSON fields of the question: those after environment and DAG."""
+        return {}
+
+    def fields(self) -> dict[str, Any]:
+        """Return the JSON fields of the answer: those before vertices and edges."""
+        return {}
+
+    @property
+    def roots(self) -> Sequence[str] | None:
+        """The ids of the vertices where a tree of the answer begins; None: it begins nowhere."""
+        return None
+
+    @property
+    def direction(self) -> Direction:
+        """The direction of a tree of the answer."""
+        return "down"
+
+    def header(self) -> dict[str, Any]:
+        """Return the first JSON fields, which every answer has."""
+        return answer_header(self.question, self.scope, self.parameters())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON object of the command line, to which only fields are added."""
+        from lineage_merge.questions.formats.json_text import as_json
+
+        return {**self.header(), **self.fields(), **as_json(self.graph)}
+
+    def to_csv(self) -> str:
+        """Return the CSV of the command line, with one header."""
+        from lineage_merge.questions.formats.csv_text import csv_text
+
+        return csv_text(self.csv_tables())
+
+    def to_mermaid(self) -> str:
+        """Return the graph as a Mermaid flowchart."""
+        from lineage_merge.questions.formats.mermaid import mermaid
+
+        return mermaid(self.graph)
+
+    def to_svg(self) -> str:
+        """Return the graph as an SVG drawing, which needs no other file."""
+        from lineage_merge.questions.formats.svg import svg
+
+        # Lists begin at each of their elements.
+        starts = self.roots if self.roots and len(self.roots) == 1 else ()
+        titles = [self.graph.vertices[each].title for each in starts if each in self.graph.vertices]
+        return svg(self.graph, ": ".join([self.question, *titles]), starts)
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """Return the records as a data frame. Raises `ImportError` without pandas."""
+        from lineage_merge.query.conversions import data_frame
+
+        return data_frame(self.records(), self.columns)
+
+    def to_networkx(self) -> "networkx.MultiDiGraph[str]":
+        """Return the graph as a networkx graph: nodes and edges by id. Raises `ImportError` without it."""
+        from lineage_merge.query.conversions import networkx_graph
+
+        return networkx_graph(self.graph)
+
+    def tables(self) -> "Iterable[RenderableType]":
+        """Return the tables for terminals and notebooks."""
+        from lineage_merge.questions.formats.table import table
+
+        return [table(self.graph)]
+
+    def csv_tables(self) -> "Iterable[RenderableType]":
+        """Return the tables of the CSV."""
+        return self.tables()
+
+    def lines(self) -> "Iterable[Text]":
+        """Return the lines of a tree for terminals."""
+        from lineage_merge.questions.formats.tree import tree
+
+        return tree(self.graph, self.roots, self.direction)
+
+    def _repr_html_(self) -> str:
+        """Return the tables as HTML for notebooks; all names are escaped."""
+        from lineage_merge.questions.formats.html_tables import html_tables
+
+        return html_tables(self.tables(), self.note)
+
+    def __repr__(self) -> str:
+        """Return the question and the size of the answer."""
+        vertices, edges = len(self.graph.vertices), len(self.graph.edges)
+        return f"<{type(self).__name__} {self.question}: {vertices} vertices, {edges} edges>"

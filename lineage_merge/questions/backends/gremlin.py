@@ -1,0 +1,386 @@
+"""A graph behind a Gremlin endpoint: Gremlin Server or Neptune.
+
+The number of requests of a query depends on the size of its result, not on the depth: the server traverses
+(`repeat`) and returns ids, and the elements are fetched in batches. So requests are short and responses
+small. All traversals conform to Neptune's grammar: no lambdas, scripts or variables.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
+from gremlin_python.process.traversal import P, T, TextP
+
+from lineage_merge.graph_format.elements import (
+    ALL_VERTEX_LABELS,
+    EDGE_LABELS,
+    VERTEX_LABELS,
+    Edge,
+    Vertex,
+    normalize_properties,
+    vertex_properties,
+)
+from lineage_merge.graph_format.labels import one_label
+from lineage_merge.graph_format.schema import DATASET_LABELS
+from lineage_merge.questions.backends.in_memory import NAMES, SEARCHED
+from lineage_merge.questions.case_variants import case_variants
+from lineage_merge.questions.graph import Direction
+
+if TYPE_CHECKING:
+    from lineage_merge.load.gremlin.connection import Endpoint
+
+# An id has about a hundred bytes: a request stays far below the server's limit of 10 MiB.
+IDS_A_REQUEST = 5_000
+
+Execute = Callable[[Callable[[GraphTraversalSource], GraphTraversal]], list[Any]]
+
+
+@contextmanager
+def open_gremlin(endpoint: "Endpoint") -> Iterator["GremlinGraph"]:
+    """Open the graph at an endpoint; broken connections are reopened. Raises `GraphError`."""
+    from lineage_merge.load.gremlin.executor import open_executor
+
+    with open_executor(endpoint) as execute:
+        yield GremlinGraph(execute)
+
+
+class GremlinGraph:
+    """A `LineageGraph` on a server. `execute` sends one traversal and returns its results."""
+
+    def __init__(self, execute: Execute) -> None:
+        self._execute = execute
+
+    def environments(self) -> list[str]:
+        """See `LineageGraph`."""
+        return sorted(self._execute(environments))
+
+    def vertices(self, ids: Iterable[str]) -> list[Vertex]:
+        """See `LineageGraph`."""
+        return [
+            _vertex(row)
+            for batch in _batches(ids)
+            for row in self._execute(lambda g: vertices_at(g, batch))  # noqa: B023
+        ]
+
+    def named(
+        self, text: str, labels: Sequence[str], environment: str | None = None, dag: str | None = None
+    ) -> list[Vertex]:
+        """See `LineageGraph`."""
+        return [_vertex(row) for row in self._execute(lambda g: named(g, text, labels, environment, dag))]
+
+    def search(
+        self,
+        text: str,
+        labels: Sequence[str],
+        environment: str | None = None,
+        dag: str | None = None,
+        limit: int | None = None,
+    ) -> list[Vertex]:
+        """See `LineageGraph`."""
+        found = sorted(self._execute(lambda g: searched(g, text, labels, environment, dag)))
+        return sorted(self.vertices(found[:limit]), key=lambda each: each.id)
+
+    def with_value(
+        self,
+        key: str,
+        values: Sequence[str],
+        labels: Sequence[str],
+        environment: str | None = None,
+        dag: str | None = None,
+    ) -> set[str]:
+        """See `LineageGraph`."""
+        return set(self._execute(lambda g: with_value(g, key, values, labels, environment, dag)))
+
+    def edges_from(self, ids: Iterable[str], labels: Sequence[str], dag: str | None = None) -> list[Edge]:
+        """See `LineageGraph`."""
+        return self._edges(ids, labels, "down", dag)
+
+    def edges_to(self, ids: Iterable[str], labels: Sequence[str], dag: str | None = None) -> list[Edge]:
+        """See `LineageGraph`."""
+        return self._edges(ids, labels, "up", dag)
+
+    def reach(
+        self,
+        ids: Iterable[str],
+        labels: Sequence[str],
+        direction: Direction,
+        depth: int | None = None,
+        dag: str | None = None,
+    ) -> set[str]:
+        """See `LineageGraph`."""
+        if depth == 0:
+            return set()
+        return {
+            found
+            for batch in _batches(ids)
+            for found in self._execute(lambda g: reached(g, batch, labels, direction, depth, dag))  # noqa: B023
+        }
+
+    def edges_below(self, ids: Iterable[str], labels: Sequence[str], dag: str | None = None) -> list[Edge]:
+        """See `LineageGraph`."""
+        found = {
+            row["id"]: row
+            for batch in _batches(ids)
+            for row in self._execute(lambda g: edges_below(g, batch, labels, dag))  # noqa: B023
+        }
+        return [_edge(row) for row in found.values()]
+
+    def tagged(
+        self,
+        labels: Sequence[str],
+        environment: str | None = None,
+        dag: str | None = None,
+        tags: Sequence[str] | None = None,
+    ) -> list[Vertex]:
+        """See `LineageGraph`."""
+        return [_vertex(row) for row in self._execute(lambda g: tagged(g, labels, environment, dag, tags))]
+
+    def feeds_without_columns(self, ids: Iterable[str], dag: str | None = None) -> list[Edge]:
+        """See `LineageGraph`."""
+        return [
+            _edge(row)
+            for batch in _batches(ids)
+            for row in self._execute(lambda g: feeds_without_columns(g, batch, dag))  # noqa: B023
+        ]
+
+    def ids(self, labels: Sequence[str], environment: str | None = None, dag: str | None = None) -> set[str]:
+        """See `LineageGraph`."""
+        return {
+            each
+            for label in labels  # one response per label, because there are many columns
+            for each in self._execute(lambda g: of_graph(g, [label], environment, dag).id_())  # noqa: B023
+        }
+
+    def pairs(
+        self, labels: Sequence[str], environment: str | None = None, dag: str | None = None
+    ) -> set[tuple[str, str]]:
+        """See `LineageGraph`."""
+        return {
+            (found["from"], found["to"])
+            for batch in _batches(sorted(self.ids(_starts(labels), environment, dag)))
+            for found in self._execute(lambda g: pairs_from(g, batch, labels, dag))  # noqa: B023
+        }
+
+    def without_consumer(self, environment: str | None = None, dag: str | None = None) -> set[str]:
+        """See `LineageGraph`."""
+        return set(self._execute(lambda g: without_consumer(g, environment, dag)))
+
+    def without_producer(self, environment: str | None = None, dag: str | None = None) -> set[str]:
+        """See `LineageGraph`."""
+        return set(self._execute(lambda g: without_producer(g, environment, dag)))
+
+    def everything(
+        self, environment: str | None = None, dag: str | None = None, labels: Sequence[str] | None = None
+    ) -> Iterator[Vertex | Edge]:
+        """See `LineageGraph`."""
+        wanted = (*VERTEX_LABELS, *EDGE_LABELS) if labels is None else labels
+        for batch in _batches(
+            sorted(self.ids([each for each in wanted if each in ALL_VERTEX_LABELS], environment, dag))
+        ):
+            yield from self.vertices(batch)
+        edges = [each for each in wanted if each not in ALL_VERTEX_LABELS]
+        for batch in _batches(sorted(self.ids(_starts(edges), environment, dag))):
+            yield from self.edges_from(batch, edges, dag)
+
+    def _edges(
+        self, ids: Iterable[str], labels: Sequence[str], direction: Direction, dag: str | None
+    ) -> list[Edge]:
+        return [
+            _edge(row)
+            for batch in _batches(ids)
+            for row in self._execute(lambda g: edges_at(g, batch, labels, direction, dag))  # noqa: B023
+        ]
+
+
+def environments(g: GraphTraversalSource) -> GraphTraversal:
+    """Return the environments of jobs and merge runs, which are few."""
+    return g.V().has_label("job", "merge_run").values("environment").dedup()
+
+
+def vertices_at(g: GraphTraversalSource, ids: Sequence[str]) -> GraphTraversal:
+    """Return vertices with all properties."""
+    return _projected(g.V(*ids))
+
+
+def named(
+    g: GraphTraversalSource, text: str, labels: Sequence[str], environment: str | None, dag: str | None
+) -> GraphTraversal:
+    """Return the vertices with this short or full name, or this id."""
+    names = [__.has(key, text) for key in NAMES]
+    return _projected(of_graph(g, labels, environment, dag).or_(__.has_id(text), *names))
+
+
+def searched(
+    g: GraphTraversalSource, text: str, labels: Sequence[str], environment: str | None, dag: str | None
+) -> GraphTraversal:
+    """Return the ids of vertices whose names contain a text."""
+    all_of_them = of_graph(g, labels, environment, dag)
+    if not text:
+        return all_of_them.id_()
+    holding = [__.has(key, TextP.containing(each)) for key in SEARCHED for each in case_variants(text)]
+    return all_of_them.or_(*holding).id_()
+
+
+def with_value(
+    g: GraphTraversalSource,
+    key: str,
+    values: Sequence[str],
+    labels: Sequence[str],
+    environment: str | None,
+    dag: str | None,
+) -> GraphTraversal:
+    """Return the ids of vertices with one of these values of a property."""
+    return of_graph(g, labels, environment, dag).has(key, P.within(list(values))).id_()
+
+
+def edges_at(
+    g: GraphTraversalSource, ids: Sequence[str], labels: Sequence[str], direction: Direction, dag: str | None
+) -> GraphTraversal:
+    """Return outgoing (`down`) or incoming (`up`) edges of vertices, with all properties."""
+    at = g.V(*ids)
+    return _projected_edges(_of_dag(at.out_e(*labels) if direction == "down" else at.in_e(*labels), dag))
+
+
+def edges_below(
+    g: GraphTraversalSource, ids: Sequence[str], labels: Sequence[str], dag: str | None
+) -> GraphTraversal:
+    """Return the outgoing edges of these vertices and of all that are reachable, with all properties."""
+    walk = g.V(*ids).emit().repeat(_hop(__, labels, "down", dag).dedup().barrier())
+    return _projected_edges(_of_dag(walk.dedup().out_e(*labels), dag))
+
+
+def tagged(
+    g: GraphTraversalSource,
+    labels: Sequence[str],
+    environment: str | None,
+    dag: str | None,
+    tags: Sequence[str] | None,
+) -> GraphTraversal:
+    """Return the vertices with one of these tags (None: any), with all properties."""
+    found = of_graph(g, labels, environment, dag)
+    return _projected(found.has("tags") if tags is None else found.has("tags", P.within(list(tags))))
+
+
+def feeds_without_columns(g: GraphTraversalSource, ids: Sequence[str], dag: str | None) -> GraphTraversal:
+    """Return the outgoing feeds whose job has no known column lineage into the target."""
+    into = __.in_v().union(
+        _of_dag(__.in_e("influences"), dag), _of_dag(__.out("has_column").in_e("feeds_column"), dag)
+    )
+    known = into.where(P.eq("feed")).by("job_name")
+    feeds = _of_dag(g.V(*ids).out_e("feeds"), dag).as_("feed")
+    return _projected_edges(feeds.or_(__.has("column_lineage", "unavailable"), __.not_(known)))
+
+
+def pairs_from(
+    g: GraphTraversalSource, ids: Sequence[str], labels: Sequence[str], dag: str | None
+) -> GraphTraversal:
+    """Return the ends of the outgoing edges of these vertices.
+
+    Not with `path()`: its responses contain a set of labels per step and take twice as long to read.
+    """
+    edges = _of_dag(g.V(*ids).out_e(*labels), dag)
+    return edges.project("from", "to").by(__.out_v().id_()).by(__.in_v().id_())
+
+
+def reached(
+    g: GraphTraversalSource,
+    ids: Sequence[str],
+    labels: Sequence[str],
+    direction: Direction,
+    depth: int | None,
+    dag: str | None,
+) -> GraphTraversal:
+    """Return the reachable ids; each vertex is traversed once, which ends cycles.
+
+    The barrier enforces level order in all engines: a vertex that is first reached over a long path would be
+    too deep for its successors within the maximum depth.
+    """
+    walk = g.V(*ids).repeat(_hop(__, labels, direction, dag).dedup().barrier()).emit()
+    return (walk if depth is None else walk.times(depth)).id_()
+
+
+def without_consumer(g: GraphTraversalSource, environment: str | None, dag: str | None) -> GraphTraversal:
+    """Return the ids of written datasets that feed no other dataset."""
+    written = of_graph(g, DATASET_LABELS, environment, None).where(_of_dag(__.in_e("writes"), dag))
+    return written.as_("dataset").not_(__.out("feeds").where(P.neq("dataset"))).id_()
+
+
+def without_producer(g: GraphTraversalSource, environment: str | None, dag: str | None) -> GraphTraversal:
+    """Return the ids of datasets that are read, but neither fed nor written."""
+    read = of_graph(g, DATASET_LABELS, environment, None).where(_of_dag(__.out_e("feeds"), dag))
+    return read.not_(__.in_e("feeds", "writes")).id_()
+
+
+def of_graph(
+    g: GraphTraversalSource, labels: Sequence[str], environment: str | None, dag: str | None
+) -> GraphTraversal:
+    """Return the vertices with these labels, of an environment, and with a DAG's tag."""
+    found = g.V().has_label(*labels)
+    if environment is not None:
+        found = found.has("environment", environment)
+    return _of_dag(found, dag)
+
+
+def _hop(at: Any, labels: Sequence[str], direction: Direction, dag: str | None) -> GraphTraversal:
+    """Step from vertices to their neighbours."""
+    if dag is None:
+        return at.out(*labels) if direction == "down" else at.in_(*labels)
+    if direction == "down":
+        return _of_dag(at.out_e(*labels), dag).in_v()
+    return _of_dag(at.in_e(*labels), dag).out_v()
+
+
+def _of_dag(elements: GraphTraversal, dag: str | None) -> GraphTraversal:
+    return elements if dag is None else elements.has("dag_name", dag)
+
+
+def _projected(vertices: GraphTraversal) -> GraphTraversal:
+    return vertices.project("id", "label", "properties").by(T.id).by(T.label).by(__.value_map())
+
+
+def _projected_edges(edges: GraphTraversal) -> GraphTraversal:
+    return (
+        edges.project("id", "label", "from", "to", "properties")
+        .by(T.id)
+        .by(T.label)
+        .by(__.out_v().id_())
+        .by(__.in_v().id_())
+        .by(__.value_map())
+    )
+
+
+def _starts(edge_labels: Sequence[str]) -> list[str]:
+    """Return the labels of the vertices where these edges begin."""
+    starts: list[str] = []
+    for edge, labels in _STARTS.items():
+        if edge in edge_labels:
+            starts += [each for each in labels if each not in starts]
+    return starts
+
+
+_STARTS = {
+    "feeds": DATASET_LABELS,
+    "has_column": DATASET_LABELS,
+    "feeds_column": ("column",),
+    "influences": ("column",),
+    "writes": ("job",),
+    "follows": ("operation",),
+    "checks": ("assertion",),
+    "references": ("assertion",),
+}
+
+
+def _vertex(row: dict[str, Any]) -> Vertex:
+    return Vertex(row["id"], one_label(row["label"]), vertex_properties(row["properties"]))
+
+
+def _edge(row: dict[str, Any]) -> Edge:
+    return Edge(row["id"], row["label"], row["from"], row["to"], normalize_properties(row["properties"]))
+
+
+def _batches(ids: Iterable[str]) -> Iterator[list[str]]:
+    left = iter(dict.fromkeys(ids))
+    while batch := list(islice(left, IDS_A_REQUEST)):
+        yield batch

@@ -1,0 +1,93 @@
+"""Texts of changes between two moments: tables for terminals and CSV, Markdown for tickets."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from rich.table import Table
+from rich.text import Text
+
+from lineage_merge.questions.formats.describe import one_line, truncate
+from lineage_merge.questions.formats.table import AnswerTable, add_row, new_table
+from lineage_merge.questions.lineage_changes import ACTIONS, Change, Difference, Kind, counts
+
+_TITLES: dict[Kind, str] = {
+    "dataset": "datasets",
+    "job": "jobs",
+    "feed": "feeds",
+    "column": "columns",
+    "expression": "column lineage",
+}
+_NONE = Difference("", "", "")
+
+
+def change_tables(changes: Sequence[Change], title: str) -> Iterator[Table | Text]:
+    """Yield the numbers of changes, then the changes, by kind."""
+    if not changes:
+        return
+    yield Text(f"changes {title}", style="bold")
+    summary = new_table("", *ACTIONS, is_summary=True)
+    for kind, numbers in counts(changes).items():
+        add_row(summary, _TITLES[kind], *(numbers[each] or "" for each in ACTIONS))
+    yield summary
+    for kind, group in groupby(changes, key=lambda each: each.kind):
+        yield Text()
+        table = new_table(_TITLES[kind], "", "property", "before", "after")
+        for change in group:
+            for number, difference in enumerate(_differences(change) or [_NONE]):
+                first = (change.title, change.action) if number == 0 else ("", "")
+                add_row(table, *first, difference.name, *map(truncate, difference[1:]))
+        yield table
+
+
+def change_rows(changes: Sequence[Change]) -> AnswerTable:
+    """Return a row per change and property; for CSV."""
+    table = new_table("kind", "action", "element", "property", "before", "after", "from", "id")
+    for each in changes:
+        for difference in each.differences or [_NONE]:
+            add_row(table, each.kind, each.action, each.title, *difference, each.source, each.id)
+    return table
+
+
+def markdown(changes: Sequence[Change], title: str) -> str:
+    """Return the changes as Markdown: a table of numbers, then a list per kind."""
+    return "".join(f"{line}\n" for line in _markdown_lines(changes, title))
+
+
+def _markdown_lines(changes: Sequence[Change], title: str) -> Iterator[str]:
+    yield f"## Lineage changes {title}"
+    yield ""
+    if not changes:
+        yield "No changes."
+        return
+    yield f"| | {' | '.join(ACTIONS)} |"
+    yield "| --- | ---: | ---: | ---: |"
+    for kind, numbers in counts(changes).items():
+        yield f"| {_TITLES[kind]} | {' | '.join(str(numbers[each]) for each in ACTIONS)} |"
+    for kind, group in groupby(changes, key=lambda each: each.kind):
+        yield ""
+        yield f"### {_TITLES[kind].capitalize()}"
+        yield ""
+        for change in group:
+            yield f"- {change.action} {_code(change.title)}"
+            for name, before, after in _differences(change):
+                if before and after:
+                    yield f"    - {name}: {_code(before)} → {_code(after)}"
+                else:
+                    yield f"    - {name}: {_code(after or before)}"
+
+
+def _differences(change: Change) -> Sequence[Difference]:
+    """Return the differences to print: of an added or removed element what identifies and computes it."""
+    if change.action == "changed":
+        return change.differences
+    shown = ("job", "transformation", "expression")
+    return [each for each in change.differences if each.name in shown]
+
+
+def _code(text: str) -> str:
+    """Return a text as code, whatever backticks it contains."""
+    line = one_line(text)
+    longest = max((len(list(run)) for tick, run in groupby(line) if tick == "`"), default=0)
+    fence = "`" * (longest + 1)
+    space = " " if "`" in line else ""
+    return f"{fence}{space}{line}{space}{fence}"

@@ -1,0 +1,47 @@
+"""Titles and captions of vertices and edges, shared by the formats."""
+
+import re
+
+from lineage_merge.graph_format.elements import COLUMN, Edge, Subgraph, Vertex, dataset_of
+
+
+def title(graph: Subgraph, vertex: Vertex) -> str:
+    """Return the title; that of a column contains its dataset's title if known."""
+    owner = graph.vertices.get(dataset_of(vertex.id)) if vertex.label == COLUMN else None
+    return f"{owner.title}#{vertex.name}" if owner else vertex.title
+
+
+def caption(edge: Edge) -> str:
+    """Return the caption of an edge: job, transformation and expression."""
+    said = [edge.job] if edge.label in ("feeds", "writes") else []
+    said += [transformation(edge), str(edge.properties.get("expression", ""))]
+    if "via" in edge.properties:
+        said.append(f"via {edge.properties['via']}")
+    if edge.properties.get("column_lineage") == "unavailable":
+        said.append("column lineage unavailable")
+    if edge.properties.get("undeclared") == "true":
+        said.append("undeclared")
+    if edge.properties.get("reads") == "metadata":
+        said.append("metadata only")
+    return "  ".join(each for each in said if each)
+
+
+def transformation(edge: Edge) -> str:
+    """Return how an edge between columns transforms, "" if it says nothing: ``IDENTITY (assumed)``."""
+    how = str(edge.properties.get("transformation", ""))
+    return f"{how} (assumed)" if edge.properties.get("assumed") == "true" else how
+
+
+# Including those that change the direction of text.
+_CONTROL = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def one_line(text: str) -> str:
+    """Return one line without control characters, safe for terminals."""
+    return " ".join(_CONTROL.sub("\ufffd", text).split())
+
+
+def truncate(text: str, most: int = 120) -> str:
+    """Return one line of at most `most` characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"

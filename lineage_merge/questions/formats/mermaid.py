@@ -1,0 +1,58 @@
+"""A subgraph as a Mermaid flowchart, which GitHub and GitLab render in Markdown."""
+
+import re
+from collections.abc import Iterator
+
+from lineage_merge.graph_format.elements import Subgraph, Vertex
+from lineage_merge.questions.formats.describe import caption, title, truncate
+
+_SHAPES = {
+    "file": ("[/", "/]"),
+    "view": ("(", ")"),
+    "topic": (">", "]"),
+    "seed": ("[(", ")]"),
+    "snapshot": ("[(", ")]"),
+    "table": ("[(", ")]"),
+    "exposure": ("([", "])"),
+    "job": ("{{", "}}"),
+}
+_ARROWS = {"influences": "-.->", "has_column": "---", "writes": "-.->"}
+# Characters to escape as #35; (by number): they would end a text, begin HTML, an entity or a directive, or be
+# Markdown (an underscore only at the edge of a word).
+_SPECIAL = re.compile(r"""["#<>&`|%*~\\{}\[\]$;]|(?<![^\W_])_+|_+(?![^\W_])|^\s*(?:[-+]|\d+[.)])(?=\s)""")
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+
+
+def mermaid(graph: Subgraph) -> str:
+    """Return a flowchart from left to right, one line per vertex and edge."""
+    return "\n".join(_lines(graph)) + "\n"
+
+
+def _lines(graph: Subgraph) -> Iterator[str]:
+    yield "flowchart LR"
+    short = {identifier: f"n{number}" for number, identifier in enumerate(graph.vertices)}
+    for vertex in graph.vertices.values():
+        yield f"  {short[vertex.id]}{_shaped(graph, vertex)}"
+    for edge in graph.edges:
+        text = truncate(caption(edge), 80)
+        label = f'|"{escaped(text)}"|' if text else ""
+        yield f"  {short[edge.from_id]} {_ARROWS.get(edge.label, '-->')}{label} {short[edge.to_id]}"
+
+
+def _shaped(graph: Subgraph, vertex: Vertex) -> str:
+    begin, end = _SHAPES.get(vertex.label, ("[", "]"))
+    return f'{begin}"{escaped(title(graph, vertex))}"{end}'
+
+
+def escaped(text: str) -> str:
+    """Escape a text for use between quotes; line feeds become spaces."""
+    line = " ".join(_CONTROL.sub("\ufffd", text).split("\n"))
+    special = _SPECIAL.sub(lambda found: _numbered(found[0]), line)
+    # Before parsing, Mermaid removes the last semicolon of anything like "style ...: ...#...;".
+    if re.search("style|classDef", special):
+        special = special.replace(":", "#58;")
+    return special or " "
+
+
+def _numbered(text: str) -> str:
+    return "".join(f"#{ord(each)};" for each in text)

@@ -1,0 +1,63 @@
+"""Violations of policies for terminals."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+
+from lineage_merge.questions.formats.describe import one_line
+from lineage_merge.questions.formats.policy_text import path_lines
+from lineage_merge.questions.formats.table import add_row, new_table
+
+if TYPE_CHECKING:
+    from lineage_merge.questions.policies import PolicyCheck, PolicyResult
+
+_STYLES = {"error": "bold red", "warning": "bold yellow"}
+
+
+def policy_tables(check: "PolicyCheck") -> Iterator[Table | Text]:
+    """Yield the violations of each policy with path and fix, then a table of all policies."""
+    for result in check.results:
+        if result.violations:
+            yield from _violations(result, check)
+            yield Text()
+    table = new_table("policy", "severity", "checked", "violations", "notes")
+    for each in check.results:
+        add_row(
+            table,
+            each.policy.name,
+            each.policy.severity,
+            each.checked,
+            len(each.violations),
+            "; ".join(each.notes),
+        )
+    yield table
+
+
+def violation_table(check: "PolicyCheck") -> Table:
+    """Return a row per violation; its path is in one cell."""
+    table = new_table("policy", "severity", "violation", "what", "path", "fix")
+    for result in check.results:
+        for each in result.violations:
+            path = " | ".join(path_lines(each, check.subgraph))
+            add_row(
+                table, result.policy.name, result.policy.severity, each.title, each.message, path, each.fix
+            )
+    return table
+
+
+def _violations(result: "PolicyResult", check: "PolicyCheck") -> Iterator[Text]:
+    policy = result.policy
+    heading = Text(f"{policy.name} ", style="bold")
+    heading.append(f"({policy.severity})", style=_STYLES[policy.severity])
+    yield heading
+    if policy.description:
+        yield Text(one_line(policy.description))
+    for each in result.violations:
+        title = Text("  ")
+        title.append(one_line(each.title), style="bold")
+        yield title.append(f" {one_line(each.message)}")
+        for line in path_lines(each, check.subgraph):
+            yield Text(f"      {one_line(line)}")
+        yield Text(f"    Fix: {one_line(each.fix)}")

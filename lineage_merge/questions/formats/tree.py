@@ -1,0 +1,176 @@
+"""A subgraph as a tree of lines.
+
+A vertex is expanded once, at the end of its shortest path; other occurrences refer to that place. So the
+depth of the tree is limited by the shortest paths, also with cycles and diamonds.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from rich.text import Text
+
+from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex
+from lineage_merge.questions.formats.describe import one_line, title, transformation, truncate
+from lineage_merge.questions.graph import Direction
+
+
+def tree(graph: Subgraph, roots: Sequence[str] | None = None, direction: Direction = "down") -> list[Text]:
+    """Return lines from `roots`, in the direction of the data flow (`down`) or against it (`up`).
+
+    Without `roots`, the tree starts at all vertices without incoming edges, and at the first vertex of cycles
+    that have none. Columns that determine rows (`influences`) follow the tree.
+    """
+    plan = _planned(graph, roots, direction)
+    lines = list(_drawn(plan))
+    influences = [each for each in graph.edges if each.label == "influences"]
+    if influences:
+        lines += [Text(), Text("rows determined by:", style="bold")]
+    for each in influences:
+        source, target = (one_line(title(graph, graph.vertices[end])) for end in (each.from_id, each.to_id))
+        line = Text(f"  {source} → {target}")
+        lines.append(line.append(f"  {transformation(each)}  {each.job}", style="dim"))
+    return lines
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """The structure of the tree: neighbours, where each vertex is expanded, and in which order."""
+
+    graph: Subgraph
+    direction: Direction
+    starts: list[str]
+    # Neighbours by vertex, with the edges between them.
+    following: dict[str, list[tuple[str, list[Edge]]]]
+    # A dataset's columns, by place, where the subgraph has them.
+    columns: dict[str, list[Vertex]]
+    column_sources: dict[str, list[Edge]]
+    opened_under: dict[str, str] = field(default_factory=dict)
+    order: dict[str, int] = field(default_factory=dict)
+
+    def children(self, identifier: str) -> Iterator[tuple[str, list[Edge], bool]]:
+        """Yield the children of a vertex, with their edges and whether they are expanded there."""
+        for there, edges in self.following.get(identifier, ()):
+            yield there, edges, self.opened_under.get(there) == identifier
+
+
+def _planned(graph: Subgraph, roots: Sequence[str] | None, direction: Direction) -> _Plan:
+    columns: dict[str, list[Vertex]] = defaultdict(list)
+    for each in graph.edges:
+        column = graph.vertices[each.to_id]
+        if each.label == "has_column" and column not in columns[each.from_id]:  # an edge for each DAG
+            columns[each.from_id].append(column)
+    for owned in columns.values():
+        owned.sort(key=lambda each: (each.properties.get("position", 1 << 31), each.name))
+    listed = {each.id for owned in columns.values() for each in owned}
+    between: dict[tuple[str, str], list[Edge]] = defaultdict(list)
+    column_sources: dict[str, list[Edge]] = defaultdict(list)
+    for each in graph.edges:
+        if each.label == "feeds_column" and each.to_id in listed:
+            column_sources[each.to_id].append(each)
+        elif each.label in ("feeds", "feeds_column", "writes"):
+            pair = (each.from_id, each.to_id) if direction == "down" else (each.to_id, each.from_id)
+            between[pair].append(each)
+    following: dict[str, list[tuple[str, list[Edge]]]] = defaultdict(list)
+    for (here, there), edges in sorted(between.items()):
+        following[here].append((there, edges))
+    led_to = {there for _, there in between}
+    deciding = {
+        end for each in graph.edges if each.label == "influences" for end in (each.from_id, each.to_id)
+    }
+    own = [
+        each for each in graph.vertices if each not in listed and (each not in deciding or each in following)
+    ]
+    starts = [each for each in (own if roots is None else roots) if roots is not None or each not in led_to]
+    plan = _Plan(graph, direction, starts, following, columns, column_sources)
+    _open(plan, starts)
+    for identifier in own if roots is None else ():
+        if identifier not in plan.opened_under:
+            starts.append(identifier)
+            _open(plan, [identifier])
+    _number(plan)
+    return plan
+
+
+def _open(plan: _Plan, starts: Iterable[str]) -> None:
+    """Determine where each vertex is expanded: at its first occurrence, level by level."""
+    frontier = list(starts)
+    plan.opened_under.update(dict.fromkeys(frontier, ""))
+    while frontier:
+        met = []
+        for here in frontier:
+            for there, _ in plan.following.get(here, ()):
+                if there not in plan.opened_under:
+                    plan.opened_under[there] = here
+                    met.append(there)
+        frontier = met
+
+
+def _number(plan: _Plan) -> None:
+    """Number the vertices in the order of their expansion."""
+    left = list(reversed(plan.starts))
+    while left:
+        here = left.pop()
+        plan.order[here] = len(plan.order)
+        left += [there for there, _, opened in reversed(list(plan.children(here))) if opened]
+
+
+def _drawn(plan: _Plan) -> Iterator[Text]:
+    for start in plan.starts:
+        if start not in plan.graph.vertices:
+            continue
+        yield _named(plan, start)
+        # A stack of lines to draw, each with its prefix.
+        left = [("", child) for child in reversed(_below(plan, start))]
+        while left:
+            guide, (line, opened, is_last) = left.pop()
+            yield Text(f"{guide}{'└── ' if is_last else '├── '}").append_text(line)
+            if opened is not None:
+                inner = f"{guide}{'    ' if is_last else '│   '}"
+                left += [(inner, child) for child in reversed(_below(plan, opened))]
+
+
+def _below(plan: _Plan, here: str) -> list[tuple[Text, str | None, bool]]:
+    """Return the lines below a vertex, each with the expanded vertex if any, and whether it is the last."""
+    found: list[tuple[Text, str | None]] = [
+        (_column(plan, each), None) for each in plan.columns.get(here, ())
+    ]
+    arrow = "←" if plan.direction == "down" else "→"
+    for there, edges, opened in plan.children(here):
+        line = _named(plan, there)
+        line.append(f"  {arrow} {'; '.join(dict.fromkeys(_moved_by(each) for each in edges))}", style="cyan")
+        for via in dict.fromkeys(each.properties["via"] for each in edges if "via" in each.properties):
+            line.append(f" via {one_line(via)}", style="dim")
+        if any(each.properties.get("column_lineage") == "unavailable" for each in edges):
+            line.append("  column lineage unavailable", style="dim")
+        if any(each.properties.get("undeclared") == "true" for each in edges):
+            line.append("  undeclared", style="dim")
+        if all(each.properties.get("reads") == "metadata" for each in edges):
+            line.append("  metadata only", style="dim")
+        if not opened and (plan.following.get(there) or plan.columns.get(there)):
+            above = plan.order[there] <= plan.order[here]
+            line.append("  (see above)" if above else "  (see below)", style="dim")
+        found.append((line, there if opened else None))
+    return [(line, opened, number == len(found)) for number, (line, opened) in enumerate(found, 1)]
+
+
+def _named(plan: _Plan, identifier: str) -> Text:
+    vertex = plan.graph.vertices[identifier]
+    name = Text(one_line(title(plan.graph, vertex)), style="bold")
+    return Text().append_text(name).append(f"  {vertex.label}", style="dim")
+
+
+def _moved_by(edge: Edge) -> str:
+    parts = [edge.job, transformation(edge), edge.properties.get("expression", "")]
+    return "  ".join(truncate(one_line(each)) for each in parts if each)
+
+
+def _column(plan: _Plan, column: Vertex) -> Text:
+    line = Text(f"· {one_line(column.name)}")
+    line.append(f"  {one_line(column.properties.get('data_type', ''))}".rstrip(), style="dim")
+    for each in plan.column_sources.get(column.id, ()):
+        source = one_line(title(plan.graph, plan.graph.vertices[each.from_id]))
+        expression = truncate(one_line(each.properties.get("expression", "")), 60)
+        line.append(f"  ← {source}  {transformation(each)}", style="cyan")
+        line.append(f"  {expression}".rstrip(), style="dim")
+    return line

@@ -1,0 +1,161 @@
+"""Impact of a change of a dataset, a column or a job."""
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from lineage_merge.graph_format.elements import COLUMN, JOB, Edge, Subgraph, Vertex, dataset_of, subgraph
+from lineage_merge.model.elements import JobKey, job_id
+from lineage_merge.questions.graph import LineageGraph
+from lineage_merge.questions.lineage import completed, ends
+
+
+@dataclass(frozen=True, slots=True)
+class Impact:
+    """Affected elements downstream, by id, without the changed element.
+
+    `indirectly_affected`: for a column, the datasets whose rows it determines without feeding their columns.
+    `subgraph`: the edges to the affected datasets, or for a column to columns and influenced datasets.
+    `changed_columns`: the ids of the columns of the changed dataset, or of the datasets that a job writes.
+    """
+
+    subgraph: Subgraph
+    datasets: tuple[Vertex, ...] = ()
+    indirectly_affected: tuple[Vertex, ...] = ()
+    columns: tuple[Vertex, ...] = ()
+    jobs: tuple[Vertex, ...] = ()
+    exposures: tuple[Vertex, ...] = ()
+    dags: tuple[str, ...] = ()
+    changed_columns: tuple[str, ...] = ()
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Numbers of affected elements by kind."""
+        return {
+            "datasets": len(self.datasets),
+            "indirectly_affected": len(self.indirectly_affected),
+            "columns": len(self.columns),
+            "jobs": len(self.jobs),
+            "dags": len(self.dags),
+            "exposures": len(self.exposures),
+        }
+
+
+def impact(
+    graph: LineageGraph, changed: Vertex, *, depth: int | None = None, dag: str | None = None
+) -> Impact:
+    """Return everything that depends on a dataset, a column or a job, within `depth` hops (None: unlimited).
+
+    For a job: the datasets that it writes and everything that depends on them. Exposures have no columns:
+    they depend on a column if a dataset that they use does.
+    """
+    if changed.label == COLUMN:
+        return _of_column(graph, changed, depth, dag)
+    return _of_datasets(graph, changed, depth, dag)
+
+
+def _of_datasets(graph: LineageGraph, changed: Vertex, depth: int | None, dag: str | None) -> Impact:
+    written: list[Edge] = []
+    starts = {changed.id}
+    if changed.label == JOB:
+        written = graph.edges_from([changed.id], ["writes"], dag)
+        starts = {each.to_id for each in written}
+    edges = graph.edges_from(sorted(_inner(graph, starts, "feeds", depth, dag)), ["feeds"], dag)
+    found = completed(graph, {changed.id, *starts, *ends(edges)}, [*edges, *written], dag)
+    of_starts = graph.edges_from(sorted(starts), ["has_column"])
+    own = {each.to_id for each in of_starts}
+    reached = graph.reach(sorted(own), ["feeds_column"], "down", depth, dag)
+    columns = reached | own if changed.label == JOB else reached - own
+    hit = [each for each in found.datasets if each.id != changed.id]
+    return Impact(
+        found,
+        datasets=tuple(each for each in hit if each.label != "exposure"),
+        columns=_in_order(graph.vertices(columns)),
+        jobs=_jobs(graph, edges),
+        exposures=tuple(each for each in hit if each.label == "exposure"),
+        dags=_dags(edges),
+        changed_columns=tuple(sorted(own)),
+    )
+
+
+def _of_column(graph: LineageGraph, changed: Vertex, depth: int | None, dag: str | None) -> Impact:
+    # Columns at the maximum depth are not followed: what they influence is one hop further.
+    inner = _inner(graph, {changed.id}, "feeds_column", depth, dag)
+    leaving = graph.edges_from(sorted(inner), ["feeds_column", "influences"], dag)
+    edges = [each for each in leaving if each.label == "feeds_column"]
+    influencing = [each for each in leaving if each.label == "influences"]
+    columns = ends(edges) | {changed.id}
+    own = dataset_of(changed.id)
+    owners = {dataset_of(each) for each in columns}
+    indirectly_affected = {each.to_id for each in influencing} - owners
+    hops = distances([changed.id], leaving)
+    users = {dataset_of(each) for each in inner} | {
+        each for each in indirectly_affected if depth is None or hops[each] < depth
+    }
+    used = graph.edges_from(sorted(users), ["feeds"], dag)
+    targets = {each.id: each for each in graph.vertices({edge.to_id for edge in used})}
+    using = [each for each in used if each.to_id in targets and targets[each.to_id].label == "exposure"]
+    exposures = {each.to_id for each in using}
+    found = {each.id: each for each in graph.vertices(owners | indirectly_affected | columns | exposures)}
+    passed = [*edges, *influencing, *using]
+    return Impact(
+        subgraph((found[each] for each in columns | ends(passed) if each in found), passed),
+        datasets=_in_order(found[each] for each in owners - {own} if each in found),
+        indirectly_affected=_in_order(
+            found[each] for each in indirectly_affected - exposures if each in found
+        ),
+        columns=_in_order(found[each] for each in columns - {changed.id} if each in found),
+        jobs=_jobs(graph, passed),
+        exposures=_in_order(found[each] for each in exposures),
+        dags=_dags(passed),
+    )
+
+
+def _inner(graph: LineageGraph, starts: set[str], label: str, depth: int | None, dag: str | None) -> set[str]:
+    """Return the ids of which the edges are within the depth."""
+    less = None if depth is None else max(depth - 1, 0)
+    return starts | graph.reach(sorted(starts), [label], "down", less, dag)
+
+
+def distances(starts: Iterable[str], edges: Iterable[Edge]) -> dict[str, int]:
+    """Return the hops of the shortest paths from the starts (0) over these edges, by id."""
+    leaving: Mapping[str, list[str]] = defaultdict(list)
+    for each in edges:
+        leaving[each.from_id].append(each.to_id)
+    found = dict.fromkeys(starts, 0)
+    waiting = deque(found)
+    while waiting:
+        here = waiting.popleft()
+        for following in leaving.get(here, ()):
+            if following not in found:
+                found[following] = found[here] + 1
+                waiting.append(following)
+    return found
+
+
+def job_of(edge: Edge) -> str | None:
+    """Return the id of the job of an edge."""
+    held = edge.properties
+    if not held.keys() >= {"environment", "dag_name", "job_type", "job_name"}:
+        return None
+    return _job_id(held["environment"], held["dag_name"], held["job_type"], edge.job)
+
+
+@lru_cache(maxsize=10_000)  # jobs are few, edges many
+def _job_id(environment: str, dag: str, job_type: str, name: str) -> str:
+    return job_id(environment, dag, JobKey(job_type, name))
+
+
+def _jobs(graph: LineageGraph, edges: Iterable[Edge]) -> tuple[Vertex, ...]:
+    """Return the jobs of these edges; edges to exposures have none."""
+    ids = {job for each in edges if (job := job_of(each))}
+    return _in_order(each for each in graph.vertices(sorted(ids)) if each.label == JOB)
+
+
+def _dags(edges: Iterable[Edge]) -> tuple[str, ...]:
+    return tuple(sorted({each.properties["dag_name"] for each in edges if "dag_name" in each.properties}))
+
+
+def _in_order(vertices: Iterable[Vertex]) -> tuple[Vertex, ...]:
+    return tuple(sorted(vertices, key=lambda each: each.id))

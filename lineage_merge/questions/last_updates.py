@@ -1,0 +1,121 @@
+"""When datasets were last updated, from the newest runs of their jobs and their freshness checks.
+
+The graph has only the newest run of a job. If it failed, the time of the last successful one is unknown.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from lineage_merge.graph_format.elements import Vertex
+from lineage_merge.graph_format.schema import SEMANTIC_LABELS
+from lineage_merge.questions.graph import LineageGraph
+
+FRESHNESS = "freshness"
+SUCCEEDED = "succeeded"
+FAILED = "failed"
+# Results of a freshness check that found old rows. `error`: it could not run.
+STALE_CHECKS = ("failed", "warned")
+_WITHOUT_ROWS = ("view", "exposure", *SEMANTIC_LABELS)
+_MATERIALIZED = ("materialized_view", "materializedview")
+
+
+@dataclass(frozen=True)
+class LastUpdate:
+    """The jobs and freshness checks of a dataset, by id, and the times that they give.
+
+    Times are ms since 1970, None if unknown. `written_at`: newest successful run of a job that writes it.
+    `failed_at`: newest failed run, if it is later than that: its job may have written between them.
+    `loaded_at`: newest row according to the newest freshness check.
+    """
+
+    dataset: Vertex
+    jobs: tuple[Vertex, ...] = ()
+    checks: tuple[Vertex, ...] = ()
+
+    @cached_property
+    def written_at(self) -> int | None:
+        """End of the newest successful run of its jobs."""
+        return max((_time(each) for each in self.jobs if _is_run(each, SUCCEEDED)), default=None)
+
+    @cached_property
+    def failed_at(self) -> int | None:
+        """End of the newest failed run of its jobs, if it is later than the newest successful one."""
+        failed_at = max((_time(each) for each in self.jobs if _is_run(each, FAILED)), default=None)
+        is_newest = failed_at is not None and (self.written_at is None or failed_at > self.written_at)
+        return failed_at if is_newest else None
+
+    @cached_property
+    def check(self) -> Vertex | None:
+        """The freshness check with the newest result; one without results if no check has any."""
+        return max(
+            self.checks, key=lambda each: (each.properties.get("last_run_at", 0), each.id), default=None
+        )
+
+    @cached_property
+    def loaded_at(self) -> int | None:
+        """Time of the newest row."""
+        return self.check.properties.get("max_loaded_at") if self.check else None
+
+    @cached_property
+    def stores_rows(self) -> bool:
+        """Whether it stores rows. A view and an exposure show those of their inputs: they have no age."""
+        if self.dataset.label == "view":
+            return str(self.dataset.properties.get("materialization", "")).lower() in _MATERIALIZED
+        return self.dataset.label not in _WITHOUT_ROWS
+
+    @cached_property
+    def updated_at(self) -> int | None:
+        """The later of `written_at` and `loaded_at`; None for a dataset that stores no rows.
+
+        If `is_uncertain`, the last update may have been later.
+        """
+        checked_at = self.check.properties.get("last_run_at") if self.check else None
+        # A newest row in the future of its check, such as a planned event, was loaded at an unknown time.
+        is_possible = self.loaded_at is None or checked_at is None or self.loaded_at <= checked_at
+        loaded_at = self.loaded_at if is_possible else None
+        known = [each for each in (self.written_at, loaded_at) if each is not None]
+        return max(known, default=None) if self.stores_rows else None
+
+    @cached_property
+    def is_uncertain(self) -> bool:
+        """Whether a job whose newest run failed may have written after `updated_at`."""
+        is_later = self.updated_at is None or (self.failed_at or 0) > self.updated_at
+        return self.stores_rows and self.failed_at is not None and is_later
+
+    @cached_property
+    def not_after(self) -> int | None:
+        """The last update was not later: its time, or that of a later failed run."""
+        return self.failed_at if self.is_uncertain else self.updated_at
+
+
+def last_updates(graph: LineageGraph, datasets: Iterable[Vertex]) -> dict[str, LastUpdate]:
+    """Return the last updates by id. Runs and checks of all DAGs count."""
+    by_id = {each.id: each for each in datasets}
+    writes = graph.edges_to(sorted(by_id), ["writes"])
+    checks = graph.edges_to(sorted(by_id), ["checks"])
+    found = {each.id: each for each in graph.vertices(sorted({each.from_id for each in (*writes, *checks)}))}
+    jobs, checked = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
+    for each in writes:
+        jobs[each.to_id].add(each.from_id)
+    for each in checks:
+        vertex = found.get(each.from_id)
+        if vertex is not None and vertex.properties.get("assertion_type") == FRESHNESS:
+            checked[each.to_id].add(each.from_id)
+    return {
+        each: LastUpdate(dataset, _at(found, jobs[each]), _at(found, checked[each]))
+        for each, dataset in by_id.items()
+    }
+
+
+def _at(found: Mapping[str, Vertex], ids: Iterable[str]) -> tuple[Vertex, ...]:
+    return tuple(found[each] for each in sorted(ids) if each in found)
+
+
+def _is_run(job: Vertex, status: str) -> bool:
+    return job.properties.get("status") == status and "last_run_at" in job.properties
+
+
+def _time(job: Vertex) -> int:
+    return int(job.properties["last_run_at"])

@@ -1,0 +1,95 @@
+"""Upstream and downstream lineage of a dataset or column, as a subgraph."""
+
+from collections.abc import Iterable
+from typing import Literal
+
+from lineage_merge.graph_format.elements import COLUMN, Edge, Subgraph, Vertex, dataset_of, subgraph
+from lineage_merge.questions.graph import Direction, LineageGraph
+
+# Influences in a result of columns: on the datasets of its columns, by its columns, or by its columns on
+# these datasets.
+Influences = Literal["into", "by", "within"]
+
+
+def lineage(
+    graph: LineageGraph,
+    start: Vertex,
+    direction: Direction,
+    *,
+    depth: int | None = None,
+    dag: str | None = None,
+    columns: bool = False,
+    influences: bool = False,
+) -> Subgraph:
+    """Return the upstream (`up`) or downstream (`down`) of `start` within `depth` hops (None: unlimited).
+
+    Only traversed edges are included: not those between datasets at the maximum depth. `columns` adds the
+    columns of the datasets and the edges between them, `influences` the columns that determine their rows;
+    neither is followed further.
+    """
+    label = "feeds_column" if start.label == COLUMN else "feeds"
+    # Vertices at the maximum depth are ends of edges; their own edges are not included.
+    inner = {start.id} | graph.reach([start.id], [label], direction, _less(depth), dag)
+    ask = graph.edges_from if direction == "down" else graph.edges_to
+    edges = ask(sorted(inner), [label], dag)
+    which: Influences = "by" if direction == "down" else "into"
+    return completed(
+        graph,
+        {start.id, *ends(edges)},
+        edges,
+        dag,
+        columns=columns,
+        influences=which if influences else None,
+    )
+
+
+def completed(
+    graph: LineageGraph,
+    ids: Iterable[str],
+    edges: Iterable[Edge],
+    dag: str | None = None,
+    *,
+    columns: bool = False,
+    influences: Influences | None = None,
+) -> Subgraph:
+    """Return the subgraph of these ids and edges, with columns and influences if requested."""
+    vertices = graph.vertices(sorted(set(ids)))
+    found = list(edges)
+    if columns:
+        found += _columns(graph, vertices, dag)
+    if influences:
+        found += _influences(graph, vertices, dag, influences)
+    known = {each.id for each in vertices}
+    return subgraph([*vertices, *graph.vertices(sorted(ends(found) - known))], found)
+
+
+def ends(edges: Iterable[Edge]) -> set[str]:
+    """Return the ids of the ends of edges."""
+    return {end for each in edges for end in (each.from_id, each.to_id)}
+
+
+def _columns(graph: LineageGraph, vertices: Iterable[Vertex], dag: str | None) -> list[Edge]:
+    owned = graph.edges_from([each.id for each in vertices if each.is_dataset], ["has_column"], dag)
+    columns = sorted({each.to_id for each in owned})
+    there = set(columns)
+    return owned + [each for each in graph.edges_from(columns, ["feeds_column"], dag) if each.to_id in there]
+
+
+def _influences(
+    graph: LineageGraph, vertices: Iterable[Vertex], dag: str | None, which: Influences
+) -> list[Edge]:
+    """Return influences between the datasets; if there are only columns, those selected by `which`."""
+    datasets = {each.id for each in vertices if each.is_dataset}
+    if datasets:
+        into = graph.edges_to(sorted(datasets), ["influences"], dag)
+        return [each for each in into if dataset_of(each.from_id) in datasets]
+    columns = {each.id for each in vertices if each.label == COLUMN}
+    owners = {dataset_of(each) for each in columns}
+    if which == "into":
+        return graph.edges_to(sorted(owners), ["influences"], dag)
+    by = graph.edges_from(sorted(columns), ["influences"], dag)
+    return [each for each in by if which == "by" or each.to_id in owners]
+
+
+def _less(depth: int | None) -> int | None:
+    return None if depth is None else max(depth - 1, 0)

@@ -1,0 +1,249 @@
+"""Differences between two pictures of the same lineage, such as of two days. Pure.
+
+Facts of runs (times, counts, status) are not compared: they differ after every run.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from lineage_merge.graph_format.elements import (
+    COLUMN,
+    JOB,
+    Edge,
+    Vertex,
+    column_title,
+    dataset_of,
+    title_of_id,
+)
+from lineage_merge.graph_format.schema import DATASET_LABELS
+from lineage_merge.questions.graph import LineageGraph
+
+Action = Literal["added", "removed", "changed"]
+Kind = Literal["dataset", "job", "feed", "column", "expression"]
+ACTIONS: tuple[Action, ...] = ("added", "removed", "changed")
+KINDS: tuple[Kind, ...] = ("dataset", "job", "feed", "column", "expression")
+
+# Properties of a run, of the loader, and of the order of columns.
+IGNORED = frozenset(
+    {
+        "dag_name",
+        "environment",
+        "name",
+        "job_name",
+        "job_type",
+        "last_run_id",
+        "last_run_at",
+        "described_at",
+        "duration_ms",
+        "rows_written",
+        "status",
+        "failures",
+        "max_loaded_at",
+        "position",
+        "sequence",
+        "resolved_names",
+        "first_seen",
+    }
+)
+
+
+class Difference(NamedTuple):
+    """A property with its values before and after; "": none."""
+
+    name: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An element that only one picture has, or that differs.
+
+    `id`: of the vertex, or of the target of an edge; `source`: of an edge, "" for a vertex.
+    """
+
+    kind: Kind
+    action: Action
+    id: str
+    title: str
+    source: str = ""
+    differences: tuple[Difference, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return a JSON object for scripts."""
+        ends = {"from": self.source, "to": self.id} if self.source else {"id": self.id}
+        shown: dict[str, Any] = {"kind": self.kind, "action": self.action, **ends, "title": self.title}
+        if self.differences:
+            shown["differences"] = [each._asdict() for each in self.differences]
+        return shown
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The datasets to compare, and the columns if only some of them count (None: those of the datasets)."""
+
+    datasets: frozenset[str]
+    columns: frozenset[str] | None = None
+
+    def has_dataset(self, identifier: str) -> bool:
+        """Return whether a dataset is compared."""
+        return identifier in self.datasets
+
+    def has_column(self, identifier: str) -> bool:
+        """Return whether a column is compared."""
+        if self.columns is not None:
+            return identifier in self.columns
+        return dataset_of(identifier) in self.datasets
+
+
+def compare_pictures(
+    before: LineageGraph,
+    after: LineageGraph,
+    environment: str | None = None,
+    dag: str | None = None,
+    limit: Limit | None = None,
+) -> list[Change]:
+    """Return the changes from one picture to the other, by kind, action and title.
+
+    Columns, and how they are computed, are compared for datasets that both have. With `limit`, jobs are those
+    that write one of its datasets.
+    """
+    pictures = [_Picture.of(graph, environment, dag, limit) for graph in (before, after)]
+    changes = [*_changes(*pictures)]
+    return sorted(
+        changes,
+        key=lambda each: (
+            KINDS.index(each.kind),
+            ACTIONS.index(each.action),
+            each.title,
+            each.source,
+            each.id,
+        ),
+    )
+
+
+def counts(changes: Iterable[Change]) -> dict[Kind, dict[Action, int]]:
+    """Return the numbers of changes, of all kinds and actions."""
+    found: dict[Kind, dict[Action, int]] = {kind: dict.fromkeys(ACTIONS, 0) for kind in KINDS}
+    for each in changes:
+        found[each.kind][each.action] += 1
+    return found
+
+
+def differences(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Difference, ...]:
+    """Return the properties that differ."""
+    names = sorted(before.keys() | after.keys())
+    pairs = ((name, before.get(name, ""), after.get(name, "")) for name in names)
+    return tuple(Difference(*each) for each in pairs if each[1] != each[2])
+
+
+def compared_values(element: Vertex | Edge) -> dict[str, str]:
+    """Return the properties that are compared, as texts; of a vertex also its label."""
+    values = {} if isinstance(element, Edge) else {"label": element.label}
+    for name, value in element.properties.items():
+        if name not in IGNORED:
+            values[name] = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    return values
+
+
+_Ends = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Picture:
+    vertices: Mapping[str, Vertex]
+    feeds: Mapping[_Ends, dict[str, str]]
+    expressions: Mapping[_Ends, dict[str, str]]
+
+    @classmethod
+    def of(
+        cls, graph: LineageGraph, environment: str | None, dag: str | None, limit: Limit | None
+    ) -> "_Picture":
+        labels = [*DATASET_LABELS, COLUMN, JOB, "feeds", "feeds_column", "writes"]
+        elements = [*graph.everything(environment, dag, labels)]
+        edges = [each for each in elements if isinstance(each, Edge)]
+        writers = {each.from_id for each in edges if limit and limit.has_dataset(each.to_id)}
+
+        def counts(vertex: Vertex) -> bool:
+            if limit is None:
+                return True
+            if vertex.label == JOB:
+                return vertex.id in writers
+            return limit.has_column(vertex.id) if vertex.label == COLUMN else limit.has_dataset(vertex.id)
+
+        def ends_count(edge: Edge, has: Callable[[str], bool] | None) -> bool:
+            return has is None or (has(edge.from_id) and has(edge.to_id))
+
+        of_dataset = limit.has_dataset if limit else None
+        of_column = limit.has_column if limit else None
+        return cls(
+            {each.id: each for each in elements if isinstance(each, Vertex) and counts(each)},
+            _grouped(each for each in edges if each.label == "feeds" and ends_count(each, of_dataset)),
+            _grouped(each for each in edges if each.label == "feeds_column" and ends_count(each, of_column)),
+        )
+
+
+def _grouped(edges: Iterable[Edge]) -> dict[_Ends, dict[str, str]]:
+    """Return the values of the edges between two vertices, which several jobs may have."""
+    values: dict[_Ends, dict[str, set[str]]] = {}
+    for edge in edges:
+        found = values.setdefault((edge.from_id, edge.to_id), {})
+        for name, value in {"job": edge.job, **compared_values(edge)}.items():
+            found.setdefault(name, set()).add(value)
+    return {
+        ends: {name: ", ".join(sorted(each)) for name, each in found.items()}
+        for ends, found in values.items()
+    }
+
+
+def _changes(before: _Picture, after: _Picture) -> Iterator[Change]:
+    for identifier in before.vertices.keys() | after.vertices.keys():
+        old, new = before.vertices.get(identifier), after.vertices.get(identifier)
+        vertex = new or old
+        if vertex is None or (vertex.label == COLUMN and not _has_dataset(identifier, before, after)):
+            continue
+        kind: Kind = "column" if vertex.label == COLUMN else "job" if vertex.label == JOB else "dataset"
+        if old is None or new is None:
+            yield Change(kind, "removed" if new is None else "added", identifier, vertex.title)
+        elif found := differences(compared_values(old), compared_values(new)):
+            yield Change(kind, "changed", identifier, vertex.title, differences=found)
+    yield from _edge_changes("feed", before.feeds, after.feeds)
+    both = (
+        {ends: each for ends, each in picture.expressions.items() if _has_dataset(ends[1], before, after)}
+        for picture in (before, after)
+    )
+    yield from _edge_changes("expression", *both)
+
+
+def _has_dataset(column: str, before: _Picture, after: _Picture) -> bool:
+    dataset = dataset_of(column)
+    return dataset in before.vertices and dataset in after.vertices
+
+
+def _edge_changes(
+    kind: Kind, before: Mapping[_Ends, dict[str, str]], after: Mapping[_Ends, dict[str, str]]
+) -> Iterator[Change]:
+    title_of = title_of_id if kind == "feed" else column_title
+    for ends in before.keys() | after.keys():
+        old, new = before.get(ends), after.get(ends)
+        found = differences(old or {}, new or {})
+        if found:
+            action: Action = "added" if old is None else "removed" if new is None else "changed"
+            source, target = ends
+            title = f"{title_of(source)} -> {title_of(target)}"
+            yield Change(kind, action, target, title, source, found)
+
+
+def neighbors_of(
+    start: Vertex, graphs: Iterable[LineageGraph], direction: Literal["up", "down"], dag: str | None = None
+) -> Limit:
+    """Return a dataset or column with everything upstream or downstream of it, in any of the pictures."""
+    is_column = start.label == COLUMN
+    labels = ["feeds_column"] if is_column else ["feeds"]
+    found = {start.id}
+    for graph in graphs:
+        found |= graph.reach([start.id], labels, direction, dag=dag)
+    if not is_column:
+        return Limit(frozenset(found))
+    return Limit(frozenset(map(dataset_of, found)), frozenset(found))

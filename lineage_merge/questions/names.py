@@ -1,0 +1,152 @@
+"""Resolution of user input to one vertex.
+
+Input is an id, ``namespace|name``, a URI (``s3a://bucket/path/``), or a unique name: short, qualified, or the
+location of a table. An appended ``#column`` selects a column, compared case-insensitively.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from lineage_merge.graph_format.elements import COLUMN, JOB, Vertex
+from lineage_merge.graph_format.schema import DATASET_LABELS
+from lineage_merge.infra.similar_names import did_you_mean, similar_names
+from lineage_merge.model.elements import DatasetName, column_id, dataset_id
+from lineage_merge.model.errors import Ambiguous, NamingError, NotFound
+from lineage_merge.naming import name_uri
+from lineage_merge.questions.graph import LineageGraph
+
+_SUGGESTED = 10
+# Vertices that are compared with a misspelt name, and the shortest half of a name that is searched.
+_COMPARED = 200
+_MIN_HALF = 3
+
+
+def resolve_dataset_or_column(
+    graph: LineageGraph, text: str, environment: str | None = None, dag: str | None = None
+) -> Vertex:
+    """Return the dataset of this name, or the column with ``#column``. Raises `NotFound` and `Ambiguous`."""
+    return _resolve(graph, text, DATASET_LABELS, environment, dag)
+
+
+def resolve_any(
+    graph: LineageGraph, text: str, environment: str | None = None, dag: str | None = None
+) -> Vertex:
+    """Return the dataset, column or job of this name. Raises `NotFound` and `Ambiguous`."""
+    return _resolve(graph, text, (*DATASET_LABELS, JOB), environment, dag)
+
+
+def check_scope(graph: LineageGraph, environment: str | None, dag: str | None) -> None:
+    """Raise `NotFound` if the graph has environments or DAGs, but not the given one.
+
+    For queries that would return an empty result. An empty graph accepts any environment.
+    """
+    labels = (*DATASET_LABELS, JOB)
+    if (environment is None and dag is None) or graph.search("", labels, environment, dag, 1):
+        return
+    environments = graph.environments()
+    if environments and environment is not None and environment not in environments:
+        similar = did_you_mean(environment, environments)
+        raise NotFound(
+            f"unknown environment: {environment}{_listed(similar, 'the graph')}", tuple(environments)
+        )
+    if dag is not None:
+        dags = {name for each in graph.search("", labels, environment) for name in each.dags}
+        where = environment or "the graph"
+        if dags:
+            similar = did_you_mean(dag, dags)
+            raise NotFound(f"unknown DAG: {dag}{_listed(similar, where)}", tuple(sorted(dags)))
+        raise NotFound(f"unknown DAG: {dag}; {where} has none")
+
+
+def _listed(similar: str, where: str) -> str:
+    """Return a suggestion as the beginning of a list of what exists."""
+    return f"{similar} {where} has:" if similar else f"; {where} has:"
+
+
+def _resolve(
+    graph: LineageGraph, text: str, labels: Sequence[str], environment: str | None, dag: str | None
+) -> Vertex:
+    # A name may contain "#", so the complete text is tried first.
+    found = _candidates(graph, text, labels, environment, dag)
+    if found:
+        return _require_unique(text, found)
+    owner, mark, column = text.rpartition("#")
+    if mark and owner and column:
+        datasets = _candidates(graph, owner, DATASET_LABELS, environment, dag)
+        if datasets:
+            return _column(graph, _require_unique(owner, datasets), column)
+    check_scope(graph, environment, dag)
+    wanted = owner or text
+    like = graph.search(wanted, labels, environment, dag, _SUGGESTED)
+    like = like or _misspelt(graph, wanted, labels, environment, dag)
+    where = f" in {environment}" if environment else ""
+    more = "; similar names:" if like else ""
+    raise NotFound(f"not found{where}: {text}{more}", tuple(each.id for each in like))
+
+
+def _misspelt(
+    graph: LineageGraph, text: str, labels: Sequence[str], environment: str | None, dag: str | None
+) -> list[Vertex]:
+    """Return the vertices with a similar name: one mistake leaves one half of a name as it is."""
+    middle = len(text) // 2
+    if middle < _MIN_HALF:
+        return []
+    found: dict[str, list[Vertex]] = defaultdict(list)
+    for half in (text[:middle], text[middle:]):
+        for each in graph.search(half, labels, environment, dag, _COMPARED):
+            for name in {each.name.lower(), each.title.lower()}:
+                if each not in found[name]:
+                    found[name].append(each)
+    similar = similar_names(text, found, _SUGGESTED, cutoff=0.8)
+    return list(dict.fromkeys(each for name in similar for each in found[name]))[:_SUGGESTED]
+
+
+def _candidates(
+    graph: LineageGraph, text: str, labels: Sequence[str], environment: str | None, dag: str | None
+) -> list[Vertex]:
+    """Return the vertices of this name, found by id if the text can be one."""
+    names = _full_names(text)
+    if "|" in text or names:
+        environments = [environment] if environment else graph.environments() if names else []
+        ids = [text, *(dataset_id(each, name) for name in names for each in environments)]
+        found = [
+            each
+            for each in graph.vertices(ids)
+            if (each.label in labels or each.label == COLUMN)
+            and environment in (None, each.environment)
+            and (dag is None or dag in each.dags)
+        ]
+        if found:
+            return found
+    return graph.named(text, labels, environment, dag)
+
+
+def _full_names(text: str) -> list[DatasetName]:
+    """Return the full names that a text can be: ``namespace|name``, or a URI."""
+    namespace, bar, name = text.partition("|")
+    if bar:
+        return [DatasetName(namespace, name)]
+    if "://" not in text and not text.startswith("/"):
+        return []
+    try:
+        return [name_uri(text).name]
+    except NamingError:
+        return []
+
+
+def _require_unique(text: str, found: Sequence[Vertex]) -> Vertex:
+    if len(found) == 1:
+        return found[0]
+    ids = tuple(sorted(each.id for each in found))
+    hint = "use a longer name, --environment or --dag"
+    raise Ambiguous(f"ambiguous name: {text} ({len(ids)} matches; {hint}):", ids)
+
+
+def _column(graph: LineageGraph, dataset: Vertex, column: str) -> Vertex:
+    found = graph.vertices([column_id(dataset.id, column)])
+    if found:
+        return found[0]
+    edges = graph.edges_from([dataset.id], ("has_column",))
+    ids = sorted({each.to_id for each in edges})
+    known = "; known columns:" if ids else "; no known columns"
+    raise NotFound(f"column not found: {dataset.title}#{column}{known}", tuple(ids))

@@ -1,0 +1,45 @@
+"""Near misses of a whole environment: also of datasets that different DAGs write and read."""
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from lineage_merge.graph_format.elements import Edge
+from lineage_merge.graph_format.schema import Row
+from lineage_merge.infra.engine.local import LocalEngine
+from lineage_merge.merge.near_misses.collection import NearMisses
+from lineage_merge.merge.near_misses.collection import near_misses as of_rows
+from lineage_merge.merge.near_misses.details import Details
+from lineage_merge.questions.graph import LineageGraph
+
+if TYPE_CHECKING:
+    from lineage_merge.config import Config
+
+
+def near_misses(graph: LineageGraph, config: "Config") -> NearMisses:
+    """Return the near misses of `config.environment`; fixes are changes of this configuration.
+
+    Reads the edges between datasets and their jobs, and the columns of similar datasets.
+    """
+    edges = graph.everything(config.environment, None, ("feeds", "writes"))
+    rows = LocalEngine().rows(_row(each) for each in edges if isinstance(each, Edge))
+    return of_rows(rows, config, partial(_details_of, graph))
+
+
+def _row(edge: Edge) -> Row:
+    return {
+        "label": edge.label,
+        "from": edge.from_id,
+        "to": edge.to_id,
+        "job_type": edge.properties.get("job_type", ""),
+        "job_name": edge.job,
+    }
+
+
+def _details_of(graph: LineageGraph, ids: frozenset[str], others: frozenset[str]) -> Details:
+    details = Details()
+    for edge in graph.edges_from(sorted(ids), ("has_column",)):
+        details.add(_row(edge))
+    for vertex in graph.vertices(sorted(ids | others)):
+        names = vertex.properties.get("resolved_names", ())
+        details.add({"label": vertex.label, "id": vertex.id, "resolved_names": names})
+    return details

@@ -1,0 +1,78 @@
+"""All paths from one dataset or column to another, as one subgraph."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from lineage_merge.graph_format.elements import COLUMN, Edge, Subgraph, Vertex
+from lineage_merge.model.errors import QueryError
+from lineage_merge.questions.graph import LineageGraph
+from lineage_merge.questions.lineage import Influences, completed
+
+
+def all_paths(
+    graph: LineageGraph,
+    start: Vertex,
+    end: Vertex,
+    *,
+    depth: int | None = None,
+    dag: str | None = None,
+    columns: bool = False,
+    influences: bool = False,
+) -> Subgraph:
+    """Return all paths from `start` to `end` with at most `depth` hops; no edges if there are none.
+
+    The vertices on paths are those reachable from both ends: two traversals, then the edges between them.
+    Raises `QueryError` if one end is a dataset and the other a column.
+    """
+    if (start.label == COLUMN) != (end.label == COLUMN):
+        raise QueryError("the ends of a path must be two datasets or two columns")
+    labels = ["feeds_column" if start.label == COLUMN else "feeds"]
+    ahead = graph.reach([start.id], labels, "down", depth, dag)
+    found: set[Edge] = set()
+    if end.id in ahead:
+        behind = graph.reach([end.id], labels, "up", depth, dag)
+        middle = (ahead | {start.id}) & (behind | {end.id})
+        edges = graph.edges_from(sorted(middle - {end.id} | {start.id}), labels, dag)
+        found = edges_on_paths([each for each in edges if each.to_id in middle], start.id, end.id, depth)
+    ids = {start.id, end.id}.union(*((each.from_id, each.to_id) for each in found))
+    which: Influences | None = "within" if influences else None
+    return completed(graph, ids, found, dag, columns=columns, influences=which)
+
+
+def edges_on_paths(edges: Iterable[Edge], start: str, end: str, depth: int | None = None) -> set[Edge]:
+    """Return the edges on paths from `start` to `end` with at most `depth` hops.
+
+    Paths do not pass their start or end twice; cycles in between are allowed.
+    """
+    edges = list(edges)
+    leaving, arriving = defaultdict(list), defaultdict(list)
+    for each in edges:
+        if each.to_id != start or start == end:
+            leaving[each.from_id].append(each.to_id)
+            arriving[each.to_id].append(each.from_id)
+    from_start = _distances(leaving, start, end)
+    to_end = _distances(arriving, end, start)
+    return {
+        each
+        for each in edges
+        if each.from_id in from_start
+        and each.to_id in to_end
+        and (each.from_id != end or start == end)
+        and (each.to_id != start or start == end)
+        and (depth is None or from_start[each.from_id] + 1 + to_end[each.to_id] <= depth)
+    }
+
+
+def _distances(steps: Mapping[str, list[str]], start: str, last: str) -> dict[str, int]:
+    """Return the distances from `start` without passing through `last`."""
+    found = {start: 0}
+    frontier = [start]
+    while frontier:
+        here = [each for each in frontier if each != last or each == start]
+        frontier = []
+        for each in here:
+            for following in steps.get(each, ()):
+                if following not in found:
+                    found[following] = found[each] + 1
+                    frontier.append(following)
+    return found

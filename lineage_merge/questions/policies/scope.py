@@ -1,0 +1,166 @@
+"""The part of a graph that policies are checked on, read once for all of them."""
+
+from collections import defaultdict, deque
+from collections.abc import Collection, Iterable, Mapping
+from functools import cached_property
+
+from lineage_merge.config.propagation import Propagation
+from lineage_merge.graph_format.elements import COLUMN, Edge, Vertex, dataset_of
+from lineage_merge.graph_format.schema import DATASET_LABELS
+from lineage_merge.questions.dataset_globs import DatasetGlobs, names_of
+from lineage_merge.questions.graph import LineageGraph
+from lineage_merge.questions.layers import Layer
+from lineage_merge.questions.tag_propagation import PropagatedTags, propagate_ids
+
+FRESHNESS = "freshness"
+
+
+class Scope:
+    """Datasets and feeds of an environment at the time `now` (ms since 1970).
+
+    Only the datasets of `dag` are checked, along all lineage.
+    """
+
+    def __init__(
+        self,
+        graph: LineageGraph,
+        layers: Iterable[Layer] = (),
+        environment: str | None = None,
+        dag: str | None = None,
+        *,
+        now: int,
+        tags: Collection[str] = (),
+        propagation: Mapping[str, Propagation] | None = None,
+    ) -> None:
+        self.graph = graph
+        self._tags = tags
+        self._propagation = propagation or {}
+        self._read: dict[str, Vertex] = {}
+        self.layers = tuple(layers)
+        self.environment = environment
+        self.dag = dag
+        self.now = now
+
+    @cached_property
+    def datasets(self) -> Mapping[str, Vertex]:
+        """All datasets, by id."""
+        found = self.graph.everything(self.environment, None, DATASET_LABELS)
+        return {each.id: each for each in found if isinstance(each, Vertex)}
+
+    @cached_property
+    def checked(self) -> tuple[Vertex, ...]:
+        """The datasets that may violate a policy."""
+        return tuple(each for each in self.datasets.values() if self.dag is None or self.dag in each.dags)
+
+    @cached_property
+    def names(self) -> Mapping[str, frozenset[str]]:
+        """The names of each dataset that globs are compared with."""
+        return {id_: frozenset(names_of(each)) for id_, each in self.datasets.items()}
+
+    @cached_property
+    def feeds(self) -> Mapping[str, tuple[str, ...]]:
+        """The targets of each dataset, sorted."""
+        found = defaultdict(list)
+        for source, target in sorted(self.graph.pairs(["feeds"], self.environment)):
+            found[source].append(target)
+        return {source: tuple(targets) for source, targets in found.items()}
+
+    @cached_property
+    def fed_by(self) -> Mapping[str, tuple[str, ...]]:
+        """The sources of each dataset, sorted."""
+        found = defaultdict(list)
+        for source, targets in self.feeds.items():
+            for target in targets:
+                found[target].append(source)
+        return {target: tuple(sorted(sources)) for target, sources in found.items()}
+
+    @cached_property
+    def layer_of(self) -> Mapping[str, str]:
+        """The layer of each dataset that has one: the first that matches."""
+        found = ((each.id, self._layer(each)) for each in self.datasets.values())
+        return {id_: layer for id_, layer in found if layer}
+
+    @cached_property
+    def tested(self) -> tuple[set[str], set[str]]:
+        """The datasets with a test, of it or of a column, and those with a check of freshness."""
+        kinds = {
+            each.id: each.properties.get("assertion_type")
+            for each in self.graph.everything(self.environment, None, ["assertion"])
+        }
+        tests: set[str] = set()
+        freshness: set[str] = set()
+        for assertion, target in self.graph.pairs(["checks"], self.environment):
+            dataset = target if target in self.datasets else dataset_of(target)
+            (freshness if kinds.get(assertion) == FRESHNESS else tests).add(dataset)
+        return tests, freshness
+
+    @cached_property
+    def tags(self) -> PropagatedTags:
+        """What carries the tags of all policies; `vertices` reads its columns."""
+        return propagate_ids(
+            self.graph, self._tags, self._propagation, self.environment, datasets=self.datasets
+        )
+
+    @cached_property
+    def tag_names(self) -> frozenset[str]:
+        """The names of all tags."""
+        tagged = self.graph.tagged((*DATASET_LABELS, COLUMN), self.environment)
+        return frozenset(tag for each in tagged for tag in each.properties["tags"])
+
+    def vertices(self, ids: Iterable[str]) -> Mapping[str, Vertex]:
+        """Return datasets and columns by id; those not known yet are read in one batch."""
+        wanted = set(ids)
+        self._read.update({each: self.datasets[each] for each in wanted & self.datasets.keys()})
+        missing = sorted(wanted - self._read.keys())
+        self._read.update({each.id: each for each in (self.graph.vertices(missing) if missing else ())})
+        return {each: self._read[each] for each in wanted if each in self._read}
+
+    def select(self, globs: Iterable[str], exceptions: Iterable[str]) -> tuple[list[Vertex], list[str]]:
+        """Return the checked datasets that match a glob and no exception, and notes on unmatched globs."""
+        wanted, accepted = DatasetGlobs(globs), DatasetGlobs(exceptions)
+        unmatched = dict.fromkeys((*wanted.globs, *accepted.globs))
+        found = []
+        for each in self.checked:
+            matching = wanted.matching(self.names[each.id])
+            if not matching:
+                continue
+            but = accepted.matching(self.names[each.id])
+            for glob in (*matching, *but):
+                unmatched.pop(glob, None)
+            if not but:
+                found.append(each)
+        return found, self.unmatched(unmatched, accepted.globs)
+
+    def unmatched(self, globs: Iterable[str], exceptions: Collection[str] = ()) -> list[str]:
+        """Return a note per glob that matches nothing."""
+        where = f" of DAG {self.dag}" if self.dag else ""
+        return [
+            f"except: {glob} matches no checked dataset{where}"
+            if glob in exceptions
+            else f"no dataset{where} matches {glob}"
+            for glob in globs
+        ]
+
+    def downstream(self, starts: Iterable[str]) -> set[str]:
+        """Return the datasets that these feed, directly or through others."""
+        found: set[str] = set()
+        frontier = deque(starts)
+        while frontier:
+            for target in self.feeds.get(frontier.popleft(), ()):
+                if target not in found:
+                    found.add(target)
+                    frontier.append(target)
+        return found
+
+    def edges(self, pairs: Collection[tuple[str, str]]) -> dict[tuple[str, str], Edge]:
+        """Return one edge per pair of datasets, in one batch."""
+        sources = sorted({source for source, _ in pairs})
+        found = self.graph.edges_from(sources, ["feeds"]) if sources else []
+        by_pair: dict[tuple[str, str], Edge] = {}
+        for each in sorted(found, key=lambda each: each.id):
+            if (each.from_id, each.to_id) in pairs:
+                by_pair.setdefault((each.from_id, each.to_id), each)
+        return by_pair
+
+    def _layer(self, dataset: Vertex) -> str:
+        return next((layer.name for layer in self.layers if layer.holds(dataset)), "")

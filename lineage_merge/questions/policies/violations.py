@@ -1,0 +1,86 @@
+"""Results of policies."""
+
+from dataclasses import dataclass, field
+from glob import escape
+
+from lineage_merge.config import Policy
+from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A dataset or column that violates a policy.
+
+    `element_id`: "" for a dataset that is missing in the graph. `message`: the problem, without the title.
+    `path`: edges from the cause to the element. `file_path`: of the dbt model, if known.
+    """
+
+    element_id: str
+    title: str
+    message: str
+    fix: str
+    path: tuple[Edge, ...] = ()
+    label: str = ""
+    file_path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyResult:
+    """The violations of a policy, by title. `checked`: the number of checked datasets or columns.
+
+    `notes`: parts of the policy that match nothing.
+    """
+
+    policy: Policy
+    checked: int
+    violations: tuple[Violation, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyCheck:
+    """The results of all policies, in their order, and the elements of the paths."""
+
+    results: tuple[PolicyResult, ...]
+    subgraph: Subgraph = field(default_factory=Subgraph)
+
+    def count(self, severity: str) -> int:
+        """Return the number of violations of policies with this severity."""
+        return sum(len(each.violations) for each in self.results if each.policy.severity == severity)
+
+    @property
+    def failed(self) -> bool:
+        """Whether there is a violation of a policy with the severity error."""
+        return self.count("error") > 0
+
+    @property
+    def summary(self) -> str:
+        """``2 errors and 1 warning of 3 policies``."""
+        errors, warnings = self.count("error"), self.count("warning")
+        number = len(self.results)
+        counted = f"{_counted(errors, 'error')} and {_counted(warnings, 'warning')}"
+        return f"{counted} of {number} {'policy' if number == 1 else 'policies'}"
+
+
+def violation_of(
+    dataset: Vertex, message: str, fix: str, policy: Policy, path: tuple[Edge, ...] = ()
+) -> Violation:
+    """Return the violation of a dataset; the fix also says how to accept it."""
+    return Violation(
+        dataset.id,
+        dataset.title,
+        message,
+        f"{fix}; {accept(dataset.title, policy)}",
+        path,
+        dataset.label,
+        str(dataset.properties.get("file_path", "")),
+    )
+
+
+def accept(title: str, policy: Policy) -> str:
+    """Return how to accept a violation."""
+    return f'or accept it: add "{escape(title)}" to except of {policy.name}'
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,122 @@
+"""The part of a graph that tags can reach, in few requests, without regard to where they stop."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from lineage_merge.graph_format.elements import COLUMN, Edge, Vertex, dataset_of
+from lineage_merge.graph_format.schema import DATASET_LABELS
+from lineage_merge.questions.graph import LineageGraph
+
+_COLUMN_EDGES = ("feeds_column", "influences")
+
+
+@dataclass(frozen=True, slots=True)
+class TagReach:
+    """Edges by their start, in a fixed order.
+
+    `columns`: `feeds_column` and `influences` by column. `whole`: `feeds` without column lineage by dataset.
+    `owned`: columns by dataset, of datasets that can carry a tag as a whole. `tagged`: all vertices with the
+    requested tags.
+    """
+
+    tagged: tuple[Vertex, ...]
+    columns: Mapping[str, tuple[Edge, ...]]
+    whole: Mapping[str, tuple[Edge, ...]]
+    owned: Mapping[str, tuple[str, ...]]
+    datasets: Mapping[str, Vertex]
+
+
+def read_reach(
+    graph: LineageGraph,
+    tags: Collection[str] | None,
+    environment: str | None,
+    dag: str | None,
+    read: Mapping[str, Vertex],
+) -> TagReach:
+    """Read everything that these tags (None: any) can reach. `read`: datasets that are read already."""
+    wanted = None if tags is None else sorted(set(tags))
+    found = graph.tagged((*DATASET_LABELS, COLUMN), environment, dag, wanted)
+    tagged = tuple(sorted(found, key=lambda each: each.id))
+    reading = _Reading(graph, dag)
+    reading.read(
+        {each.id for each in tagged if each.label == COLUMN}, {each.id for each in tagged if each.is_dataset}
+    )
+    ids = reading.datasets | {edge.to_id for edge in reading.edges.values() if edge.label == "influences"}
+    known = {each: read[each] for each in ids if each in read}
+    known |= {each.id: each for each in tagged if each.is_dataset}
+    datasets = known | {each.id: each for each in graph.vertices(sorted(ids - known.keys()))}
+    return TagReach(
+        tagged,
+        _by_start(reading.edges.values()),
+        _by_start(reading.whole.values()),
+        {dataset: tuple(sorted(columns)) for dataset, columns in reading.owned.items()},
+        datasets,
+    )
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What is read so far. Each round reads what the previous one found, until there is nothing new."""
+
+    graph: LineageGraph
+    dag: str | None
+    edges: dict[str, Edge] = field(default_factory=dict)
+    whole: dict[str, Edge] = field(default_factory=dict)
+    owned: dict[str, set[str]] = field(default_factory=dict)
+    datasets: set[str] = field(default_factory=set)
+    _columns: set[str] = field(default_factory=set)
+
+    def read(self, columns: set[str], whole: set[str]) -> None:
+        """Read from tagged columns, and from datasets that carry a tag as a whole."""
+        while columns or whole:
+            columns |= self._columns_of(whole)
+            self._follow(columns - self._columns)
+            reached = {dataset_of(each) for each in self._columns} | whole | self.owned.keys()
+            new = reached - self.datasets
+            self.datasets |= new
+            targets = self._fed_without_columns(new)
+            columns, whole = set(), self._with_all_below(targets - self.owned.keys())
+
+    def _columns_of(self, datasets: set[str]) -> set[str]:
+        edges = self.graph.edges_from(sorted(datasets), ["has_column"], self.dag)
+        found: dict[str, set[str]] = {each: set() for each in datasets}
+        for edge in edges:
+            found[edge.from_id].add(edge.to_id)
+        self.owned.update(found)
+        return {edge.to_id for edge in edges}
+
+    def _follow(self, columns: set[str]) -> None:
+        edges = self.graph.edges_below(sorted(columns), _COLUMN_EDGES, self.dag) if columns else []
+        self._columns |= columns
+        for edge in edges:
+            self.edges[edge.id] = edge
+            if edge.label == "feeds_column":
+                self._columns.add(edge.to_id)
+
+    def _fed_without_columns(self, datasets: set[str]) -> set[str]:
+        """Add the feeds without column lineage from these datasets; return their targets.
+
+        Nothing is known of the columns of a dataset that has none. Tags describe rows: those who only read
+        metadata do not carry them.
+        """
+        empty = {each for each in datasets if self.owned.get(each) == set()}
+        feeds = self.graph.edges_from(sorted(empty), ["feeds"], self.dag)
+        feeds += self.graph.feeds_without_columns(sorted(datasets - empty), self.dag)
+        feeds = [each for each in feeds if each.properties.get("reads") != "metadata"]
+        self.whole.update((each.id, each) for each in feeds)
+        return {each.to_id for each in feeds}
+
+    def _with_all_below(self, targets: set[str]) -> set[str]:
+        """Return these datasets and all below: many hops without columns take no more requests than one."""
+        if not targets:
+            return set()
+        below = self.graph.reach(sorted(targets), ["feeds"], "down", None, self.dag)
+        return (targets | below) - self.owned.keys()
+
+
+def _by_start(edges: Iterable[Edge]) -> dict[str, tuple[Edge, ...]]:
+    found: dict[str, list[Edge]] = defaultdict(list)
+    for edge in sorted(edges, key=lambda each: (each.from_id, each.to_id, each.label, each.id)):
+        found[edge.from_id].append(edge)
+    return {start: tuple(some) for start, some in found.items()}

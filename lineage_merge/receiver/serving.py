@@ -1,0 +1,192 @@
+"""The receiver's main loop: from opening the socket to the summary."""
+
+import asyncio
+import signal
+import socket
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import uvicorn
+
+from lineage_merge.infra.progress import ProgressCallback
+from lineage_merge.infra.storage import make_folder
+from lineage_merge.model.errors import ConfigError, SourceError
+from lineage_merge.receiver import journal_paths
+from lineage_merge.receiver.app import Receiver, application
+from lineage_merge.receiver.bodies import Bodies
+from lineage_merge.receiver.commits import Commits
+from lineage_merge.receiver.connections import limited, protocol
+from lineage_merge.receiver.counts import ReceivedCounts
+from lineage_merge.receiver.journal import Journal, Limits
+from lineage_merge.receiver.recovery import Ignored, recover
+from lineage_merge.receiver.uploads import Uploads
+
+# Grace period for running requests at shutdown.
+_STOP_SECONDS = 10
+# Clients often send the next document soon: an agent sends a plan and then its event.
+_IDLE_SECONDS = 30
+_MAX_NAMED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Settings of the receiver. Sizes are in bytes; `upload` is an S3 prefix, or empty."""
+
+    root: Path
+    host: str
+    port: int
+    tokens: tuple[str, ...]
+    max_bytes: int
+    most_connections: int
+    files: Limits
+    keep_free: int
+    upload: str = ""
+    # A head is one packet, or a few.
+    head_seconds: float = 10.0
+
+
+def receive(settings: Settings, on_progress: ProgressCallback) -> ReceivedCounts:
+    """Receive documents until SIGTERM or SIGINT, then finish all files.
+
+    SIGHUP finishes the open files. Must run in the main thread. Raises `ConfigError` if the address cannot be
+    used, `SourceError` if the folder cannot be written.
+    """
+    _prepare(settings.root, on_progress)
+    with _listening(settings.host, settings.port) as listener:
+        return asyncio.run(_serve(settings, listener, on_progress))
+
+
+def _prepare(root: Path, on_progress: ProgressCallback) -> None:
+    """Create the folders, and recover the files of earlier processes. Raises `SourceError`."""
+    folders = [
+        make(root, kind)
+        for kind in journal_paths.KINDS
+        for make in (journal_paths.unfinished, journal_paths.finished)
+    ]
+    _refuse_links(root)
+    for folder in folders:
+        make_folder(str(folder))
+    try:
+        for folder in (*folders, folders[0].parent, root, root.absolute().parent):
+            journal_paths.sync_folder(folder)
+        ignored = []
+        for found in recover(root):
+            if isinstance(found, Ignored):
+                ignored.append(found)
+                continue
+            cut = f", {found.cut:,} bytes of a partial line cut off" if found.cut else ""
+            on_progress(f"recovered {found.file.name}: {found.size:,} bytes{cut}")
+        if ignored:
+            on_progress(f"ignored, not files of a receiver: {_named(ignored)}")
+    except OSError as error:
+        raise SourceError(f"{error.filename or root}: {error.strerror}") from None
+
+
+def _named(ignored: Sequence[Ignored]) -> str:
+    """Return entries with their kind, in one line."""
+    # Names may contain anything, even line feeds.
+    names = [f"{str(each.path).encode('unicode_escape').decode()} ({each.is_a})" for each in ignored]
+    more = [f"and {len(names) - _MAX_NAMED:,} more"] if len(names) > _MAX_NAMED else []
+    return ", ".join([*names[:_MAX_NAMED], *more])
+
+
+def _refuse_links(root: Path) -> None:
+    """Check that unfinished files are written below `root` itself. Raises `SourceError`."""
+    for kind in journal_paths.KINDS:
+        folder = journal_paths.unfinished(root, kind)
+        for each in (folder.parent, folder):
+            if each.is_symlink():
+                raise SourceError(f"{each}: a symbolic link, not a folder of a receiver")
+
+
+async def _serve(
+    settings: Settings, listener: socket.socket, on_progress: ProgressCallback
+) -> ReceivedCounts:
+    uploads = Uploads(settings.root, settings.upload, on_progress) if settings.upload else None
+
+    def finished(kind: str, file: Path) -> None:
+        on_progress(f"finished {kind}/{file.name}")
+        if uploads:
+            uploads.finished()
+
+    spline, openlineage = (
+        Commits(Journal(settings.root, kind, settings.files), finished) for kind in journal_paths.KINDS
+    )
+    receiver = Receiver(
+        root=settings.root,
+        spline=spline,
+        openlineage=openlineage,
+        bodies=Bodies(settings.max_bytes),
+        tokens=tuple(token.encode() for token in settings.tokens),
+        keep_free=settings.keep_free,
+        on_progress=on_progress,
+    )
+    server = _Server(
+        uvicorn.Config(
+            limited(application(receiver), settings.most_connections),
+            # Stubs want a class, but uvicorn only calls it.
+            http=protocol(settings.most_connections, settings.head_seconds),  # type: ignore[arg-type]
+            lifespan="off",
+            ws="none",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_keep_alive=_IDLE_SECONDS,
+            timeout_graceful_shutdown=_STOP_SECONDS,
+        )
+    )
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, server.stop)
+
+    def finish() -> None:
+        spline.finish()
+        openlineage.finish()
+
+    loop.add_signal_handler(signal.SIGHUP, finish)
+    # Only now: a process that reads this may send a signal at once.
+    host, port = listener.getsockname()[:2]
+    shown = f"[{host}]" if ":" in host else host
+    on_progress(f"listening on http://{shown}:{port}, files in {settings.root}")
+    async with asyncio.TaskGroup() as group:
+        moving = group.create_task(uploads.run()) if uploads else None
+        writing = [group.create_task(each.run()) for each in (spline, openlineage)]
+        await server.serve(sockets=[listener])
+        on_progress("stopping")
+        for each in (spline, openlineage):
+            each.end()
+        await asyncio.gather(*writing)
+        if uploads and moving:
+            uploads.end()
+    return receiver.counts
+
+
+class _Server(uvicorn.Server):
+    """A server that stops on request; the caller handles signals."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave the signals to the caller: uvicorn would raise them again and prevent the summary."""
+        yield
+
+    def stop(self) -> None:
+        """Accept no more requests and finish running ones; if called again, do not wait for them."""
+        self.force_exit = self.should_exit
+        self.should_exit = True
+
+
+@contextmanager
+def _listening(host: str, port: int) -> Iterator[socket.socket]:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listener = socket.create_server((host, port), family=family, backlog=1024)
+    except OSError as error:
+        raise ConfigError("", f"cannot listen on {host}:{port}: {error.strerror}") from None
+    with listener:
+        # Inherited by connections. Asyncio sets it only on sockets it creates; without it the second packet
+        # of a response waits 40 ms for the acknowledgement of the first.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        yield listener

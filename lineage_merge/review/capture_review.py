@@ -1,0 +1,181 @@
+"""Review of a captured Spark job: what its new plan changes of the datasets that it writes."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from lineage_merge.graph_format.captures import CaptureDocument, Clause
+from lineage_merge.graph_format.elements import dataset_id_of, title_of_id
+from lineage_merge.questions.backends.in_memory import InMemory
+from lineage_merge.questions.effects import Change
+from lineage_merge.questions.graph import LineageGraph
+from lineage_merge.review.captured_jobs import JobVersion, Written, is_of_job, of_document, of_graph
+from lineage_merge.review.column_comparison import compare_columns
+from lineage_merge.review.consequences import PolicySettings, consequences, new_violations
+from lineage_merge.review.findings import Finding, ReviewResult, Severity, in_order
+from lineage_merge.review.readers import column_vertex
+from lineage_merge.review.replaced_graph import GraphIds, everything
+
+_CLAUSES = {"FILTER": "filter", "JOIN": "join", "GROUP_BY": "grouping"}
+
+
+def review_capture(
+    head: CaptureDocument,
+    base: CaptureDocument | None,
+    graph: LineageGraph | None,
+    environment: str,
+    *,
+    dag: str | None = None,
+    settings: PolicySettings | None = None,
+) -> ReviewResult:
+    """Return the findings of a changed job. Without a base, the graph's own state of the job is the base."""
+    known: LineageGraph = graph or InMemory((), ())
+    ids = GraphIds(known, environment)
+    after = of_document(head, environment, ids)
+    if base is None:
+        before = of_graph(known, head.job_type, head.job_name, after.written, dag)
+    else:
+        before = of_document(base, environment, ids)
+    findings, notes = compare_jobs(before, after)
+    if graph is None:
+        notes.append("no graph: what depends on the job is not known. Fix: set --folder or --config")
+    assessed = [consequences(each, _element_id(known, each), known) for each in findings]
+    if graph is not None and settings and settings.policies:
+        elements = everything(graph, environment)
+        own = set(after.written)
+        edges = [
+            each
+            for each in elements[1]
+            if not (is_of_job(each, head.job_type, head.job_name) and dataset_id_of(each.to_id) in own)
+        ]
+        held = {each.id for each in elements[0]}
+        new = [each for each in after.vertices if each.id not in held]
+        changed = InMemory([*elements[0], *new], [*edges, *after.edges])
+        assessed += new_violations(InMemory(*elements), changed, settings, environment)
+    return ReviewResult(in_order(assessed), tuple(dict.fromkeys((*notes, *after.notes))))
+
+
+def _element_id(graph: LineageGraph, finding: Finding) -> str:
+    vertices = graph.vertices([finding.dataset])
+    if not vertices or not finding.column:
+        return vertices[0].id if vertices else ""
+    column = column_vertex(graph, vertices[0], finding.column)
+    return column.id if column else ""
+
+
+def compare_jobs(before: JobVersion, after: JobVersion) -> tuple[list[Finding], list[str]]:
+    """Return the differences of a job's writes, and notes on what could not be compared. Pure."""
+    findings = list(_outputs(before, after))
+    notes: list[str] = []
+    if not before.written:
+        targets = ", ".join(map(title_of_id, after.written))
+        notes.append(
+            f"the graph has no job {after.name} that writes {targets}: nothing is compared."
+            " Fix: capture with the name that the job has in the graph, or set --base"
+        )
+    moved = _moved(before, after)
+    for dataset, now in {**{each: each for each in sorted(after.written)}, **moved}.items():
+        if dataset not in before.written:
+            continue
+        old, new = before.written[dataset], after.written[now]
+        of_dataset = _Of(after.name, dataset)
+        if not (old.is_known and new.is_known):
+            notes.append(f"{title_of_id(dataset)}: its columns have no lineage: they are not compared")
+        else:
+            findings += compare_columns(of_dataset.of_column, old.columns, new.columns)
+        findings += _rows(of_dataset, old, new, has_clauses=before.clauses is not None)
+        if before.clauses is not None:
+            findings += _clauses(of_dataset, before.clauses, after.clauses or ())
+    return findings, notes
+
+
+class _Of:
+    """Creates findings on a dataset of a job."""
+
+    def __init__(self, job: str, dataset: str) -> None:
+        self._job = job
+        self._dataset = dataset
+
+    def finding(self, kind: str, message: str) -> Finding:
+        title = title_of_id(self._dataset)
+        return Finding(kind, title, self._job, message, dataset=self._dataset)
+
+    def of_column(self, kind: str, column: str, message: str) -> Finding:
+        found = self.finding(kind, message)
+        return replace(found, title=f"{found.title}#{column}", column=column)
+
+
+def _outputs(before: JobVersion, after: JobVersion) -> Iterator[Finding]:
+    """Yield datasets that the job no longer writes, or newly writes."""
+    moved = _moved(before, after)
+    removed = sorted(before.written.keys() - after.written.keys() - moved.keys())
+    added = sorted(after.written.keys() - before.written.keys() - {*moved.values()}) if before.written else []
+    for was, now in moved.items():
+        reason = _equal_parts(before.written[was], after.written[now])
+        message = f"is now written to {title_of_id(now)} (a guess: {reason})"
+        found = _Of(after.name, was).finding("output moved", message)
+        yield replace(found, before=found.title, after=title_of_id(now), change=Change.RENAME, is_guess=True)
+    for each in removed:
+        found = _Of(after.name, each).finding("output removed", f"{after.name} no longer writes it")
+        yield replace(found, before=found.title, change=Change.DROP)
+    for each in added:
+        found = _Of(after.name, each).finding("output added", f"is written by {after.name}")
+        yield replace(found, after=found.title, severity=Severity.INFO)
+
+
+def _moved(before: JobVersion, after: JobVersion) -> dict[str, str]:
+    """Return new by old id of a dataset that seems to be written elsewhere, if there is only one.
+
+    That is a guess: the columns or the inputs are equal.
+    """
+    removed = before.written.keys() - after.written.keys()
+    added = after.written.keys() - before.written.keys()
+    if len(removed) != 1 or len(added) != 1:
+        return {}
+    was, now = removed.pop(), added.pop()
+    return {was: now} if _equal_parts(before.written[was], after.written[now]) else {}
+
+
+def _equal_parts(old: Written, new: Written) -> str:
+    """Return what is equal: ``same columns and inputs``; "" for nothing."""
+    same = [
+        *(["columns"] if old.columns.named and old.columns.named.keys() == new.columns.named.keys() else []),
+        *(["inputs"] if old.inputs and old.inputs == new.inputs else []),
+    ]
+    return f"same {' and '.join(same)}" if same else ""
+
+
+def _rows(of_dataset: _Of, old: Written, new: Written, *, has_clauses: bool) -> Iterator[Finding]:
+    if old.modes and new.modes and old.modes != new.modes:
+        before, after = ", ".join(sorted(old.modes)), ", ".join(sorted(new.modes))
+        found = of_dataset.finding("write mode changed", f"was {before}, is {after}")
+        yield replace(found, before=before, after=after)
+    for source in sorted(map(title_of_id, old.inputs - new.inputs)):
+        found = of_dataset.finding("input removed", f"is no longer computed from {source}")
+        yield replace(found, before=source)
+    for source in sorted(map(title_of_id, new.inputs - old.inputs)):
+        found = of_dataset.finding("input added", f"is computed from {source}")
+        yield replace(found, after=source, severity=Severity.INFO)
+    if has_clauses:
+        return
+    # The graph has the columns of conditions, not their texts.
+    for name, kind in _CLAUSES.items():
+        was, now = old.influences.get(name, frozenset()), new.influences.get(name, frozenset())
+        if was != now:
+            yield _changed(of_dataset, kind, sorted(was - now), sorted(now - was))
+
+
+def _clauses(of_dataset: _Of, before: Sequence[Clause], after: Sequence[Clause]) -> Iterator[Finding]:
+    old, new = Counter(before), Counter(after)
+    removed, added = old - new, new - old
+    for kind in sorted({each.kind for each in (*removed, *added)}):
+        texts = [
+            sorted(each.text for each in found.elements() if each.kind == kind) for found in (removed, added)
+        ]
+        yield _changed(of_dataset, kind, *texts)
+
+
+def _changed(of_dataset: _Of, kind: str, removed: Sequence[str], added: Sequence[str]) -> Finding:
+    before, after = " and ".join(removed), " and ".join(added)
+    found = of_dataset.finding(f"{kind} changed", f"was {before or 'none'}, is {after or 'none'}")
+    return replace(found, before=before, after=after)

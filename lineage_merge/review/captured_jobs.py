@@ -1,0 +1,155 @@
+"""What a Spark job writes and how, from a document of its captured plan or from the merged graph."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from lineage_merge.column_lineage.sql.tables import fold
+from lineage_merge.graph_format.captures import CaptureDocument, Clause
+from lineage_merge.graph_format.elements import (
+    COLUMN,
+    Edge,
+    Vertex,
+    dataset_id_of,
+    edge_of_row,
+    title_of_id,
+    vertex_of_row,
+)
+from lineage_merge.model.elements import encode
+from lineage_merge.questions.graph import LineageGraph
+from lineage_merge.review.column_comparison import Columns, Input
+from lineage_merge.review.replaced_graph import GraphIds
+from lineage_merge.review.sql_text import without_qualifiers
+from lineage_merge.sources.dbt.columns import Column
+
+_OF_JOB = ("feeds", "feeds_column", "influences")
+# Vertices that are not part of the comparison.
+_APART = ("job", "operation")
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A dataset that a job writes: its columns, inputs, and the columns that determine its rows, by kind.
+
+    `is_known` false: the job has no column lineage into it.
+    """
+
+    columns: Columns
+    inputs: frozenset[str]
+    modes: frozenset[str]
+    influences: Mapping[str, frozenset[str]]
+    is_known: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class JobVersion:
+    """A job at one time. `written`: by id in the graph; `clauses` None: not known.
+
+    `vertices` and `edges` are those of a document, with ids of the graph; none for a job of the graph.
+    """
+
+    name: str
+    written: Mapping[str, Written]
+    clauses: Sequence[Clause] | None
+    vertices: tuple[Vertex, ...] = ()
+    edges: tuple[Edge, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+
+def of_document(document: CaptureDocument, environment: str, ids: GraphIds) -> JobVersion:
+    """Return the job of a document, in an environment of the graph: notebooks capture in their own one."""
+
+    def id_of(identifier: str) -> str:
+        rest = identifier.removeprefix(f"{encode(document.environment)}|")
+        return ids.of(f"{encode(environment)}|{rest}")
+
+    vertices = tuple(
+        Vertex(id_of(each.id), each.label, {**each.properties, "environment": environment})
+        for each in map(vertex_of_row, document.nodes)
+        if each.label not in _APART
+    )
+    edges = tuple(
+        Edge(
+            each.id,
+            each.label,
+            id_of(each.from_id),
+            id_of(each.to_id),
+            {**each.properties, "environment": environment},
+        )
+        for each in map(edge_of_row, document.edges)
+        if each.label in (*_OF_JOB, "has_column")
+    )
+    own = [each for each in edges if each.label in _OF_JOB]
+    written = dict(_written(vertices, [each for each in edges if each.label == "has_column"], own))
+    return JobVersion(document.job_name, written, document.clauses, vertices, edges, tuple(document.notes))
+
+
+def of_graph(
+    graph: LineageGraph, job_type: str, job_name: str, targets: Iterable[str], dag: str | None
+) -> JobVersion:
+    """Return what the graph has of a job's writes to datasets."""
+    datasets = [each.id for each in graph.vertices(sorted(targets))]
+    owned = graph.edges_from(datasets, ["has_column"])
+    columns = graph.vertices([each.to_id for each in owned])
+    arriving = [
+        *graph.edges_to(datasets, ["feeds", "influences"], dag),
+        *graph.edges_to([each.id for each in columns], ["feeds_column"], dag),
+    ]
+    own = [each for each in arriving if is_of_job(each, job_type, job_name)]
+    # Columns that only another job writes are not the job's.
+    others = {each.to_id for each in arriving if each not in own and each.label == "feeds_column"}
+    others -= {each.to_id for each in own}
+    held = [each for each in columns if each.id not in others]
+    return JobVersion(job_name, dict(_written(held, owned, own)), None)
+
+
+def is_of_job(edge: Edge, job_type: str, job_name: str) -> bool:
+    """Return whether a job has an edge."""
+    return edge.job == job_name and edge.properties.get("job_type") == job_type
+
+
+def _written(
+    vertices: Iterable[Vertex], owned: Iterable[Edge], own: Sequence[Edge]
+) -> Iterator[tuple[str, Written]]:
+    columns = {each.id: each for each in vertices if each.label == COLUMN}
+    of_dataset: dict[str, list[Vertex]] = {}
+    for each in owned:
+        if each.to_id in columns:
+            of_dataset.setdefault(each.from_id, []).append(columns[each.to_id])
+    for dataset in sorted({each.to_id for each in own if each.label == "feeds"}):
+        into = [each for each in own if dataset_id_of(each.to_id) == dataset]
+        flows = [each for each in into if each.label == "feeds_column"]
+        feeds = [each for each in into if each.label == "feeds"]
+        unavailable = any(each.properties.get("column_lineage") == "unavailable" for each in feeds)
+        yield (
+            dataset,
+            Written(
+                Columns.of(_columns(of_dataset.get(dataset, ())), _inputs(flows), title_of_id),
+                frozenset(each.from_id for each in feeds),
+                frozenset(str(mode) for each in feeds if (mode := each.properties.get("write_mode"))),
+                _influences(each for each in into if each.label == "influences"),
+                bool(flows) and not unavailable,
+            ),
+        )
+
+
+def _columns(vertices: Iterable[Vertex]) -> Iterator[Column]:
+    for each in sorted(vertices, key=lambda each: (each.properties.get("position", 0), each.id)):
+        position = each.properties.get("position")
+        yield Column(each.name, str(each.properties.get("data_type", "")), "", position)
+
+
+def _inputs(flows: Iterable[Edge]) -> Iterator[tuple[str, Input]]:
+    for each in flows:
+        source, _, column = each.from_id.rpartition("|")
+        how = tuple(str(each.properties.get("transformation", "")).split(","))
+        expression = without_qualifiers(str(each.properties.get("expression", "")))
+        yield each.to_id.rpartition("|")[2], Input(source, fold(column), how, expression)
+
+
+def _influences(edges: Iterable[Edge]) -> Mapping[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for each in edges:
+        title = f"{title_of_id(dataset_id_of(each.from_id))}#{fold(each.from_id.rpartition('|')[2])}"
+        for kind in str(each.properties.get("transformation", "")).split(","):
+            found.setdefault(kind.strip(), set()).add(title)
+    return {kind: frozenset(names) for kind, names in found.items()}

@@ -1,0 +1,99 @@
+"""Consequences of findings in a graph: what breaks downstream, and newly violated policies."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from lineage_merge.config import Policy
+from lineage_merge.config.policies import UpdateRule
+from lineage_merge.config.propagation import Propagation
+from lineage_merge.graph_format.elements import COLUMN, Vertex, dataset_id_of, title_of_id
+from lineage_merge.questions.affected_tests import affected_tests
+from lineage_merge.questions.dependents import Dependents, dependents
+from lineage_merge.questions.effects import Effect
+from lineage_merge.questions.graph import LineageGraph
+from lineage_merge.questions.layers import Layer
+from lineage_merge.questions.policies import check_policies
+from lineage_merge.questions.policies.violations import PolicyCheck, Violation
+from lineage_merge.review.findings import Assessed, Finding, Severity
+
+
+@dataclass(frozen=True, slots=True)
+class PolicySettings:
+    """The policies of a configuration, and what they refer to."""
+
+    policies: Sequence[Policy] = ()
+    layers: Sequence[Layer] = ()
+    propagation: Mapping[str, Propagation] = field(default_factory=dict)
+
+
+def consequences(finding: Finding, identifier: str, graph: LineageGraph) -> Assessed:
+    """Return a finding with everything downstream of an element of the graph ("": none)."""
+    if finding.kind.endswith("added") or not identifier:
+        return Assessed(finding)
+    vertices = graph.vertices([identifier])
+    if not vertices:
+        return Assessed(finding)
+    found = dependents(graph, vertices[0], change=finding.change)
+    found = _without_own(found, vertices[0])
+    tests = affected_tests(graph, found)
+    effects = [*(each.effect for each in found.elements), *(test.effect for test in tests)]
+    if finding.change and Effect.BREAKS in effects:
+        finding = replace(finding, severity=Severity.BREAKING)
+    return Assessed(finding, found, tests)
+
+
+def _without_own(found: Dependents, changed: Vertex) -> Dependents:
+    """Return dependents without the changed dataset itself, which a self reference reaches."""
+    own = dataset_id_of(changed.id) if changed.label == COLUMN else changed.id
+    elements = tuple(each for each in found.elements if dataset_id_of(each.vertex.id) != own)
+    return replace(found, elements=elements)
+
+
+def new_violations(
+    before: LineageGraph, after: LineageGraph, settings: PolicySettings, environment: str
+) -> Iterator[Assessed]:
+    """Yield violations that a graph has after a change, and had not before.
+
+    Policies on last updates are about data, which the change has not written yet.
+    """
+    policies = [each for each in settings.policies if not isinstance(each.rule, UpdateRule)]
+    checks = [
+        check_policies(
+            each,
+            policies,
+            layers=settings.layers,
+            propagation=settings.propagation,
+            environment=environment,
+        )
+        for each in (before, after)
+    ]
+    yield from _new_violations(*checks)
+
+
+def _new_violations(before: PolicyCheck, after: PolicyCheck) -> Iterator[Assessed]:
+    was = {(result.policy.name, *_key(each)) for result in before.results for each in result.violations}
+    for result in after.results:
+        for each in result.violations:
+            if (result.policy.name, *_key(each)) in was:
+                continue
+            is_error = result.policy.severity == "error"
+            path = " -> ".join(
+                [title_of_id(dataset_id_of(edge.from_id)) for edge in each.path[:1]]
+                + [title_of_id(dataset_id_of(edge.to_id)) for edge in each.path]
+            )
+            yield Assessed(
+                Finding(
+                    "policy violated",
+                    each.title,
+                    result.policy.name,
+                    f"{result.policy.name}: {each.message}" + (f" ({path})" if path else ""),
+                    Severity.POLICY if is_error else Severity.CHANGED,
+                    after=each.fix,
+                    file_path=each.file_path,
+                )
+            )
+
+
+def _key(violation: Violation) -> tuple[str, str]:
+    start = violation.path[0].from_id if violation.path else ""
+    return violation.element_id or violation.title, start

@@ -1,0 +1,136 @@
+"""Findings of a review: what a change does, how severe it is, and what depends on it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from lineage_merge.questions.affected_tests import AffectedTest
+from lineage_merge.questions.dependents import Dependent, Dependents
+from lineage_merge.questions.effects import Change, Effect
+
+
+class Severity(StrEnum):
+    """The severity of a finding, the worst first.
+
+    `BREAKING`: something that the change does not adapt will fail. `POLICY`: a policy with the severity error
+    is newly violated. `CHANGED`: values, rows or types may differ. `INFO`: an addition.
+    """
+
+    BREAKING = "breaking"
+    POLICY = "policy"
+    CHANGED = "changed"
+    INFO = "info"
+
+
+SEVERITIES = tuple(Severity)
+# The DAG of a manifest that is reviewed without a configuration.
+NO_DAG = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A difference between two versions.
+
+    `unique_id` names the dbt entry or the SQL file. `dataset` and `column` are the changed element before the
+    change; `dataset` is an id of the graph, "" for an element outside the graph. `is_guess`: a rename that
+    is concluded from equal expressions or SQL. `change`: its kind for the effects downstream, None if it
+    changes values or rows only.
+    """
+
+    kind: str
+    title: str
+    unique_id: str
+    message: str
+    severity: Severity = Severity.CHANGED
+    before: str = ""
+    after: str = ""
+    dataset: str = ""
+    column: str = ""
+    is_guess: bool = False
+    change: Change | None = None
+    file_path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Assessed:
+    """A finding with everything downstream, and the tests on it; None: not in the graph."""
+
+    finding: Finding
+    dependents: Dependents | None = None
+    tests: tuple[AffectedTest, ...] = ()
+
+    @property
+    def broken(self) -> list[Dependent]:
+        """The elements that break."""
+        return [] if self.dependents is None else self.of_effect(Effect.BREAKS)
+
+    def of_effect(self, effect: Effect) -> list[Dependent]:
+        """Return the dependents with an effect."""
+        return [each for each in self._elements if each.effect is effect]
+
+    @property
+    def affected(self) -> list[Dependent]:
+        """The datasets and exposures downstream, the nearest first."""
+        return [
+            each
+            for each in self._elements
+            if each.kind in ("dataset", "exposure") and each.effect is not Effect.UNAFFECTED
+        ]
+
+    @property
+    def owners(self) -> list[str]:
+        """The owners of what is affected."""
+        return sorted({owner for each in self.affected for owner in each.vertex.properties.get("owners", ())})
+
+    @property
+    def dags(self) -> list[str]:
+        """The DAGs downstream."""
+        found = self.dependents.impact.dags if self.dependents else ()
+        return [each for each in found if each != NO_DAG]
+
+    @property
+    def _elements(self) -> tuple[Dependent, ...]:
+        return self.dependents.elements if self.dependents else ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewResult:
+    """All findings of a review, the worst first. `notes`: what could not be compared, and other remarks.
+
+    `incomparable`: the notes on what could not be compared.
+    """
+
+    findings: tuple[Assessed, ...] = ()
+    notes: tuple[str, ...] = ()
+    incomparable: tuple[str, ...] = ()
+
+    @property
+    def counts(self) -> dict[Severity, int]:
+        """The number of findings by severity."""
+        return {each: sum(a.finding.severity is each for a in self.findings) for each in SEVERITIES}
+
+    def at_least(self, severity: Severity) -> list[Assessed]:
+        """Return the findings of this severity or a worse one."""
+        allowed = SEVERITIES[: SEVERITIES.index(severity) + 1]
+        return [each for each in self.findings if each.finding.severity in allowed]
+
+    @property
+    def summary(self) -> str:
+        """``2 breaking, 1 changed``; ``no findings``."""
+        found = [f"{number:,} {severity.value}" for severity, number in self.counts.items() if number]
+        return ", ".join(found) or "no findings"
+
+
+def in_order(findings: Iterable[Assessed]) -> tuple[Assessed, ...]:
+    """Return findings by severity, then by name."""
+    return tuple(
+        sorted(
+            findings,
+            key=lambda each: (
+                SEVERITIES.index(each.finding.severity),
+                each.finding.title,
+                each.finding.kind,
+                each.finding.message,
+            ),
+        )
+    )

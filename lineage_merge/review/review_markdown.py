@@ -1,0 +1,249 @@
+"""A review as Markdown for a comment on a pull or merge request.
+
+Names and expressions are code spans: they can contain no markup, and mention no user.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex, dataset_id_of, subgraph, title_of_id
+from lineage_merge.questions.effects import Effect
+from lineage_merge.questions.formats.mermaid import mermaid
+from lineage_merge.review.findings import NO_DAG, Assessed, Finding, ReviewResult, Severity
+
+# GitHub refuses comments of more than 65,536 characters; Mermaid, diagrams of 50,000 characters or 500 edges.
+_MAX_COMMENT = 60_000
+_MAX_TABLE = 30_000
+_MAX_DIAGRAM = 20_000
+_MAX_EDGES = 400
+_MAX_VERTICES = 40
+_MAX_ROWS = 50
+_MAX_LISTED = 25
+_MAX_NAMES = 3
+_MAX_TEXT = 300
+# The first line, by which CI finds its comment again.
+MARKER = "<!-- lineage-merge review -->"
+
+
+def review_markdown(result: ReviewResult) -> str:
+    """Return a comment: summary, table, diagram of what is affected, folded details, as far as they fit."""
+    head = "\n".join((MARKER, f"**Lineage review: {result.summary}**{_reach(result)}", "", *_table(result)))
+    parts = [head]
+    notes = _notes(result)
+    used = len(head) + len(notes) + 200
+    for part in (_diagram(result), *_details(result)):
+        if part and used + len(part) <= _MAX_COMMENT:
+            parts.append(part)
+            used += len(part) + 2
+        elif part:
+            parts.append(
+                "Details are omitted: the comment would be too long. The JSON format has all of them."
+            )
+            break
+    return "\n\n".join((*parts, *([notes] if notes else []))) + "\n"
+
+
+def _reach(result: ReviewResult) -> str:
+    affected = {each.vertex.id: each.vertex for found in result.findings for each in found.affected}
+    if not affected:
+        return ""
+    exposures = sum(each.label == "exposure" for each in affected.values())
+    tests = {test.vertex.id for found in result.findings for test in found.tests}
+    dags = {dag for found in result.findings for dag in found.dags}
+    counted = (
+        (len(affected) - exposures, "dataset"),
+        (exposures, "exposure"),
+        (len(tests), "test"),
+        (len(dags), "DAG"),
+    )
+    shown = [f"{number:,} {noun}{'' if number == 1 else 's'}" for number, noun in counted if number]
+    return f" · affected: {', '.join(shown)}"
+
+
+def _table(result: ReviewResult) -> Iterator[str]:
+    if not result.findings and result.notes:
+        # A note says what is not compared.
+        yield "No findings."
+        return
+    if not result.findings:
+        yield "Nothing that affects lineage is changed: columns, conditions, joins, relations and tests."
+        return
+    yield "| severity | element | change | breaks | also affected | owners |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    used = shown = 0
+    for each in result.findings[:_MAX_ROWS]:
+        row = f"| {' | '.join(_cells(each))} |"
+        used += len(row)
+        if used > _MAX_TABLE:
+            break
+        shown += 1
+        yield row
+    if len(result.findings) > shown:
+        yield ""
+        yield f"and {len(result.findings) - shown:,} more findings"
+
+
+def _cells(found: Assessed) -> Iterator[str]:
+    finding = found.finding
+    yield finding.severity.value
+    yield _in_table(code(finding.title))
+    yield _in_table(_change(finding))
+    broken = {each.vertex.id: each.vertex for each in found.broken if each.kind in ("dataset", "exposure")}
+    yield _in_table(_names(each.title for each in broken.values()))
+    others = (each.vertex.title for each in found.affected if each.vertex.id not in broken)
+    yield _in_table(_names(others))
+    yield _in_table(_names(found.owners))
+
+
+def _change(finding: Finding) -> str:
+    """Return the kind of a change with what it was and is; a rename with the reason why it is a guess."""
+    _, guess, reason = finding.message.rpartition(" (a guess: ")
+    note = f" (a guess: {reason}" if finding.is_guess and guess else ""
+    if finding.before and finding.after:
+        # Such as what happens to the relation of a model that becomes ephemeral.
+        rest = finding.message.removeprefix(f"was {finding.before}, is {finding.after}")
+        note = note or (rest if rest.startswith(": ") else "")
+        return f"{_kind(finding)}: {code(finding.before)} → {code(finding.after)}{note}"
+    if finding.kind in _SELF_EXPLANATORY:
+        return finding.kind
+    return f"{_kind(finding)}: {code(finding.message)}"
+
+
+def _kind(finding: Finding) -> str:
+    """Return the kind; as a code span if it is not in plain words."""
+    return finding.kind if re.fullmatch(r"[A-Za-z]+(?:[ -][A-Za-z]+)*", finding.kind) else code(finding.kind)
+
+
+_SELF_EXPLANATORY = frozenset({"column dropped", "column added"})
+
+
+def _in_table(text: str) -> str:
+    # A backslash before a pipe would undo its escape: GitHub looks for the ends of cells first.
+    return re.sub(r"\\+(?=\|)", r"\g<0> ", text).replace("|", "\\|")
+
+
+def _names(names: Iterable[str]) -> str:
+    found = list(dict.fromkeys(names))
+    shown = ", ".join(map(code, found[:_MAX_NAMES]))
+    return f"{shown} and {len(found) - _MAX_NAMES:,} more" if len(found) > _MAX_NAMES else shown
+
+
+def code(text: str) -> str:
+    """Return a code span; long texts are cut."""
+    line = " ".join("".join(each if each.isprintable() else " " for each in text).split())
+    line = line if len(line) <= _MAX_TEXT else line[: _MAX_TEXT - 1] + "…"
+    if not line:
+        return ""
+    fence = "`" * (max((len(each) for each in re.findall("`+", line)), default=0) + 1)
+    space = " " if "`" in line else ""
+    return f"{fence}{space}{line}{space}{fence}"
+
+
+# ---- diagram
+
+
+def affected_part(result: ReviewResult) -> tuple[Subgraph, int]:
+    """Return the datasets and exposures that changes affect, and how many of them are omitted."""
+    nearest: dict[str, tuple[int, Vertex]] = {}
+    pairs: set[tuple[str, str]] = set()
+    for found in result.findings:
+        if found.dependents is None or not found.affected:
+            continue
+        start = dataset_id_of(found.dependents.changed.id)
+        changed = found.dependents.changed
+        own = (
+            changed if changed.is_dataset else Vertex(start, "table", {"qualified_name": title_of_id(start)})
+        )
+        nearest[start] = (0, own)
+        for each in found.affected:
+            there = nearest.get(each.vertex.id)
+            if there is None or there[0] > each.distance:
+                nearest[each.vertex.id] = (each.distance, each.vertex)
+        for edge in found.dependents.impact.subgraph.edges:
+            if edge.label in ("feeds", "feeds_column", "influences"):
+                pairs.add((dataset_id_of(edge.from_id), dataset_id_of(edge.to_id)))
+    order = sorted(nearest.values(), key=lambda each: (each[0], each[1].id))
+    shown = [vertex for _, vertex in order[:_MAX_VERTICES]]
+    edges = [Edge(f"{a}>{b}", "feeds", a, b) for a, b in sorted(pairs) if a != b]
+    return subgraph(shown, edges), len(order) - len(shown)
+
+
+def _diagram(result: ReviewResult) -> str:
+    part, omitted = affected_part(result)
+    while len(part.edges) > _MAX_EDGES:
+        nearest = list(part.vertices.values())[: len(part.vertices) * 3 // 4]
+        omitted += len(part.vertices) - len(nearest)
+        part = subgraph(nearest, part.edges)
+    if not part.edges:
+        return ""
+    text = mermaid(part) + "".join(_styles(result, part))
+    if len(text) > _MAX_DIAGRAM:
+        return ""
+    note = (
+        f"\n\nThe diagram omits {omitted:,} datasets and exposures at a greater distance." if omitted else ""
+    )
+    return f"```mermaid\n{text}```{note}"
+
+
+def _styles(result: ReviewResult, part: Subgraph) -> Iterator[str]:
+    """Yield lines that mark what is changed (thick) and what breaks (red)."""
+    changed = {dataset_id_of(each.dependents.changed.id) for each in result.findings if each.dependents}
+    broken = {found.vertex.id for each in result.findings for found in each.broken}
+    for number, identifier in enumerate(part.vertices):
+        if identifier in changed:
+            yield f"  style n{number} stroke-width:4px\n"
+        elif identifier in broken:
+            yield f"  style n{number} stroke:#d1242f,stroke-width:2px\n"
+
+
+# ---- details
+
+
+def _details(result: ReviewResult) -> Iterator[str]:
+    for each in result.findings:
+        lines = list(_of_finding(each))
+        is_addition = each.finding.severity is Severity.INFO and not each.affected
+        if lines and not is_addition:
+            title = _html(f"{each.finding.title}: {each.finding.kind}")
+            body = "\n".join(lines)
+            yield f"<details><summary><code>{title}</code></summary>\n\n{body}\n\n</details>"
+
+
+def _html(text: str) -> str:
+    line = " ".join("".join(each if each.isprintable() else " " for each in text).split())
+    return line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")[:_MAX_TEXT]
+
+
+def _of_finding(found: Assessed) -> Iterator[str]:
+    finding = found.finding
+    if finding.file_path:
+        yield f"- file: {code(finding.file_path)}"
+    if finding.kind == "policy violated":
+        yield f"- fix: {code(finding.after)}"
+    affected = found.affected
+    for each in affected[:_MAX_LISTED]:
+        held = each.vertex.properties
+        facts = [
+            *([each.effect.value] if each.effect else []),
+            *(f"DAG {code(dag)}" for dag in each.vertex.dags if dag != NO_DAG),
+            *(f"owner {code(owner)}" for owner in held.get("owners", ())),
+            *(f"tag {code(tag)}" for tag in held.get("tags", ())),
+        ]
+        yield f"- {each.vertex.label} {code(each.vertex.title)}{': ' if facts else ''}{', '.join(facts)}"
+    yield from _more(affected)
+    columns = [each for each in found.of_effect(Effect.BREAKS) if each.kind == "column"]
+    if columns:
+        yield f"- columns that break: {_names(each.vertex.title for each in columns)}"
+    for test in found.tests[:_MAX_LISTED]:
+        yield f"- test {code(test.vertex.name)}{f': {test.effect.value}' if test.effect else ''}"
+    yield from _more(found.tests, " tests")
+
+
+def _notes(result: ReviewResult) -> str:
+    listed = (f"- {code(each)}" for each in result.notes[:_MAX_LISTED])
+    return "\n".join((*listed, *_more(result.notes, " notes")))
+
+
+def _more(listed: Sequence[object], of_what: str = "") -> Iterator[str]:
+    if len(listed) > _MAX_LISTED:
+        yield f"- and {len(listed) - _MAX_LISTED:,} more{of_what}"

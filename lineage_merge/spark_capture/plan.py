@@ -1,0 +1,324 @@
+"""Conversion of an analyzed plan to the document that Spline's agent would send (producer API 1.2).
+
+So everything that applies to such documents (`sources/spline`) applies here. Two things are more precise than
+from the agent: a subquery's plan is operations, not text, and a cached DataFrame has its inputs.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from lineage_merge.model.elements import Problem, Reference
+from lineage_merge.sources.spline.documents import Document
+from lineage_merge.spark_capture.expressions import AttributeIds, Expressions, Ref
+from lineage_merge.spark_capture.plan_tree import (
+    Json,
+    Node,
+    bottom_up,
+    build_tree,
+    expression_id,
+    is_tree,
+    singleton,
+)
+from lineage_merge.spark_capture.spark_metadata import Relation, SparkMetadata
+
+# Operations whose output is their input.
+_PASSING = frozenset(
+    [
+        "CTERelationDef",
+        "CollectMetrics",
+        "Deduplicate",
+        "DeduplicateWithinWatermark",
+        "Distinct",
+        "Except",
+        "Filter",
+        "GlobalLimit",
+        "Intersect",
+        "LocalLimit",
+        "Offset",
+        "RebalancePartitions",
+        "Repartition",
+        "RepartitionByExpression",
+        "ResolvedHint",
+        "Sample",
+        "Sort",
+        "SubqueryAlias",
+        "Tail",
+        "UnresolvedHint",
+        "View",
+        "WithWindowDefinition",
+    ]
+)
+# The field with an operation's output; what is computed there has a name.
+_LISTING = {
+    "Project": "projectList",
+    "Aggregate": "aggregateExpressions",
+    "SerializeFromObject": "serializer",
+    "Expand": "output",
+}
+# Lists of lists of expressions. `toJSON` writes null for those whose inner lists are Scala vectors, which
+# they become when an analyzer rule rewrites the plan, for example above a union.
+_NESTED = {"Expand": "projections"}
+# Fields that are numbers.
+_PLAIN = frozenset({"id", "cteId", "leftGroupingLen", "rightGroupingLen"})
+_ONE_SIDE = frozenset({"LeftSemi", "LeftAnti"})
+_READS = "reads"
+_WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+class PlanDocument:
+    """Converts one plan; the result is in `document`.
+
+    `tables` maps the placeholder addresses of reads without a path to their tables.
+    """
+
+    def __init__(self, metadata: SparkMetadata, document_name: str) -> None:
+        self._metadata = metadata
+        self._document_name = document_name
+        self._expressions = Expressions(metadata, self._subquery, self._add_attribute)
+        self._attributes: dict[str, Document] = {}
+        self._operations: list[Document] = []
+        self._renamed: dict[int, AttributeIds] = {}
+        self._outputs: dict[int, list[str]] = {}
+        self.tables: dict[str, Reference] = {}
+        self.problems: list[Problem] = []
+
+    def document(
+        self, root: Node, target: list[Json], write: Document, application: str, version: str
+    ) -> Document:
+        """Return the plan below a write with the columns `target`: attributes, as trees of one node each."""
+        top = self._read(root, {})
+        for each in target:
+            self._typed(self._named(each, self._renamed[id(root)]), each)
+        reads = [each for each in self._operations if _READS in each]
+        others = [each for each in self._operations if _READS not in each]
+        for each in reads:
+            each["inputSources"] = each.pop(_READS)
+        types = self._expressions.types.values()
+        return {
+            "id": "capture",
+            "name": application,
+            "systemInfo": {"name": "spark", "version": version},
+            "operations": {
+                "write": {**write, "id": "write", "name": "Write", "childIds": [top]},
+                "reads": reads,
+                "other": others,
+            },
+            "attributes": list(self._attributes.values()),
+            "expressions": {
+                "functions": self._expressions.functions,
+                "constants": self._expressions.constants,
+            },
+            "extraInfo": {
+                "appName": application,
+                "dataTypes": [{"id": each, "name": each, "_typeHint": "dt.Simple"} for each in types],
+            },
+        }
+
+    # Operations.
+
+    def _read(self, root: Node, outer: AttributeIds) -> str:
+        """Add the operations of a plan; return the id of the last."""
+        identifier = ""
+        keys: dict[int, str] = {}
+        for node in bottom_up(root):
+            identifier = keys[id(node)] = self._operation(
+                node, [keys[id(each)] for each in node.children], outer
+            )
+        return identifier
+
+    def _operation(self, node: Node, children: list[str], outer: AttributeIds) -> str:
+        made: Document = {"id": "", "name": node.name, "childIds": children}
+        nested = _NESTED.get(node.name)
+        if nested and node.fields.get(nested) is None:
+            node.fields = {**node.fields, nested: self._metadata.rows(node, nested)}
+        names = self._renamed[id(node)] = self._visible_attributes(node)
+        if not node.children:
+            self._leaf(node, made)
+        else:
+            made["params"] = self._params(node, names, outer)
+            special = _SPECIAL.get(node.name)
+            self._outputs[id(node)] = special(self, node, made) if special else self._output(node)
+        made["id"] = f"op-{len(self._operations)}"
+        if self._outputs[id(node)]:
+            made["output"] = self._outputs[id(node)]
+        self._operations.append(made)
+        return str(made["id"])
+
+    def _visible_attributes(self, node: Node) -> AttributeIds:
+        """Return the renamed attributes visible to an operation."""
+        seen: AttributeIds = {}
+        for each in node.children:
+            renamed = self._renamed[id(each)]
+            seen = {**seen, **renamed} if seen and renamed else renamed or seen
+        return seen
+
+    def _params(self, node: Node, names: AttributeIds, outer: AttributeIds) -> Document:
+        """Return the fields of an operation, with references in place of expressions."""
+        count = 0
+
+        def value(field: Any) -> Any:
+            nonlocal count
+            if is_tree(field):
+                tree = build_tree(field, lambda index=count: self._metadata.top(node, index))  # type: ignore[misc]
+                count += 1
+                return self._parameter(tree, names, outer)
+            return [value(each) for each in field] if isinstance(field, list) else None
+
+        found = {name: value(field) for name, field in node.fields.items() if isinstance(field, list)}
+        plain = _PLAIN & node.fields.keys()
+        made = {**found, **{name: node.fields[name] for name in plain}}
+        if kind := singleton(node.fields.get("joinType")):
+            made["joinType"] = _WORD.sub(" ", kind).upper()  # as the agent writes it: LEFT OUTER
+        return made
+
+    def _parameter(self, tree: Node, names: AttributeIds, outer: AttributeIds) -> Ref | Document:
+        if tree.name == "SortOrder":
+            return {"expression": self._expressions.reference(tree.children[0], names, outer)}
+        found = self._expressions.reference(tree, names, outer)
+        if tree.name == "Alias":
+            identifier = f"attr-{expression_id(tree.fields)}"
+            self._add_attribute(identifier, tree.fields)
+            self._attributes[identifier].setdefault("childRefs", [found])
+        return found
+
+    # Output of operations.
+
+    def _output(self, node: Node) -> list[str]:
+        below = [self._outputs[id(each)] for each in node.children]
+        names = self._renamed[id(node)]
+        if node.name in _PASSING:
+            return below[0]
+        if node.name in _LISTING:
+            return [self._named(each[0], names) for each in node.fields.get(_LISTING[node.name]) or ()]
+        if node.name == "WithCTE":
+            return below[-1]
+        if node.name == "Window":
+            new = [self._named(each[0], names) for each in node.fields.get("windowExpressions") or ()]
+            return [*below[0], *new]
+        if node.name == "Join" and singleton(node.fields.get("joinType")) in _ONE_SIDE:
+            return below[0]
+        if node.name == "Join" and "ExistenceJoin" not in singleton(node.fields.get("joinType")):
+            return [attribute for each in below for attribute in each]
+        return [self._named(each, names) for each in self._metadata.output(node)]
+
+    def _union(self, node: Node, made: Document) -> list[str]:
+        """Add new attributes: Spark continues with those of the first side."""
+        sides = [self._outputs[id(each)] for each in node.children]
+        renamed = dict(self._renamed[id(node)])
+        output: list[str] = []
+        for parts in zip(*sides, strict=False):
+            first = self._attributes[parts[0]]
+            found = self._expressions.function("", "union", [{"__attrId": each} for each in parts])
+            identifier = self._new_id(parts[0])
+            self._attributes[identifier] = {**first, "id": identifier, "childRefs": [found]}
+            renamed[_spark_id(parts[0])] = identifier
+            output.append(identifier)
+        self._renamed[id(node)] = renamed
+        return output
+
+    def _generate(self, node: Node, made: Document) -> list[str]:
+        generator = made["params"].get("generator")
+        new = []
+        for each in node.fields.get("generatorOutput") or ():
+            identifier = self._named(each[0], {})
+            if generator and "childRefs" not in self._attributes[identifier]:
+                self._attributes[identifier]["childRefs"] = [generator]
+            new.append(identifier)
+        return [*self._outputs[id(node.children[0])], *new]
+
+    # Leaves.
+
+    def _leaf(self, node: Node, made: Document) -> None:
+        if node.name == "InMemoryRelation":
+            self._cached(node, made)
+            return
+        attributes = [each[0] for each in node.fields.get("output") or ()] or self._metadata.output(node)
+        if node.name == "CTERelationRef":
+            # The first reference to a CTE has the attributes of its definition.
+            ids = [expression_id(each) for each in attributes]
+            self._renamed[id(node)] = {each: self._new_id(f"attr-{each}") for each in ids}
+            made["params"] = {"cteId": node.fields.get("cteId")}
+        self._outputs[id(node)] = [self._named(each, self._renamed[id(node)]) for each in attributes]
+        if node.name == "CTERelationRef":
+            return
+        if node.name == "LogicalRDD":
+            self._rdd(node, made)
+        else:
+            relation = self._metadata.relation(node)
+            if relation:
+                self._relation(relation, made)
+
+    def _relation(self, relation: Relation, made: Document) -> None:
+        uris = list(relation.uris)
+        if relation.table and not uris:
+            uri = f"table:{len(self.tables)}"
+            self.tables[uri] = relation.table
+            uris = [uri]
+        if relation.problem:
+            self.problems.append(Problem("not-joined", self._document_name, made["name"], relation.problem))
+        extra = {"sourceType": relation.data_format} if relation.data_format else {}
+        made.update({_READS: uris, "params": dict(relation.params), "extra": extra})
+
+    def _rdd(self, node: Node, made: Document) -> None:
+        """Add the files behind an RDD as reads without columns, because the used columns are unknown."""
+        found = self._metadata.rdd(node)
+        if found.uris:
+            key = f"op-{len(self._operations)}"
+            self._operations.append({"id": key, "name": "RDD", "childIds": [], _READS: list(found.uris)})
+            made["childIds"] = [key]
+        for each in found.unknown:
+            what = f"an RDD ({each}) whose sources Spark does not report"
+            self.problems.append(Problem("not-joined", self._document_name, "LogicalRDD", what))
+
+    def _cached(self, node: Node, made: Document) -> None:
+        """Add the plan that a cached DataFrame was computed from."""
+        attributes = [each[0] for each in node.fields.get("output") or ()] or self._metadata.output(node)
+        self._outputs[id(node)] = [self._named(each, {}) for each in attributes]
+        below = self._metadata.cached(node)
+        if below is None:
+            what = "a cached DataFrame whose sources Spark does not report"
+            self.problems.append(Problem("not-joined", self._document_name, node.name, what))
+            return
+        made["childIds"] = [self._read(below, {})]
+        for identifier, source in zip(self._outputs[id(node)], self._outputs[id(below)], strict=False):
+            attribute = self._attributes[identifier]
+            if identifier != source and "childRefs" not in attribute:
+                found = self._expressions.function("Alias", attribute["name"], [{"__attrId": source}])
+                attribute["childRefs"] = [found]
+
+    # Subqueries and attributes.
+
+    def _subquery(self, node: Node, around: AttributeIds) -> list[str]:
+        """Return the attributes of a subquery's plan. Its operations are added as a separate tree."""
+        root = build_tree(node.fields["plan"], lambda: self._metadata.inner(node))
+        self._read(root, around)
+        return self._outputs[id(root)]
+
+    def _named(self, fields: Json, names: AttributeIds) -> str:
+        spark_id = expression_id(fields)
+        identifier = names.get(spark_id) or f"attr-{spark_id}"
+        self._add_attribute(identifier, fields)
+        return identifier
+
+    def _new_id(self, identifier: str) -> str:
+        """Return a separate id for an attribute that Spark uses again under the same id."""
+        return f"attr-{_spark_id(identifier)}~{len(self._operations)}"
+
+    def _add_attribute(self, identifier: str, fields: Json) -> None:
+        attribute = self._attributes.setdefault(
+            identifier, {"id": identifier, "name": str(fields.get("name"))}
+        )
+        if "dataType" not in attribute:
+            attribute.update(self._expressions.data_type(fields.get("dataType")))
+
+    def _typed(self, identifier: str, fields: Json) -> None:
+        self._attributes[identifier].update(self._expressions.data_type(fields.get("dataType")))
+
+
+def _spark_id(identifier: str) -> int:
+    return int(identifier.removeprefix("attr-").partition("~")[0])
+
+
+_Special = Callable[[PlanDocument, Node, Document], list[str]]
+_SPECIAL: Mapping[str, _Special] = {"Union": PlanDocument._union, "Generate": PlanDocument._generate}

@@ -1,0 +1,132 @@
+"""Sources of the relations in a plan, queried from the JVM: paths, tables, addresses. No data is read."""
+
+import json
+import re
+from dataclasses import replace
+from typing import Any
+
+from py4j.protocol import Py4JError
+
+from lineage_merge.column_lineage.pseudo_columns import DELTA_CHANGE, ICEBERG_CHANGE
+from lineage_merge.column_lineage.table_parts import part_of_path
+from lineage_merge.model.elements import Reference
+from lineage_merge.naming import redact
+from lineage_merge.sources.spline.columns.stored_columns import PSEUDO_COLUMNS
+from lineage_merge.spark_capture.plan_tree import Json, Node
+from lineage_merge.spark_capture.spark_metadata import Relation
+
+_CONSTANTS = frozenset({"LocalRelation", "OneRowRelation", "Range", "EmptyRelation", "CommandResult"})
+_CHANGE_DATA_FEED = "DeltaCDFRelation"
+_TOPICS = re.compile(r"Subscribe\[([^\]]+)\]")
+
+
+def relation(node: Node) -> Relation | None:
+    """Return what a leaf of a plan reads; None for constants."""
+    if node.name in _CONSTANTS:
+        return None
+    try:
+        match node.name:
+            case "LogicalRelation":
+                return _without_pseudo_columns(_version_1(node), node, node.java.relation())
+            case "HiveTableRelation":
+                location = node.java.tableMeta().location().toString()
+                return Relation((location,), None, "hive", _of_table(node.fields.get("tableMeta")))
+            case "DataSourceV2Relation" | "DataSourceV2ScanRelation":
+                java = node.java if node.name == "DataSourceV2Relation" else node.java.relation()
+                return _without_pseudo_columns(version_2(java), node, java.table())
+    except Py4JError:
+        return Relation(problem="Spark does not report what it reads")
+    return Relation(problem=f"{node.name} is unknown, and so are its sources")
+
+
+def _without_pseudo_columns(found: Relation, node: Node, source: Any) -> Relation:
+    """Return the relation with the names of the columns that it has and its source does not."""
+    output = {str(each[0].get("name")) for each in node.fields.get("output") or ()}
+    stored = {str(each["name"]) for each in json.loads(str(source.schema().json()))["fields"]}
+    if str(source.getClass().getSimpleName()) == _CHANGE_DATA_FEED:
+        stored.difference_update(DELTA_CHANGE)
+    pseudo = sorted(output - stored)
+    return replace(found, params={**found.params, PSEUDO_COLUMNS: pseudo}) if pseudo else found
+
+
+def _version_1(node: Node) -> Relation:
+    base = node.java.relation()
+    table = node.fields.get("catalogTable")
+    params = _of_table(table)
+    name = str(base.getClass().getSimpleName())
+    provider = str((table or {}).get("provider") or "")
+    if name == "HadoopFsRelation":
+        paths = tuple(str(each) for each in items(base.location().rootPaths()))
+        return Relation(paths, None, provider or _format(base.fileFormat()), params)
+    if name == "JDBCRelation":
+        return jdbc(base.jdbcOptions())
+    if name == "KafkaRelation":
+        found = _TOPICS.search(str(base.toString()))
+        topics = found[1].split(",") if found else []
+        problem = "" if topics else "Kafka's topics are a pattern"
+        return Relation(tuple(f"kafka:{each.strip()}" for each in topics), None, "kafka", problem=problem)
+    if table:
+        return Relation((str(node.java.catalogTable().get().location()),), None, provider, params)
+    if name == _CHANGE_DATA_FEED:
+        path = base.snapshotWithSchemaMode().snapshot().deltaLog().dataPath()
+        return Relation((str(path.toString()),), None, "delta")
+    return Relation(problem=f"a relation of {name}: its sources are unknown")
+
+
+def version_2(java: Any) -> Relation:
+    """Return the source of a `DataSourceV2Relation`."""
+    table = java.table()
+    catalog = java.catalog()
+    identifier = java.identifier()
+    name = str(table.name())
+    known = table.properties()
+    location = known.get("location")
+    data_format = str(known.get("provider") or known.get("format") or "").lower()
+    class_name = str(table.getClass().getSimpleName())
+    if class_name == "JDBCTable":
+        return jdbc(table.jdbcOptions())
+    if not (catalog.isDefined() and identifier.isDefined()):
+        # Reads by path: the paths are options of the table.
+        paths = items(table.paths()) if hasattr(table, "paths") else ()
+        return Relation(tuple(map(str, paths)), None, _format(table))
+    *above, last = map(str, [*identifier.get().namespace(), identifier.get().name()])
+    whole = ".".join([*above, last])
+    of_catalog = str(catalog.get().name())
+    if class_name == "SparkChangelogTable":  # it knows only the name of its table
+        params = {"table": {"identifier": name}}
+        by_path = part_of_path(name, ICEBERG_CHANGE)
+        if by_path:
+            return Relation((by_path[0],), None, "iceberg", params)
+        return Relation((), Reference(of_catalog, ".".join(above)), "iceberg", params)
+    if location:
+        # A table by path has its path as the name.
+        params = {"table": {"identifier": name if "/" in name else f"{of_catalog}.{whole}"}}
+        return Relation((str(location),), None, data_format or class_name, params)
+    return Relation((), Reference(of_catalog, whole), data_format, {"table": {"identifier": name}})
+
+
+def jdbc(options: Any) -> Relation:
+    """Return the address of a JDBC source or target, without its password."""
+    return Relation((redact(str(options.url())) + ":" + str(options.tableOrQuery()),), None, "jdbc")
+
+
+def _format(named: Any) -> str:
+    """Return ``parquet``."""
+    try:
+        return str(named.shortName()).lower()
+    except Py4JError:
+        return str(named.getClass().getSimpleName()).removesuffix("FileFormat").removesuffix("Table").lower()
+
+
+def _of_table(table: Json | None) -> dict[str, Any]:
+    """Return `params.table` of a read in the agent's form."""
+    identifier = (table or {}).get("identifier") or {}
+    names = {key: identifier[key] for key in ("catalog", "database", "table") if key in identifier}
+    return {"table": {"identifier": names}} if names.get("database") else {}
+
+
+def items(sequence: Any) -> list[Any]:
+    """Return the elements of a Scala `Seq`, or of a Java collection."""
+    if hasattr(sequence, "__len__"):
+        return list(sequence)
+    return [sequence.apply(index) for index in range(sequence.size())]

@@ -1,0 +1,99 @@
+"""Tables of an answer as one CSV file."""
+
+import csv
+import io
+
+import pytest
+from rich.table import Table
+from rich.text import Text
+
+from lineage_merge.questions.formats.csv_text import csv_text, safe_cell
+from lineage_merge.questions.formats.table import AnswerTable, add_row, new_table
+
+
+def rows(text: str) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(text)))
+
+
+def filled(made: AnswerTable, *many: tuple[str | int, ...]) -> AnswerTable:
+    for each in many:
+        add_row(made, *each)
+    return made
+
+
+def test_a_table_has_a_header_and_its_rows() -> None:
+    table = filled(new_table("name", "about"), ("orders", 'says "hi", twice'), ("[bold]x", ""))
+    assert rows(csv_text([Text("a heading"), table])) == [
+        ["name", "about"],
+        ["orders", 'says "hi", twice'],
+        ["[bold]x", ""],
+    ]
+
+
+def test_several_tables_share_a_header_and_the_first_column_is_their_name() -> None:
+    datasets = filled(new_table("datasets", "label", "DAGs", name="datasets"), ("orders", "table", "daily"))
+    jobs = filled(new_table("jobs", "status", "DAGs", name="jobs"), ("load", "failed", "daily"))
+    assert rows(csv_text([datasets, Text(), jobs])) == [
+        ["table", "name", "label", "DAGs", "status"],
+        ["datasets", "orders", "table", "daily", ""],
+        ["jobs", "load", "", "daily", "failed"],
+    ]
+
+
+def test_the_header_is_the_same_without_rows() -> None:
+    tables = [new_table("datasets", "label", name="datasets"), new_table("jobs", "status", name="jobs")]
+    assert rows(csv_text(tables)) == [["table", "name", "label", "status"]]
+
+
+def test_summaries_are_left_out() -> None:
+    counts = filled(new_table("", "number", is_summary=True), ("datasets", 3))
+    assert rows(csv_text([counts, filled(new_table("name"), ("orders",))])) == [["name"], ["orders"]]
+
+
+def test_numbers_have_thousands_separators_on_screen_only() -> None:
+    table = filled(new_table("name", "rows"), ("1,000", 1234567))
+    (cell,) = table.columns[1].cells
+    assert str(cell) == "1,234,567"
+    assert rows(csv_text([table])) == [["name", "rows"], ["1,000", "1234567"]]
+
+
+def test_columns_without_a_name_or_with_the_same_get_one() -> None:
+    table = Table("from", "layer", "to", "layer", "")
+    table.add_row("a", "raw", "b", "mart", "x")
+    assert rows(csv_text([table])) == [
+        ["from", "layer", "to", "layer 4", "column 5"],
+        ["a", "raw", "b", "mart", "x"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0"),
+        ("+1+cmd()", "'+1+cmd()"),
+        ("-2+3", "'-2+3"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        ("\t=1", "'\t=1"),
+        ("\r=1", "'\r=1"),
+        ("-5", "-5"),
+        ("-0.25", "-0.25"),
+        ("a=1", "a=1"),
+        ("", ""),
+    ],
+)
+def test_no_cell_is_a_formula(text: str, written: str) -> None:
+    assert safe_cell(text) == written
+
+
+@pytest.mark.parametrize(
+    "hostile", ["=1+1", "two\nlines", "a\r=b", "\x1b[31mred", "half \ud800", "\u202etxt"]
+)
+def test_a_name_is_one_cell_of_one_line(hostile: str) -> None:
+    text = csv_text([filled(new_table(hostile, "x"), (hostile, "y"))])
+    assert len(text.splitlines()) == 2
+    text.encode("utf-8")
+    assert all(line.isprintable() for line in text.splitlines())
+    header, row = rows(text)
+    assert (header[1], row[1]) == ("x", "y")
+    assert header[0] == row[0]
+    assert row[0][0] not in "=+-@\t\r"
