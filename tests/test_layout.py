@@ -97,8 +97,7 @@ def test_the_configuration_knows_no_source_and_no_exporter_by_name(imports: dict
 
 def stage_of(module: str) -> str:
     """The stage of a module: its package; the Python interface stands on the history, too."""
-    package, _, inner = module.partition(".")
-    return package
+    return module.partition(".")[0]
 
 
 def test_stages_do_not_import_what_runs_them(imports: dict[str, set[str]]) -> None:

@@ -10,12 +10,12 @@ from lineage_merge.mcp.paging import Found
 from lineage_merge.mcp.scoped_graph import ScopedGraph
 from lineage_merge.mcp.tool_errors import as_error
 from lineage_merge.mcp.untrusted_text import escape
+from lineage_merge.model.times import duration_text
 from lineage_merge.query.data_results import causes_note
 from lineage_merge.query.tag_results import TagsResult
 from lineage_merge.questions.assertions import Check
 from lineage_merge.questions.causes import Cause
 from lineage_merge.questions.formats.freshness_tables import freshness_counts
-from lineage_merge.questions.formats.times import duration_text
 from lineage_merge.questions.freshness import Freshness
 from lineage_merge.questions.tag_answers import TagCounts
 from lineage_merge.questions.tag_propagation import Carrier, Stop

@@ -166,7 +166,7 @@ class DataQuestions(Questions):
         until = max((each.record.name.time for each in session.scope.merges), default=now)
 
         def find(datasets: "Collection[str]") -> "Mapping[str, Sequence[RecentChange]]":
-            from lineage_merge.history.recent_changes import recent_changes
+            from lineage_merge.questions.recent_changes import recent_changes
 
             try:
                 return recent_changes(location, environment, datasets, until - period, until)

@@ -9,12 +9,12 @@ from rich.table import Table
 from rich.text import Text
 
 from lineage_merge.graph_format.elements import title_of_id
+from lineage_merge.model.times import duration_text, utc_time
 from lineage_merge.questions.assertions import Checks
 from lineage_merge.questions.causes import Cause, Diagnosis
 from lineage_merge.questions.formats.describe import one_line, truncate
 from lineage_merge.questions.formats.freshness_text import cause_text, reasons_text
 from lineage_merge.questions.formats.table import add_row, new_table
-from lineage_merge.questions.formats.times import duration_text, utc_time
 from lineage_merge.questions.freshness import MEANINGS, Freshness
 
 # Datasets of a path that is shown in full.
