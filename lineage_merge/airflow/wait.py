@@ -28,7 +28,7 @@ from lineage_merge.airflow.settings import (
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
-    from lineage_merge.sources.spline.run_availability import ExpectedRuns, MissingRun
+    from lineage_merge.sources.spline.run_availability import ExpectedRuns
 
 WhenMissing = Literal["fail", "merge"]
 
@@ -122,7 +122,7 @@ class WaitForSpline(BaseSensorOperator):  # type: ignore[misc] # mypy runs witho
     def poke(self, context: Mapping[str, Any]) -> bool:
         """Check Spline's database once."""
         from lineage_merge.model.errors import SourceUnreachable
-        from lineage_merge.sources.spline.run_availability import missing_runs
+        from lineage_merge.sources.spline.run_availability import missing_runs, missing_text
 
         with fail_if_permanent(), resolved(self.merge, self, context, here=True) as (_, config):
             if config.spline is None or config.spline.arango is None:
@@ -137,7 +137,7 @@ class WaitForSpline(BaseSensorOperator):  # type: ignore[misc] # mypy runs witho
                 self._problem = error.message
                 self.log.warning("%s", error.message)
                 return False
-        self._problem = problem(absent)
+        self._problem = missing_text(absent)
         self.log.info("%s", self._problem or f"Spline has all {len(expected)} expected runs")
         return not absent
 
@@ -154,11 +154,6 @@ class _Dated:
     def get_first_reschedule_date(self, context: Mapping[str, Any]) -> datetime | None:
         found = self._instance.get_first_reschedule_date(context)
         return datetime.fromisoformat(found) if isinstance(found, str) else found
-
-
-def problem(absent: Sequence["MissingRun"]) -> str:
-    """Return the missing runs as a line."""
-    return f"Spline has no successful write of {'; '.join(map(str, absent))}" if absent else ""
 
 
 def expected_runs(
