@@ -7,10 +7,10 @@ from typing import Any, Literal, TypeVar
 from lineage_merge.config.policies import Policy
 from lineage_merge.config.propagation import Propagation
 from lineage_merge.infra.durations import UNITS
+from lineage_merge.infra.graph_files import EMBEDDED
 from lineage_merge.sources.dbt.settings import DbtProject
 from lineage_merge.sources.spline.settings import Spline
 
-EMBEDDED = "embedded"
 # Location of a history that is not written.
 NO_HISTORY = "none"
 

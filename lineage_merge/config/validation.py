@@ -12,7 +12,6 @@ from lineage_merge.config.policies import parse_policies
 from lineage_merge.config.propagation import parse_propagation
 from lineage_merge.config.section import Section
 from lineage_merge.config.settings import (
-    EMBEDDED,
     Bulk,
     Config,
     Expect,
@@ -28,6 +27,7 @@ from lineage_merge.config.settings import (
     SparkOptions,
 )
 from lineage_merge.infra.error_collection import ErrorCollector
+from lineage_merge.infra.graph_files import EMBEDDED
 from lineage_merge.infra.json_schema import path_text
 from lineage_merge.model.elements import DatasetName
 from lineage_merge.model.errors import ConfigError

@@ -29,7 +29,6 @@ from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.infra.spark_session import own_errors
 from lineage_merge.infra.storage import read_text, write_text
 from lineage_merge.infra.telemetry import in_step, running, step
-from lineage_merge.infra.telemetry.counts import load_counts, report_counts
 from lineage_merge.load.gremlin import configured_endpoint
 from lineage_merge.load.gremlin.connection import Endpoint, check
 from lineage_merge.load.neptune_bulk import bulk_load
@@ -114,7 +113,7 @@ def build(spark: SparkSession, config: Config, on_progress: ProgressCallback = n
                     records, config.environment, config.dag_name, config.merge, config.metadata
                 )
                 found = complete_report(records, merged, config)
-            building.count(**report_counts(found))
+            building.count(**found.counts)
             return Built(
                 merged.nodes,
                 merged.edges,
@@ -307,7 +306,7 @@ def load_graph(
             in_bulk=bulk_load.configured(config.gremlin, target),
             on_progress=on_step_progress,
         )
-        loading.count(**load_counts(loaded))
+        loading.count(**loaded.counts)
     unwritten: HistoryError | None = None
     if recorder:
         try:
