@@ -11,7 +11,7 @@ from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge.exporters import graphml, neptune_csv
 from lineage_merge.exporters.exporter import Export
-from lineage_merge.graph_format import neptune_parts
+from lineage_merge.graph_format import neptune_csv
 from lineage_merge.graph_format.elements import Edge, Vertex, edge_of_row, vertex_of_row
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.questions.backends.files import read_folder
@@ -162,10 +162,10 @@ def test_a_large_graph_is_streamed(exporter: object, tmp_path: Path) -> None:
 
 
 def test_large_neptune_files_are_split(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    written = neptune_parts.write_parts(
+    written = neptune_csv.write_parts(
         str(tmp_path), "vertices", ([f'"{number}"'] for number in range(2_500)), "part-00000", largest_file=1
     )
-    assert written == neptune_parts.Written(2_500, 3)
+    assert written == neptune_csv.Written(2_500, 3)
     assert sorted(each.name for each in tmp_path.iterdir()) == [
         "part-00000-000.csv.gz",
         "part-00000-001.csv.gz",
