@@ -18,14 +18,13 @@ _NAMES_BY_NAMESPACE: Schema = {
 
 def send(export: Export) -> ExportResult:
     """Export to the server if set, otherwise to the file or standard output."""
+    from lineage_merge.exporters.datahub.delivery import emit, write
     from lineage_merge.exporters.datahub.proposals import change_proposals, proposals
 
-    found = proposals(export) if export.before is None else change_proposals(export, export.before)
-    from lineage_merge.exporters.datahub.delivery import emit, write
-    found = X
+    exported = proposals(export) if export.before is None else change_proposals(export, export.before)
     if export.url is None:
-        return ExportResult(export.out or "", write(export.out, found))
-    return ExportResult(export.url, emit(export, found))
+        return ExportResult(export.out or "", write(export.out, exported))
+    return ExportResult(export.url, emit(export, exported))
 
 
 EXPORTER = Exporter(

@@ -86,7 +86,7 @@ def _export_error(url: str, error: Exception, message: str) -> ExportError:
     return ExportError(f"DataHub at {url}: status {answer.status_code}: {' '.join(message.split())}")
 
 
-def write_file_of_proposals(destination: str | None, proposals: Iterable[Proposal]) -> dict[str, int]:
+def write(destination: str | None, proposals: Iterable[Proposal]) -> dict[str, int]:
     """Write proposals (None: to standard output) and return counts. Raises the errors of `open_text`."""
     counter = ProposalCounter()
     separator = "[\n"

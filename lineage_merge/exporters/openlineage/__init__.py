@@ -5,14 +5,13 @@ from lineage_merge.exporters.exporter import OUT, TOKEN_ENV, URL, Export, Export
 
 def send(export: Export) -> ExportResult:
     """Export to the server if set, otherwise to the file or standard output."""
+    from lineage_merge.exporters.openlineage.delivery import emit, write
     from lineage_merge.exporters.openlineage.events import change_events, events
 
-    found = events(export) if export.before is None else change_events(export, export.before)
-    from lineage_merge.exporters.openlineage.delivery import emit, write
-    found = X
+    exported = events(export) if export.before is None else change_events(export, export.before)
     if export.url is None:
-        return ExportResult(export.out or "", write(export.out, found))
-    return ExportResult(export.url, emit(export, found))
+        return ExportResult(export.out or "", write(export.out, exported))
+    return ExportResult(export.url, emit(export, exported))
 
 
 EXPORTER = Exporter(
