@@ -247,7 +247,7 @@ def changed(document: Json) -> Json:
 def write_graph(folder: Path, file: Path) -> int:
     """Write the graph of a merge of a manifest as a build does; return the number of its elements."""
     config = CONFIGURATION.parse({**SETTINGS, "dbt": [{"manifest": str(file), "namespace": NAMESPACE}]})
-    found = records(elements(config.dbt[0]), from_config(config))
+    found = records(elements(config.sources["dbt"][0]), from_config(config))
     graph = join.merge_locally(found, config.environment, config.dag_name)
     for kind, rows, ddl in (("nodes", graph.nodes, node_ddl()), ("edges", graph.edges, edge_ddl())):
         (folder / kind).mkdir(parents=True)

@@ -178,7 +178,7 @@ def test_the_answers_of_a_database_count(arango: ArangoServer, monkeypatch: pyte
     }
     settings = CONFIGURATION.parse(
         {"dag_name": "d", "environment": "dev", "spline": {"arango": place}}
-    ).spline
+    ).sources["spline"]
     assert settings
     assert settings.arango
     server = spline_arango.log_in(settings.arango)

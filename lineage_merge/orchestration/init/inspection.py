@@ -31,6 +31,7 @@ from lineage_merge.sources.document_kind import Kind
 from lineage_merge.sources.read_all import configured_sources, input_bytes, read_all
 from lineage_merge.sources.source import function
 from lineage_merge.sources.spline import arango, export
+from lineage_merge.sources.spline.settings import Spline
 
 # The names of a configuration that is only used for reading.
 _SCOPE = {"dag_name": "init", "environment": "init"}
@@ -159,7 +160,7 @@ def _observed_jobs(source: str, records: list[Record]) -> list[ObservedJob]:
 
 
 def _spline_version(config: Config) -> str:
-    spline = config.spline
+    spline = config.of(Spline)
     if spline is None or spline.agent:
         return ""
     if spline.arango:

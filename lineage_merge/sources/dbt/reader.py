@@ -154,8 +154,8 @@ class _Relation(NamedTuple):
 
 def read_dbt(engine: Engine, config: Config, names: DatasetResolver) -> Rows[Record]:
     """Read all configured projects as records."""
-    ambiguous = _ambiguous(engine, config.dbt)
-    entries = [(project, index in ambiguous) for index, project in enumerate(config.dbt)]
+    ambiguous = _ambiguous(engine, config.sources.get("dbt", ()))
+    entries = [(project, index in ambiguous) for index, project in enumerate(config.sources.get("dbt", ()))]
     return engine.rows(entries, len(entries)).flat_map(lambda entry: records(elements(*entry), names))
 
 

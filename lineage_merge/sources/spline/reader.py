@@ -47,6 +47,7 @@ from lineage_merge.sources.spline.plans import (
     translate_plan,
     unmatched_applications,
 )
+from lineage_merge.sources.spline.settings import Spline
 from lineage_merge.sources.spline.transactions import OPEN, Snapshot, newest
 from lineage_merge.sources.spline.unmatched_labels import Label
 from lineage_merge.sources.spline.versions import COLLECTION as VERSION
@@ -73,7 +74,7 @@ _PROBLEM = "!"
 
 def read_spline(engine: Engine, config: Config, names: DatasetResolver) -> Rows[Record]:
     """Read everything about the selected applications, as records."""
-    spline = config.spline
+    spline = config.of(Spline)
     if spline is None:
         return engine.empty()
     context = Context(spline, names, config.merge.collapse_run_local)

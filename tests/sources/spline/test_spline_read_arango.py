@@ -213,7 +213,7 @@ def test_what_fails_on_the_driver_stops_before_spark_works(
     spark: SparkSession, settings: Settings, data: Path
 ) -> None:
     found = settings(data / "spline" / "tickit_sales_load")
-    spline = found.spline
+    spline = found.sources["spline"]
     assert spline is not None
     assert spline.arango is not None
     elsewhere = {**{name: getattr(spline.arango, name) for name in ("hosts", "username", "password_env")}}
