@@ -97,7 +97,7 @@ def test_the_configuration_knows_no_source_and_no_exporter_by_name(imports: dict
 
 def stage_of(module: str) -> str:
     """The stage of a module: its package; the Python interface stands on the history, too."""
-    package, _, inner = module.partition(".")
+    package, _, _ = module.partition(".")
     return package
 
 
