@@ -16,7 +16,7 @@ from lineage_merge.config import Config, SparkOptions
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge import dataset_resolver, join
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.sources.read_all import configured_sources, read_all
+from lineage_merge.orchestration.read_sources import configured_sources, read_all
 from tests.arango_fixtures import ArangoServer
 from tests.command_line import PROGRAM, Outcome, as_process, in_process, python_imports
 from tests.s3_fixtures import S3

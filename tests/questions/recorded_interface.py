@@ -1,6 +1,7 @@
 """The interfaces of all questions as data: options, JSON, Python methods and results, tools.
 
-``python -m tests.questions.recorded_interface`` records the current ones: only after a change that users may see.
+``python -m tests.questions.recorded_interface`` records the current ones: only after a change
+that users may see.
 """
 
 import importlib
@@ -140,7 +141,7 @@ def _results() -> list[type[Result]]:
         for each in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
             importlib.import_module(each.name)
     found: list[type[Result]] = []
-    frontier: list[type[Result]] = [Result]
+    frontier: list[type[Result]] = [Result]  # type: ignore[type-abstract]
     while frontier:
         following = frontier.pop().__subclasses__()
         found += following

@@ -11,8 +11,8 @@ from lineage_merge.config import Config
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import dataset_resolver
-from lineage_merge.merge.records import Record
 from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing
+from lineage_merge.model.records import Record
 from lineage_merge.orchestration import pipeline
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.spline import arango as spline_arango
