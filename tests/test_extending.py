@@ -213,7 +213,8 @@ def test_a_question_is_answered_with_the_listed_files(tree: Tree, tmp_path: Path
     assert tree.run("popular", "--folder", folder, "--format", "csv").stdout == "dataset,consumers\na,2\n"
     assert "number of consumers" in tree.run("popular", "--help").stdout
     code = (
-        "import sys, json; from lineage_merge.query import Lineage; from lineage_merge.mcp.tools import TOOLS;"
+        "import sys, json; from lineage_merge.query import Lineage;"
+        "from lineage_merge.mcp.tools import TOOLS;"
         "found = Lineage.open(sys.argv[1]).popular(at_least=2);"
         "schema = TOOLS['popular'].answer.model_json_schema();"
         "print(json.dumps([[*found.records()], schema['required']]))"

@@ -160,7 +160,7 @@ def _page_of_moments(content: _Content) -> "tuple[str, Subgraph]":
 
 def _options(content: _Content, start: "Vertex | None", source: str) -> "Options":
     from lineage_merge.exporters.page import Options
-    from lineage_merge.questions.formats.times import utc_time
+    from lineage_merge.model.times import utc_time
 
     return Options(
         title=content.title or (start.name if start else content.options.dag) or "Lineage",

@@ -136,7 +136,7 @@ def review(
         else:
             with _graph_or_folder(options, config, environment, on_progress) as (found, scope):
                 config = _with_environment(config, environment, found)
-                project = project_of(config.dbt, head, namespace)
+                project = project_of(config.sources.get("dbt", ()), head, namespace)
                 if catalog:
                     project = replace(project, catalog=catalog)
                 on_progress("comparing manifests")

@@ -15,8 +15,8 @@ from lineage_merge.mcp.scoped_graph import ScopedGraph
 from lineage_merge.mcp.tool_errors import as_error
 from lineage_merge.mcp.untrusted_text import escape
 from lineage_merge.model.errors import LineageMergeError
+from lineage_merge.model.times import duration_text
 from lineage_merge.questions.fields import Kind, RowField, fields_of, header_of
-from lineage_merge.questions.formats.times import duration_text
 from lineage_merge.questions.question import Declared, Input, Question, answer_of, ask, parameters_of
 from lineage_merge.questions.result import RowsResult
 

@@ -13,8 +13,9 @@ from lineage_merge.questions.result import Record, Result
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from lineage_merge.history.pictures import AsOf, ScopedMerge
+    from lineage_merge.history.pictures import ScopedMerge
     from lineage_merge.history.timeline import Event
+    from lineage_merge.questions.past import AsOf
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -12,10 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lineage_merge.config import Config
-    from lineage_merge.history.pictures import AsOf, ScopedMerge
+    from lineage_merge.history.pictures import ScopedMerge
     from lineage_merge.query.history_results import ChangesResult, MergesResult, TimelineResult
     from lineage_merge.query.report_results import ReportResult
     from lineage_merge.questions.lineage_changes import Limit
+    from lineage_merge.questions.past import AsOf
 
 
 class Past(NamedTuple):
@@ -47,9 +48,9 @@ def changes_between(
 ) -> "ChangesResult":
     """Return the changes between two moments, of all lineage or up- or downstream of a dataset or column."""
     from lineage_merge.history.moments import parse_moment
-    from lineage_merge.history.pictures import as_of
     from lineage_merge.query.history_results import ChangesResult
     from lineage_merge.questions.lineage_changes import compare_pictures
+    from lineage_merge.questions.past import as_of
 
     moments = parse_moment(start, option="--from"), parse_moment(end, option="--to")
     scope = past.scope
@@ -74,7 +75,7 @@ def picture_before(past: Past, start: str, merges: "Sequence[ScopedMerge]") -> "
     Raises `ConfigError` if it is, `NotFound` if the history has no merge until then.
     """
     from lineage_merge.history.moments import parse_moment
-    from lineage_merge.history.pictures import as_of
+    from lineage_merge.questions.past import as_of
 
     found = as_of(
         past.location, parse_moment(start, option="--from"), past.scope.environment, past.on_progress
@@ -99,9 +100,9 @@ def merges(past: Past, limit: int | None = None) -> "MergesResult":
 
 def timeline_of(past: Past, name: str, limit: int | None = None) -> "TimelineResult":
     """Return what merges changed of a dataset, column or job; the name may be one that it had."""
-    from lineage_merge.history.past_names import resolve_past
     from lineage_merge.history.timeline import merges_of, timeline
     from lineage_merge.query.history_results import TimelineResult
+    from lineage_merge.questions.past import resolve_past
 
     scope = past.scope
     known = merges_of(past.location, scope.environment)

@@ -44,8 +44,8 @@ class ReportResult(NoGraphResult):
         """Return the merge, what it joined, and the problems."""
         from rich.text import Text
 
+        from lineage_merge.model.times import utc_time
         from lineage_merge.questions.formats.table import add_row, new_table
-        from lineage_merge.questions.formats.times import utc_time
 
         run = self.run
         yield Text(f"{run.dag_name} in {run.environment}, merged at {utc_time(run.last_merged_at)}")

@@ -61,7 +61,7 @@ def _past_session(
     on_progress: ProgressCallback,
 ) -> Session:
     from lineage_merge.history.moments import parse_moment
-    from lineage_merge.history.pictures import as_of
+    from lineage_merge.questions.past import as_of
 
     moment = parse_moment(selection.as_of or "")
     location = require_history(selection.history, config, selection.graph_file)

@@ -11,7 +11,7 @@ from types import UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from lineage_merge.graph_format.elements import Vertex, title_of_id
-from lineage_merge.questions.formats.times import duration_text, utc_time
+from lineage_merge.model.times import duration_text, utc_time
 
 
 class Kind(Enum):

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Annotated, ClassVar
 
 from lineage_merge.graph_format.elements import subgraph
+from lineage_merge.model.times import utc_time
 from lineage_merge.questions.arguments import age_ms, now_ms
 from lineage_merge.questions.expectations import Expectations, Source
 from lineage_merge.questions.fields import (
@@ -24,7 +25,6 @@ from lineage_merge.questions.fields import (
 )
 from lineage_merge.questions.formats.describe import counted, listed_counts
 from lineage_merge.questions.formats.freshness_text import cause_text, reasons_text
-from lineage_merge.questions.formats.times import utc_time
 from lineage_merge.questions.question import (
     OLDER_THAN,
     OPTIONAL_DATASET,

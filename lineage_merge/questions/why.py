@@ -250,7 +250,7 @@ def _find_changes(
     until = max((merge.record.name.time for merge in graph.scope.merges), default=now)
 
     def find(datasets: Collection[str]) -> Mapping[str, Sequence[RecentChange]]:
-        from lineage_merge.history.recent_changes import recent_changes
+        from lineage_merge.questions.recent_changes import recent_changes
 
         try:
             return recent_changes(location, environment, datasets, until - period, until)

@@ -1,7 +1,7 @@
 """The interfaces of all questions as data: options, JSON, Python methods and results, tools.
 
-``python -m tests.questions.recorded_interface`` records the current ones,
-only after a change that users may see.
+``python -m tests.questions.recorded_interface`` records the current ones: only after a change
+that users may see.
 """
 
 import importlib
