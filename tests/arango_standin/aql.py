@@ -51,8 +51,8 @@ def _first(items: Any) -> Any:
 
 
 def _keep(document: Any, name: Any, *names: Any) -> Document | None:
-    kept = [text for some in (name, *names) for text in (some if isinstance(some, list) else [some])]
-    return {key: document[key] for key in document if key in kept} if isinstance(document, dict) else None
+    retained = [text for some in (name, *names) for text in (some if isinstance(some, list) else [some])]
+    return {key: document[key] for key in document if key in retained} if isinstance(document, dict) else None
 
 
 def _attributes(document: Any) -> list[str] | None:

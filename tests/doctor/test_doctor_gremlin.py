@@ -207,7 +207,7 @@ def test_requests_of_neptunes_status_page_are_signed(monkeypatch: pytest.MonkeyP
         server = neptune.server_behind(configured_endpoint.endpoint(graph))
 
     assert server == neptune.Server("Neptune 1.4.1.0.R3, tinkerpop-3.7.1, writer", (3, 7), "writer")
-    (request,) = pages.requests
+    request = pages.requests[0]
     assert "/eu-west-1/neptune-db/aws4_request" in request.headers["authorization"]
 
 
