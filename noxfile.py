@@ -57,7 +57,7 @@ USERS = "columns,datahub,docs,local,mcp,notebook,openlineage,otel,parquet,receiv
 TESTS = [
     "tests/test_config.py",  # PyYAML, jsonschema
     "tests/test_secrets_manager.py",  # boto3, moto
-    "tests/arango_standin_tests",  # python-arango, lark
+    "tests/test_arango_standin.py",  # python-arango, lark
     "tests/graph_format",  # pyspark
     "tests/capture/test_capture_graph.py",  # pyspark's own plans
     "tests/load/test_loader.py",  # gremlinpython

@@ -110,7 +110,7 @@ def _page(content: _Content) -> "tuple[str, Subgraph]":
         from lineage_merge.exporters.page import render
         from lineage_merge.exporters.page.selection import entire_graph, neighborhood
         from lineage_merge.questions.expectations import Expectations
-        from lineage_merge.questions.freshness import freshness_within
+        from lineage_merge.questions.staleness import freshness_within
 
         start = None
         if focus:

@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from lineage_merge.graph_format.elements import Vertex
-from lineage_merge.query.result import Record, Result
 from lineage_merge.questions.comparison import Comparison
 from lineage_merge.questions.lineage_changes import Change
+from lineage_merge.questions.result import Record, Result
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.model.errors import ConfigError, NotFound
-from lineage_merge.query.result import Scope
 from lineage_merge.query.selection import GraphSelection
 from lineage_merge.query.session import require_history
+from lineage_merge.questions.scoped_graph import GraphScope
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,7 @@ class Past(NamedTuple):
     """The location of a history, and the scope of questions."""
 
     location: str
-    scope: Scope
+    scope: GraphScope
     on_progress: ProgressCallback = no_progress
 
 
@@ -40,7 +40,7 @@ def past_of(
             "--folder", f"{selection.folder} has no history. Fix: set --history LOCATION, or omit it"
         )
     location = require_history(selection.history, config, selection.graph_file)
-    return Past(location, Scope(environment, selection.dag), on_progress)
+    return Past(location, GraphScope(environment, selection.dag), on_progress)
 
 
 def changes_between(
@@ -132,7 +132,7 @@ def report_until(past: Past, moment: str) -> "ReportResult":
 
 
 def _limit(
-    scope: Scope, before: "AsOf", after: "AsOf", upstream_of: str | None, downstream_of: str | None
+    scope: GraphScope, before: "AsOf", after: "AsOf", upstream_of: str | None, downstream_of: str | None
 ) -> "Limit | None":
     """Return the datasets upstream or downstream of one, which only one of the moments may have."""
     name = upstream_of or downstream_of

@@ -8,7 +8,7 @@ from lineage_merge.load.merge_run import MergeRun
 from lineage_merge.merge.report import NearMiss
 from lineage_merge.model.elements import Problem
 from lineage_merge.query.history_results import NoGraphResult
-from lineage_merge.query.result import Record
+from lineage_merge.questions.result import Record
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
