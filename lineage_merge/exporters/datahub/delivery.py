@@ -1,4 +1,7 @@
-"""Sending of proposals to DataHub's metadata service (GMS) in batches, through the library's emitter."""
+"""Delivery of proposals: to DataHub's metadata service (GMS) in batches, or to a file for its file source.
+
+The file is a JSON array as the library's own writer makes it, which holds all proposals in memory.
+"""
 
 import json
 from collections.abc import Iterable, Iterator
