@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from sqlglot import Dialect, exp
 from sqlglot.errors import SqlglotError
 
-from lineage_merge.column_lineage.sql.depth import with_deep_stack
+from lineage_merge.column_lineage.sql.parsing import with_deep_stack
 from lineage_merge.review.qualifiers import Place, Qualifiers
 from lineage_merge.review.relations import Relations
 from lineage_merge.review.sql_text import plain, text_of, without_qualifiers, written

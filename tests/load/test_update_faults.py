@@ -18,7 +18,7 @@ import yaml
 
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.prune.delete_stale import delete_stale
+from lineage_merge.load.prune.plan import delete_stale
 from lineage_merge.load.update import update
 from lineage_merge.merge.report import REPORT, Report
 from lineage_merge.model.errors import LineageMergeError

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 
 import requests
 from openlineage.client.event_v2 import DatasetEvent
+from openlineage.client.serde import Serde
 from openlineage.client.transport.http import HttpConfig, HttpTransport
 
 from lineage_merge.exporters import openlineage
-from lineage_merge.exporters.exporter import Export, read_token
-from lineage_merge.exporters.library_logging import errors_only
+from lineage_merge.exporters.exporter import Export, errors_only, open_text, read_token
 from lineage_merge.exporters.openlineage.events import Event
 from lineage_merge.model.errors import ExportDenied, ExportError, ExportUnreachable
 
@@ -75,3 +75,13 @@ def _export_errors(url: str) -> Iterator[None]:
         raise ExportError(f"OpenLineage at {url}: status {status}: {message}") from None
     except requests.RequestException as error:
         raise ExportUnreachable(f"OpenLineage at {url}: no connection ({type(error).__name__})") from None
+
+
+def write(destination: str | None, events: Iterable[Event | DatasetEvent]) -> dict[str, int]:
+    """Write events (None: to standard output) and return their number. Raises the errors of `open_text`."""
+    written = 0
+    with open_text(destination) as write_text:
+        for each in events:
+            write_text(Serde.to_json(each) + "\n")
+            written += 1
+    return {"events": written}

@@ -1,8 +1,10 @@
 """Sending of proposals to DataHub's metadata service (GMS) in batches, through the library's emitter."""
 
+import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
+from typing import Any
 
 import requests
 from datahub.configuration.common import ConfigurationError, OperationalError
@@ -10,8 +12,7 @@ from datahub.emitter.rest_emitter import DatahubRestEmitter
 
 from lineage_merge.exporters import datahub
 from lineage_merge.exporters.datahub.proposals import Proposal, ProposalCounter
-from lineage_merge.exporters.exporter import Export, read_token
-from lineage_merge.exporters.library_logging import errors_only
+from lineage_merge.exporters.exporter import Export, errors_only, open_text, read_token
 from lineage_merge.model.errors import ExportDenied, ExportError, ExportUnreachable
 
 _AT_ONCE = 100
@@ -83,3 +84,27 @@ def _export_error(url: str, error: Exception, message: str) -> ExportError:
     if answer.status_code in _DENIED:
         return ExportDenied(f"DataHub at {url} rejects the token (status {answer.status_code})")
     return ExportError(f"DataHub at {url}: status {answer.status_code}: {' '.join(message.split())}")
+
+
+def write_file_of_proposals(destination: str | None, proposals: Iterable[Proposal]) -> dict[str, int]:
+    """Write proposals (None: to standard output) and return counts. Raises the errors of `open_text`."""
+    counter = ProposalCounter()
+    separator = "[\n"
+    with open_text(destination) as write_text:
+        for each in proposals:
+            write_text(separator + json.dumps(_as_json(each)))
+            counter.add(each)
+            separator = ",\n"
+        write_text("\n]\n" if separator == ",\n" else "[]\n")
+    return counter.counts
+
+
+def _as_json(proposal: Proposal) -> dict[str, Any]:
+    from datahub.emitter.mcp import MetadataChangeProposalWrapper
+
+    if isinstance(proposal, MetadataChangeProposalWrapper):
+        return dict(proposal.to_obj(simplified_structure=True))
+    written: dict[str, Any] = proposal.to_obj()
+    if proposal.aspect:  # a patch: the file source expects plain JSON
+        written["aspect"] = {"json": json.loads(proposal.aspect.value)}
+    return written
