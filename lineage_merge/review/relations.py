@@ -12,7 +12,7 @@ from lineage_merge.column_lineage.sql.names import is_recursive
 from lineage_merge.review.sql_text import text_of
 
 
-class _Read(NamedTuple):
+class _Sources(NamedTuple):
     """What a query reads by itself."""
 
     relations: frozenset[str]
@@ -25,7 +25,7 @@ class Relations:
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
         self._platform = type(dialect).__name__.lower()
-        self._read: dict[int, _Read] = {}
+        self._read: dict[int, _Sources] = {}
 
     def below(self, node: exp.Expr) -> frozenset[str]:
         """Return the relations that a source or query reads, also through CTEs."""
@@ -79,7 +79,7 @@ class Relations:
             if not clause.args.get("recursive"):
                 return
 
-    def _read_by(self, node: exp.Expr) -> _Read:
+    def _read_by(self, node: exp.Expr) -> _Sources:
         known = self._read.get(id(node))
         if known is None:
             relations: set[str] = set()
@@ -90,7 +90,7 @@ class Relations:
                     ctes.append(cte)
                 elif name := self.name_of(source):
                     relations.add(name)
-            known = self._read[id(node)] = _Read(frozenset(relations), tuple(ctes))
+            known = self._read[id(node)] = _Sources(frozenset(relations), tuple(ctes))
         return known
 
     def name_of(self, source: exp.Expr) -> str:
