@@ -18,7 +18,7 @@ from lineage_merge.model.elements import encode
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.review.column_comparison import ColumnInput, Columns
 from lineage_merge.review.graph_lookup import GraphIds
-from lineage_merge.review.sql_text import without_qualifiers
+from lineage_merge.review.relations import without_qualifiers
 from lineage_merge.sources.dbt.columns import Column
 
 _OF_JOB = ("feeds", "feeds_column", "influences")

@@ -13,8 +13,7 @@ from sqlglot.errors import SqlglotError
 
 from lineage_merge.column_lineage.sql.depth import with_deep_stack
 from lineage_merge.review.qualifiers import Qualifiers, SelectPlace
-from lineage_merge.review.relations import Relations
-from lineage_merge.review.sql_text import plain, text_of, without_qualifiers, written
+from lineage_merge.review.relations import Relations, plain, text_of, without_qualifiers, written
 
 FILTER = "filter"
 JOIN = "join"

@@ -11,7 +11,7 @@ from lineage_merge.review.column_comparison import ColumnInput, Columns, compare
 from lineage_merge.review.dbt_renames import short
 from lineage_merge.review.dbt_versions import DbtVersion
 from lineage_merge.review.findings import Finding, Subject
-from lineage_merge.review.sql_text import without_qualifiers
+from lineage_merge.review.relations import without_qualifiers
 from lineage_merge.sources.dbt.columns import Column, ColumnLineage
 from lineage_merge.sources.dbt.nodes import Node
 

@@ -1,15 +1,18 @@
-"""Relations that a query reads: tables and calls of table functions, in place of the CTEs between. Pure.
+"""Relations that a query reads, in place of the CTEs between, and texts without layout and aliases. Pure.
 
 Needs sqlglot.
 """
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from sqlglot import Dialect, exp
+from sqlglot import Dialect, ErrorLevel, exp
 
 from lineage_merge.column_lineage.sql.names import is_recursive
-from lineage_merge.review.sql_text import text_of
+
+_QUOTED = re.compile(r"""["`]([A-Za-z_]\w*)["`]""")
+_QUALIFIER = re.compile(r"(?<![\w.'])[A-Za-z_]\w*\.(?=[A-Za-z_\"`*])")
 
 
 class _Sources(NamedTuple):
@@ -102,3 +105,34 @@ class Relations:
         is_call = isinstance(last, exp.Func)
         names = [each.name.lower() for each in qualifiers if each is not None]
         return ".".join([*names, text_of(last, self._dialect) if is_call else last.name.lower()])
+
+
+def without_qualifiers(text: str) -> str:
+    """Return an expression without names of tables and quotes of names, in lower case outside literals."""
+    return plain(text, is_qualified=False)
+
+
+def plain(text: str, *, is_qualified: bool) -> str:
+    """Return an expression without quotes of names, in lower case; `is_qualified`: with names of tables."""
+    parts = re.split(r"('(?:[^']|'')*')", text)
+    unquoted = ((_QUOTED.sub(r"\1", each) if number % 2 == 0 else each) for number, each in enumerate(parts))
+    return "".join(
+        each if number % 2 else (each if is_qualified else _QUALIFIER.sub("", each)).lower()
+        for number, each in enumerate(unquoted)
+    )
+
+
+def text_of(node: exp.Expr, dialect: Dialect) -> str:
+    """Return the text of an expression without names of tables."""
+    return without_qualifiers(written(node, dialect))
+
+
+def written(node: exp.Expr, dialect: Dialect) -> str:
+    """Return the text of an expression on one line, without comments."""
+    text = node.sql(
+        dialect=dialect,
+        comments=False,
+        normalize_functions="lower",
+        unsupported_level=ErrorLevel.IGNORE,
+    )
+    return " ".join(text.split())
