@@ -204,6 +204,8 @@ def _around(text: str) -> str:
 
 
 def test_a_process_that_imports_only_the_errors_redacts_their_messages() -> None:
-    program = "from lineage_merge.model.errors import SourceError; print(SourceError('s3://key:s3cret@bucket'))"
+    program = (
+        "from lineage_merge.model.errors import SourceError; print(SourceError('s3://key:s3cret@bucket'))"
+    )
     printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert printed.stdout == "s3://bucket\n"
