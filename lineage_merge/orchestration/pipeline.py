@@ -38,7 +38,6 @@ from lineage_merge.load.update import update
 from lineage_merge.merge import dataset_resolver, join
 from lineage_merge.merge.complete_report import complete_report
 from lineage_merge.merge.expectations import fail_if_unmet
-from lineage_merge.merge.records import Record, problem_of
 from lineage_merge.merge.report import EMPTY, REPORT, Report
 from lineage_merge.merge.resolved_names import IdentityRow, identities, job_runs
 from lineage_merge.merge.source_completeness import NOTHING, SourceCompleteness, assess
@@ -50,7 +49,13 @@ from lineage_merge.model.errors import (
     IntermediateError,
     SourceMissing,
 )
-from lineage_merge.sources.read_all import configured_sources, input_bytes, read_all, read_in_one_task
+from lineage_merge.model.records import Record, problem_of
+from lineage_merge.orchestration.read_sources import (
+    configured_sources,
+    input_bytes,
+    read_all,
+    read_in_one_task,
+)
 
 ALIAS_DDL = "source string, candidates array<string>"
 RUNS_DDL = "job_type string, job_name string, runs bigint"
