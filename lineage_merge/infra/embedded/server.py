@@ -9,9 +9,9 @@ from gremlin_python.driver.protocol import GremlinServerError
 
 from lineage_merge.infra import graph_files
 from lineage_merge.infra.embedded import file_lock, graph_store
+from lineage_merge.infra.embedded.file_lock import make_folder, make_private
 from lineage_merge.infra.embedded.jars import gremlin_jars
 from lineage_merge.infra.embedded.java import find_java
-from lineage_merge.infra.embedded.private_files import make_folder, make_private
 from lineage_merge.infra.embedded.process import ServerProcess, free_port, port_is_free
 from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.model.errors import EmbeddedError
