@@ -173,7 +173,6 @@ def variables_for(environment: Path) -> dict[str, str]:
         "AWS_CA_BUNDLE",
         "LINEAGE_MERGE_CACHE",
         "LINEAGE_MERGE_MAVEN_REPOSITORY",
-        "LINEAGE_MERGE_IVY_SETTINGS",
     )
     variables = {
         name: value for name, value in os.environ.items() if name in passed or not name.startswith(hidden)
