@@ -99,7 +99,7 @@ def damaged(code: str, damage: Damage) -> str:
 def finds(copy: Path, tests: Sequence[str], share: float) -> bool:
     """Whether a test of the copy fails; one that hangs has found the defect, too."""
     command = [sys.executable, "-m", "pytest", "-n", "0", "-x", "-q", "-p", "no:cacheprovider", *tests]
-    variables = {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1", drawing.SHARE: str(share)}
+    variables = {"PYTHONPATH": str(copy), drawing.SHARE: str(share)}
     try:
         done = subprocess.run(
             command,
