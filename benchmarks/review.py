@@ -31,7 +31,6 @@ from lineage_merge.graph_format.arrow import arrow_schema, write_parquet
 from lineage_merge.graph_format.schema import edge_ddl, node_ddl
 from lineage_merge.merge import join
 from lineage_merge.merge.dataset_resolver import from_config
-from lineage_merge.merge.records import records
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.dbt.reader import elements
 
@@ -247,7 +246,7 @@ def changed(document: Json) -> Json:
 def write_graph(folder: Path, file: Path) -> int:
     """Write the graph of a merge of a manifest as a build does; return the number of its elements."""
     config = CONFIGURATION.parse({**SETTINGS, "dbt": [{"manifest": str(file), "namespace": NAMESPACE}]})
-    found = records(elements(config.dbt[0]), from_config(config))
+    found = from_config(config).records(elements(config.sources["dbt"][0]))
     graph = join.merge_locally(found, config.environment, config.dag_name)
     for kind, rows, ddl in (("nodes", graph.nodes, node_ddl()), ("edges", graph.edges, edge_ddl())):
         (folder / kind).mkdir(parents=True)

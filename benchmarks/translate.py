@@ -21,7 +21,6 @@ from benchmarks.generated.pipeline import At, Dataset, Made, Plan
 from benchmarks.generated.spline import Documents, plan_documents
 from benchmarks.results import Figure
 from lineage_merge.merge import dataset_resolver
-from lineage_merge.merge.records import records
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.spline.documents import assemble, parse
 from lineage_merge.sources.spline.transactions import EVERYTHING
@@ -103,7 +102,7 @@ def translated(texts: list[tuple[str, str]], key: str) -> int:
         documents.setdefault(collection, []).append(document)
     plan, problems = assemble(key, documents, EVERYTHING)
     assert not problems
-    return sum(1 for _ in records(translate(plan), NAMES))
+    return sum(1 for _ in NAMES.records(translate(plan)))
 
 
 def main() -> None:

@@ -2,10 +2,15 @@
 
 from typing import TYPE_CHECKING, Any
 
+from lineage_merge.infra.redaction import redact as _redact
+from lineage_merge.model.errors import install_redaction as _install_redaction
 from lineage_merge.model.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from lineage_merge.spark_capture import capture as capture
+
+# Here, so that no process raises an error with a secret: workers of Spark import nothing else first.
+_install_redaction(_redact)
 
 
 def __getattr__(name: str) -> Any:

@@ -7,7 +7,7 @@ from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.merge import join
 from lineage_merge.merge.dataset_resolver import from_config
-from lineage_merge.merge.records import Record
+from lineage_merge.model.records import Record
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.dbt.reader import read_dbt
 from tests.runs_made import HOUR

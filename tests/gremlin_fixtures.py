@@ -12,7 +12,7 @@ from gremlin_python.driver.driver_remote_connection import DriverRemoteConnectio
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge.infra.embedded import EmbeddedServer, maven_jars
-from lineage_merge.load.gremlin.traversal_source import source
+from lineage_merge.infra.traversal_source import source
 
 SERVER = "LINEAGE_MERGE_TEST_GREMLIN_SERVER"
 

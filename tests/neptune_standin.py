@@ -25,7 +25,7 @@ from botocore.validate import ParamValidator
 from gremlin_python.driver.driver_remote_connection import DriverRemoteConnection
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
-from lineage_merge.load.gremlin.traversal_source import source
+from lineage_merge.infra.traversal_source import source
 from tests.neptune_reading import LoadError, put, records
 
 ROLE = "arn:aws:iam::111122223333:role/neptune-loader"

@@ -1,11 +1,11 @@
-"""A source's records (`lineage_merge.merge.records`) as plain values, so that tests compare whole sets."""
+"""A source's records (`lineage_merge.model.records`) as plain values, so that tests compare whole sets."""
 
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.merge.records import Record
+from lineage_merge.model.records import Record
 
 Flow = tuple[str, str, str]
 

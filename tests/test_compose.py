@@ -232,7 +232,7 @@ def test_the_bucket_is_made_and_holds_the_sample_manifest(s3: S3) -> None:
     for _ in ("first start", "second start"):
         environment = {**os.environ, **service["environment"], "AWS_ENDPOINT_URL_S3": s3.url}
         subprocess.run([sys.executable, *arguments], check=True, timeout=60, env=environment)
-    manifest = CONFIGURATION.load(CONFIG_FILE, environ={}).dbt[0].manifest
+    manifest = CONFIGURATION.load(CONFIG_FILE, environ={}).sources["dbt"][0].manifest
     assert storage.read_text(manifest) == (REPOSITORY / "sample_data/dbt/manifest.json").read_text()
 
 
@@ -268,15 +268,15 @@ def test_the_variables_in_the_comments_set_the_same_as_the_ready_file() -> None:
     others = {"LINEAGE_MERGE_DAG_NAME": wanted.dag_name, "LINEAGE_MERGE_ENVIRONMENT": wanted.environment}
     by_variables = CONFIGURATION.load(None, environ={**variables, **others})
     assert by_variables.gremlin == wanted.gremlin
-    assert by_variables.spline == wanted.spline
+    assert by_variables.sources["spline"] == wanted.sources["spline"]
 
 
 def test_the_ready_file_goes_to_the_published_ports() -> None:
     settings = CONFIGURATION.load(CONFIG_FILE, environ={})
     ports = published_ports()
-    assert settings.spline
-    assert settings.spline.arango
-    assert settings.spline.arango.hosts == f"http://localhost:{ports['arangodb']}"
+    assert settings.sources["spline"]
+    assert settings.sources["spline"].arango
+    assert settings.sources["spline"].arango.hosts == f"http://localhost:{ports['arangodb']}"
     assert settings.gremlin.endpoint == f"ws://localhost:{ports['gremlin']}/gremlin"
     _, variables = documented()
     assert variables["AWS_ENDPOINT_URL_S3"] == f"http://localhost:{ports['s3']}"

@@ -243,9 +243,9 @@ def test_flags_take_precedence_over_variables_and_variables_over_the_file(tmp_pa
 
     assert found.dag_name == "from_flag"
     assert found.environment == "staging"
-    assert found.spline is not None
-    assert found.spline.arango is not None
-    assert found.spline.arango.hosts == "http://from-file:8529"
+    assert found.sources["spline"] is not None
+    assert found.sources["spline"].arango is not None
+    assert found.sources["spline"].arango.hosts == "http://from-file:8529"
 
 
 def test_the_environment_of_the_process_is_read_by_default(
@@ -270,7 +270,7 @@ def test_a_configuration_may_consist_of_variables() -> None:
         "LINEAGE_MERGE_SPLINE_EXPORT": "exports",
     }
 
-    assert CONFIGURATION.load(environ=environ).spline == Spline(export="exports")
+    assert CONFIGURATION.load(environ=environ).sources["spline"] == Spline(export="exports")
 
 
 def test_a_variable_sets_a_key_in_an_empty_section_of_the_file(tmp_path: Path) -> None:
@@ -278,7 +278,7 @@ def test_a_variable_sets_a_key_in_an_empty_section_of_the_file(tmp_path: Path) -
 
     found = CONFIGURATION.load(file, {"LINEAGE_MERGE_SPLINE_EXPORT": "exports"})
 
-    assert found.spline == Spline(export="exports")
+    assert found.sources["spline"] == Spline(export="exports")
 
 
 def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
@@ -300,14 +300,14 @@ def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
 
     found = CONFIGURATION.load(file, environ={})
 
-    assert found.spline is not None
-    assert Path(found.spline.export).resolve() == tmp_path / "exports"
-    assert [project.manifest for project in found.dbt] == [
+    assert found.sources["spline"] is not None
+    assert Path(found.sources["spline"].export).resolve() == tmp_path / "exports"
+    assert [project.manifest for project in found.sources["dbt"]] == [
         str(folder / "manifest.json"),
         "/srv/manifest.json",
         "s3://b/manifest.json",
     ]
-    assert [project.run_results for project in found.dbt] == [
+    assert [project.run_results for project in found.sources["dbt"]] == [
         (str(folder / "run_results.json"),),
         (),
         (),
@@ -372,8 +372,8 @@ def test_lists_of_names_are_comma_separated_or_yaml(
 ) -> None:
     found = CONFIGURATION.load(written(tmp_path, SETTINGS), environ={}, flags={"spline.applications": text})
 
-    assert found.spline is not None
-    assert found.spline.applications == names
+    assert found.sources["spline"] is not None
+    assert found.sources["spline"].applications == names
 
 
 @pytest.mark.parametrize(
@@ -541,12 +541,12 @@ def test_kafka_passwords_must_be_references(option: str) -> None:
     assert error.key == f"spline.kafka.options.{option}"
     assert SECRET not in error.message
     by_name = changed(spline={"kafka": {**KAFKA, "options_env": {option: "KAFKA_LOGIN"}}})
-    assert CONFIGURATION.parse(by_name).spline is not None
+    assert CONFIGURATION.parse(by_name).sources["spline"] is not None
 
 
 def test_kafka_options_are_read_from_variables_and_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     given = {**KAFKA, "options": {"max.poll.records": 5}, "options_env": {"sasl.jaas.config": "KAFKA_LOGIN"}}
-    found = CONFIGURATION.parse(changed(spline={"kafka": given})).spline
+    found = CONFIGURATION.parse(changed(spline={"kafka": given})).sources["spline"]
     assert found is not None
     assert found.kafka is not None
     with pytest.raises(ConfigError, match="not set"):
@@ -561,7 +561,7 @@ def test_kafka_options_are_read_from_variables_and_secrets(monkeypatch: pytest.M
 def test_agent_and_landing_paths_are_relative_to_the_file(tmp_path: Path) -> None:
     spline = {"agent": ["logs/a", "s3://lake/b", "/abs"], "kafka": {**KAFKA, "landing": "landing"}}
 
-    found = CONFIGURATION.load(written(tmp_path, SETTINGS | {"spline": spline}), environ={}).spline
+    found = CONFIGURATION.load(written(tmp_path, SETTINGS | {"spline": spline}), environ={}).sources["spline"]
 
     assert found is not None
     assert found.kafka is not None
@@ -627,7 +627,7 @@ def test_namespaces_are_normalized() -> None:
         )
     )
 
-    assert found.dbt[0].namespace == WAREHOUSE
+    assert found.sources["dbt"][0].namespace == WAREHOUSE
     assert found.merge.default_schemas == {WAREHOUSE: "dev.public"}
 
 
@@ -864,7 +864,7 @@ dbt:
 
     found = CONFIGURATION.load(file, environ={})
 
-    assert found.dbt == (DbtProject("/a.json", WAREHOUSE), DbtProject("/b.json", WAREHOUSE))
+    assert found.sources["dbt"] == (DbtProject("/a.json", WAREHOUSE), DbtProject("/b.json", WAREHOUSE))
 
 
 def arango(**settings: Any) -> dict[str, Any]:
@@ -873,7 +873,7 @@ def arango(**settings: Any) -> dict[str, Any]:
 
 def test_the_password_is_read_from_the_named_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ARANGO_PASSWORD", SECRET)
-    found = CONFIGURATION.parse(arango(password_env="ARANGO_PASSWORD")).spline
+    found = CONFIGURATION.parse(arango(password_env="ARANGO_PASSWORD")).sources["spline"]
 
     assert found is not None
     assert found.arango is not None
@@ -1039,7 +1039,7 @@ def test_the_schema_describes_every_key() -> None:
 def test_runs_are_a_keyword_or_a_time_in_utc_by_default(tmp_path: Path, written_as: str, runs: Runs) -> None:
     text = f"dag_name: d\nenvironment: dev\nspline:\n  export: x\n  runs: {written_as}\n"
 
-    found = CONFIGURATION.load(written(tmp_path, text), environ={}).spline
+    found = CONFIGURATION.load(written(tmp_path, text), environ={}).sources["spline"]
 
     assert found is not None
     assert found.runs == runs
@@ -1049,7 +1049,7 @@ def test_runs_are_a_keyword_or_a_time_in_utc_by_default(tmp_path: Path, written_
     ("value", "hours"), [(2, 48), (0.5, 12), ("30d", 720), ("12h", 12), ("1.5 d", 36), ("7", 168)]
 )
 def test_the_lookback_is_in_days_or_hours(value: float | str, hours: float) -> None:
-    found = CONFIGURATION.parse(changed(spline={"export": "x", "lookback": value})).spline
+    found = CONFIGURATION.parse(changed(spline={"export": "x", "lookback": value})).sources["spline"]
 
     assert found is not None
     assert found.lookback == timedelta(hours=hours)

@@ -17,10 +17,10 @@ from botocore.client import BaseClient
 from lineage_merge.config import Config, History
 from lineage_merge.history.compaction import Retention, compact, plan_compaction
 from lineage_merge.history.moments import parse_moment
-from lineage_merge.history.pictures import as_of
 from lineage_merge.infra import storage
 from lineage_merge.orchestration import preflight
 from lineage_merge.orchestration.publish import artefacts
+from lineage_merge.questions.past import as_of
 from tests.history.made_history import MadeHistory
 from tests.iam_policy import Need, allows, needs
 from tests.made_merges import Made

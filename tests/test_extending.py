@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[1]
 EXTENSIONS = ROOT / "tests" / "extending"
 # Files of a list that are not part of the program: tests and documents.
 BESIDE = ("tests/", "docs/")
+IMPORT_POPULAR = "from lineage_merge.questions.popular import PopularQuestion"
 IMPORT_LETTERS = "from lineage_merge.sources.letters.source import LETTERS"
 
 
@@ -49,9 +50,16 @@ class Tree:
 
     def run(self, *words: object) -> "subprocess.CompletedProcess[str]":
         """Run the extended command line."""
+        return self._start("-m", "lineage_merge", *words)
+
+    def python(self, code: str, *words: object) -> "subprocess.CompletedProcess[str]":
+        """Run a program on the extended tree."""
+        return self._start("-c", code, *words)
+
+    def _start(self, *words: object) -> "subprocess.CompletedProcess[str]":
         environ = {**os.environ, "PYTHONPATH": str(self.folder), "COLUMNS": "400"}
         return subprocess.run(
-            [sys.executable, "-m", "lineage_merge", *map(str, words)],
+            [sys.executable, *map(str, words)],
             env=environ,
             cwd=self.folder,
             capture_output=True,
@@ -95,7 +103,7 @@ def settings(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("chapter", "most"), [("Add a source", 8), ("Add a question", 5), ("Add an exporter", 4)]
+    ("chapter", "most"), [("Add a source", 8), ("Add a question", 4), ("Add an exporter", 4)]
 )
 def test_the_list_of_files_is_short(chapter: str, most: int) -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text().partition(f"## {chapter}\n")[2].partition("\n## ")[0]
@@ -188,30 +196,30 @@ def graph_folder(folder: Path) -> Path:
 
 
 def test_a_question_is_answered_with_the_listed_files(tree: Tree, tmp_path: Path) -> None:
-    command = (EXTENSIONS / "question" / "command.txt").read_text()
-    edited = tree.edit(
-        "lineage_merge/cli/query_commands.py",
-        (
-            "COMMANDS: tuple[click.Command, ...] = (\n",
-            f"{command}\n\nCOMMANDS: tuple[click.Command, ...] = (\n    popular,\n",
-        ),
-    )
-    method = (EXTENSIONS / "question" / "method.txt").read_text()
+    question = "from lineage_merge.questions.question import"
     interface = tree.edit(
-        "lineage_merge/query/listing_questions.py",
-        ("    def _listed(", f"{method}\n    def _listed("),
-        (
-            "from typing import TYPE_CHECKING\n",
-            "from functools import partial\nfrom typing import TYPE_CHECKING\n",
-        ),
+        "lineage_merge/query/lineage.py",
+        ("    why = method(", "    popular = method(PopularQuestion)\n    why = method("),
+        (question, f"{IMPORT_POPULAR}\n{question}"),
     )
-    assert tree.add("question") | {edited, interface} == listed("Add a question", "popular")
+    assert tree.add("question") | {interface} == listed("Add a question", "popular")
 
-    done = tree.run("popular", "--folder", graph_folder(tmp_path / "graph"), "--json")
-
-    assert done.returncode == 0, done.stderr
-    assert "letters://post|a" in done.stdout
-    assert "letters://post|b" not in done.stdout
+    folder = graph_folder(tmp_path / "graph")
+    row = {"dataset": "dev|letters://post|a", "consumers": 2}
+    answered = tree.run("popular", "--folder", folder, "--json")
+    assert answered.returncode == 0, answered.stderr
+    assert json.loads(answered.stdout)["datasets"] == [row]
+    assert "letters://post|a" not in tree.run("popular", "--at-least", "3", "--folder", folder).stdout
+    assert tree.run("popular", "--folder", folder, "--format", "csv").stdout == "dataset,consumers\na,2\n"
+    assert "number of consumers" in tree.run("popular", "--help").stdout
+    code = (
+        "import sys, json; from lineage_merge.query import Lineage;"
+        "from lineage_merge.mcp.tools import TOOLS;"
+        "found = Lineage.open(sys.argv[1]).popular(at_least=2);"
+        "schema = TOOLS['popular'].answer.model_json_schema();"
+        "print(json.dumps([[*found.records()], schema['required']]))"
+    )
+    assert json.loads(tree.python(code, folder).stdout) == [[row], ["total", "rows"]]
 
 
 def test_an_exporter_writes_with_the_listed_files(tree: Tree, tmp_path: Path) -> None:

@@ -197,7 +197,7 @@ def test_a_configuration_may_lie_in_s3_and_name_what_lies_beside_it(s3: S3) -> N
 
     found = CONFIGURATION.load(s3.put("conf", "lineage/merge.yml", text), environ={})
 
-    assert found.dbt[0].manifest == "s3://conf/lineage/target/m.json"
+    assert found.sources["dbt"][0].manifest == "s3://conf/lineage/target/m.json"
 
 
 def test_a_configuration_missing_in_s3_is_reported(s3: S3) -> None:

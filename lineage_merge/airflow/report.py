@@ -89,9 +89,9 @@ def as_text(report: Mapping[str, Any], written: Mapping[str, Any]) -> str:
     """Return the report as the command line prints it."""
     from rich.console import Console
 
-    from lineage_merge.cli.printing import loaded_text, print_report
     from lineage_merge.load.result import LoadResult
     from lineage_merge.merge.report import Report
+    from lineage_merge.orchestration.report_text import loaded_text, print_report
 
     out = StringIO()
     console = Console(file=out, width=120, highlight=False)

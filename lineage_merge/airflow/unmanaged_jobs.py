@@ -54,10 +54,12 @@ class FindUnmanagedJobs(BaseOperator):  # type: ignore[misc] # mypy runs without
         from lineage_merge.orchestration.unmanaged_jobs import plan
         from lineage_merge.questions.job_ownership import owners
         from lineage_merge.sources.spline.observed_applications import observed_jobs
+        from lineage_merge.sources.spline.settings import Spline
 
         now = datetime.now(UTC)
         with fail_if_permanent(), resolved(self.merge, self, context, here=True) as (_, config):
-            if config.spline is None or config.spline.arango is None:
+            spline = config.of(Spline)
+            if spline is None or spline.arango is None:
                 raise ConfigError(
                     "", "unmanaged applications require a live Spline: no ArangoDB is configured"
                 )
@@ -65,7 +67,7 @@ class FindUnmanagedJobs(BaseOperator):  # type: ignore[misc] # mypy runs without
             with connect(graph) as g:
                 known = owners(g, config.environment)
             found = plan(
-                observed_jobs(config.spline.arango, _ms(now - self.lookback), self.labels),
+                observed_jobs(spline.arango, _ms(now - self.lookback), self.labels),
                 known,
                 collector=config.dag_name,
                 exclude=self.exclude,

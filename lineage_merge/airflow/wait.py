@@ -27,8 +27,8 @@ from lineage_merge.airflow.settings import (
 )
 
 if TYPE_CHECKING:
-    from lineage_merge.config import Config
-    from lineage_merge.sources.spline.run_availability import ExpectedRuns, MissingRun
+    from lineage_merge.sources.spline.run_availability import ExpectedRuns
+    from lineage_merge.sources.spline.settings import Spline
 
 WhenMissing = Literal["fail", "merge"]
 
@@ -91,16 +91,17 @@ class WaitForSpline(BaseSensorOperator):  # type: ignore[misc] # mypy runs witho
         if self.poke(context):
             return
         from lineage_merge.airflow.wait_trigger import SplineTrigger
+        from lineage_merge.sources.spline.settings import Spline
 
         with fail_if_permanent(), resolved(self.merge, self, context, here=True) as (_, config):
-            spline = config.spline
+            spline = config.of(Spline)
             if spline is None or spline.arango is None:
                 return
             arango = spline.arango
             by_connection = arango.password_env == PASSWORD_VARIABLE
             fields = asdict(replace(arango, password_env="") if by_connection else arango)
             lookback = spline.lookback.total_seconds()
-            expected = self._expected(config, context)
+            expected = self._expected(spline, context)
         trigger = SplineTrigger(
             fields,
             (self.merge.get("arangodb") or ARANGODB) if by_connection else None,
@@ -111,10 +112,9 @@ class WaitForSpline(BaseSensorOperator):  # type: ignore[misc] # mypy runs witho
         )
         self.defer(trigger=trigger, method_name="execute_complete")
 
-    def _expected(self, config: "Config", context: Mapping[str, Any]) -> "list[ExpectedRuns]":
-        names = config.spline.applications if config.spline else ()
+    def _expected(self, spline: "Spline", context: Mapping[str, Any]) -> "list[ExpectedRuns]":
         return expected_runs(
-            applications(self.merge) or names,
+            applications(self.merge) or spline.applications,
             upstream_tasks.glue_runs(self, context),
             upstream_tasks.began(context),
         )
@@ -122,22 +122,24 @@ class WaitForSpline(BaseSensorOperator):  # type: ignore[misc] # mypy runs witho
     def poke(self, context: Mapping[str, Any]) -> bool:
         """Check Spline's database once."""
         from lineage_merge.model.errors import SourceUnreachable
-        from lineage_merge.sources.spline.run_availability import missing_runs
+        from lineage_merge.sources.spline.run_availability import missing_runs, missing_text
+        from lineage_merge.sources.spline.settings import Spline
 
         with fail_if_permanent(), resolved(self.merge, self, context, here=True) as (_, config):
-            if config.spline is None or config.spline.arango is None:
+            spline = config.of(Spline)
+            if spline is None or spline.arango is None:
                 self.log.info("nothing to wait for: the merge reads no live Spline")
                 return True
-            self._datasets = Datasets((spline_database(config.spline.arango),), ())
-            expected = self._expected(config, context)
+            self._datasets = Datasets((spline_database(spline.arango),), ())
+            expected = self._expected(spline, context)
             try:
-                absent = missing_runs(config.spline.arango, expected, config.spline.lookback)
+                absent = missing_runs(spline.arango, expected, spline.lookback)
             except SourceUnreachable as error:
                 # Like a late report: retried at the next check.
                 self._problem = error.message
                 self.log.warning("%s", error.message)
                 return False
-        self._problem = problem(absent)
+        self._problem = missing_text(absent)
         self.log.info("%s", self._problem or f"Spline has all {len(expected)} expected runs")
         return not absent
 
@@ -154,11 +156,6 @@ class _Dated:
     def get_first_reschedule_date(self, context: Mapping[str, Any]) -> datetime | None:
         found = self._instance.get_first_reschedule_date(context)
         return datetime.fromisoformat(found) if isinstance(found, str) else found
-
-
-def problem(absent: Sequence["MissingRun"]) -> str:
-    """Return the missing runs as a line."""
-    return f"Spline has no successful write of {'; '.join(map(str, absent))}" if absent else ""
 
 
 def expected_runs(

@@ -73,11 +73,15 @@ class SplineTrigger(BaseTrigger):  # type: ignore[misc] # mypy runs without Airf
             await asyncio.sleep(self.poll_seconds)
 
     def _missing(self) -> str:
-        from lineage_merge.airflow.wait import problem
-        from lineage_merge.sources.spline.run_availability import ExpectedRuns, missing_runs
+        from lineage_merge.sources.spline.run_availability import (
+            ExpectedRuns,
+            missing_runs,
+            missing_text,
+        )
 
         expected = [ExpectedRuns(name, tuple(run_ids), since) for name, run_ids, since in self.expected]
-        return problem(missing_runs(self._settings(), expected, timedelta(seconds=self.lookback_seconds)))
+        lookback = timedelta(seconds=self.lookback_seconds)
+        return missing_text(missing_runs(self._settings(), expected, lookback))
 
     def _settings(self) -> "Arango":
         from lineage_merge.sources.spline.settings import Arango

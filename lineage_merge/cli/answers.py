@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from lineage_merge.graph_format.elements import Subgraph
-    from lineage_merge.query.result import Result
     from lineage_merge.questions.graph import Direction
+    from lineage_merge.questions.result import Result
 
 FORMATS = ("tree", "table", "csv", "json", "mermaid", "dot", "graphml", "svg")
 

@@ -142,8 +142,8 @@ def _answer(
 
 
 def _print(found: "NearMissesResult | ReportResult", everything: bool) -> None:
-    from lineage_merge.cli.near_misses import print_near_misses
     from lineage_merge.cli.printing import print_merge_run
+    from lineage_merge.orchestration.report_text import print_near_misses
     from lineage_merge.query.report_results import ReportResult
 
     if isinstance(found, ReportResult):

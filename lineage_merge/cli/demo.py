@@ -34,7 +34,7 @@ def demo(as_json: bool, quiet: bool) -> None:
     """
     from rich.text import Text
 
-    from lineage_merge.cli.printing import loaded_text, print_report
+    from lineage_merge.orchestration.report_text import loaded_text, print_report
     from lineage_merge.questions.formats.tree import tree
 
     with handle_errors(), progress(quiet) as on_progress:

@@ -162,13 +162,13 @@ def _init(
     on_progress: "ProgressCallback",
 ) -> None:
     from lineage_merge.cli import init_report
+    from lineage_merge.config.values import namespace
     from lineage_merge.infra import storage
     from lineage_merge.orchestration.configuration import CONFIGURATION
     from lineage_merge.orchestration.init import configuration_text
     from lineage_merge.orchestration.init.inspection import inspect
     from lineage_merge.orchestration.init.proposal import propose
     from lineage_merge.orchestration.init.verification import verify
-    from lineage_merge.sources.settings import namespace
 
     if storage.is_s3(out):
         raise ConfigError("--out", "expected a local file")

@@ -7,11 +7,11 @@ from typing import Any, Protocol
 
 import click
 
+from lineage_merge.config.values import namespace
 from lineage_merge.model.errors import ConfigError, NamingError
 from lineage_merge.orchestration.init.findings import Findings
 from lineage_merge.orchestration.init.proposal import Project, Proposal, given_choice, with_namespaces
 from lineage_merge.orchestration.init.sources import Sources, arango_settings
-from lineage_merge.sources.settings import namespace
 
 _EMBEDDED = "embedded"
 

@@ -5,12 +5,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from lineage_merge.cli.near_misses import TITLE
-from lineage_merge.cli.near_misses import lines as near_miss_lines
 from lineage_merge.orchestration.init.configuration_text import job_lines, manifest_line, printable
 from lineage_merge.orchestration.init.findings import Findings
 from lineage_merge.orchestration.init.proposal import Project, Proposal
 from lineage_merge.orchestration.init.verification import Verified
+from lineage_merge.orchestration.report_text import TITLE, near_miss_lines
 
 _MAX_NEAR_MISSES = 3
 

@@ -78,7 +78,8 @@ def run(
     Removed lineage is retired: models that a dbt manifest no longer contains, Spark targets that later
     successful runs of their job did not write.
     """
-    from lineage_merge.cli.printing import loaded_text, print_difference, print_report, too_few_joined
+    from lineage_merge.cli.printing import print_difference, too_few_joined
+    from lineage_merge.orchestration.report_text import loaded_text, print_report
 
     settings = _with_flags(settings, graph_file, allow_retire, verify)
     with handle_errors(), _observed_run(settings.load(), quiet, as_json) as (config, on_progress):
@@ -130,7 +131,7 @@ def run(
 @without_progress
 def build(settings: Settings, folder: str, file_format: Any, as_json: bool, quiet: bool) -> None:
     """Read the sources and merge them into node and edge files."""
-    from lineage_merge.cli.printing import print_report
+    from lineage_merge.orchestration.report_text import print_report
 
     with handle_errors(), _observed_run(settings.load(), quiet, as_json) as (config, on_progress):
         from lineage_merge.cli.interrupt import session
@@ -177,7 +178,8 @@ def load(
     quiet: bool,
 ) -> None:
     """Update the graph from the node and edge files of DIR, whose rows name environment and DAG."""
-    from lineage_merge.cli.printing import loaded_text, print_difference
+    from lineage_merge.cli.printing import print_difference
+    from lineage_merge.orchestration.report_text import loaded_text
 
     settings = _with_flags(settings, graph_file, allow_retire, verify)
     with (
@@ -268,8 +270,7 @@ def _exit_for(report: Any, config: "Config") -> None:
     if rejected and config.log.format == "json":
         sys.exit(EXIT_REJECTED)  # the last log line contains the counts
     if rejected:
-        from lineage_merge.cli.collapsed import problem_text
-        from lineage_merge.cli.printing import counted
+        from lineage_merge.orchestration.report_text import counted, problem_text
 
         skipped = counted(rejected, "invalid document", "invalid documents")
         first = one_line(problem_text(report.of_kind("rejected")[0]))

@@ -110,7 +110,7 @@ def _page(content: _Content) -> "tuple[str, Subgraph]":
         from lineage_merge.exporters.page import render
         from lineage_merge.exporters.page.selection import entire_graph, neighborhood
         from lineage_merge.questions.expectations import Expectations
-        from lineage_merge.questions.freshness import freshness_within
+        from lineage_merge.questions.staleness import freshness_within
 
         start = None
         if focus:
@@ -160,7 +160,7 @@ def _page_of_moments(content: _Content) -> "tuple[str, Subgraph]":
 
 def _options(content: _Content, start: "Vertex | None", source: str) -> "Options":
     from lineage_merge.exporters.page import Options
-    from lineage_merge.questions.formats.times import utc_time
+    from lineage_merge.model.times import utc_time
 
     return Options(
         title=content.title or (start.name if start else content.options.dag) or "Lineage",

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lineage_merge.cli import freshness_commands, time_options
+from lineage_merge.cli import time_options
 from lineage_merge.cli.answers import print_result
 from lineage_merge.cli.check import check
 from lineage_merge.cli.command import Command, Option
@@ -23,7 +23,9 @@ from lineage_merge.cli.query_options import (
     open_lineage,
     query_command,
 )
+from lineage_merge.cli.question_commands import command_of
 from lineage_merge.cli.tags import tags
+from lineage_merge.query.lineage import QUESTIONS
 
 if TYPE_CHECKING:
     from lineage_merge.questions.listing import JobOrder
@@ -328,5 +330,5 @@ COMMANDS: tuple[click.Command, ...] = (
     history,
     tags,
     check,
-    *freshness_commands.COMMANDS,
+    *map(command_of, QUESTIONS.values()),
 )

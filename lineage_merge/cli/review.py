@@ -16,9 +16,9 @@ from lineage_merge.model.errors import CheckFailed, ConfigError
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
-    from lineage_merge.query.result import Scope
     from lineage_merge.questions.backends.parquet_folder import ParquetFolder
     from lineage_merge.questions.graph import LineageGraph
+    from lineage_merge.questions.scoped_graph import GraphScope
     from lineage_merge.review.consequences import PolicySettings
     from lineage_merge.review.findings import ReviewResult
     from lineage_merge.sources.dbt.settings import DbtProject
@@ -136,7 +136,7 @@ def review(
         else:
             with _graph_or_folder(options, config, environment, on_progress) as (found, scope):
                 config = _with_environment(config, environment, found)
-                project = project_of(config.dbt, head, namespace)
+                project = project_of(config.sources.get("dbt", ()), head, namespace)
                 if catalog:
                     project = replace(project, catalog=catalog)
                 on_progress("comparing manifests")
@@ -155,12 +155,12 @@ def _raise(result: "ReviewResult", fail_on: str) -> None:
 @contextmanager
 def _graph(
     options: QueryOptions, config: "Config", environment: str | None, on_progress: Any
-) -> "Iterator[tuple[LineageGraph | None, Scope]]":
+) -> "Iterator[tuple[LineageGraph | None, GraphScope]]":
     """Open the graph if one is named; with --history alone its newest entry."""
     from lineage_merge.cli.sql import open_named_graph
     from lineage_merge.infra.garbage import collection_off
-    from lineage_merge.query.result import Scope
     from lineage_merge.query.session import open_session
+    from lineage_merge.questions.scoped_graph import GraphScope
 
     if options.history and not options.as_of:
         options = replace(options, as_of="now")
@@ -170,21 +170,21 @@ def _graph(
             yield session.graph, session.scope
         return
     with collection_off(), open_named_graph(options, config, on_progress) as graph:
-        yield graph, Scope(environment, options.dag)
+        yield graph, GraphScope(environment, options.dag)
 
 
 @contextmanager
 def _graph_or_folder(
     options: QueryOptions, config: "Config", environment: str | None, on_progress: Any
-) -> "Iterator[tuple[LineageGraph | ParquetFolder | None, Scope]]":
+) -> "Iterator[tuple[LineageGraph | ParquetFolder | None, GraphScope]]":
     """Open the graph; without policies, a folder of which only the part downstream of a change is read."""
-    from lineage_merge.query.result import Scope
     from lineage_merge.questions.backends.parquet_folder import ParquetFolder
+    from lineage_merge.questions.scoped_graph import GraphScope
 
     is_partial = options.folder and not (config.policies or options.history or options.as_of)
     if options.folder and is_partial and ParquetFolder.is_at(options.folder):
         on_progress(f"reading {options.folder}")
-        yield ParquetFolder(options.folder), Scope(environment, options.dag)
+        yield ParquetFolder(options.folder), GraphScope(environment, options.dag)
         return
     with _graph(options, config, environment, on_progress) as found:
         yield found
@@ -291,7 +291,9 @@ def _review_sql(
     return replace(result, notes=namespace.notes) if namespace else result
 
 
-def _print(result: "ReviewResult", options: QueryOptions, out: str | None, scope: "Scope", base: str) -> None:
+def _print(
+    result: "ReviewResult", options: QueryOptions, out: str | None, scope: "GraphScope", base: str
+) -> None:
     if out:
         from lineage_merge.infra import storage
 
@@ -310,7 +312,7 @@ def _print(result: "ReviewResult", options: QueryOptions, out: str | None, scope
     click.echo(_text(result, options, scope, base).encode("utf-8", "replace"), nl=False)
 
 
-def _text(result: "ReviewResult", options: QueryOptions, scope: "Scope", base: str) -> str:
+def _text(result: "ReviewResult", options: QueryOptions, scope: "GraphScope", base: str) -> str:
     from lineage_merge.questions.formats.json_text import json_text
 
     if options.format == "markdown":
@@ -326,7 +328,7 @@ def _text(result: "ReviewResult", options: QueryOptions, scope: "Scope", base: s
 
     if options.format == "sarif":
         return json_text(review_sarif(result)) + "\n"
-    from lineage_merge.query.result import answer_header
+    from lineage_merge.questions.result import answer_header
 
     header = answer_header("review", scope, {"base": base})
     return json_text({**header, **review_as_json(result)}) + "\n"

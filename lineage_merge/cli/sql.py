@@ -115,7 +115,7 @@ def sql(
 
 
 def _raise_on_problems(found: "Review") -> None:
-    from lineage_merge.cli.printing import counted
+    from lineage_merge.orchestration.report_text import counted
 
     reasons = []
     if found.breaks:
@@ -220,9 +220,9 @@ def _print_review(
     columns: bool,
     influences: bool,
 ) -> None:
-    from lineage_merge.cli.collapsed import problem_text
     from lineage_merge.cli.sql_report import as_json, assumption, review_lines
     from lineage_merge.graph_format.elements import Edge, Vertex, subgraph
+    from lineage_merge.orchestration.report_text import problem_text
 
     labels = ["feeds", *(["has_column", "feeds_column"] if columns else [])]
     labels += ["influences"] if influences else []

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from lineage_merge.cli.printing import counted
 from lineage_merge.graph_format.elements import title_of_id
+from lineage_merge.orchestration.report_text import counted
 
 if TYPE_CHECKING:
     from lineage_merge.review.changes import Flow

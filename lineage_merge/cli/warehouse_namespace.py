@@ -29,8 +29,8 @@ def warehouse_namespace(
     Without both, the only one of the platform in the configuration. Raises `ConfigError` if there are
     several, or if there is none and the names must be those of a graph.
     """
+    from lineage_merge.config.values import namespace
     from lineage_merge.naming.forms import namespace_form
-    from lineage_merge.sources.settings import namespace
 
     if given:
         return Namespace(namespace("--namespace", given, platform))
@@ -50,6 +50,6 @@ def warehouse_namespace(
 def _configured(config: "Config", form: str) -> list[str]:
     """Return the namespaces of the configuration with the scheme of a form."""
     scheme = form.partition(":")[0]
-    sources = (*config.dbt, *config.sources.get("sql", ()))
+    sources = (*config.sources.get("dbt", ()), *config.sources.get("sql", ()))
     namespaces = {*config.merge.default_schemas, *(source.namespace for source in sources)}
     return sorted(namespace for namespace in namespaces if namespace.partition(":")[0] == scheme)

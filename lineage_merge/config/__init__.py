@@ -11,7 +11,6 @@ from lineage_merge.config.keys import Key
 from lineage_merge.config.policies import Policy
 from lineage_merge.config.propagation import Cleared, Propagation
 from lineage_merge.config.settings import (
-    EMBEDDED,
     NO_HISTORY,
     Bulk,
     Config,
@@ -28,6 +27,7 @@ from lineage_merge.config.settings import (
     SparkOptions,
 )
 from lineage_merge.config.validation import parse_default_schema, split_dataset
+from lineage_merge.infra.graph_files import EMBEDDED
 
 __all__ = [
     "EMBEDDED",

@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from lineage_merge.config.values import locations
 from lineage_merge.infra import durations
 from lineage_merge.infra.error_collection import ErrorCollector
 from lineage_merge.infra.similar_names import did_you_mean
 from lineage_merge.model.errors import ConfigError
-from lineage_merge.sources.settings import locations
 
 Severity = Literal["error", "warning"]
 

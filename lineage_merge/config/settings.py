@@ -7,10 +7,8 @@ from typing import Any, Literal, TypeVar
 from lineage_merge.config.policies import Policy
 from lineage_merge.config.propagation import Propagation
 from lineage_merge.infra.durations import UNITS
-from lineage_merge.sources.dbt.settings import DbtProject
-from lineage_merge.sources.spline.settings import Spline
+from lineage_merge.infra.graph_files import EMBEDDED
 
-EMBEDDED = "embedded"
 # Location of a history that is not written.
 NO_HISTORY = "none"
 
@@ -201,15 +199,4 @@ class Config:
 
     def of(self, kind: type[Settings]) -> Settings | None:
         """Return the source settings of a class, None if that source is not configured."""
-        return next((each for each in self.sources.values() if isinstance(each, kind)), None)
-
-    @property
-    def spline(self) -> Spline | None:
-        """Settings of Spline."""
-        return self.of(Spline)
-
-    @property
-    def dbt(self) -> tuple[DbtProject, ...]:
-        """The dbt projects."""
-        projects: tuple[DbtProject, ...] = self.sources.get("dbt", ())
-        return projects
+        return next((settings for settings in self.sources.values() if isinstance(settings, kind)), None)

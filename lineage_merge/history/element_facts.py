@@ -8,6 +8,7 @@ from lineage_merge.graph_format.elements import (
     JOB,
     Vertex,
     column_title,
+    compared_values,
     dataset_of,
     title_of_id,
     vertex_of_row,
@@ -15,7 +16,6 @@ from lineage_merge.graph_format.elements import (
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.history.entry_files import has_files, missing_files
 from lineage_merge.history.row_search import Condition, search_rows
-from lineage_merge.questions.lineage_changes import compared_values
 
 
 class FactKey(NamedTuple):

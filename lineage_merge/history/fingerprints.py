@@ -13,13 +13,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from typing import Any
 
-from lineage_merge.graph_format.elements import COLUMN, dataset_of
+from lineage_merge.graph_format.elements import COLUMN, NOT_COMPARED, dataset_of
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.history import layout
 from lineage_merge.history.layout import MergeName, Scope
 from lineage_merge.infra import storage
 from lineage_merge.model.errors import IntermediateError
-from lineage_merge.questions.lineage_changes import IGNORED
 
 # Of the file, and of what is hashed. Sums of other versions are not compared.
 VERSION = 1
@@ -27,7 +26,7 @@ _SUMS = 8192
 _FORMAT = struct.Struct(f"<{_SUMS}I")
 _MASK = 0xFFFFFFFF
 # Names are facts of an element; the other properties that are not compared may differ after each run.
-_NOT_HASHED = IGNORED - {"name", "job_name", "job_type"}
+_NOT_HASHED = NOT_COMPARED - {"name", "job_name", "job_type"}
 
 Sums = Sequence[int]
 

@@ -21,7 +21,7 @@ from typing import Literal, NamedTuple, Self
 
 from lineage_merge.infra.times import EPOCH, epoch_ms
 from lineage_merge.model.errors import QueryError
-from lineage_merge.questions.formats.times import utc_time
+from lineage_merge.model.times import utc_time
 
 Kind = Literal["nodes", "edges", "runs"]
 # The folders of Parquet files.

@@ -9,7 +9,7 @@ entries, as in the graph.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from lineage_merge.graph_format.elements import edge_of_row, vertex_of_row
+from lineage_merge.graph_format.elements import Subgraph, edge_of_row, vertex_of_row
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.history import layout, merge_index
 from lineage_merge.history.entry_files import missing_files, read_rows
@@ -18,10 +18,7 @@ from lineage_merge.history.merge_record import MergeRecord
 from lineage_merge.history.moments import Moment
 from lineage_merge.history.moves import renamed
 from lineage_merge.infra import storage
-from lineage_merge.infra.garbage import collection_off
-from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.model.errors import NotFound
-from lineage_merge.questions.backends.in_memory import InMemory
 
 
 class ScopedMerge(NamedTuple):
@@ -43,31 +40,6 @@ class ScopedMerge(NamedTuple):
             "merge": self.record.id,
             "time": shown_time(self.record.name.time),
         }
-
-
-class AsOf(NamedTuple):
-    """The lineage as of a moment, and the merges that it is made of."""
-
-    moment: Moment
-    merges: tuple[ScopedMerge, ...]
-    graph: InMemory
-
-
-def as_of(
-    location: str,
-    moment: Moment,
-    environment: str | None = None,
-    on_progress: ProgressCallback = no_progress,
-) -> AsOf:
-    """Return the lineage as of a moment, of an environment or of all.
-
-    Raises `NotFound` if the history has no merge until then, `SourceError`, and `IntermediateError` for
-    damaged files.
-    """
-    on_progress(f"reading the history {storage.shown(location)}")
-    merges = merges_until(location, moment, environment)
-    present = [each for each in merges if each.record.entry]
-    return AsOf(moment, tuple(present), picture_of(location, merges))
 
 
 def merges_until(location: str, moment: Moment, environment: str | None = None) -> list[ScopedMerge]:
@@ -104,8 +76,7 @@ def _time_of(location: str, scopes: Sequence[Scope], moment: Moment) -> int:
     return found.pop().time
 
 
-@collection_off()  # what is read is needed until the end; collection would take half of the time
-def picture_of(location: str, merges: Sequence[ScopedMerge]) -> InMemory:
+def picture_of(location: str, merges: Sequence[ScopedMerge]) -> Subgraph:
     """Return the lineage of these merges, of one per DAG."""
     vertices: dict[str, Row] = {}
     dags: dict[str, set[str]] = {}
@@ -121,8 +92,8 @@ def picture_of(location: str, merges: Sequence[ScopedMerge]) -> InMemory:
             dags.setdefault(identifier, set()).add(scope.dag_name)
         for edge in own_edges:
             edges[edge["id"]] = {**edge, "environment": scope.environment, "dag_name": scope.dag_name}
-    found = (vertex_of_row(row, dags[identifier]) for identifier, row in vertices.items())
-    return InMemory(found, map(edge_of_row, edges.values()))
+    by_id = {identifier: vertex_of_row(row, dags[identifier]) for identifier, row in vertices.items()}
+    return Subgraph(by_id, tuple(map(edge_of_row, edges.values())))
 
 
 def moves_of(

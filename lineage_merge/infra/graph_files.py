@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+# The endpoint of a graph file, in place of a URL.
+EMBEDDED = "embedded"
 GRAPH_FILE_VARIABLE = "LINEAGE_MERGE_GRAPH_FILE"
 _HOME_VARIABLE = "LINEAGE_MERGE_HOME"
 

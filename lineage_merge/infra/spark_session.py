@@ -9,13 +9,12 @@ from contextlib import contextmanager, suppress
 from importlib.resources import files
 from socketserver import BaseServer
 from subprocess import TimeoutExpired
-from typing import Any
+from typing import Any, Protocol
 
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from lineage_merge.config import SparkOptions
 from lineage_merge.infra import shuffle_partitions
 from lineage_merge.infra.embedded import spark_kafka
 from lineage_merge.infra.embedded.java import java_home
@@ -49,9 +48,25 @@ _LOCAL = {
 }
 
 
+class SessionOptions(Protocol):
+    """Options of a session that is started here. `partitions`: 0 for a number that fits the input."""
+
+    @property
+    def master(self) -> str:
+        """Return Spark's master, "" for the cluster's or `local[*]`."""
+
+    @property
+    def partitions(self) -> int:
+        """Return the number of shuffle partitions."""
+
+    @property
+    def kafka(self) -> bool:
+        """Whether the session reads from Kafka."""
+
+
 @contextmanager
 def session(
-    options: SparkOptions, on_progress: Callable[[str], None] = no_progress
+    options: SessionOptions, on_progress: Callable[[str], None] = no_progress
 ) -> Iterator[SparkSession]:
     """Yield the active Spark session, or start one and stop it at the end."""
     running = SparkSession.getActiveSession()

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from lineage_merge.infra import input_budget
+from lineage_merge.infra.redaction import redact
 from lineage_merge.infra.s3_errors import s3_answer, s3_error
 from lineage_merge.infra.similar_names import similar_names
 from lineage_merge.model.errors import (
@@ -29,7 +30,6 @@ from lineage_merge.model.errors import (
     SourceError,
     SourceMissing,
 )
-from lineage_merge.naming import redact
 
 _S3 = ("s3", "s3a", "s3n")
 # Raised for a gzip file that is truncated, damaged, or not a gzip file.

@@ -42,3 +42,17 @@ class LoadResult:
     added: int = 0
     effect: Effect = "lineage"
     moves: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The counts of a load in logs, metrics and spans; a dry run writes nothing."""
+        wrote = 0 if self.dry_run else 1
+        return {
+            "vertices_written": self.nodes * wrote,
+            "edges_written": self.edges * wrote,
+            "elements_unchanged": self.unchanged,
+            "vertices_retired": self.retired_nodes * wrote,
+            "edges_retired": self.retired_edges * wrote,
+            "datasets_moved": self.moved * wrote,
+            "requests": self.requests * wrote,
+        }

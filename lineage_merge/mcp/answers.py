@@ -5,7 +5,6 @@ from typing import Any
 from pydantic import BaseModel, Field, model_validator
 
 from lineage_merge.mcp.untrusted_text import has_cut
-from lineage_merge.questions.freshness import MEANINGS, Status
 
 _ASSUMED = "the name of a column is assumed"
 
@@ -182,72 +181,6 @@ class TagsAnswer(Answer):
     """Carriers and stops, or numbers by tag."""
 
     rows: list[TagRow]
-
-
-class FreshnessRow(Row):
-    """A dataset with its last update."""
-
-    id: str
-    status: Status = Field(description="; ".join(f"{name}: {meaning}" for name, meaning in MEANINGS.items()))
-    reasons: list[str] = []
-    expectations: list[str] = Field(
-        default=[], description="what is expected of it: a check, an age, a policy"
-    )
-    updated_at: str = ""
-    age: str = ""
-    because_of: str = Field(default="", description="the upstream dataset that makes it stale")
-
-
-class FreshnessAnswer(Answer):
-    """Datasets, the oldest update first."""
-
-    counts: dict[str, int] = Field(default={}, description="datasets by status")
-    rows: list[FreshnessRow]
-
-
-class CauseRow(Row):
-    """A cause of late or wrong data."""
-
-    kind: str
-    distance: int
-    dataset: str
-    element: str
-    evidence: str
-    at: str = ""
-    status: str = ""
-    failures: int | None = None
-    other: str = Field(default="", description="the dataset that was updated later or earlier")
-    path: list[str] = []
-
-
-class CausesAnswer(Answer):
-    """Causes, the nearest first."""
-
-    rows: list[CauseRow]
-
-
-class AssertionRow(Row):
-    """A test of a dataset or column, with its newest result."""
-
-    id: str
-    name: str
-    type: str = ""
-    dataset: str
-    column: str = Field(default="", description="or the expression that is tested")
-    distance: int | None = Field(default=None, description="hops upstream of the element in question")
-    severity: str = ""
-    status: str = Field(default="", description="passed, warned, failed or error; empty: no result")
-    failures: int | None = None
-    last_run_at: str = ""
-
-
-class AssertionsAnswer(Answer):
-    """Tests, the nearest first, those that did not pass before others."""
-
-    counts: dict[str, int] = Field(default={}, description="tests by status, also those not in the rows")
-    untested: list[str] = Field(default=[], description="nearest datasets without any test")
-    untested_total: int = 0
-    rows: list[AssertionRow]
 
 
 class ChangeRow(Row):

@@ -41,7 +41,6 @@ Moment = Annotated[
     str | None,
     Field(max_length=40, description="as of now, a date, time, age (3d) or merge"),
 ]
-Age = Annotated[str | None, Field(max_length=20, description="age from which data is stale: 6h, 1d, 2w")]
 # The instructions of the server say that the other arguments stay the same.
 Cursor = Annotated[str | None, Field(max_length=80, description="next_cursor of the page before")]
 
@@ -130,32 +129,6 @@ class TagsArguments(PastArguments):
     name: Annotated[Name | None, Field(description="dataset or dataset#column; default: everything")] = None
     tag: Annotated[Text | None, Field(description="such as pii; default: all tags")] = None
     own: Annotated[bool, Field(description="without tags that are inherited along lineage")] = False
-
-
-class FreshnessArguments(Arguments):
-    """Optionally a dataset."""
-
-    name: Annotated[Name | None, Field(description="dataset, with its upstream; default: all")] = None
-    older_than: Age = None
-    stale: Annotated[bool, Field(description="only stale datasets")] = False
-
-
-class AssertionsArguments(PastArguments):
-    """Optionally a dataset or column."""
-
-    name: Annotated[Name | None, Field(description="dataset or column, with its upstream; default: all")] = (
-        None
-    )
-    failed: Annotated[bool, Field(description="only tests that did not pass")] = False
-    depth: Depth = None
-
-
-class WhyArguments(Arguments):
-    """One dataset or column with late or wrong data."""
-
-    name: Name
-    older_than: Age = None
-    depth: Depth = None
 
 
 class DiffArguments(Arguments):

@@ -21,10 +21,10 @@ from lineage_merge.mcp.limited_selection import LimitedSelection
 from lineage_merge.mcp.scoped_graph import ScopedGraph, require_history
 from lineage_merge.mcp.tool_errors import Busy
 from lineage_merge.model.errors import QueryError
-from lineage_merge.query.result import Scope
 from lineage_merge.query.selection import GraphSelection
 from lineage_merge.query.session import Session, open_session
 from lineage_merge.questions.backends.in_memory import InMemory
+from lineage_merge.questions.scoped_graph import GraphScope
 
 # Of the history, besides the present one: each may be large.
 _MAX_PAST = 2
@@ -234,4 +234,4 @@ class _GraphThread(threading.Thread):
 def _without_graph(selection: GraphSelection) -> Session:
     """Return a session for questions to the history: the graph itself may be unreachable."""
     config, environment = selection.config()
-    return Session(InMemory((), ()), Scope(environment, selection.dag), config, selection)
+    return Session(InMemory((), ()), GraphScope(environment, selection.dag), config, selection=selection)

@@ -13,9 +13,10 @@ from pydantic import BaseModel
 from lineage_merge.mcp.graphs import OpenGraphs, Past
 from lineage_merge.mcp.paging import Found, compact, fingerprint, page
 from lineage_merge.mcp.prompts import CHANGES, MAX_COMPLETED, PROMPTS, complete, text_of
+from lineage_merge.mcp.question_tools import Tool
 from lineage_merge.mcp.scoped_graph import ScopedGraph
 from lineage_merge.mcp.tool_errors import as_error, is_expected
-from lineage_merge.mcp.tools import TOOLS, Tool, schema
+from lineage_merge.mcp.tools import TOOLS, schema
 from lineage_merge.mcp.untrusted_text import shown
 from lineage_merge.model.errors import LineageMergeError
 from lineage_merge.model.version import __version__

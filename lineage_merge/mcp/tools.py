@@ -1,31 +1,13 @@
 """The tools: names, descriptions, arguments and answers. All of them only read."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel
 
 from lineage_merge.mcp import answers, arguments, change_tools, data_tools, element_tools, lineage_tools
-from lineage_merge.mcp.paging import Found
-from lineage_merge.mcp.scoped_graph import ScopedGraph
-
-
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """A tool. `ask`: from an open graph and arguments of type `arguments` to rows of `answer`.
-
-    `reads_graph`: not only the history.
-    """
-
-    name: str
-    title: str
-    description: str
-    arguments: type[BaseModel]
-    answer: type[answers.Answer]
-    ask: Callable[[ScopedGraph, Any], Found]
-    reads_graph: bool = True
-
+from lineage_merge.mcp.question_tools import Tool, tool_of
+from lineage_merge.query.lineage import QUESTIONS
 
 _ALL = (
     Tool(
@@ -97,33 +79,7 @@ _ALL = (
         answers.TagsAnswer,
         data_tools.tags,
     ),
-    Tool(
-        "freshness",
-        "How old data is",
-        "When datasets were last updated, and which are stale, or fresh because an expectation holds: of one "
-        "dataset and its upstream, or of all.",
-        arguments.FreshnessArguments,
-        answers.FreshnessAnswer,
-        data_tools.freshness,
-    ),
-    Tool(
-        "tests",
-        "Tests and their results",
-        "Tests and data quality checks with their newest results, and datasets without any: of a dataset or "
-        "column and its upstream, or of all.",
-        arguments.AssertionsArguments,
-        answers.AssertionsAnswer,
-        data_tools.tests,
-    ),
-    Tool(
-        "why",
-        "Why data is late or wrong",
-        "The nearest upstream causes of late or wrong data in a dataset or column: failed or missing runs, "
-        "failed tests, stale sources.",
-        arguments.WhyArguments,
-        answers.CausesAnswer,
-        data_tools.why,
-    ),
+    *(tool_of(question) for question in QUESTIONS.values() if question.tool),
     Tool(
         "diff",
         "What changed between two moments",

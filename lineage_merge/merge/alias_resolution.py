@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.merge.records import Record
+from lineage_merge.model.records import Record
 
 
 class ResolvedAlias(NamedTuple):

@@ -12,14 +12,10 @@ from typing import NamedTuple
 
 from lineage_merge.config import Merge
 from lineage_merge.infra.engine.rows import Rows, Shared
-from lineage_merge.merge.dataset_resolver import path_of
 from lineage_merge.merge.identity_rules import is_generated
 from lineage_merge.merge.path_contraction import Link, components, contract_paths
-from lineage_merge.merge.records import Record
-from lineage_merge.model.elements import DatasetName, decode
-
-# Set of a `feeds` record that marks a source which the same run had written before.
-RUN_LOCAL = "run_local"
+from lineage_merge.model.elements import DatasetName, decode, path_of
+from lineage_merge.model.records import RUN_LOCAL, Record
 
 _MOVEMENTS = frozenset({"feeds", "writes", "feeds_column", "influences"})
 _LINKS = frozenset({"feeds", "feeds_column", "influences"})

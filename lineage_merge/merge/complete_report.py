@@ -8,9 +8,9 @@ from lineage_merge.merge import report_builder
 from lineage_merge.merge.expectations import unmet
 from lineage_merge.merge.join import Merged
 from lineage_merge.merge.near_misses.collection import NearMisses, near_misses
-from lineage_merge.merge.records import Record
 from lineage_merge.merge.report import MERGE, Report
 from lineage_merge.merge.source_completeness import why_not_retired
+from lineage_merge.model.records import Record
 
 
 def complete_report(records: Rows[Record], merged: Merged, config: Config) -> Report:

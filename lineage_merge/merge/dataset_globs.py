@@ -3,8 +3,7 @@
 from collections.abc import Collection, Iterable
 from fnmatch import fnmatchcase
 
-from lineage_merge.merge.dataset_resolver import path_of
-from lineage_merge.model.elements import DatasetName, decode
+from lineage_merge.model.elements import DatasetName, decode, path_of
 
 
 def glob_names(dataset_id: str, qualified_name: str = "") -> set[str]:

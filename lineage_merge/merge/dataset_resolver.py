@@ -1,55 +1,25 @@
-"""Resolution of dataset references to identities. Pure.
+"""Resolution of dataset references to identities, and of elements to records with ids. Pure.
 
 Runs on Spark's workers, so it contains only settings and is small to pickle: its cache is not pickled.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from lineage_merge import naming
 from lineage_merge.config import Config
 from lineage_merge.infra.redaction import redact
 from lineage_merge.merge import identity_rules
-from lineage_merge.model.elements import DatasetName, Reference, dataset_id
+from lineage_merge.merge.record_builder import Identity, RecordBuilder, ReplacedName
+from lineage_merge.model.elements import DatasetName, Element, Reference, dataset_id
 from lineage_merge.model.errors import NamingError
+from lineage_merge.model.records import Record
 from lineage_merge.sources import registry
 
 # Parts of the configuration that complete a short name or map a Spark catalog.
 DEFAULT = "default-schema"
 SPARK_CATALOG = "spark-catalog"
 _MAX_CACHED = 10_000
-
-
-class ReplacedName(NamedTuple):
-    """A name that a reference would have without one part of the configuration, `rule`.
-
-    `everywhere`: all references to the name are replaced, in every DAG.
-    """
-
-    name: DatasetName
-    rule: str
-    everywhere: bool = False
-
-
-class Identity(NamedTuple):
-    """The dataset that a reference resolves to.
-
-    `name` is None if it names no dataset; `problem` is the reason. `rule` is the rule that matched it, ""
-    if none did; `alias` is then the name that the rule replaced. `problem` with a name: the dataset has
-    its own name, but the table that it represents is unknown. `replaced` are the names that the
-    configuration replaced by `name`; `own`: a location under its own name, without a rule.
-    """
-
-    name: DatasetName | None
-    short_name: str = ""
-    label: str = ""
-    stored_as_files: bool = False
-    rule: str = ""
-    alias: str = ""
-    problem: str = ""
-    replaced: tuple[ReplacedName, ...] = ()
-    own: bool = False
 
 
 class _IdentityCache(dict[Reference, Identity]):
@@ -86,6 +56,15 @@ class DatasetResolver:
             self._cache.add(ref, found)
         return found
 
+    def records(self, elements: Iterable[Element]) -> Iterator[Record]:
+        """Yield elements as records, and at the first reference to each dataset the properties of its name.
+
+        A dataset that cannot be resolved becomes a problem; elements that depend on it are dropped.
+        """
+        builder = RecordBuilder(self.environment, self.resolve)
+        for element in elements:
+            yield from builder.records(element)
+
     def resolve_id(self, ref: Reference) -> str:
         """Return the id of the dataset, or the reference's own text if it names none."""
         name = self.resolve(ref).name
@@ -118,13 +97,6 @@ class DatasetResolver:
             )
         replaced = [ReplacedName(name, DEFAULT) for name in _names_without_rules(ref.name, {})]
         return _identity_of(named, replaced)._replace(problem=problem, own=True)
-
-
-def path_of(name: DatasetName) -> str:
-    """Return the path of a dataset that is stored in files: ``s3://tickit-lake/sales_dl``, ``/data/x``."""
-    if name.namespace == "file":
-        return name.name
-    return f"{name.namespace.rstrip('/')}/{name.name.lstrip('/')}"
 
 
 def from_config(config: Config) -> DatasetResolver:

@@ -107,9 +107,10 @@ class Rules:
 def from_config(config: Config) -> Rules:
     """Return the rules of a configuration."""
     manifests: dict[str, tuple[str, ...]] = {}
-    for project in config.dbt:
+    projects = config.sources.get("dbt", ())
+    for project in projects:
         manifests[project.namespace] = (*manifests.get(project.namespace, ()), redact(project.manifest))
-    namespaces = {project.namespace for project in config.dbt} | set(config.merge.default_schemas)
+    namespaces = {project.namespace for project in projects} | set(config.merge.default_schemas)
     warehouses = tuple(sorted(each for each in namespaces if each.startswith("redshift://")))
     return Rules(config.merge.rules, warehouses, config.merge.default_schemas, manifests)
 

@@ -12,7 +12,7 @@ from lineage_merge.merge import metadata_rules, property_rows
 from lineage_merge.merge.alias_resolution import Aliases, find_aliases
 from lineage_merge.merge.collapse_intermediate import collapse
 from lineage_merge.merge.property_rows import EdgeKey, Facts, Key
-from lineage_merge.merge.records import Record
+from lineage_merge.model.records import Record
 
 _NO_COLLAPSE = Merge()
 

@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any, TypeVar
 
 from lineage_merge.column_lineage.transformations import Transformation, compose, listed
-from lineage_merge.merge.records import ASSUMED
+from lineage_merge.model.records import ASSUMED
 
 # Chains of operations through temporary datasets multiply: only the shortest are retained.
 MAX_CHAINS = 20

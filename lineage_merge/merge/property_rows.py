@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
 from lineage_merge.graph_format.schema import EDGE_PROPERTIES, NODE_PROPERTIES, REPLACED_SETS, Property, Row
 from lineage_merge.merge.alias_resolution import ResolvedAlias
-from lineage_merge.merge.records import ASSUMED, Record
 from lineage_merge.model.elements import (
     Authority,
     JobKey,
@@ -18,6 +17,7 @@ from lineage_merge.model.elements import (
     job_id,
     operation_id,
 )
+from lineage_merge.model.records import ASSUMED, Record
 
 # Texts with several values on one edge, from several writes or branches.
 SEVERAL = ("via", "operations", "expression")

@@ -73,6 +73,17 @@ class Report:
     assumed: int = 0
 
     @property
+    def counts(self) -> dict[str, int]:
+        """The counts of a build in logs, metrics and spans."""
+        return {
+            "documents_read": sum(self.read.values()),
+            "documents_rejected": self.totals.get("rejected", 0),
+            "vertices_built": sum(self.nodes.values()),
+            "edges_built": sum(self.edges.values()),
+            "not_joined": self.totals.get("not-joined", 0),
+        }
+
+    @property
     def joined(self) -> tuple[Joined, ...]:
         """The datasets that each rule joined; a dataset that several rules joined counts for each."""
         counts: Counter[str] = Counter()

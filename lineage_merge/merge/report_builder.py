@@ -13,9 +13,9 @@ from lineage_merge.merge.alias_resolution import Aliases
 from lineage_merge.merge.dataset_uses import Uses, together, uses_of
 from lineage_merge.merge.join import Merged
 from lineage_merge.merge.property_rows import is_edge
-from lineage_merge.merge.records import Record, problem_of
 from lineage_merge.merge.report import MAX_EXAMPLES, MERGE, JoinedBy, Report
 from lineage_merge.model.elements import DBT_NAMESPACE, Problem, ProblemKind
+from lineage_merge.model.records import Record, problem_of
 
 # Rule of datasets that several job types name identically.
 SAME_NAME = "same-name"

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.merge.alias_resolution import Aliases
-from lineage_merge.merge.records import Record
 from lineage_merge.model.elements import JobKey
+from lineage_merge.model.records import Record
 
 # Values of `known_by`: the location has its own name, no rule matches; a rule that depends on the location
 # alone, so it holds for every DAG; another part of this DAG's configuration; a source or a catalog.

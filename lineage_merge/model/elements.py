@@ -4,8 +4,9 @@ The interface between sources and merge: translators yield only these types (`El
 only these types. They depend on neither Spark nor Gremlin.
 
 Translators do not resolve dataset names: they yield a `Reference` to the raw name, and the merge resolves
-it (`lineage_merge.merge.dataset_resolver`). So rules that need the raw text, such as the one for Redshift's
-temporary directories, have it.
+it (`lineage_merge.merge.dataset_resolver`) and returns records
+(`lineage_merge.model.records`). So rules that need the raw text, such as the one for Redshift's temporary
+directories, have it.
 """
 
 import hashlib
@@ -235,6 +236,14 @@ class Count:
     number: int
 
 
+@dataclass(frozen=True, slots=True)
+class SuccessfulRuns:
+    """The number of successful runs of a job that a source read."""
+
+    job: JobKey
+    number: int
+
+
 Element = (
     Dataset
     | Column
@@ -249,6 +258,7 @@ Element = (
     | Alias
     | Problem
     | Count
+    | SuccessfulRuns
 )
 
 
@@ -260,6 +270,13 @@ def encode(part: str) -> str:
 def decode(part: str) -> str:
     """Reverse `encode`."""
     return part.replace("%7C", "|").replace("%25", "%")
+
+
+def path_of(name: DatasetName) -> str:
+    """Return the path of a dataset that is stored in files: ``s3://tickit-lake/sales_dl``, ``/data/x``."""
+    if name.namespace == "file":
+        return name.name
+    return f"{name.namespace.rstrip('/')}/{name.name.lstrip('/')}"
 
 
 def dataset_id(environment: str, name: DatasetName) -> str:

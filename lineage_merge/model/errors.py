@@ -37,9 +37,22 @@ A message is one line: the document and field, key or address, then the problem.
 never contains a password. `exit_code` is the exit code of the command line.
 """
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
-from lineage_merge.infra.redaction import redact
+
+def _hide(_text: str) -> str:
+    return "***"
+
+
+# Installed by the package itself, because `model` imports no other package. Without it, messages are hidden.
+_redact: Callable[[str], str] = _hide
+
+
+def install_redaction(redaction: Callable[[str], str]) -> None:
+    """Set the function that removes secrets from the messages of all errors."""
+    global _redact
+    _redact = redaction
 
 
 class LineageMergeError(Exception):
@@ -48,7 +61,7 @@ class LineageMergeError(Exception):
     exit_code: ClassVar[int] = 1
 
     def __init__(self, message: str) -> None:
-        self.message: str = redact(message)
+        self.message: str = _redact(message)
         super().__init__(self.message)
 
 
@@ -68,9 +81,9 @@ class ConfigError(LineageMergeError):
         line = f"{location}: {key}: {problem}" if key else f"{location}: {problem}"
         super().__init__("; ".join((line, *(other.message for other in others))))
         self.key = key
-        self.problem = redact(problem)
+        self.problem = _redact(problem)
         self.origin = origin
-        self.lines: tuple[str, ...] = (redact(line), *(line for other in others for line in other.lines))
+        self.lines: tuple[str, ...] = (_redact(line), *(line for other in others for line in other.lines))
         self._others = others
 
     @property
@@ -90,7 +103,7 @@ class SourceError(LineageMergeError):
 
     def __init__(self, message: str, remedy: str = "") -> None:
         super().__init__(message)
-        self.remedy: str = redact(remedy)
+        self.remedy: str = _redact(remedy)
 
 
 class SourceMissing(SourceError):
@@ -122,9 +135,9 @@ class DocumentError(SourceError):
     def __init__(self, document: str, field: str, problem: str, remedy: str = "") -> None:
         location = f"{document}: {field}" if field else document
         super().__init__(f"{location}: {problem}", remedy)
-        self.document: str = redact(document)
-        self.field: str = redact(field)
-        self.problem: str = redact(problem)
+        self.document: str = _redact(document)
+        self.field: str = _redact(field)
+        self.problem: str = _redact(problem)
 
     def __reduce__(self) -> tuple[type["DocumentError"], tuple[str, str, str, str]]:
         # Spark's workers send pickled exceptions to the driver, and exceptions with several arguments do

@@ -11,7 +11,7 @@ from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.merge import dataset_resolver, join
 from lineage_merge.merge.complete_report import complete_report
 from lineage_merge.merge.report import Report
-from lineage_merge.sources.read_all import configured_sources, read_all
+from lineage_merge.orchestration.read_sources import configured_sources, read_all
 
 
 class LocalMerge(NamedTuple):

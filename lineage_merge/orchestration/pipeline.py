@@ -29,7 +29,6 @@ from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.infra.spark_session import own_errors
 from lineage_merge.infra.storage import read_text, write_text
 from lineage_merge.infra.telemetry import in_step, running, step
-from lineage_merge.infra.telemetry.counts import load_counts, report_counts
 from lineage_merge.load.gremlin import configured_endpoint
 from lineage_merge.load.gremlin.connection import Endpoint, check
 from lineage_merge.load.neptune_bulk import bulk_load
@@ -39,7 +38,6 @@ from lineage_merge.load.update import update
 from lineage_merge.merge import dataset_resolver, join
 from lineage_merge.merge.complete_report import complete_report
 from lineage_merge.merge.expectations import fail_if_unmet
-from lineage_merge.merge.records import Record, problem_of
 from lineage_merge.merge.report import EMPTY, REPORT, Report
 from lineage_merge.merge.resolved_names import IdentityRow, identities, job_runs
 from lineage_merge.merge.source_completeness import NOTHING, SourceCompleteness, assess
@@ -51,7 +49,13 @@ from lineage_merge.model.errors import (
     IntermediateError,
     SourceMissing,
 )
-from lineage_merge.sources.read_all import configured_sources, input_bytes, read_all, read_in_one_task
+from lineage_merge.model.records import Record, problem_of
+from lineage_merge.orchestration.read_sources import (
+    configured_sources,
+    input_bytes,
+    read_all,
+    read_in_one_task,
+)
 
 ALIAS_DDL = "source string, candidates array<string>"
 RUNS_DDL = "job_type string, job_name string, runs bigint"
@@ -114,7 +118,7 @@ def build(spark: SparkSession, config: Config, on_progress: ProgressCallback = n
                     records, config.environment, config.dag_name, config.merge, config.metadata
                 )
                 found = complete_report(records, merged, config)
-            building.count(**report_counts(found))
+            building.count(**found.counts)
             return Built(
                 merged.nodes,
                 merged.edges,
@@ -307,7 +311,7 @@ def load_graph(
             in_bulk=bulk_load.configured(config.gremlin, target),
             on_progress=on_step_progress,
         )
-        loading.count(**load_counts(loaded))
+        loading.count(**loaded.counts)
     unwritten: HistoryError | None = None
     if recorder:
         try:

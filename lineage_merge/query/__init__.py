@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from lineage_merge.graph_format.elements import Subgraph as Subgraph
     from lineage_merge.graph_format.elements import Vertex as Vertex
     from lineage_merge.query.lineage import Lineage as Lineage
-    from lineage_merge.query.result import Result as Result
+    from lineage_merge.questions.result import Result as Result
 
 # Imported on first use: every module of this package imports this one.
 _PUBLIC = {
     "Edge": "lineage_merge.graph_format.elements",
     "Lineage": "lineage_merge.query.lineage",
-    "Result": "lineage_merge.query.result",
+    "Result": "lineage_merge.questions.result",
     "Subgraph": "lineage_merge.graph_format.elements",
     "Vertex": "lineage_merge.graph_format.elements",
 }

@@ -6,15 +6,16 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from lineage_merge.graph_format.elements import Vertex
-from lineage_merge.query.result import Record, Result
 from lineage_merge.questions.comparison import Comparison
 from lineage_merge.questions.lineage_changes import Change
+from lineage_merge.questions.result import Record, Result
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from lineage_merge.history.pictures import AsOf, ScopedMerge
+    from lineage_merge.history.pictures import ScopedMerge
     from lineage_merge.history.timeline import Event
+    from lineage_merge.questions.past import AsOf
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from lineage_merge.graph_format.elements import Vertex
-from lineage_merge.query.result import Record, Result
 from lineage_merge.questions.affected_tests import AffectedTest
 from lineage_merge.questions.dependents import Dependents
 from lineage_merge.questions.ownership import Ownership
+from lineage_merge.questions.result import Record, Result
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -1,38 +1,45 @@
 """Lineage as Python objects: the same questions and answers as on the command line."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from lineage_merge.infra.progress import ProgressCallback, no_progress
-from lineage_merge.query.data_questions import DataQuestions
 from lineage_merge.query.history_questions import HistoryQuestions
 from lineage_merge.query.lineage_questions import LineageQuestions
 from lineage_merge.query.listing_questions import ListingQuestions
+from lineage_merge.query.questions import method
 from lineage_merge.query.report_questions import ReportQuestions
-from lineage_merge.query.result import Scope
 from lineage_merge.query.selection import GraphSelection, default_config, selection_of
 from lineage_merge.query.session import Session, open_session
 from lineage_merge.query.tag_questions import TagQuestions
+from lineage_merge.questions.assertions import AssertionsQuestion
+from lineage_merge.questions.freshness import FreshnessQuestion
+from lineage_merge.questions.question import Question
+from lineage_merge.questions.scoped_graph import GraphScope
+from lineage_merge.questions.why import WhyQuestion
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
     from lineage_merge.questions.graph import LineageGraph
 
 
-class Lineage(
-    LineageQuestions, ListingQuestions, DataQuestions, TagQuestions, HistoryQuestions, ReportQuestions
-):
+class Lineage(LineageQuestions, ListingQuestions, TagQuestions, HistoryQuestions, ReportQuestions):
     """An open graph that answers questions. It is a context manager; `close` ends its connections.
 
     Names of datasets, columns (``dataset#column``) and jobs are resolved as on the command line: a unique
     short or qualified name, ``namespace|name``, a URI, or an id. Methods raise `NotFound` and `Ambiguous` for
     names, and `GraphError` if the graph is unreachable.
     """
+
+    # The questions, one line each.
+    freshness = method(FreshnessQuestion)
+    tests = method(AssertionsQuestion)
+    why = method(WhyQuestion)
 
     def __init__(self, session: Session, on_close: Callable[[], None] = lambda: None) -> None:
         super().__init__(session)
@@ -96,7 +103,7 @@ class Lineage(
         # The history beside the user's embedded graph is that of another graph.
         location = settings.history.location or NO_HISTORY
         settings = replace(settings, history=replace(settings.history, location=location))
-        return cls(Session(graph, Scope(environment, dag), settings, selection))
+        return cls(Session(graph, GraphScope(environment, dag), settings, selection=selection))
 
     def close(self) -> None:
         """Close the connections."""
@@ -111,3 +118,11 @@ class Lineage(
     ) -> None:
         """Close the connections."""
         self.close()
+
+
+# By name, in the order of the class: commands and tools are derived from them, too.
+QUESTIONS: Mapping[str, type[Question[Any]]] = {
+    member.question.question: member.question
+    for member in vars(Lineage).values()
+    if hasattr(member, "question")
+}

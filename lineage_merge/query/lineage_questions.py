@@ -69,9 +69,9 @@ class LineageQuestions(Questions):
         `change`: ``drop``, ``rename`` or ``retype``, to know what breaks, changes or only depends on it.
         Raises `QueryError` if the element cannot be changed like this.
         """
-        from lineage_merge.query.arguments import change_of
         from lineage_merge.query.impact_results import ImpactResult
         from lineage_merge.questions.affected_tests import affected_tests
+        from lineage_merge.questions.arguments import change_of
         from lineage_merge.questions.dependents import dependents
 
         kind = change_of(change)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from lineage_merge.graph_format.elements import Vertex
 from lineage_merge.query.records import EDGE_COLUMNS, edge_record
-from lineage_merge.query.result import Record, Result
 from lineage_merge.questions.graph import Direction
+from lineage_merge.questions.result import Record, Result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

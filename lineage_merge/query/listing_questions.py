@@ -7,7 +7,6 @@ from lineage_merge.query.questions import Questions
 
 if TYPE_CHECKING:
     from lineage_merge.graph_format.elements import Subgraph
-    from lineage_merge.query.arguments import Time
     from lineage_merge.query.listing_results import (
         CyclesResult,
         DatasetsResult,
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
         LayersResult,
         VerticesResult,
     )
+    from lineage_merge.questions.arguments import Time
     from lineage_merge.questions.graph import LineageGraph
     from lineage_merge.questions.layers import Layer
     from lineage_merge.questions.listing import JobOrder
@@ -71,8 +71,8 @@ class ListingQuestions(Questions):
         `since`: only newest runs that ended then or later: a time, an age (``1d``, `timedelta`), or ms
         since 1970. `order`: ``name``, ``last-run``, ``duration`` or ``rows``, descending; None: by id.
         """
-        from lineage_merge.query.arguments import time_ms
         from lineage_merge.query.listing_results import JobsResult
+        from lineage_merge.questions.arguments import time_ms
         from lineage_merge.questions.listing import jobs
 
         scope, start = self._session.scope, time_ms(since)

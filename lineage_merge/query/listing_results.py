@@ -12,10 +12,10 @@ from lineage_merge.query.records import (
     edge_record,
     vertex_record,
 )
-from lineage_merge.query.result import Record, Result
 from lineage_merge.questions.cycles import Cycles
 from lineage_merge.questions.dataset_search import FoundDatasets
 from lineage_merge.questions.layers import LayerCheck
+from lineage_merge.questions.result import Record, Result
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

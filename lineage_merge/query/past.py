@@ -4,25 +4,26 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.model.errors import ConfigError, NotFound
-from lineage_merge.query.result import Scope
 from lineage_merge.query.selection import GraphSelection
 from lineage_merge.query.session import require_history
+from lineage_merge.questions.scoped_graph import GraphScope
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lineage_merge.config import Config
-    from lineage_merge.history.pictures import AsOf, ScopedMerge
+    from lineage_merge.history.pictures import ScopedMerge
     from lineage_merge.query.history_results import ChangesResult, MergesResult, TimelineResult
     from lineage_merge.query.report_results import ReportResult
     from lineage_merge.questions.lineage_changes import Limit
+    from lineage_merge.questions.past import AsOf
 
 
 class Past(NamedTuple):
     """The location of a history, and the scope of questions."""
 
     location: str
-    scope: Scope
+    scope: GraphScope
     on_progress: ProgressCallback = no_progress
 
 
@@ -39,7 +40,7 @@ def past_of(
             "--folder", f"{selection.folder} has no history. Fix: set --history LOCATION, or omit it"
         )
     location = require_history(selection.history, config, selection.graph_file)
-    return Past(location, Scope(environment, selection.dag), on_progress)
+    return Past(location, GraphScope(environment, selection.dag), on_progress)
 
 
 def changes_between(
@@ -47,9 +48,9 @@ def changes_between(
 ) -> "ChangesResult":
     """Return the changes between two moments, of all lineage or up- or downstream of a dataset or column."""
     from lineage_merge.history.moments import parse_moment
-    from lineage_merge.history.pictures import as_of
     from lineage_merge.query.history_results import ChangesResult
     from lineage_merge.questions.lineage_changes import compare_pictures
+    from lineage_merge.questions.past import as_of
 
     moments = parse_moment(start, option="--from"), parse_moment(end, option="--to")
     scope = past.scope
@@ -74,7 +75,7 @@ def picture_before(past: Past, start: str, merges: "Sequence[ScopedMerge]") -> "
     Raises `ConfigError` if it is, `NotFound` if the history has no merge until then.
     """
     from lineage_merge.history.moments import parse_moment
-    from lineage_merge.history.pictures import as_of
+    from lineage_merge.questions.past import as_of
 
     found = as_of(
         past.location, parse_moment(start, option="--from"), past.scope.environment, past.on_progress
@@ -99,9 +100,9 @@ def merges(past: Past, limit: int | None = None) -> "MergesResult":
 
 def timeline_of(past: Past, name: str, limit: int | None = None) -> "TimelineResult":
     """Return what merges changed of a dataset, column or job; the name may be one that it had."""
-    from lineage_merge.history.past_names import resolve_past
     from lineage_merge.history.timeline import merges_of, timeline
     from lineage_merge.query.history_results import TimelineResult
+    from lineage_merge.questions.past import resolve_past
 
     scope = past.scope
     known = merges_of(past.location, scope.environment)
@@ -131,7 +132,7 @@ def report_until(past: Past, moment: str) -> "ReportResult":
 
 
 def _limit(
-    scope: Scope, before: "AsOf", after: "AsOf", upstream_of: str | None, downstream_of: str | None
+    scope: GraphScope, before: "AsOf", after: "AsOf", upstream_of: str | None, downstream_of: str | None
 ) -> "Limit | None":
     """Return the datasets upstream or downstream of one, which only one of the moments may have."""
     name = upstream_of or downstream_of

@@ -1,12 +1,19 @@
 """Base class of the questions of `Lineage`: the session and the resolution of names."""
 
-from typing import TYPE_CHECKING
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar, cast, get_type_hints
 
 from lineage_merge.query.session import Session
+from lineage_merge.questions.question import Question, ask, parameters_of
+from lineage_merge.questions.result import Result
 
 if TYPE_CHECKING:
     from lineage_merge.graph_format.elements import Vertex
     from lineage_merge.questions.graph import LineageGraph
+
+_Given = ParamSpec("_Given")
+_Answer = TypeVar("_Answer", bound=Result)
 
 
 class Questions:
@@ -36,3 +43,26 @@ class Questions:
 
         with self._session.hints():
             return resolve_dataset_or_column(self._graph, name, self._session.environment, self._session.dag)
+
+
+def method(
+    question: Callable[_Given, Question[_Answer]],
+) -> Callable[Concatenate[Questions, _Given], _Answer]:
+    """Return the method of `Lineage` that asks a question, with its parameters and documentation."""
+
+    def asked(self: Questions, /, *positional: _Given.args, **named: _Given.kwargs) -> _Answer:
+        return ask(question(*positional, **named), self._session)
+
+    declared = cast("type[Question[_Answer]]", question)
+    hints = get_type_hints(declared)
+    parameters = [
+        each.replace(annotation=hints[each.name]) for each in inspect.signature(declared).parameters.values()
+    ]
+    itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    asked.__signature__ = inspect.Signature([itself, *parameters])  # type: ignore[attr-defined]
+    asked.__name__ = declared.question.replace("-", "_")
+    asked.question = declared  # type: ignore[attr-defined]
+    asked.__qualname__ = f"Lineage.{asked.__name__}"
+    lines = [f"{each.name}: {each.parameter.help}" for each in parameters_of(declared) if each.parameter.help]
+    asked.__doc__ = "\n".join([inspect.getdoc(declared) or "", "", *lines])
+    return asked

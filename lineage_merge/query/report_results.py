@@ -8,7 +8,7 @@ from lineage_merge.load.merge_run import MergeRun
 from lineage_merge.merge.report import NearMiss
 from lineage_merge.model.elements import Problem
 from lineage_merge.query.history_results import NoGraphResult
-from lineage_merge.query.result import Record
+from lineage_merge.questions.result import Record
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -44,8 +44,8 @@ class ReportResult(NoGraphResult):
         """Return the merge, what it joined, and the problems."""
         from rich.text import Text
 
+        from lineage_merge.model.times import utc_time
         from lineage_merge.questions.formats.table import add_row, new_table
-        from lineage_merge.questions.formats.times import utc_time
 
         run = self.run
         yield Text(f"{run.dag_name} in {run.environment}, merged at {utc_time(run.last_merged_at)}")

@@ -2,68 +2,34 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lineage_merge.infra.progress import ProgressCallback, no_progress
-from lineage_merge.model.errors import ConfigError, NotFound
-from lineage_merge.query.result import Scope
+from lineage_merge.model.errors import ConfigError
 from lineage_merge.query.selection import EMBEDDED, GraphSelection
+from lineage_merge.questions.scoped_graph import GraphScope, ScopedGraph
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
-    from lineage_merge.questions.graph import LineageGraph
-
-_EMPTY = "the graph is empty"
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
-    """An open graph. `is_own`: it is the user's own embedded graph; `moment`: that of a history, as text."""
+class Session(ScopedGraph):
+    """An open graph with the selection that opened it. `moment`: that of a history, as text."""
 
-    graph: "LineageGraph"
-    scope: Scope
-    config: "Config"
-    selection: GraphSelection
-    is_own: bool = False
+    selection: GraphSelection = field(default_factory=GraphSelection)
     moment: str = ""
 
     @property
-    def environment(self) -> str | None:
-        """The environment; None: all."""
-        return self.scope.environment
+    def history(self) -> str | None:
+        """The location of the history of this graph; None: it has none."""
+        from lineage_merge.history.location import history_location
 
-    @property
-    def dag(self) -> str | None:
-        """The DAG; None: all."""
-        return self.scope.dag
-
-    def empty_hint(self) -> str:
-        """Return a note if the graph is the user's own embedded graph, and empty; otherwise ""."""
-        from lineage_merge.graph_format.elements import VERTEX_LABELS
-
-        is_empty = self.is_own and not self.graph.search("", VERTEX_LABELS, limit=1)
-        return empty_hint() if is_empty else ""
-
-    def empty_note(self, note: str) -> str:
-        """Return the note of an empty answer. Raises `NotFound` if the environment or DAG is unknown."""
-        from lineage_merge.questions.names import check_scope
-
-        check_scope(self.graph, self.environment, self.dag)
-        hint = self.empty_hint()
-        return f"{note}; {hint}" if hint else note
-
-    @contextmanager
-    def hints(self) -> Iterator[None]:
-        """Add to `NotFound` that the graph is empty, if it is."""
-        try:
-            yield
-        except NotFound as error:
-            hint = self.empty_hint()
-            if hint and hint not in error.message:
-                raise NotFound(f"{error.message}; {hint}", error.candidates) from None
-            raise
+        selection = self.selection
+        location = selection.history.rstrip("/") or history_location(self.config, selection.graph_file)
+        return None if selection.folder else location
 
 
 @contextmanager
@@ -84,7 +50,7 @@ def open_session(
 
     is_own = selection.is_own_graph and config.gremlin.endpoint == EMBEDDED
     with open_graph(selection.folder or config.gremlin, on_progress, selection.graph_file) as graph:
-        yield Session(graph, Scope(environment, selection.dag), config, selection, is_own)
+        yield Session(graph, GraphScope(environment, selection.dag), config, is_own, selection)
 
 
 def _past_session(
@@ -95,13 +61,13 @@ def _past_session(
     on_progress: ProgressCallback,
 ) -> Session:
     from lineage_merge.history.moments import parse_moment
-    from lineage_merge.history.pictures import as_of
+    from lineage_merge.questions.past import as_of
 
     moment = parse_moment(selection.as_of or "")
     location = require_history(selection.history, config, selection.graph_file)
     found = as_of(location, moment, only, on_progress)
-    scope = Scope(environment, selection.dag, selection.as_of, tuple(found.merges))
-    return Session(found.graph, scope, config, selection, moment=str(moment))
+    scope = GraphScope(environment, selection.dag, selection.as_of, tuple(found.merges))
+    return Session(found.graph, scope, config, selection=selection, moment=str(moment))
 
 
 def require_history(location: str, config: "Config", graph_file: Path | None) -> str:
@@ -124,12 +90,3 @@ def require_graph_file(graph_file: Path | None, demo: bool) -> None:
     if demo:
         raise ConfigError("--demo", "the demo has no graph. Fix: lineage-merge demo")
     raise ConfigError("--graph-file", f"no such file: {graph_file}")
-
-
-def empty_hint() -> str:
-    """Return a note about the user's own graph, which is empty."""
-    from lineage_merge.infra.graph_files import demo_graph_file
-
-    if demo_graph_file().exists():
-        return f"{_EMPTY}; the demo's lineage: add --demo"
-    return f"{_EMPTY}. Fix: lineage-merge run --config FILE"

@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from lineage_merge.graph_format.elements import Vertex
-from lineage_merge.query.result import Record, Result
 from lineage_merge.questions.policies import PolicyCheck
+from lineage_merge.questions.result import Record, Result
 from lineage_merge.questions.tag_answers import TagCounts
 from lineage_merge.questions.tag_propagation import Carrier, PropagatedTags, Stop
 

@@ -1,17 +1,53 @@
-"""Tests and data quality checks of datasets and columns, with the results of their newest runs."""
+"""The question `tests`: tests and data quality checks of datasets and columns, with their newest results."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Annotated, ClassVar
 
-from lineage_merge.graph_format.elements import ASSERTION, COLUMN, Edge, Vertex, dataset_of
+from lineage_merge.graph_format.elements import (
+    ASSERTION,
+    COLUMN,
+    Edge,
+    Vertex,
+    dataset_of,
+    subgraph,
+    title_of_id,
+)
 from lineage_merge.graph_format.schema import SEMANTIC_LABELS
+from lineage_merge.model.errors import QueryError
+from lineage_merge.questions.fields import (
+    JSON_ONLY,
+    NOT_FOR_TOOLS,
+    Cell,
+    Counts,
+    Element,
+    ElementId,
+    Label,
+    Shown,
+    Text,
+    Time,
+)
+from lineage_merge.questions.formats.describe import counted, listed_counts
 from lineage_merge.questions.graph import LineageGraph
+from lineage_merge.questions.question import (
+    DEPTH,
+    OPTIONAL_DATASET,
+    DatasetName,
+    Parameter,
+    Question,
+    ToolText,
+)
+from lineage_merge.questions.result import RowsResult
+from lineage_merge.questions.scoped_graph import ScopedGraph
 from lineage_merge.questions.upstream import Upstream, upstream
 
 # In order of severity. `error`: the check could not run.
 NOT_PASSED = ("failed", "error", "warned")
 # dbt and OpenLineage check no datasets of these kinds.
 _NOT_CHECKED = ("exposure", *SEMANTIC_LABELS)
+# Shown of the datasets without tests.
+_MOST_LISTED = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,3 +143,166 @@ def _checks(
 def _order(check: Check) -> tuple[int, str, int, str, str]:
     rank = NOT_PASSED.index(check.status) if check.status in NOT_PASSED else len(NOT_PASSED)
     return check.distance or 0, check.dataset, rank, check.checked.id, check.assertion.id
+
+
+@dataclass(frozen=True, slots=True)
+class AssertionRow:
+    """A test of a dataset or column, with its newest result."""
+
+    assertion: Annotated[Element, Shown(tool_name="id")]
+    name: Text
+    type: Label | None
+    dataset: ElementId
+    checked: Annotated[Element, NOT_FOR_TOOLS]
+    column: Annotated[Text | None, Shown("or the expression that is tested")]
+    distance: Annotated[int | None, Shown("hops upstream of the element in question")]
+    severity: Label | None
+    status: Annotated[Label | None, Shown("passed, warned, failed or error; empty: no result")]
+    failures: int | None
+    last_run_at: Time | None
+    title: Cell
+    result: Cell
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class AssertionsResult(RowsResult):
+    """Tests with their newest results. `found`: all of the scope, `shown`: those of the answer."""
+
+    row_type = AssertionRow
+    rows_name = "tests"
+    table: ClassVar[Mapping[str, str]] = {
+        "dataset": "title",
+        "column": "column",
+        "test": "name",
+        "type": "type",
+        "severity": "severity",
+        "status": "result",
+        "failures": "failures",
+        "last run": "last_run_at",
+        "distance": "distance",
+    }
+
+    start: Annotated[Element | None, Shown(name="of")] = None
+    depth: Annotated[int | None, JSON_ONLY] = None
+    found: Checks
+    shown: Checks
+
+    @property
+    def tests(self) -> tuple[Check, ...]:
+        """The tests of the answer, the nearest first, those that did not pass before others."""
+        return self.shown.checks
+
+    @property
+    def counts(self) -> Annotated[Counts, Shown("tests by status, also those not in the rows", on=("tool",))]:
+        """The numbers of all tests by status."""
+        return Counter(each.status or "no result" for each in self.found.checks)
+
+    @property
+    def datasets_without_tests(self) -> Annotated[tuple[Element, ...] | None, JSON_ONLY]:
+        """The datasets that no test checks; None without a start."""
+        return self.found.unchecked if self.start else None
+
+    @property
+    def untested(
+        self,
+    ) -> Annotated[tuple[Element, ...], Shown("nearest datasets without any test", on=("tool",))]:
+        """The nearest of these datasets."""
+        return (self.datasets_without_tests or ())[:_MOST_LISTED]
+
+    @property
+    def untested_total(self) -> Annotated[int | None, Shown(on=("tool",))]:
+        """The number of these datasets."""
+        return len(self.found.unchecked) if self.start else None
+
+    @property
+    def coverage(self) -> str:
+        """What was searched for tests, as the end of a sentence."""
+        return f" of {self.start.title} and upstream" if self.start else ""
+
+    def row(self, item: Check) -> AssertionRow:
+        """Return a test with its newest result."""
+        properties = item.assertion.properties
+        dataset = self.found.datasets.get(item.dataset)
+        return AssertionRow(
+            assertion=item.assertion,
+            name=item.assertion.name,
+            type=properties.get("assertion_type"),
+            dataset=item.dataset,
+            checked=item.checked,
+            column=item.column or None,
+            distance=item.distance,
+            severity=properties.get("severity"),
+            status=item.status or None,
+            failures=properties.get("failures"),
+            last_run_at=properties.get("last_run_at"),
+            title=dataset.title if dataset else title_of_id(item.dataset),
+            result=item.status or "no result",
+        )
+
+    def summary(self) -> Iterator[str]:
+        """Yield the numbers of all tests by status, and the datasets without any."""
+        # A test may check several datasets.
+        statuses = {each.assertion.id: each.status or "without result" for each in self.found.checks}
+        counts = listed_counts(dict(sorted(Counter(statuses.values()).items())))
+        yield f"{counted(len(statuses), 'test')}{self.coverage}{f': {counts}' if counts else ''}"
+        if unchecked := self.found.unchecked:
+            titles = [each.title for each in unchecked[:_MOST_LISTED]]
+            titles += [f"{len(unchecked) - len(titles):,} more"] if len(unchecked) > len(titles) else []
+            yield f"{counted(len(unchecked), 'dataset')} without tests: {', '.join(titles)}"
+
+
+@dataclass(frozen=True, slots=True)
+class AssertionsQuestion(Question[AssertionsResult]):
+    """List the tests of a dataset and of everything upstream of it, or all tests, with their newest results.
+
+    For a column: tests of the column, of its upstream columns, and of their datasets as a whole. Source
+    freshness and data quality checks of OpenLineage are included.
+    """
+
+    question = "tests"
+    short_help = "List tests of a dataset and its upstream, with results."
+    examples = (
+        "lineage-merge tests top_events_by_sales",
+        "lineage-merge tests top_events_by_sales#total_sales --depth 2",
+        "lineage-merge tests --failed --environment prod",
+    )
+    formats = ("table", "csv", "json")
+    tool = ToolText(
+        "Tests and their results",
+        "Tests and data quality checks with their newest results, and datasets without any: of a dataset or "
+        "column and its upstream, or of all.",
+    )
+
+    name: Annotated[DatasetName | None, OPTIONAL_DATASET] = None
+    _: KW_ONLY
+    failed: Annotated[bool, Parameter("only tests whose newest result is failed, error or warned")] = False
+    depth: Annotated[int | None, DEPTH] = None
+
+    def check(self, flag: Callable[[str], str]) -> None:
+        """Raise `QueryError` for a depth without a start."""
+        if self.depth is not None and self.name is None:
+            raise QueryError(f"{flag('depth')} requires a dataset or column")
+
+    def answer(self, graph: ScopedGraph) -> AssertionsResult:
+        """Return the tests."""
+        start = graph.dataset_or_column(self.name) if self.name is not None else None
+        if start is None:
+            found = all_checks(graph.graph, graph.environment, graph.dag)
+        else:
+            found = checks_upstream(graph.graph, start, depth=self.depth, dag=graph.dag)
+        shown = replace(found, checks=found.failed()) if self.failed else found
+        note = ""
+        if not shown.checks:
+            where = f" of {start.title} and upstream" if start else ""
+            note = "no failed tests" if self.failed and found.checks else f"no tests{where}"
+            note = graph.empty_note(note)
+        return AssertionsResult(
+            question=self.question,
+            scope=graph.scope,
+            graph=subgraph(vertex for each in shown.checks for vertex in (each.assertion, each.checked)),
+            note=note,
+            found=found,
+            shown=shown,
+            start=start,
+            depth=self.depth,
+        )

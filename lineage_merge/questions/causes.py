@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from lineage_merge.graph_format.elements import JOB, Vertex
+from lineage_merge.model.times import duration_text, utc_time
 from lineage_merge.questions.assertions import NOT_PASSED, Check, checks_within
 from lineage_merge.questions.expectations import Expectations
-from lineage_merge.questions.formats.times import duration_text, utc_time
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.last_updates import (
     FAILED,

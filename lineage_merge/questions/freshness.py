@@ -1,204 +1,229 @@
-"""Freshness of datasets: their last updates, and which are stale because of which upstream dataset.
+"""The question `freshness`: datasets by last update."""
 
-The command, the HTML page, the tools for assistants and the policies have the status from here.
-"""
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from typing import Annotated, ClassVar
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
-
-from lineage_merge.graph_format.elements import Vertex
-from lineage_merge.graph_format.schema import DATASET_LABELS
-from lineage_merge.questions.expectations import Expectation, Expectations
-from lineage_merge.questions.graph import LineageGraph
-from lineage_merge.questions.last_updates import LastUpdate, last_updates
-from lineage_merge.questions.newer_inputs import input_updates
-from lineage_merge.questions.upstream import inputs_of, upstream
-
-Status = Literal["fresh", "current", "stale", "unknown"]
-MEANINGS: Mapping[Status, str] = {
-    "fresh": "an expectation holds: a freshness check, a maximum age or a policy",
-    "current": "as new as its inputs, without an expectation",
-    "stale": "an expectation does not hold, an input is newer, or an upstream dataset is stale",
-    "unknown": "the last update is unknown",
-}
-# Stale because of itself, then because of others; the last two only say that its update is unknown.
-Reason = Literal["age", "freshness_check", "newer_input", "stale_upstream", "failed_run", "no_known_update"]
-
-
-class Nearest(NamedTuple):
-    """The nearest upstream dataset that makes another stale."""
-
-    distance: int
-    dataset: str
+from lineage_merge.graph_format.elements import subgraph
+from lineage_merge.model.times import utc_time
+from lineage_merge.questions.arguments import age_ms, now_ms
+from lineage_merge.questions.expectations import Expectations, Source
+from lineage_merge.questions.fields import (
+    JSON_ONLY,
+    NOT_FOR_TOOLS,
+    Cell,
+    Counts,
+    Duration,
+    Element,
+    ElementId,
+    Label,
+    Shown,
+    Text,
+    Time,
+)
+from lineage_merge.questions.formats.describe import counted, listed_counts
+from lineage_merge.questions.formats.freshness_text import cause_text, reasons_text
+from lineage_merge.questions.question import (
+    OLDER_THAN,
+    OPTIONAL_DATASET,
+    Age,
+    DatasetName,
+    Parameter,
+    Question,
+    ToolText,
+)
+from lineage_merge.questions.result import RowsResult
+from lineage_merge.questions.scoped_graph import ScopedGraph
+from lineage_merge.questions.staleness import MEANINGS, Freshness, Status, freshness
 
 
 @dataclass(frozen=True, slots=True)
-class Freshness:
-    """A dataset with its last update. `age_ms`: time since then, None if unknown.
+class ExpectationRow:
+    """An expectation of a dataset."""
 
-    `because_of`: the nearest upstream dataset that is stale itself or was updated later. `expectations`: of
-    the dataset itself.
-    """
+    source: Source
+    policy: Label | None
+    limit: Duration | None
+    holds: bool
 
-    update: LastUpdate
-    status: Status
-    reasons: tuple[Reason, ...] = ()
-    age_ms: int | None = None
-    because_of: Nearest | None = None
-    expectations: tuple[Expectation, ...] = ()
+
+@dataclass(frozen=True, slots=True)
+class FreshnessCheckRow:
+    """A freshness check with its newest result."""
+
+    assertion: Element
+    status: Label | None
+    checked_at: Time | None
+
+
+@dataclass(frozen=True, slots=True)
+class NearestRow:
+    """The nearest upstream dataset that makes another stale."""
+
+    dataset: ElementId
+    distance: int
+
+
+@dataclass(frozen=True, slots=True)
+class FreshnessRow:
+    """A dataset with its last update."""
+
+    dataset: Annotated[Element, Shown(tool_name="id")]
+    title: Annotated[Text, Shown(on=("frame",))]
+    status: Annotated[Status, Shown("; ".join(f"{name}: {meaning}" for name, meaning in MEANINGS.items()))]
+    reasons: tuple[Label, ...]
+    expectations: tuple[ExpectationRow, ...]
+    expected: Annotated[
+        tuple[Label, ...],
+        Shown("what is expected of it: a check, an age, a policy", name="expectations", on=("tool",)),
+    ]
+    age: Duration | None
+    updated_at: Time | None
+    written_at: Annotated[Time | None, NOT_FOR_TOOLS]
+    failed_at: Annotated[Time | None, NOT_FOR_TOOLS]
+    max_loaded_at: Annotated[Time | None, NOT_FOR_TOOLS]
+    freshness_check: FreshnessCheckRow | None
+    jobs: Annotated[tuple[Element, ...], JSON_ONLY]
+    because_of: NearestRow | None
+    nearest: Annotated[
+        ElementId | None,
+        Shown("the upstream dataset that makes it stale", name="because_of", on=("frame", "tool")),
+    ]
+    last_write: Cell
+    check_status: Cell
+    reason: Cell
+    cause: Cell
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class FreshnessResult(RowsResult):
+    """Datasets by last update at `now`, the oldest first; `assessed`: also those not in `datasets`."""
+
+    row_type = FreshnessRow
+    rows_name = "datasets"
+    table: ClassVar[Mapping[str, str]] = {
+        "dataset": "dataset",
+        "last write": "last_write",
+        "newest row": "max_loaded_at",
+        "age": "age",
+        "freshness check": "check_status",
+        "status": "status",
+        "reason": "reason",
+        "because of": "cause",
+    }
+
+    start: Annotated[Element | None, Shown(name="of")] = None
+    now: Annotated[Time, JSON_ONLY]
+    older_than_ms: Annotated[int | None, JSON_ONLY] = None
+    datasets: tuple[Freshness, ...] = ()
+    assessed: tuple[Freshness, ...] = ()
 
     @property
-    def dataset(self) -> Vertex:
-        """Return the dataset."""
-        return self.update.dataset
+    def counts(self) -> Annotated[Counts, Shown("datasets by status")]:
+        """The numbers of all assessed datasets by status."""
+        counts = Counter(each.status for each in self.assessed)
+        return {status: counts[status] for status in MEANINGS}
 
-
-def freshness(
-    graph: LineageGraph,
-    expectations: Expectations,
-    start: Vertex | None = None,
-    *,
-    environment: str | None = None,
-    dag: str | None = None,
-) -> list[Freshness]:
-    """Return the freshness of `start` and its upstream datasets, or of all datasets.
-
-    The oldest update is first, datasets without a known one are last. With `dag` only its lineage is
-    followed; runs and checks of all DAGs count.
-    """
-    datasets: Mapping[str, Vertex]
-    if start is not None:
-        scope = upstream(graph, start, dag=dag)
-        datasets, inputs = scope.datasets, scope.inputs
-    else:
-        datasets = {each.id: each for each in graph.search("", DATASET_LABELS, environment, dag)}
-        inputs = inputs_of(graph.pairs(["feeds"], environment, dag))
-    return assess(last_updates(graph, datasets.values()), inputs, expectations)
-
-
-def freshness_within(
-    graph: LineageGraph,
-    datasets: Iterable[str],
-    expectations: Expectations,
-    *,
-    environment: str | None = None,
-    dag: str | None = None,
-) -> list[Freshness]:
-    """Return the freshness of these datasets, by id; everything upstream of them is assessed with them."""
-    inputs = inputs_of(graph.pairs(["feeds"], environment, dag))
-    wanted = set(datasets)
-    reached, frontier = set(wanted), [*wanted]
-    while frontier:
-        next_inputs = set(inputs.get(frontier.pop(), ())) - reached
-        reached |= next_inputs
-        frontier += next_inputs
-    updates = last_updates(graph, graph.vertices(sorted(reached)))
-    return [result for result in assess(updates, inputs, expectations) if result.dataset.id in wanted]
-
-
-def assess(
-    updates: Mapping[str, LastUpdate], inputs: Mapping[str, tuple[str, ...]], expectations: Expectations
-) -> list[Freshness]:
-    """Return the freshness of these datasets, as `freshness` does. Pure."""
-    expected = {dataset: tuple(expectations.of(update)) for dataset, update in updates.items()}
-    of_inputs = input_updates(updates, inputs)
-    newer = {dataset: of_inputs.newer(dataset, nearest=True) for dataset in updates}
-    own: dict[str, tuple[Reason, ...]] = {
-        dataset: _unmet(expected[dataset]) + (("newer_input",) if newer[dataset] else ())
-        for dataset in updates
-    }
-    stale_upstream = _nearest_upstream({dataset for dataset, reasons in own.items() if reasons}, inputs)
-    results: dict[str, Freshness] = {}
-    for dataset, update in updates.items():
-        candidates = [Nearest(distance, other) for other, distance in newer[dataset].items()]
-        upstream_reasons: tuple[Reason, ...] = ()
-        if dataset in stale_upstream:
-            candidates.append(stale_upstream[dataset])
-            upstream_reasons = ("stale_upstream",)
-        stale = own[dataset] + upstream_reasons
-        shows_known = dataset in of_inputs.newest_behind or bool(expected[dataset])
-        unknown = _unknown(update, shows_known)
-        status: Status = (
-            "stale" if stale else "unknown" if unknown else "fresh" if expected[dataset] else "current"
+    def row(self, item: Freshness) -> FreshnessRow:
+        """Return a dataset with its last update."""
+        update, check, nearest = item.update, item.update.check, item.because_of
+        uncertain = f"before {utc_time(update.failed_at)}" if update.is_uncertain else ""
+        return FreshnessRow(
+            dataset=item.dataset,
+            title=item.dataset.title,
+            status=item.status,
+            reasons=item.reasons,
+            expectations=tuple(
+                ExpectationRow(each.source, each.policy or None, each.limit_ms, each.unmet is None)
+                for each in item.expectations
+            ),
+            expected=tuple(each.policy or each.source for each in item.expectations),
+            age=item.age_ms,
+            updated_at=update.updated_at,
+            written_at=update.written_at,
+            failed_at=update.failed_at,
+            max_loaded_at=update.loaded_at,
+            freshness_check=FreshnessCheckRow(
+                check, check.properties.get("status"), check.properties.get("last_run_at")
+            )
+            if check
+            else None,
+            jobs=update.jobs,
+            because_of=NearestRow(nearest.dataset, nearest.distance) if nearest else None,
+            nearest=nearest.dataset if nearest else None,
+            last_write=uncertain or utc_time(update.written_at),
+            check_status=str(check.properties.get("status", "no result")) if check else "",
+            reason=reasons_text(item),
+            cause=cause_text(nearest, self._titles[nearest.dataset]) if nearest else "",
         )
-        has_age = update.updated_at is not None and not update.is_uncertain
-        age = max(expectations.now - (update.updated_at or 0), 0) if has_age else None
-        cause = min(candidates, default=None)
-        results[dataset] = Freshness(update, status, stale + unknown, age, cause, expected[dataset])
-    for dataset in _showing_fresh_rows(results, inputs):
-        results[dataset] = replace(results[dataset], status="fresh")
-    return sorted(results.values(), key=_order)
+
+    def summary(self) -> Iterator[str]:
+        """Yield the numbers of all datasets by status, and what `current` stands for."""
+        yield f"{counted(len(self.assessed), 'dataset')}: {listed_counts(self.counts)}"
+        if any(each.status == "current" for each in self.datasets):
+            yield f"current: {MEANINGS['current']} (freshness check, --older-than, policy)"
+
+    @cached_property
+    def _titles(self) -> Mapping[str, str]:
+        return {each.dataset.id: each.dataset.title for each in self.assessed}
 
 
-def _unmet(expected: Iterable[Expectation]) -> tuple[Reason, ...]:
-    """Return why a dataset is stale whatever its inputs are."""
-    unmet = {expectation.unmet for expectation in expected}
-    reasons: tuple[Reason, ...] = ("age", "freshness_check")
-    return tuple(reason for reason in reasons if reason in unmet)
+@dataclass(frozen=True, slots=True)
+class FreshnessQuestion(Question[FreshnessResult]):
+    """List a dataset with its upstream, or all datasets, by last update: oldest first, unknown last.
 
+    A dataset is fresh if its freshness check, --older-than and the policies that select it hold. With none of
+    them it is current: as new as its inputs. It is stale if one does not hold, if an input was updated after
+    it, or if an upstream dataset is stale. "because of" names the nearest one.
+    """
 
-def _unknown(update: LastUpdate, shows_known: bool) -> tuple[Reason, ...]:
-    """Return why the last update is unknown. `shows_known`: without rows, it shows known ones."""
-    if not update.stores_rows:
-        return () if shows_known else ("no_known_update",)
-    if update.is_uncertain:
-        return ("failed_run",)
-    return () if update.updated_at is not None else ("no_known_update",)
+    question = "freshness"
+    short_help = "List datasets by last update, and what makes them stale."
+    examples = (
+        "lineage-merge freshness --older-than 1d --stale",
+        "lineage-merge freshness top_events_by_sales --older-than 36h",
+        "lineage-merge freshness --environment prod --json",
+    )
+    formats = ("table", "csv", "json")
+    tool = ToolText(
+        "How old data is",
+        "When datasets were last updated, and which are stale, or fresh because an expectation holds: of one "
+        "dataset and its upstream, or of all.",
+        has_past=False,
+    )
 
+    name: Annotated[DatasetName | None, OPTIONAL_DATASET] = None
+    _: KW_ONLY
+    older_than: Annotated[Age | None, OLDER_THAN] = None
+    stale: Annotated[bool, Parameter("only stale datasets")] = False
+    limit: Annotated[
+        int | None, Parameter("maximum number of datasets", "all", metavar="N", on=("command",))
+    ] = None
+    now: int | None = None
 
-def _nearest_upstream(wanted: set[str], inputs: Mapping[str, tuple[str, ...]]) -> dict[str, Nearest]:
-    """Return the nearest upstream dataset among `wanted`, of each dataset that has one."""
-    readers = _readers(inputs)
-    closest = {each: Nearest(0, each) for each in wanted}
-    found: dict[str, Nearest] = {}
-    frontier = sorted(wanted)
-    while frontier:
-        candidates: dict[str, Nearest] = {}
-        for here in frontier:
-            distance, source = closest[here]
-            for each in readers[here]:
-                if each != source:
-                    candidate = Nearest(distance + 1, source)
-                    candidates[each] = min(candidate, candidates.get(each, candidate))
-        for each, nearest in candidates.items():
-            found.setdefault(each, nearest)
-        frontier = sorted(candidates.keys() - closest.keys())
-        closest |= {each: candidates[each] for each in frontier}
-    return found
-
-
-def _showing_fresh_rows(
-    results: Mapping[str, Freshness], inputs: Mapping[str, tuple[str, ...]]
-) -> Collection[str]:
-    """Return the datasets that store no rows, such as views, and whose inputs are all fresh."""
-    wanted = {
-        dataset
-        for dataset, result in results.items()
-        if result.status == "current" and not result.update.stores_rows
-    }
-    readers = _readers(inputs)
-    frontier = [
-        dataset
-        for dataset in readers
-        if dataset not in wanted and (dataset not in results or results[dataset].status != "fresh")
-    ]
-    while frontier:
-        reached = wanted.intersection(readers[frontier.pop()])
-        wanted -= reached
-        frontier += reached
-    return wanted
-
-
-def _readers(inputs: Mapping[str, tuple[str, ...]]) -> defaultdict[str, list[str]]:
-    readers = defaultdict[str, list[str]](list)
-    for target, sources in inputs.items():
-        for source in sources:
-            readers[source].append(target)
-    return readers
-
-
-def _order(result: Freshness) -> tuple[bool, int, str]:
-    updated_at = result.update.updated_at
-    return updated_at is None, updated_at or 0, result.dataset.id
+    def answer(self, graph: ScopedGraph) -> FreshnessResult:
+        """Return the datasets."""
+        now = now_ms() if self.now is None else self.now
+        older_than_ms = age_ms(self.older_than)
+        start = graph.dataset_or_column(self.name) if self.name is not None else None
+        assessed = freshness(
+            graph.graph,
+            Expectations(now, older_than_ms, graph.config.policies),
+            start,
+            environment=graph.environment,
+            dag=graph.dag,
+        )
+        datasets = [each for each in assessed if not self.stale or each.status == "stale"][: self.limit]
+        return FreshnessResult(
+            question=self.question,
+            scope=graph.scope,
+            graph=subgraph(each.dataset for each in datasets),
+            note="" if assessed else graph.empty_note("no datasets"),
+            now=now,
+            datasets=tuple(datasets),
+            assessed=tuple(assessed),
+            start=start,
+            older_than_ms=older_than_ms,
+        )

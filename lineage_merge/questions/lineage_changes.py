@@ -13,6 +13,7 @@ from lineage_merge.graph_format.elements import (
     Edge,
     Vertex,
     column_title,
+    compared_values,
     dataset_of,
     title_of_id,
 )
@@ -23,29 +24,6 @@ Action = Literal["added", "removed", "changed"]
 Kind = Literal["dataset", "job", "feed", "column", "expression"]
 ACTIONS: tuple[Action, ...] = ("added", "removed", "changed")
 KINDS: tuple[Kind, ...] = ("dataset", "job", "feed", "column", "expression")
-
-# Properties of a run, of the loader, and of the order of columns.
-IGNORED = frozenset(
-    {
-        "dag_name",
-        "environment",
-        "name",
-        "job_name",
-        "job_type",
-        "last_run_id",
-        "last_run_at",
-        "described_at",
-        "duration_ms",
-        "rows_written",
-        "status",
-        "failures",
-        "max_loaded_at",
-        "position",
-        "sequence",
-        "resolved_names",
-        "first_seen",
-    }
-)
 
 
 class Difference(NamedTuple):
@@ -136,15 +114,6 @@ def differences(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Di
     names = sorted(before.keys() | after.keys())
     pairs = ((name, before.get(name, ""), after.get(name, "")) for name in names)
     return tuple(Difference(*each) for each in pairs if each[1] != each[2])
-
-
-def compared_values(element: Vertex | Edge) -> dict[str, str]:
-    """Return the properties that are compared, as texts; of a vertex also its label."""
-    values = {} if isinstance(element, Edge) else {"label": element.label}
-    for name, value in element.properties.items():
-        if name not in IGNORED:
-            values[name] = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
-    return values
 
 
 _Ends = tuple[str, str]

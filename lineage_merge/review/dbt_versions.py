@@ -11,7 +11,6 @@ from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.graph_format.elements import edge_of_row, vertex_of_row
 from lineage_merge.merge import join
 from lineage_merge.merge.dataset_resolver import DatasetResolver
-from lineage_merge.merge.records import records
 from lineage_merge.model.elements import Element, Problem
 from lineage_merge.questions.backends.in_memory import InMemory
 from lineage_merge.sources.dbt.assertion_elements import assertion_elements
@@ -157,7 +156,7 @@ def version_of(file: DbtFile, scope: Scope, only: Set[str]) -> DbtVersion:
         *assertion_elements(manifest, references, [], FreshnessResults(), jobs, ""),
         *column_elements(manifest, references, lineage, scope.namespace, "", jobs),
     ]
-    merged = join.merge_locally(records(elements, scope.names), scope.names.environment, scope.dag_name)
+    merged = join.merge_locally(scope.names.records(elements), scope.names.environment, scope.dag_name)
     graph = InMemory(map(vertex_of_row, merged.nodes), map(edge_of_row, merged.edges))
     canonical = {alias: ids[0] for alias, ids in merged.aliases.items() if len(ids) == 1}
     datasets: dict[str, str] = {}

@@ -8,7 +8,6 @@ from typing import Any
 from lineage_merge.graph_format.elements import edge_of_row, vertex_of_row
 from lineage_merge.merge import join
 from lineage_merge.merge.dataset_resolver import DatasetResolver
-from lineage_merge.merge.records import records
 from lineage_merge.model.elements import Element, Problem
 from lineage_merge.model.errors import SourceMissing
 from lineage_merge.questions.backends.in_memory import InMemory
@@ -168,7 +167,7 @@ def version(
             else each
             for each in translate(shown, folder.project, folder.dialect, "")
         )
-    merged = join.merge_locally(records(elements, folders.names), folders.names.environment, folders.dag_name)
+    merged = join.merge_locally(folders.names.records(elements), folders.names.environment, folders.dag_name)
     graph = InMemory(map(vertex_of_row, merged.nodes), map(edge_of_row, merged.edges))
     problems = dict.fromkeys(each for each in elements if isinstance(each, Problem))
     aliases = {other: means[0] for other, means in merged.aliases.items() if len(means) == 1}

@@ -1,8 +1,8 @@
 """The registered sources. A new source is one folder and one line here (``CONTRIBUTING.md``).
 
-A source's reader takes an engine, the configuration and the dataset resolver, and returns rows of
-`lineage_merge.merge.records.Record`: elements of `lineage_merge.model.elements`. A catalog's reader returns
-rows of `lineage_merge.merge.catalog_filter.CatalogRecord`; only rows about datasets that another source
+A source's reader takes an engine, the configuration and a `lineage_merge.sources.source.Resolver`, and
+returns rows of `lineage_merge.model.records.Record`: elements of `lineage_merge.model.elements`. A catalog's
+reader returns rows of `lineage_merge.model.records.CatalogEntry`; only entries that another source
 references are used.
 """
 

@@ -4,11 +4,9 @@ import re
 from datetime import date, datetime, timedelta
 from typing import Any, Literal, NamedTuple
 
-from lineage_merge import naming
 from lineage_merge.infra.durations import parse_duration
 from lineage_merge.infra.times import epoch_ms
-from lineage_merge.model.errors import ConfigError, NamingError
-from lineage_merge.naming.forms import form_of_text
+from lineage_merge.model.errors import ConfigError
 
 
 class Runs(NamedTuple):
@@ -48,23 +46,3 @@ def lookback(value: float | str, key: str) -> timedelta:
         return parse_duration(text if text[-1:] in ("d", "h") else f"{text}d")
     except ValueError:
         raise ConfigError(key, f"expected more than 0 and at most 36500 days, found {value}") from None
-
-
-def locations(value: Any) -> tuple[str, ...]:
-    """Return one path or prefix, or a list of them, as a tuple."""
-    return (value,) if isinstance(value, str) else tuple(value)
-
-
-def namespace(key: str, text: str, platform: str = "") -> str:
-    """Return a namespace in canonical spelling. A mistyped one would silently join nothing.
-
-    `platform`: the dialect or adapter whose form messages suggest, if known.
-    """
-    if text.lower().startswith("jdbc:"):
-        raise ConfigError(key, f"not a namespace but a JDBC URL: write {form_of_text(text, platform)}")
-    if re.search(r"\s|\||://$", text.strip()):
-        raise ConfigError(key, f"expected a namespace such as {form_of_text(text, platform)}")
-    try:
-        return naming.canonical_namespace(text)
-    except NamingError as error:
-        raise ConfigError(key, error.message) from None

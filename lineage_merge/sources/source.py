@@ -1,11 +1,14 @@
 """Declaration of a source: its settings and references to its functions. Imports no Spark."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.resources import files
-from typing import Any
+from typing import Any, Protocol
+
+from lineage_merge.model.elements import Element, Reference
+from lineage_merge.model.records import Record
 
 
 def _no_files(_settings: Any) -> Iterable[str]:
@@ -22,6 +25,16 @@ def _unchanged(settings: Any) -> Any:
 
 def _needs_no_aws(_settings: Any) -> bool:
     return False
+
+
+class Resolver(Protocol):
+    """Resolves references. Readers pass it to the workers that translate: it is small to pickle."""
+
+    def records(self, elements: Iterable[Element], /) -> Iterator[Record]:
+        """Yield elements as records, in which references are ids."""
+
+    def resolve_id(self, ref: Reference, /) -> str:
+        """Return the id of a dataset, or the reference's own text if it names none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex, edge_of_
 from lineage_merge.infra import storage
 from lineage_merge.merge import join
 from lineage_merge.merge.dataset_resolver import DatasetResolver
-from lineage_merge.merge.records import Record, problem_of, records
 from lineage_merge.model.elements import Element, Problem, Reference
 from lineage_merge.model.errors import CaptureError
+from lineage_merge.model.records import Record, problem_of
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.documents import Plan
 from lineage_merge.spark_capture.clauses import clauses_of
@@ -87,7 +87,7 @@ class Captured:
 
     def records(self) -> list[Record]:
         """Return the elements as records, for `merge.join` with others."""
-        return list(records(self._elements, self._names))
+        return list(self._names.records(self._elements))
 
     def write(self, folder: str) -> None:
         """Write node and edge files to a folder, local or in S3, for ``lineage-merge load``.

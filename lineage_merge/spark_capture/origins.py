@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from lineage_merge.column_lineage.transformations import Transformation
 from lineage_merge.infra.redaction import redact, redact_sql
-from lineage_merge.merge.dataset_resolver import DatasetResolver, path_of
-from lineage_merge.model.elements import Reference
+from lineage_merge.merge.dataset_resolver import DatasetResolver
+from lineage_merge.model.elements import Reference, path_of
 from lineage_merge.sources.spline.columns.attributes import build
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.expressions import ExpressionTexts

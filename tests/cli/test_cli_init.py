@@ -16,7 +16,7 @@ from lineage_merge.config import Config, SparkOptions
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge import dataset_resolver, join
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.sources.read_all import configured_sources, read_all
+from lineage_merge.orchestration.read_sources import configured_sources, read_all
 from tests.arango_fixtures import ArangoServer
 from tests.command_line import PROGRAM, Outcome, in_process, python_imports
 from tests.s3_fixtures import S3
@@ -214,7 +214,7 @@ def test_catalog_and_run_results_beside_the_manifest_are_used(folder: Path, data
     outcome = init(".")
 
     assert outcome.code == 0, outcome.err
-    (project,) = written().dbt
+    (project,) = written().sources["dbt"]
     assert Path(project.catalog).name == "catalog.json"
     # Not dbt's run results: it is left out, and named.
     assert project.run_results == ()
@@ -233,7 +233,7 @@ def test_two_manifests_of_one_project_get_targets(folder: Path, data: Path) -> N
         ("prod/target/manifest.json", "prod"),
     }
     assert {each["adapter"]: each["is_known"] for each in found["dbt"]} == {"duckdb": False, "redshift": True}
-    assert written().dbt[1].namespace == WAREHOUSE
+    assert written().sources["dbt"][1].namespace == WAREHOUSE
 
 
 def test_locations_in_s3(s3: S3, folder: Path, data: Path) -> None:
@@ -249,7 +249,7 @@ def test_locations_in_s3(s3: S3, folder: Path, data: Path) -> None:
     ]
     assert searched["settings"] == named["settings"]
     assert named["joined"]["same-name"] == 2
-    assert written().spline == written("other.yml").spline
+    assert written().sources["spline"] == written("other.yml").sources["spline"]
 
 
 def test_the_live_database(arango: ArangoServer, sample: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -300,7 +300,7 @@ def test_questions_have_defaults(sample: Path, monkeypatch: pytest.MonkeyPatch) 
     assert result.exit_code == 0, result.output
     config = written()
     assert (config.dag_name, config.environment, config.gremlin.endpoint) == ("tickit", "dev", "embedded")
-    assert config.dbt[0].namespace == WAREHOUSE
+    assert config.sources["dbt"][0].namespace == WAREHOUSE
 
 
 def test_answers_take_precedence(sample: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -320,7 +320,7 @@ def test_a_source_that_is_not_found_is_asked_for(sample: Path, monkeypatch: pyte
     result = answer(monkeypatch, "", elsewhere, "", "", "")
 
     assert result.exit_code == 0, result.output
-    assert written().spline.export == elsewhere  # type: ignore[union-attr]
+    assert written().sources["spline"].export == elsewhere
 
 
 def test_sources_of_options_are_not_asked_about(
@@ -350,7 +350,7 @@ def test_an_unknown_namespace_is_asked_for_until_it_is_one(
 
     assert result.exit_code == 0, result.output
     assert "not a namespace but a JDBC URL" in result.output
-    assert written().dbt[0].namespace == "redshift://wh.eu-west-1:5439"
+    assert written().sources["dbt"][0].namespace == "redshift://wh.eu-west-1:5439"
 
 
 def test_an_interrupted_question_writes_nothing(sample: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -390,7 +390,7 @@ def test_the_file_may_be_in_another_folder(sample: Path) -> None:
     found = as_json(".", "--out", "conf/dev/lineage.yml", "--gremlin-endpoint", "ws://graph:8182/gremlin")
 
     config = written("conf/dev/lineage.yml")
-    assert (config.spline.export, config.gremlin.endpoint) == (  # type: ignore[union-attr]
+    assert (config.sources["spline"].export, config.gremlin.endpoint) == (
         str(sample / "spline"),
         "ws://graph:8182/gremlin",
     )
@@ -540,7 +540,7 @@ def test_nothing_joins_and_the_reasons_are_printed(folder: Path, data: Path) -> 
     assert "joined: nothing" in outcome.out
     assert f"dev|{WAREHOUSE}|dev.public.event: dbt reads it, nothing writes it" in outcome.out
     # The only Redshift of Spark's side is the best guess.
-    assert written().dbt[0].namespace == WAREHOUSE
+    assert written().sources["dbt"][0].namespace == WAREHOUSE
     assert "CHECK" in Path("lineage_merge.yml").read_text()
 
 
@@ -593,7 +593,7 @@ def test_of_two_warehouses_the_one_with_the_manifests_tables_is_written(folder: 
 
     found = as_json(".")
 
-    assert written().dbt[0].namespace == "redshift://sales.us-east-1:5439"
+    assert written().sources["dbt"][0].namespace == "redshift://sales.us-east-1:5439"
     assert "CHECK" not in Path("lineage_merge.yml").read_text()
     assert found["joined"]["same-name"] == 1
 
@@ -613,7 +613,7 @@ def test_warehouses_with_the_same_tables_are_named_in_the_file(
     assert "# CHECK: several namespaces of Spark's lineage have dev.public.event." in text
     assert "# Others: redshift://green.us-east-1:5439" in text
     assert chosen.exit_code == 0, chosen.output
-    assert written().dbt[0].namespace == "redshift://green.us-east-1:5439"
+    assert written().sources["dbt"][0].namespace == "redshift://green.us-east-1:5439"
 
 
 def test_one_source_alone_is_enough_for_a_configuration(sample: Path) -> None:

@@ -4,9 +4,9 @@ from io import StringIO
 
 from rich.console import Console
 
-from lineage_merge.cli.printing import print_report
 from lineage_merge.merge.report import NearMiss, Report
 from lineage_merge.model.elements import Problem
+from lineage_merge.orchestration.report_text import print_report
 
 WAREHOUSE = "redshift://wh.us-east-1:5439"
 

@@ -17,8 +17,8 @@ from lineage_merge.infra import s3_errors
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.load.gremlin import configured_endpoint
 from lineage_merge.merge.dataset_resolver import from_config
-from lineage_merge.merge.records import Record, problem_of
 from lineage_merge.model.errors import ConfigError, LineageMergeError
+from lineage_merge.model.records import Record, problem_of
 from lineage_merge.orchestration import preflight
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources import registry

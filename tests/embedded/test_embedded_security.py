@@ -22,7 +22,7 @@ from gremlin_python.process.graph_traversal import GraphTraversalSource, __
 
 from lineage_merge.infra.embedded import EmbeddedServer, file_lock
 from lineage_merge.infra.embedded.graph_store import connected
-from lineage_merge.load.gremlin.traversal_source import source
+from lineage_merge.infra.traversal_source import source
 from lineage_merge.model.errors import EmbeddedError
 
 

@@ -14,8 +14,8 @@ from lineage_merge.exporters.changed_elements import changed_elements
 from lineage_merge.exporters.exporter import Export
 from lineage_merge.exporters.registry import EXPORTERS
 from lineage_merge.history.moments import parse_moment
-from lineage_merge.history.pictures import as_of
 from lineage_merge.questions.graph import LineageGraph
+from lineage_merge.questions.past import as_of
 from tests.command_line import in_process
 from tests.exporters.openlineage_schemas import problems
 from tests.history.made_history import MadeHistory

@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 
 import pytest
 
-from lineage_merge.merge.records import Record
 from lineage_merge.model.elements import Problem
+from lineage_merge.model.records import Record
 from lineage_merge.sources.spline.plans import PlanOutput, Translated
 from tests import drawing
 from tests.fuzz.mutation import SECRET

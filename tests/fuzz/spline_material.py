@@ -28,8 +28,8 @@ def context(source: str = "export") -> Context:
     """What executors are given, operations asked for too."""
     spline: dict[str, Any] = {"operations": True, source: ["/x"] if source == "agent" else "/x"}
     parsed = CONFIGURATION.parse({"dag_name": "daily", "environment": "dev", "spline": spline})
-    assert parsed.spline
-    return Context(parsed.spline, dataset_resolver.from_config(parsed))
+    assert parsed.sources["spline"]
+    return Context(parsed.sources["spline"], dataset_resolver.from_config(parsed))
 
 
 @cache

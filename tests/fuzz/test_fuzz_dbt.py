@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import pytest
 
 from lineage_merge.merge import dataset_resolver
-from lineage_merge.merge.records import records
 from lineage_merge.model.elements import Element, Problem
 from lineage_merge.model.errors import LineageMergeError
 from lineage_merge.orchestration.configuration import CONFIGURATION
@@ -226,7 +225,7 @@ def test_a_project(numbers: range, tmp_path: Path) -> None:
             cases.assert_no_secret(error.message)
             broken = error.message
         else:
-            cases.assert_records(records(found, _NAMES))
+            cases.assert_records(_NAMES.records(found))
             broken = ""
         if broken:
             # A manifest is only lost as a whole where it is, or where its text cannot be read at all.

@@ -10,7 +10,6 @@ import pytest
 
 from lineage_merge.infra.storage import Slice
 from lineage_merge.merge import dataset_resolver
-from lineage_merge.merge.records import records
 from lineage_merge.model.elements import JobKey, Problem
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.hive.events import target_of, write_rows
@@ -110,4 +109,4 @@ def _translated(found: Logged) -> None:
         cases.assert_fits(each, cases.EVENT_DDL)
     job = JobKey(JOB_TYPE, job_name(query, _context().job_name_from))
     targets = {target_of(each.plan) for each in events if each.plan}
-    cases.assert_records(records(translate(query, targets, job, _context().tables), _context().names))
+    cases.assert_records(_context().resolver.records(translate(query, targets, job, _context().tables)))

@@ -11,7 +11,6 @@ import pytest
 
 from lineage_merge.infra.storage import Slice
 from lineage_merge.merge import dataset_resolver
-from lineage_merge.merge.records import records
 from lineage_merge.model.elements import Problem
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.openlineage.events import event_rows, number_of
@@ -131,11 +130,11 @@ def _translated(found: list[Text]) -> None:
     for (kind, thing), events in things.items():
         grouped = Subject(kind, thing, frozenset(events))
         if kind != "RunEvent":
-            cases.assert_records(records(_of_static(_context(), grouped), _context().names))
+            cases.assert_records(_context().resolver.records(_of_static(_context(), grouped)))
             continue
         run = _run(grouped)
         for each in event_rows(run, _context().wanted()):
             cases.assert_fits(each, cases.EVENT_DDL)
             if each.plan and each.target:
                 elements = translate(run, targets(run)[number_of(each.plan)], 1)
-                cases.assert_records(records(elements, _context().names))
+                cases.assert_records(_context().resolver.records(elements))

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import pytest
 
 from lineage_merge.infra.storage import Slice
-from lineage_merge.merge.records import Record
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import DocumentError
+from lineage_merge.model.records import Record
 from lineage_merge.sources.spline import export
 from lineage_merge.sources.spline.documents import TRANSACTIONS, check, parse
 from lineage_merge.sources.spline.events import event_rows

@@ -10,7 +10,6 @@ from typing import NamedTuple
 import pytest
 
 from lineage_merge.merge import dataset_resolver
-from lineage_merge.merge.records import records
 from lineage_merge.model.elements import Element, Problem
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.sql.root import elements
@@ -131,7 +130,7 @@ def test_a_file(numbers: range, tmp_path: Path) -> None:
 
     def check(text: Text) -> None:
         found = read(text)
-        cases.assert_records(records(found, _NAMES))
+        cases.assert_records(_NAMES.records(found))
         assert set(good_alone(text.dialect)) <= set(_of_good(found))
 
     cases.run("sql", numbers, _text, check, _smaller)

@@ -49,7 +49,7 @@ from lineage_merge.merge.resolved_names import identities, job_runs
 from lineage_merge.merge.source_completeness import assess
 from lineage_merge.orchestration import pipeline
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.sources.read_all import configured_sources, read_all
+from lineage_merge.orchestration.read_sources import configured_sources, read_all
 from tests.chaos.pipelines import DbtProject
 from tests.spline_documents import SplineDatabase
 

@@ -9,8 +9,8 @@ from lineage_merge.history import compaction, layout, merge_index
 from lineage_merge.history.compaction import Retention, compact, plan_compaction, surplus
 from lineage_merge.history.layout import MergeName, Scope, shown_time
 from lineage_merge.history.moments import parse_moment
-from lineage_merge.history.pictures import as_of
 from lineage_merge.infra import storage
+from lineage_merge.questions.past import as_of
 from tests.command_line import in_process
 from tests.history.made_history import MadeHistory, at
 from tests.history.scripted_month import scripted_month

@@ -10,9 +10,9 @@ import pytest
 from lineage_merge.history import fingerprints, layout
 from lineage_merge.history.fingerprints import add_sums, read_fingerprints, sums_of, write_sums
 from lineage_merge.history.layout import MergeName, Scope
-from lineage_merge.history.past_names import resolve_past
 from lineage_merge.history.timeline import Event, merges_of, timeline
 from lineage_merge.model.errors import IntermediateError
+from lineage_merge.questions.past import resolve_past
 from tests.history.made_history import MadeHistory
 from tests.history.scripted_month import scripted_month
 from tests.made_merges import Made

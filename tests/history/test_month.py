@@ -11,12 +11,12 @@ import pytest
 from lineage_merge.history.layout import Scope
 from lineage_merge.history.merge_record import MergeRecord
 from lineage_merge.history.moments import parse_moment
-from lineage_merge.history.pictures import as_of
 from lineage_merge.history.timeline import merges_of
 from lineage_merge.infra.embedded import EmbeddedServer
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.questions.backends.gremlin import open_gremlin
 from lineage_merge.questions.backends.in_memory import InMemory
+from lineage_merge.questions.past import as_of
 from tests.command_line import in_process
 from tests.history.month import Month, at
 from tests.history.test_recording import LABELS, texts

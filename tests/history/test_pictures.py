@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from lineage_merge.graph_format.elements import Edge, Vertex, edge_of_row, vertex_of_row
 from lineage_merge.history.moments import Moment, parse_moment
-from lineage_merge.history.pictures import AsOf, as_of
 from lineage_merge.model.errors import ConfigError, IntermediateError, NotFound
 from lineage_merge.questions.backends.in_memory import InMemory
+from lineage_merge.questions.past import AsOf, as_of
 from tests.history.made_history import MadeHistory, at
 from tests.made_merges import Made, dataset
 from tests.properties.drawn import examples

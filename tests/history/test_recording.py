@@ -15,7 +15,6 @@ from lineage_merge.history.details import read_report, without_secrets, write_de
 from lineage_merge.history.layout import MergeName, Scope
 from lineage_merge.history.merge_record import MergeKind, MergeRecord
 from lineage_merge.history.moments import parse_moment
-from lineage_merge.history.pictures import as_of
 from lineage_merge.history.recording import Recorder, kind_of, new_name, record_removal
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
@@ -29,6 +28,7 @@ from lineage_merge.merge.report import Report
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import HistoryError
 from lineage_merge.questions.backends.gremlin import open_gremlin
+from lineage_merge.questions.past import as_of
 from tests.made_merges import Made
 
 DAILY = Scope("dev", "daily")

@@ -7,7 +7,7 @@ from gremlin_python.process.graph_traversal import GraphTraversalSource, __
 from gremlin_python.process.traversal import T
 
 import lineage_merge
-from lineage_merge.load.gremlin.traversal_source import source
+from lineage_merge.infra.traversal_source import source
 
 # What one of the two versions lacks, warns of, or sends to servers as a step that the other does not know.
 _OF_ONE_VERSION = re.compile(

@@ -14,8 +14,8 @@ from lineage_merge.config import Config, History
 from lineage_merge.graph_format.elements import Vertex
 from lineage_merge.history.layout import Scope, merge_file
 from lineage_merge.load.merge_run import run_id
-from lineage_merge.mcp import change_tools, data_tools
-from lineage_merge.mcp.arguments import ReportArguments, WhyArguments
+from lineage_merge.mcp import change_tools, tools
+from lineage_merge.mcp.arguments import ReportArguments
 from lineage_merge.mcp.paging import DEFAULT_SIZE, page
 from lineage_merge.mcp.scoped_graph import ScopedGraph
 from lineage_merge.merge.report import JoinedBy, NearMiss, Report
@@ -452,8 +452,9 @@ def test_the_note_on_a_history_that_cannot_be_read_has_no_path(
     config = Config("daily", "dev", history=History(location=history.location))
     lineage = Lineage.of_graph(in_memory(graph), config)
     assert "home of ada" in lineage.why("b").note
+    why = tools.TOOLS["why"]
     found = page(
-        data_tools.why(ScopedGraph(lineage._session), WhyArguments(name="b")), "0" * 12, DEFAULT_SIZE, None
+        why.ask(ScopedGraph(lineage._session), why.arguments(name="b")), "0" * 12, DEFAULT_SIZE, None
     )
     assert "ada" not in json.dumps(found)
     assert found["note"].startswith(

@@ -5,8 +5,7 @@ from collections import Counter
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.merge import dataset_resolver, identity_rules
-from lineage_merge.merge.catalog_filter import CatalogRecord, catalog_records, filter_referenced
-from lineage_merge.merge.records import Record, records, with_kind
+from lineage_merge.merge.catalog_filter import filter_referenced
 from lineage_merge.model.elements import (
     Alias,
     Authority,
@@ -19,6 +18,7 @@ from lineage_merge.model.elements import (
     Problem,
     Reference,
 )
+from lineage_merge.model.records import CatalogEntry, Record
 
 KNOWN = dataset_resolver.DatasetResolver("dev", identity_rules.Rules())
 JOB = JobKey("spark", "one")
@@ -26,14 +26,12 @@ OUT = Reference("", "s3://out/a")
 
 
 def rows_of(engine: Engine, *elements: Element) -> Rows[Record]:
-    return engine.rows(records(elements, KNOWN), 2)
+    return engine.rows(KNOWN.records(elements), 2)
 
 
-def catalog(engine: Engine, about: dict[str | None, list[Element]]) -> Rows[CatalogRecord]:
-    rows = [
-        row for name, elements in about.items() for row in catalog_records(name, records(elements, KNOWN))
-    ]
-    return engine.rows(rows, 3)
+def catalog(engine: Engine, about: dict[str | None, list[Element]]) -> Rows[CatalogEntry]:
+    entries = [CatalogEntry(name, tuple(KNOWN.records(elements))) for name, elements in about.items()]
+    return engine.rows(entries, 3)
 
 
 def table(name: str) -> list[Element]:
@@ -105,13 +103,9 @@ def test_records_of_two_databases_about_one_path_count_with_their_duplicates(
 
 def test_without_references_only_records_of_the_whole_catalog_remain() -> None:
     engine = LocalEngine()
-    whole = list(catalog_records(None, records([Count("Glue tables", 0)], KNOWN)))
-    of_table = list(catalog_records("t", records(table("t"), KNOWN)))
-    # A name without a dataset does not belong to the whole catalog.
-    unnamed = CatalogRecord("u", with_kind(of_table[0].record, "name")._replace(target=None))
+    whole = CatalogEntry(None, tuple(KNOWN.records([Count("Glue tables", 0)])))
+    of_table = CatalogEntry("t", tuple(KNOWN.records(table("t"))))
 
     assert filter_referenced(engine.empty(), rows_of(engine, *table("t"))).collect() == []
-    found = filter_referenced(
-        engine.rows([*whole, *of_table, unnamed]), rows_of(engine, Count("Glue tables", 1))
-    )
-    assert found.collect() == [each.record for each in whole]
+    found = filter_referenced(engine.rows([whole, of_table]), rows_of(engine, Count("Glue tables", 1)))
+    assert found.collect() == list(whole.records)

@@ -13,7 +13,6 @@ from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import dataset_resolver, identity_rules
 from lineage_merge.merge.alias_resolution import Aliases
 from lineage_merge.merge.join import Merged, merge
-from lineage_merge.merge.records import records
 from lineage_merge.model.elements import (
     Alias,
     Authority,
@@ -59,7 +58,7 @@ def influences(job: JobKey, source: str, target: str, how: str) -> Influences:
 
 
 def collapsed(engine: Engine, *elements: Element, settings: Merge = TEMPORARY) -> Merged:
-    return merge(engine.rows(records(elements, KNOWN)), "dev", "dag", settings)
+    return merge(engine.rows(KNOWN.records(elements)), "dev", "dag", settings)
 
 
 def edges(found: Merged, label: str, value: str) -> Mapping[tuple[str, str, str], Any]:

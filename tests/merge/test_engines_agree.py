@@ -13,7 +13,6 @@ from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.on_spark import SparkEngine
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import dataset_resolver, join
-from lineage_merge.merge.records import Record, records
 from lineage_merge.merge.report import Report
 from lineage_merge.merge.report_builder import report
 from lineage_merge.merge.resolved_names import identities
@@ -31,8 +30,9 @@ from lineage_merge.model.elements import (
     Reference,
     Writes,
 )
+from lineage_merge.model.records import Record
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.sources.read_all import configured_sources, read_all
+from lineage_merge.orchestration.read_sources import configured_sources, read_all
 
 Found = tuple[list[dict[str, Any]], list[dict[str, Any]], Report, list[tuple[str, ...]]]
 
@@ -109,7 +109,7 @@ def test_conflicts_are_resolved_identically(spark: SparkSession) -> None:
         FeedsColumn(job, twin, "x", path, "a%", ("AGGREGATION",), "a" * 999),
         Influences(job, twin, "y", table, ("SORT", "FILTER")),
     ]
-    given = list(records(elements, dataset_resolver.from_config(settings)))
+    given = list(dataset_resolver.from_config(settings).records(elements))
 
     local = merged(LocalEngine(), settings, given)
 

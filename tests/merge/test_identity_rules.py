@@ -7,6 +7,7 @@ import yaml
 
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.merge.identity_rules import REDSHIFT_TEMPORARY
+from lineage_merge.merge.record_builder import Identity
 from lineage_merge.model.elements import DatasetName, Reference
 from lineage_merge.orchestration.configuration import CONFIGURATION
 
@@ -24,7 +25,7 @@ def made(**merge: object) -> dataset_resolver.DatasetResolver:
     return dataset_resolver.from_config(CONFIGURATION.parse(settings))
 
 
-def identity(uri: str, application: str = "load", **merge: object) -> dataset_resolver.Identity:
+def identity(uri: str, application: str = "load", **merge: object) -> Identity:
     return made(**merge).resolve(Reference("", uri, application))
 
 

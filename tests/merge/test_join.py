@@ -11,7 +11,6 @@ from lineage_merge.graph_format.schema import (
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.merge import dataset_resolver, identity_rules
 from lineage_merge.merge.join import Merged, merge
-from lineage_merge.merge.records import Record, records
 from lineage_merge.merge.report_builder import report
 from lineage_merge.model.elements import (
     Alias,
@@ -25,6 +24,7 @@ from lineage_merge.model.elements import (
     Writes,
     edge_id,
 )
+from lineage_merge.model.records import Record
 
 KNOWN = dataset_resolver.DatasetResolver("dev", identity_rules.Rules())
 JOB = JobKey("spark", "job|one")
@@ -34,7 +34,7 @@ TABLE = Reference("spark_catalog", "db.t")
 
 
 def rows(engine: Engine, *elements: Element) -> Rows[Record]:
-    return engine.rows(records(elements, KNOWN))
+    return engine.rows(KNOWN.records(elements))
 
 
 def merged(engine: Engine, *elements: Element) -> Merged:

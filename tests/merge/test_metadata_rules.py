@@ -7,7 +7,6 @@ import pytest
 from lineage_merge.config import MetadataRule
 from lineage_merge.merge import join
 from lineage_merge.merge.dataset_resolver import from_config
-from lineage_merge.merge.records import records
 from lineage_merge.model.elements import Alias, Authority, Column, Dataset, Element, Reference
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.orchestration.configuration import CONFIGURATION
@@ -37,7 +36,7 @@ def found(metadata: dict[str, Any] | None) -> set[tuple[str, str, str]]:
     """(dataset or column, property, value) of tags, owners and descriptions."""
     settings = SETTINGS if metadata is None else {**SETTINGS, "metadata": metadata}
     config = CONFIGURATION.parse(settings)
-    made = join.merge_locally(records(ELEMENTS, from_config(config)), "dev", "d", config.metadata)
+    made = join.merge_locally(from_config(config).records(ELEMENTS), "dev", "d", config.metadata)
     return {
         (row["id"].split("|", 2)[2], name, value)
         for row in made.nodes
@@ -96,7 +95,7 @@ def test_globs_give_tags_owners_and_descriptions(
 @pytest.mark.parametrize(("rules", "known"), [(None, False), ((), True), ((MetadataRule("a", "b"),), True)])
 def test_rules_make_tags_and_owners_complete(rules: tuple[MetadataRule, ...] | None, known: bool) -> None:
     names = from_config(CONFIGURATION.parse(SETTINGS))
-    rows = join.merge_locally(records(ELEMENTS, names), "dev", "d", rules).nodes
+    rows = join.merge_locally(names.records(ELEMENTS), "dev", "d", rules).nodes
     assert {"owners" in row for row in rows} == {known}
 
 

@@ -14,7 +14,7 @@ from lineage_merge.merge import dataset_resolver, join
 from lineage_merge.merge.near_misses.collection import near_misses
 from lineage_merge.merge.report import NearMiss
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.sources.read_all import configured_sources, read_all
+from lineage_merge.orchestration.read_sources import configured_sources, read_all
 from tests.merge.wrong_configurations import DATA, MISTAKES, POSTGRES, SAMPLE, WAREHOUSE, Mistake, sql
 from tests.properties import batch
 from tests.properties import pipeline as drawn

@@ -80,9 +80,8 @@ def test_any_path_is_read_back(name: str, tmp_path: Path) -> None:
     file.write_text(text(proposal, findings, Path()), encoding="utf-8")
     config = CONFIGURATION.load(file, environ={})
 
-    assert config.spline is not None
-    assert config.spline.export == str(tmp_path / name)
-    assert config.dbt[0].manifest == str(tmp_path / name)
+    assert config.sources["spline"].export == str(tmp_path / name)
+    assert config.sources["dbt"][0].manifest == str(tmp_path / name)
     assert config.sources["hive"].log == (str(tmp_path / name), str(tmp_path / f"{name}2"))
 
 

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from lineage_merge.questions.expectations import Expectations
-from lineage_merge.questions.freshness import freshness
+from lineage_merge.questions.staleness import freshness
 from tests.page import geometry, shop_page
 from tests.page.page_graphs import WAREHOUSE, PageGraph
 from tests.page.page_reading import Opened, card, choose_filter, entries, find, selected, show

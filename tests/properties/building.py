@@ -13,8 +13,8 @@ from lineage_merge.config import Config
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.infra.engine.rows import Rows as EngineRows
 from lineage_merge.merge import dataset_resolver, join
-from lineage_merge.merge.records import Record
-from lineage_merge.sources.read_all import configured_sources, read_all
+from lineage_merge.model.records import Record
+from lineage_merge.orchestration.read_sources import configured_sources, read_all
 from tests.properties import batch
 from tests.properties.batch import Pipelines, twin
 

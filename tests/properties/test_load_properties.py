@@ -17,7 +17,6 @@ from lineage_merge.load.update import update
 from lineage_merge.merge import join
 from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.merge.identity_rules import Rules
-from lineage_merge.merge.records import records
 from lineage_merge.model.elements import Alias, Element, Job
 from tests.graph_reading import whole
 from tests.made_merges import ALL, merge_of_rows
@@ -46,7 +45,7 @@ def drawn(count: int) -> list[Element]:
 
 
 def rows_of(elements: Iterable[Element], environment: str, dag_name: str) -> join.Graph:
-    return join.merge_locally(records(elements, DatasetResolver(environment, Rules())), environment, dag_name)
+    return join.merge_locally(DatasetResolver(environment, Rules()).records(elements), environment, dag_name)
 
 
 def load(engine: Engine, url: str, rows: join.Graph) -> LoadResult:

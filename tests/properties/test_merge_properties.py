@@ -14,8 +14,8 @@ from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import join
 from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.merge.identity_rules import Rules
-from lineage_merge.merge.records import Record, records
 from lineage_merge.model.elements import Element
+from lineage_merge.model.records import Record
 from tests.properties.building import Rows, plain
 from tests.properties.drawn import examples, scaled
 from tests.properties.elements import elements, placed
@@ -36,12 +36,12 @@ def joined(engine: Engine, found: Iterable[Record], environment: str, dag_name: 
 @examples(150)
 @given(elements(), st.randoms(use_true_random=False))
 def test_neither_order_nor_repetition_nor_parts_count(elements: list[Element], chance: random.Random) -> None:
-    in_order = merged(records(elements, KNOWN))
+    in_order = merged(KNOWN.records(elements))
     # As with workers: each has a part, repeats elements, and finishes in any order.
     parts: list[list[Element]] = [[], [], []]
     for each in (*elements, *elements):
         parts[chance.randrange(3)].append(each)
-    mixed = list(chain.from_iterable(records(part, KNOWN) for part in parts))
+    mixed = list(chain.from_iterable(KNOWN.records(part) for part in parts))
     chance.shuffle(mixed)
 
     again = merged(mixed)
@@ -53,15 +53,15 @@ def test_neither_order_nor_repetition_nor_parts_count(elements: list[Element], c
 @examples(200)
 @given(elements())
 def test_every_end_is_there_and_every_vertex_is_something(elements: list[Element]) -> None:
-    assert broken(merged(records(elements, KNOWN)), "dev", "daily") == []
+    assert broken(merged(KNOWN.records(elements)), "dev", "daily") == []
 
 
 @examples(100)
 @given(elements())
 def test_nothing_of_one_environment_or_dag_is_in_anothers_graph(elements: list[Element]) -> None:
-    here = merged(records(elements, KNOWN))
-    other = merged(records(elements, DatasetResolver("dev2", Rules())), "dev2", "daily")
-    other_dag = merged(records(elements, KNOWN), "dev", "dail")
+    here = merged(KNOWN.records(elements))
+    other = merged(DatasetResolver("dev2", Rules()).records(elements), "dev2", "daily")
+    other_dag = merged(KNOWN.records(elements), "dev", "dail")
 
     assert not {*here.nodes} & {*other.nodes}
     assert not {*here.edges} & {*other.edges}
@@ -81,7 +81,7 @@ def test_spark_and_one_process_merge_alike(spark: SparkSession) -> None:
     found = [
         row
         for number, elements in enumerate(drawn)
-        for row in records((placed(each, f"q{number:04}q") for each in elements), KNOWN)
+        for row in KNOWN.records(placed(each, f"q{number:04}q") for each in elements)
     ]
     by_spark = joined(SparkEngine(spark), found, "dev", "daily")
     here = merged(found)

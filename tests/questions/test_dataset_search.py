@@ -217,8 +217,8 @@ def test_tags_and_owners_are_completed_from_every_place(file: Path, folder: str,
 
 
 def test_the_traversal_conforms_to_neptunes_grammar(url: str) -> None:
+    from lineage_merge.infra.traversal_source import source
     from lineage_merge.load.gremlin.connection import open_client
-    from lineage_merge.load.gremlin.traversal_source import source
     from tests.gremlin_text import passes_the_grammar
 
     with open_client(Endpoint(url), 1) as client:

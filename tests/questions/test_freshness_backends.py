@@ -15,9 +15,9 @@ from lineage_merge.questions.backends.gremlin import GremlinGraph
 from lineage_merge.questions.backends.opening import open_graph
 from lineage_merge.questions.causes import diagnose
 from lineage_merge.questions.expectations import Expectations
-from lineage_merge.questions.freshness import freshness
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.listing import JobOrder, jobs
+from lineage_merge.questions.staleness import freshness
 from tests.lineage_made import at, col
 from tests.runs_made import HOUR, MadeRuns
 

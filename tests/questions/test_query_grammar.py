@@ -7,8 +7,8 @@ import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge.graph_format.elements import VERTEX_LABELS
+from lineage_merge.infra.traversal_source import source
 from lineage_merge.load.gremlin.connection import Endpoint, open_client
-from lineage_merge.load.gremlin.traversal_source import source
 from lineage_merge.questions.backends import gremlin
 from tests.gremlin_text import passes_the_grammar
 from tests.lineage_made import at

@@ -9,7 +9,7 @@ import pytest
 
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge import dataset_resolver
-from lineage_merge.merge.records import Record
+from lineage_merge.model.records import Record
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.spline.reader import read_spline
 from tests.receiver import as_sent, exchange, receiver

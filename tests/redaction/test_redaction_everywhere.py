@@ -3,6 +3,8 @@
 import gzip
 import json
 import logging
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -199,3 +201,11 @@ def _literal(form: str) -> str:
 def _around(text: str) -> str:
     at = text.lower().index(SECRET.lower())
     return text[max(0, at - 200) : at + 100]
+
+
+def test_a_process_that_imports_only_the_errors_redacts_their_messages() -> None:
+    program = (
+        "from lineage_merge.model.errors import SourceError; print(SourceError('s3://key:s3cret@bucket'))"
+    )
+    printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert printed.stdout == "s3://bucket\n"

@@ -1,8 +1,9 @@
 """Lone surrogates, which JSON can express but no file and no graph can: records contain none."""
 
 from lineage_merge.infra.redaction import Redacted
-from lineage_merge.merge.records import Record, row
+from lineage_merge.merge.record_builder import row
 from lineage_merge.model.elements import JobKey
+from lineage_merge.model.records import Record
 
 HALF = "a\ud800b"
 SHOWN = "a\ufffdb"

@@ -236,7 +236,7 @@ def test_a_server_that_does_not_answer_is_the_error_of_reading(
         "password_env": "SPLINE_TEST_PASSWORD",
         **changed,
     }
-    settings = parsed(spline={"arango": server}).spline
+    settings = parsed(spline={"arango": server}).sources["spline"]
     assert settings
     assert settings.arango
     place = settings.arango

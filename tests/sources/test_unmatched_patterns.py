@@ -7,7 +7,7 @@ import pytest
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge.dataset_resolver import from_config
-from lineage_merge.merge.records import problem_of
+from lineage_merge.model.records import problem_of
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources import registry, unmatched_patterns
 from lineage_merge.sources.source import function

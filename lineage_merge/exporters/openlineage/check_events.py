@@ -16,7 +16,7 @@ from lineage_merge.exporters.exporter import Export
 from lineage_merge.exporters.graph_batches import Check, checked_datasets
 from lineage_merge.exporters.openlineage.facets import PRODUCER, moment, of_dataset
 from lineage_merge.graph_format.elements import dataset_id_of, name_parts, title_of_id
-from lineage_merge.questions.formats.times import utc_moment
+from lineage_merge.model.times import utc_moment
 
 _Assertion = data_quality_assertions_dataset.Assertion
 # Newer versions of the client have more.

@@ -28,7 +28,7 @@ from lineage_merge.exporters.graph_batches import Job as JobLineage
 from lineage_merge.exporters.openlineage.check_events import check_events
 from lineage_merge.exporters.openlineage.facets import PRODUCER, column_lineage, ends, moment, of_dataset
 from lineage_merge.graph_format.elements import Vertex, name_parts, title_of_id
-from lineage_merge.questions.formats.times import utc_moment
+from lineage_merge.model.times import utc_moment
 
 Event = RunEvent | JobEvent
 

@@ -37,7 +37,7 @@ from lineage_merge.graph_format.elements import (
 )
 from lineage_merge.infra.redaction import redact_sql
 from lineage_merge.questions.formats.freshness_text import cause_text, expectations_text, reasons_text
-from lineage_merge.questions.freshness import Freshness
+from lineage_merge.questions.staleness import Freshness
 
 _DATASET_FACTS = (
     "description",

@@ -15,7 +15,7 @@ from lineage_merge.exporters.page.facts import safe, safe_id
 from lineage_merge.exporters.page.moments import Changes, PageMoment, moments_data
 from lineage_merge.graph_format.elements import Subgraph
 from lineage_merge.model.version import __version__
-from lineage_merge.questions.freshness import MEANINGS, Freshness
+from lineage_merge.questions.staleness import MEANINGS, Freshness
 
 # Characters that could end a script element or a line of script, and unpaired surrogates.
 _ESCAPED = re.compile("[<>&\u2028\u2029\ud800-\udfff]")

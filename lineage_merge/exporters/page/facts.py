@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from lineage_merge.infra.redaction import redact
-from lineage_merge.questions.formats.times import utc_time
+from lineage_merge.model.times import utc_time
 
 Facts = list[list[str]]
 

@@ -26,8 +26,8 @@ from lineage_merge.exporters.page.facts import safe, safe_id
 from lineage_merge.graph_format.elements import Subgraph, dataset_of, name_of_id
 from lineage_merge.infra.redaction import redact_sql
 from lineage_merge.model.elements import decode
-from lineage_merge.questions.freshness import Freshness
 from lineage_merge.questions.lineage_changes import ACTIONS, KINDS, Change
+from lineage_merge.questions.staleness import Freshness
 
 # Of rows: how many positions identify a row (the rest are values), and which are ends or a job.
 _IDENTITY = {"feeds": 3, "column_feeds": 5, "influences": 4, "writes": 2}

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from lineage_merge.config import EMBEDDED
 from lineage_merge.infra.embedded.server import EmbeddedServer
-from lineage_merge.infra.graph_files import default_graph_file
+from lineage_merge.infra.graph_files import EMBEDDED, default_graph_file
 from lineage_merge.infra.progress import ProgressCallback
 
 

@@ -19,7 +19,7 @@ from gremlin_python.driver.protocol import GremlinServerError
 from gremlin_python.process.traversal import IO
 
 from lineage_merge.infra.embedded.private_files import make_folder, make_private, open_private
-from lineage_merge.load.gremlin.traversal_source import source
+from lineage_merge.infra.traversal_source import source
 from lineage_merge.model.errors import EmbeddedError
 
 # A large graph takes longer than the limit of a query.

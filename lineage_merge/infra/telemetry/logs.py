@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
+from lineage_merge.infra.redaction import redact
 from lineage_merge.infra.telemetry import run as runs
 from lineage_merge.infra.telemetry import steps
-from lineage_merge.naming import redact
 
 # Fields that callers may add with `extra`.
 _EXTRA = ("counts", "seconds", "exit_code")

@@ -11,12 +11,39 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TextIO
+from typing import Protocol, TextIO
 
-from lineage_merge.config import Config
 from lineage_merge.infra.telemetry import emf, spans
 
 log = logging.getLogger("lineage_merge")
+
+
+class MetricsSettings(Protocol):
+    """Settings of the metrics of a run; `format` is ``emf`` if they are enabled."""
+
+    @property
+    def format(self) -> str:
+        """Return the format."""
+
+    @property
+    def namespace(self) -> str:
+        """Return the namespace in CloudWatch."""
+
+
+class RunSettings(Protocol):
+    """The part of the configuration that telemetry needs."""
+
+    @property
+    def dag_name(self) -> str:
+        """Return the name of the DAG."""
+
+    @property
+    def environment(self) -> str:
+        """Return the environment."""
+
+    @property
+    def metrics(self) -> MetricsSettings:
+        """Return the settings of metrics."""
 
 
 @dataclass(slots=True)
@@ -41,7 +68,7 @@ def current() -> Run | None:
 
 
 @contextmanager
-def running(config: Config, out: TextIO | None = None) -> Iterator[Run]:
+def running(config: RunSettings, out: TextIO | None = None) -> Iterator[Run]:
     """Yield the active run, or start a new one, whose end is logged, traced and counted.
 
     `out`: target of metrics if `config.metrics` enables them (default: standard output).

@@ -15,6 +15,7 @@ from gremlin_python.driver.client import Client
 from gremlin_python.driver.driver_remote_connection import DriverRemoteConnection
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
+from lineage_merge.infra.traversal_source import source
 from lineage_merge.load.gremlin.error_classification import (
     ClassifiedError,
     UnexpectedResponse,
@@ -25,7 +26,6 @@ from lineage_merge.load.gremlin.retry_policy import RetryState
 from lineage_merge.load.gremlin.serializer import serializer
 from lineage_merge.load.gremlin.signing import Iam, signed_headers
 from lineage_merge.load.gremlin.traffic import Traffic
-from lineage_merge.load.gremlin.traversal_source import source
 from lineage_merge.model.errors import GraphError, GraphUnreachable
 
 _CONNECT_SECONDS = 10.0

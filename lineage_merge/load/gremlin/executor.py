@@ -13,12 +13,12 @@ from typing import Any, TypeVar
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource
 from gremlin_python.process.traversal import Bytecode
 
+from lineage_merge.infra.traversal_source import source
 from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.error_classification import ErrorKind
 from lineage_merge.load.gremlin.reconnecting_client import PendingRequest, ReconnectingClient, RequestFailed
 from lineage_merge.load.gremlin.retry_policy import RetryState
-from lineage_merge.load.gremlin.traversal_source import source
 from lineage_merge.load.gremlin.upserts import Upsert
 from lineage_merge.model.errors import GraphError, GraphRejected
 

@@ -105,7 +105,7 @@ def settings_of(
         NamespaceSetting(
             f"dbt[{index}].namespace", each.namespace, "dbt", {"manifest": naming.redact(each.manifest)}
         )
-        for index, each in enumerate(config.dbt)
+        for index, each in enumerate(config.sources.get("dbt", ()))
     ]
     for index, files in enumerate(config.sources.get("sql", ())):
         entry = {"path": naming.redact(files.path), "dialect": files.dialect}
@@ -113,9 +113,8 @@ def settings_of(
     hive = config.sources.get("hive")
     if hive:
         found.append(NamespaceSetting("hive.metastore", hive.namespace, "hive", {}, "metastore"))
-    by_jdbc = (
-        frozenset(each for each, types in jobs.items() if "spark" in types) if config.spline else frozenset()
-    )
+    has_spline = "spline" in config.sources
+    by_jdbc = frozenset(each for each, types in jobs.items() if has_spline and "spark" in types)
     return Settings(
         tuple(each._replace(namespace=_canonical(each.namespace)) for each in found),
         config.merge.default_schemas,

@@ -11,6 +11,7 @@ from lineage_merge.orchestration.doctor.finding import Finding
 from lineage_merge.sources import document_kind, line_files
 from lineage_merge.sources.spline.agent import checks
 from lineage_merge.sources.spline.agent.messages import messages
+from lineage_merge.sources.spline.settings import Spline
 
 AGENT = "Spline agent"
 _DISPATCHER = "set spark.spline.lineageDispatcher=logging, or console, and its logger to INFO"
@@ -18,7 +19,8 @@ _DISPATCHER = "set spark.spline.lineageDispatcher=logging, or console, and its l
 
 def examine(config: Config) -> Iterator[Finding]:
     """Check the files of each location, and the last one for a plan or an event."""
-    files = config.spline.agent if config.spline else ()
+    spline = config.of(Spline)
+    files = spline.agent if spline else ()
     return logs.examine(AGENT, "spline.agent", files, _inspect, _DISPATCHER, document_kind.AGENT)
 
 

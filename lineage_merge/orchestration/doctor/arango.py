@@ -20,7 +20,7 @@ from lineage_merge.model.errors import (
 from lineage_merge.orchestration.doctor.finding import Finding, failed, ok, skipped_all, warning
 from lineage_merge.sources.spline import arango
 from lineage_merge.sources.spline.documents import COLLECTIONS, REQUIRED, TRANSACTIONS
-from lineage_merge.sources.spline.settings import Arango
+from lineage_merge.sources.spline.settings import Arango, Spline
 from lineage_merge.sources.spline.versions import COLLECTION as COLLECTION_OF_VERSIONS
 from lineage_merge.sources.spline.versions import LIMITS_OF_0_7, NO_LABELS, SUPPORTED, Versions
 
@@ -49,9 +49,10 @@ _DENIED = (11, 403)
 
 def examine(config: Config) -> Iterator[Finding]:
     """Check from the connection to the newest write; skip the rest after the first failure."""
-    if config.spline is None or config.spline.arango is None:
+    spline = config.of(Spline)
+    if spline is None or spline.arango is None:
         return
-    settings = config.spline.arango
+    settings = spline.arango
     quick = replace(settings, timeout_seconds=min(settings.timeout_seconds, _SECONDS))
     reached = 0
     try:
@@ -62,7 +63,7 @@ def examine(config: Config) -> Iterator[Finding]:
         return
     try:
         with arango.database(server, retries=False) as db:
-            for finding in _inside(db, server, bool(config.spline.labels)):
+            for finding in _inside(db, server, bool(spline.labels)):
                 reached = max(reached, _STEPS.index(finding.check) + 1)
                 yield finding
     except SourceError as error:

@@ -24,6 +24,7 @@ from lineage_merge.sources.dbt.run_results import read_run_results
 from lineage_merge.sources.dbt.settings import DbtProject
 from lineage_merge.sources.dbt.source_freshness import read_sources
 from lineage_merge.sources.spline import documents, export
+from lineage_merge.sources.spline.settings import Spline
 from lineage_merge.sources.spline.versions import COLLECTION as VERSION
 from lineage_merge.sources.spline.versions import LIMITS_OF_0_7, NO_LABELS, SUPPORTED, Versions
 
@@ -36,9 +37,10 @@ FRESHNESS = "dbt source freshness"
 
 def examine_export(config: Config) -> Iterator[Finding]:
     """Check the folder, its collections, and the first document of each required collection."""
-    if config.spline is None or not config.spline.export:
+    spline = config.of(Spline)
+    if spline is None or not spline.export:
         return
-    folder = config.spline.export
+    folder = spline.export
     try:
         parts = export.find(folder)
         versions = export.versions_of(parts)
@@ -63,7 +65,7 @@ def examine_export(config: Config) -> Iterator[Finding]:
         fix = "export the collection progress; until then the newest plan of each target counts"
         yield warning(EXPORT, f"{message}, without progress", fix)
     else:
-        yield _export_finding(message, versions.values(), bool(config.spline.labels))
+        yield _export_finding(message, versions.values(), bool(spline.labels))
 
 
 def _export_finding(contents: str, versions: Iterable[Versions], has_labels: bool) -> Finding:
@@ -98,7 +100,7 @@ def _broken(parts: list[export.Part]) -> Iterator[Problem]:
 
 def examine_dbt(config: Config) -> Iterator[Finding]:
     """Check manifest and other artifacts of each project: readable, known version, valid."""
-    for index, project in enumerate(config.dbt):
+    for index, project in enumerate(config.sources.get("dbt", ())):
         yield _manifest(project, f"dbt[{index}].manifest")
         if project.catalog:
             yield _CATALOG.examine(project.catalog, f"dbt[{index}].catalog")

@@ -10,9 +10,9 @@ from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import InputTooLarge, LineageMergeError, TooFewJoined
 from lineage_merge.orchestration import local_merge
 from lineage_merge.orchestration.doctor.finding import Finding, failed, ok, skipped, warning
+from lineage_merge.orchestration.read_sources import configured_sources, input_bytes
 from lineage_merge.sources import registry
 from lineage_merge.sources.kafka_landing import broker_check
-from lineage_merge.sources.read_all import configured_sources, input_bytes
 
 JOINS = "joins"
 # Less than the limit of `examination`, so that slow sources are no failure.

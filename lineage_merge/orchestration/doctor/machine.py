@@ -41,7 +41,7 @@ def _sql(config: Config) -> Finding:
     found = _version("sqlglot")
     if found:
         return ok(SQL, f"sqlglot {found}")
-    if not config.dbt:
+    if not config.sources.get("dbt", ()):
         return skipped(SQL, "not needed without dbt projects")
     message = "sqlglot is not installed: no column lineage of dbt models"
     return warning(SQL, message, "pip install 'lineage-merge[columns]'")

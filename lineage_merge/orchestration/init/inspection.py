@@ -11,15 +11,17 @@ from lineage_merge.infra.input_budget import limited
 from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.infra.storage import read_text, size_of
 from lineage_merge.merge import dataset_resolver
-from lineage_merge.merge.dataset_resolver import DatasetResolver, Identity
-from lineage_merge.merge.records import Record, problem_of
+from lineage_merge.merge.dataset_resolver import DatasetResolver
+from lineage_merge.merge.record_builder import Identity
 from lineage_merge.model.elements import Reference
 from lineage_merge.model.errors import DocumentError, InputTooLarge, SourceError, SourceMissing
+from lineage_merge.model.records import Record, problem_of
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.init import large_input
 from lineage_merge.orchestration.init.findings import Findings, JobFindings, ManifestFindings, ObservedJob
 from lineage_merge.orchestration.init.remedies import explained, flag_fix, no_lineage
 from lineage_merge.orchestration.init.sources import Sources
+from lineage_merge.orchestration.read_sources import configured_sources, input_bytes, read_all
 from lineage_merge.sources import line_files, registry
 from lineage_merge.sources.dbt.catalog import read_catalog
 from lineage_merge.sources.dbt.manifest import read_manifest
@@ -28,9 +30,9 @@ from lineage_merge.sources.dbt.run_results import read_run_results
 from lineage_merge.sources.dbt.source_freshness import read_sources
 from lineage_merge.sources.dbt.translator import dataset_references
 from lineage_merge.sources.document_kind import Kind
-from lineage_merge.sources.read_all import configured_sources, input_bytes, read_all
 from lineage_merge.sources.source import function
 from lineage_merge.sources.spline import arango, export
+from lineage_merge.sources.spline.settings import Spline
 
 # The names of a configuration that is only used for reading.
 _SCOPE = {"dag_name": "init", "environment": "init"}
@@ -159,7 +161,7 @@ def _observed_jobs(source: str, records: list[Record]) -> list[ObservedJob]:
 
 
 def _spline_version(config: Config) -> str:
-    spline = config.spline
+    spline = config.of(Spline)
     if spline is None or spline.agent:
         return ""
     if spline.arango:

@@ -11,7 +11,7 @@ from lineage_merge.merge.report import EMPTY, Report
 from lineage_merge.merge.report_builder import SAME_NAME
 from lineage_merge.model.errors import InputTooLarge
 from lineage_merge.orchestration import local_merge
-from lineage_merge.sources.read_all import configured_sources, input_bytes
+from lineage_merge.orchestration.read_sources import configured_sources, input_bytes
 
 # Kinds of problems that explain why datasets are not joined, the most specific first.
 _REASONS = ("not-joined", "no-producer", "no-consumer")

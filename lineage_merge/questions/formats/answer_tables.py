@@ -7,9 +7,9 @@ from rich.table import Table
 from rich.text import Text
 
 from lineage_merge.graph_format.elements import Vertex
+from lineage_merge.model.times import utc_time
 from lineage_merge.questions.formats.describe import one_line
 from lineage_merge.questions.formats.table import add_row, new_table
-from lineage_merge.questions.formats.times import utc_time
 
 if TYPE_CHECKING:
     from lineage_merge.questions.comparison import Comparison

@@ -1,6 +1,7 @@
 """Titles and captions of vertices and edges, shared by the formats."""
 
 import re
+from collections.abc import Mapping
 
 from lineage_merge.graph_format.elements import COLUMN, Edge, Subgraph, Vertex, dataset_of
 
@@ -45,3 +46,13 @@ def truncate(text: str, most: int = 120) -> str:
     """Return one line of at most `most` characters."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return ``1 dataset``, ``2 datasets``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def listed_counts(counts: Mapping[str, int]) -> str:
+    """Return ``3 fresh, 2 stale``, without zeros."""
+    return ", ".join(f"{number:,} {noun}" for noun, number in counts.items() if number)

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from lineage_merge.model.times import duration_text
 from lineage_merge.questions.expectations import Expectation
-from lineage_merge.questions.formats.times import duration_text
-from lineage_merge.questions.freshness import Freshness, Nearest
+from lineage_merge.questions.staleness import Freshness, Nearest
 
 _SOURCES = {"older_than": "", "freshness_check": " (freshness check)", "policy": " (policy {})"}
 

@@ -2,8 +2,8 @@
 
 from lineage_merge.config import Policy
 from lineage_merge.config.policies import UpdateRule
+from lineage_merge.model.times import duration_text
 from lineage_merge.questions.expectations import Expectations
-from lineage_merge.questions.formats.times import duration_text
 from lineage_merge.questions.last_updates import LastUpdate, last_updates
 from lineage_merge.questions.policies.missing import missing_datasets
 from lineage_merge.questions.policies.scope import Scope

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.rows import Engine, Rows
-from lineage_merge.merge.dataset_resolver import DatasetResolver
-from lineage_merge.merge.records import Record, records
 from lineage_merge.model.elements import Count, Element, Problem, Reference
 from lineage_merge.model.errors import SourceMissing
+from lineage_merge.model.records import Record
 from lineage_merge.sources.dbt import artefact
 from lineage_merge.sources.dbt.assertion_elements import assertion_elements, checked_by
 from lineage_merge.sources.dbt.catalog import Catalog, read_catalog
@@ -21,6 +20,7 @@ from lineage_merge.sources.dbt.semantic_elements import semantic_elements
 from lineage_merge.sources.dbt.settings import DbtProject
 from lineage_merge.sources.dbt.source_freshness import FreshnessResults, read_sources
 from lineage_merge.sources.dbt.translator import dataset_references, last_runs, translate
+from lineage_merge.sources.source import Resolver
 
 if TYPE_CHECKING:
     from lineage_merge.sources.dbt.columns import ColumnLineage
@@ -152,11 +152,12 @@ class _Relation(NamedTuple):
     relation: str
 
 
-def read_dbt(engine: Engine, config: Config, names: DatasetResolver) -> Rows[Record]:
+def read_dbt(engine: Engine, config: Config, resolver: Resolver) -> Rows[Record]:
     """Read all configured projects as records."""
-    ambiguous = _ambiguous(engine, config.dbt)
-    entries = [(project, index in ambiguous) for index, project in enumerate(config.dbt)]
-    return engine.rows(entries, len(entries)).flat_map(lambda entry: records(elements(*entry), names))
+    projects = config.sources.get("dbt", ())
+    ambiguous = _ambiguous(engine, projects)
+    entries = [(project, index in ambiguous) for index, project in enumerate(projects)]
+    return engine.rows(entries, len(entries)).flat_map(lambda entry: resolver.records(elements(*entry)))
 
 
 def _ambiguous(engine: Engine, projects: Sequence[DbtProject]) -> set[int]:

@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.storage import Slice, read_lines
-from lineage_merge.merge.dataset_resolver import DatasetResolver
-from lineage_merge.merge.records import Record, records
 from lineage_merge.model.elements import Count, JobKey, Problem
 from lineage_merge.model.errors import SourceError, SourceMissing
+from lineage_merge.model.records import Record
 from lineage_merge.sources import document_kind, line_files, unmatched_patterns
 from lineage_merge.sources.hive.events import Wanted, Write, target_of, write_rows
 from lineage_merge.sources.hive.log import Found, documents
@@ -37,6 +36,7 @@ from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.jobs import job_records
 from lineage_merge.sources.runs.null_ordering import largest, nulls_first
 from lineage_merge.sources.runs.run_selection import SelectedWrite
+from lineage_merge.sources.source import Resolver
 from lineage_merge.sources.unmatched_patterns import Names, Patterns
 
 _END_OF_FILE = 1 << 62
@@ -71,7 +71,7 @@ class Context:
     jobs: tuple[str, ...]
     job_name_from: str
     tables: Tables
-    names: DatasetResolver
+    resolver: Resolver
 
     def applies(self, job: str) -> bool:
         """Return whether a job is selected."""
@@ -79,15 +79,15 @@ class Context:
 
     def wanted(self) -> Wanted:
         """Return which queries are selected."""
-        return Wanted(self.applies, self.job_name_from, self.tables, self.names.resolve_id)
+        return Wanted(self.applies, self.job_name_from, self.tables, self.resolver.resolve_id)
 
 
-def read_hive(engine: Engine, config: Config, names: DatasetResolver) -> Rows[Record]:
+def read_hive(engine: Engine, config: Config, resolver: Resolver) -> Rows[Record]:
     """Read all lineage of the selected jobs from the logs, as records."""
     hive = config.of(Hive)
     if hive is None:
         return engine.empty()
-    context = Context(hive.jobs, hive.job_name_from, tables(hive), names)
+    context = Context(hive.jobs, hive.job_name_from, tables(hive), resolver)
     parts, notices = _parts(engine, hive)
     found = line_files.parallel(engine, parts).flat_map(_read_part).cache()
     queries = found.flat_map(_by_key).combine(_unchanged, _first, _first).map(_logged).cache()
@@ -111,9 +111,9 @@ def read_hive(engine: Engine, config: Config, names: DatasetResolver) -> Rows[Re
     return engine.union(
         [
             translated,
-            job_records(by_run, selected, context.names),
-            found.map_partitions(lambda rows: records(_problems(rows), context.names)),
-            engine.rows(records([*_counted(number), *notices], names), 1),
+            job_records(by_run, selected, context.resolver),
+            found.map_partitions(lambda rows: context.resolver.records(_problems(rows))),
+            engine.rows(resolver.records([*_counted(number), *notices]), 1),
         ]
     )
 
@@ -234,7 +234,7 @@ def _translated(queries: Rows[Logged], selected: Rows[SelectedWrite], context: C
                 query = _query(each)
                 job = JobKey(JOB_TYPE, job_name(query, context.job_name_from))
                 wanted = {target_of(plan) for plan in plans}
-                yield from records(translate(query, wanted, job, context.tables), context.names)
+                yield from context.resolver.records(translate(query, wanted, job, context.tables))
 
     return rows.union(selected.map(_plan)).group(_key, of_query)
 

@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.storage import Slice
-from lineage_merge.merge.dataset_resolver import DatasetResolver
-from lineage_merge.merge.records import Record, records
 from lineage_merge.model.elements import Count, Element, Problem
+from lineage_merge.model.records import Record
 from lineage_merge.sources import document_kind, line_files, unmatched_patterns
 from lineage_merge.sources.openlineage import files
 from lineage_merge.sources.openlineage.assertions import assertions
@@ -31,6 +30,7 @@ from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.jobs import job_records
 from lineage_merge.sources.runs.run_local import Datasets, mark, own_sources
 from lineage_merge.sources.runs.run_selection import PlanKey, SelectedPlan
+from lineage_merge.sources.source import Resolver
 from lineage_merge.sources.unmatched_patterns import Names, Patterns
 
 _PROBLEM = "problem"
@@ -59,17 +59,17 @@ class Context:
     """Settings needed to translate events."""
 
     settings: OpenLineage
-    names: DatasetResolver
+    resolver: Resolver
 
     def wanted(self) -> Wanted:
         """Return which runs are selected."""
         return Wanted(self.settings, self._dataset)
 
     def _dataset(self, namespace: str, name: str, job: str) -> str:
-        return self.names.resolve_id(reference(namespace, name, job))
+        return self.resolver.resolve_id(reference(namespace, name, job))
 
 
-def read_openlineage(engine: Engine, config: Config, names: DatasetResolver) -> Rows[Record]:
+def read_openlineage(engine: Engine, config: Config, resolver: Resolver) -> Rows[Record]:
     """Read all events about the selected jobs, as records.
 
     Raises `SourceError` if the files cannot be read at all.
@@ -77,7 +77,7 @@ def read_openlineage(engine: Engine, config: Config, names: DatasetResolver) -> 
     settings = config.of(OpenLineage)
     if settings is None:
         return engine.empty()
-    context = Context(settings, names)
+    context = Context(settings, resolver)
     parts, notices = _parts(engine, settings)
     texts = line_files.parallel(engine, parts).flat_map(_texts).map(_by_subject)
     subjects = texts.combine(_only, _added, _merged).map(_subject).cache()
@@ -98,8 +98,8 @@ def read_openlineage(engine: Engine, config: Config, names: DatasetResolver) -> 
         [
             translated.group(_run_id, plan_records),
             subjects.filter(_is_static).map_partitions(lambda found: _static(context, found)),
-            job_records(events, selected, context.names),
-            engine.rows(records(said, names), 1),
+            job_records(events, selected, context.resolver),
+            engine.rows(resolver.records(said), 1),
         ]
     )
 
@@ -209,17 +209,17 @@ def _plan_records(
     run = _run(of_run)
     keys = targets(run)
     if (selected or not keys) and context.wanted().applies(run, job_of(run)):
-        yield from records(assertions(run), context.names)
+        yield from context.resolver.records(assertions(run))
     for plan, how in selected.items():
         elements = translate(run, keys[number_of(plan)], how.sequence)
-        for record in records(elements, context.names):
+        for record in context.resolver.records(elements):
             yield mark(record, own.get(plan, frozenset()))
 
 
 def _static(context: Context, subjects: Iterable[Subject]) -> Iterator[Record]:
     """Return the records of events without a run: the newest event per job and dataset."""
-    return records(
-        (element for subject in subjects for element in _of_static(context, subject)), context.names
+    return context.resolver.records(
+        element for subject in subjects for element in _of_static(context, subject)
     )
 
 

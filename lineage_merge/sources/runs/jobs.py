@@ -1,17 +1,16 @@
 """Facts about the runs of each job: the newest run, and the number of successful runs."""
 
-from collections.abc import Hashable, Iterable, Iterator
-from functools import partial
+from collections.abc import Hashable, Iterator
 from operator import add
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.merge.dataset_resolver import DatasetResolver
-from lineage_merge.merge.records import Record, records, row
-from lineage_merge.model.elements import Job, JobKey
+from lineage_merge.model.elements import Job, JobKey, SuccessfulRuns
+from lineage_merge.model.records import Record
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.null_ordering import largest, nulls_first, total
 from lineage_merge.sources.runs.run_selection import SelectedWrite
+from lineage_merge.sources.source import Resolver
 
 T = TypeVar("T")
 # Job type and name.
@@ -67,16 +66,10 @@ def job_facts(events: Rows[EventRow], selected: Rows[SelectedWrite]) -> Rows[Job
     return of_runs.union(selected.map(_selected_job)).combine(_unchanged, _newer, _newer).flat_map(_facts)
 
 
-def job_records(
-    events: Rows[EventRow], selected: Rows[SelectedWrite], names: DatasetResolver
-) -> Rows[Record]:
+def job_records(events: Rows[EventRow], selected: Rows[SelectedWrite], resolver: Resolver) -> Rows[Record]:
     """Return records of the jobs that have a selected write, and each job's number of successful runs."""
-    facts = job_facts(events, selected).map_partitions(partial(_records, names=names))
-    return facts.union(successful_runs(events).map(successful_runs_record))
-
-
-def _records(facts: Iterable[JobFacts], names: DatasetResolver) -> Iterator[Record]:
-    return records(map(job, facts), names)
+    elements: Rows[Any] = job_facts(events, selected).map(job)
+    return elements.union(successful_runs(events)).map_partitions(resolver.records)
 
 
 def job(facts: JobFacts) -> Job:
@@ -94,16 +87,14 @@ def job(facts: JobFacts) -> Job:
     return Job(JobKey(facts.job_type, facts.job), facts.last_run_at or 0, known, sets)
 
 
-def successful_runs(events: Rows[EventRow]) -> Rows[tuple[_Job, int]]:
+def successful_runs(events: Rows[EventRow]) -> Rows[SuccessfulRuns]:
     """Count the runs of each job in which all writes succeeded."""
     of_runs = events.flat_map(_failure).combine(_unchanged, _either, _either)
-    return of_runs.flat_map(_successful_run).combine(_unchanged, add, add)
+    return of_runs.flat_map(_successful_run).combine(_unchanged, add, add).map(_counted)
 
 
-def successful_runs_record(found: tuple[_Job, int]) -> Record:
-    """Return a row of `successful_runs` as a record."""
-    (job_type, name), number = found
-    return row("runs", job=JobKey(job_type, name), at=number)
+def _counted(runs: tuple[_Job, int]) -> SuccessfulRuns:
+    return SuccessfulRuns(JobKey(*runs[0]), runs[1])
 
 
 def _write(event: EventRow) -> Iterator[_Write]:

@@ -1,11 +1,10 @@
 """Sources that a run wrote itself before reading them: marked as candidates for collapsing."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.merge.collapse_intermediate import RUN_LOCAL
-from lineage_merge.merge.records import Record
+from lineage_merge.model.records import RUN_LOCAL, Record
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.run_selection import PlanKey, SelectedWrite, is_successful
 
@@ -39,14 +38,6 @@ def own_sources(events: Rows[EventRow], selected: Rows[SelectedWrite]) -> Rows[t
     return (
         uses.group(_key, _made_before).combine(_unchanged, _intersection, _intersection).filter(_has_datasets)
     )
-
-
-def marked(
-    records_by_plan: Rows[tuple[PlanKey, Record]], events: Rows[EventRow], selected: Rows[SelectedWrite]
-) -> Rows[tuple[PlanKey, Record]]:
-    """Return the records of plans; `feeds` is marked if every selected run had written the source before."""
-    records: Rows[Any] = records_by_plan
-    return records.union(own_sources(events, selected)).group(_key, _marked)
 
 
 def mark(record: Record, own: Datasets) -> Record:
@@ -92,10 +83,3 @@ def _intersection(one: Datasets, other: Datasets) -> Datasets:
 
 def _has_datasets(found: tuple[PlanKey, Datasets]) -> bool:
     return bool(found[1])
-
-
-def _marked(key: PlanKey, rows: list[tuple[PlanKey, Record | Datasets]]) -> Iterator[tuple[PlanKey, Record]]:
-    own = next((found for _, found in rows if isinstance(found, frozenset)), frozenset())
-    for _, found in rows:
-        if isinstance(found, Record):
-            yield key, mark(found, own)

@@ -9,7 +9,7 @@ from typing import Any
 
 from lineage_merge.infra import shuffle_partitions
 from lineage_merge.infra.engine.rows import Engine, Rows
-from lineage_merge.merge.records import Record
+from lineage_merge.model.records import Record
 from lineage_merge.sources.runs import run_selection
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.run_selection import PlanKey

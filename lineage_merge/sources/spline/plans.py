@@ -13,15 +13,15 @@ from typing import Any, NamedTuple
 
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.infra.redaction import redact
-from lineage_merge.merge.dataset_resolver import DatasetResolver
-from lineage_merge.merge.records import Record, records
 from lineage_merge.model.elements import Count, Element, JobKey, Problem, Reference
+from lineage_merge.model.records import Record
 from lineage_merge.sources import unmatched_patterns
 from lineage_merge.sources.runs import run_selection
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.jobs import job_records
 from lineage_merge.sources.runs.run_local import Datasets, mark, own_sources
 from lineage_merge.sources.runs.run_selection import PlanKey, SelectedPlan, SelectedWrite
+from lineage_merge.sources.source import Resolver
 from lineage_merge.sources.spline import labels
 from lineage_merge.sources.spline.documents import Document, Plan, assemble, rejected
 from lineage_merge.sources.spline.events import Wanted
@@ -67,7 +67,7 @@ class Context:
     """Settings that executors need to translate documents."""
 
     spline: Spline
-    names: DatasetResolver
+    resolver: Resolver
     marks_run_local: bool = False
     snapshots: Mapping[str, Snapshot] = field(default_factory=dict)
 
@@ -77,7 +77,7 @@ class Context:
 
     def dataset(self, uri: str, job: str) -> str:
         """Return the id of a raw URI's dataset, by which the newest write is selected."""
-        return self.names.resolve_id(Reference("", uri, job))
+        return self.resolver.resolve_id(Reference("", uri, job))
 
     def wanted(self) -> Wanted:
         """Return which events are selected."""
@@ -171,14 +171,14 @@ def translate_plan(
     # Only for the newest run: writes of two runs have the same positions.
     if context.spline.operations and name and selected and selected.newest_sequence:
         elements = chain(elements, operations(plan, JobKey(JOB_TYPE, job), selected.newest_sequence))
-    found = records(elements, context.names)
+    found = context.resolver.records(elements)
     marked = [mark(each, known.own) for each in found] if known.own else list(found)
     yield Translated(database, key, marked, _made(context, plan, job))
 
 
 def of_plan(context: Context, database: str, key: str, elements: Iterable[Element]) -> Translated:
     """Convert elements that are independent of job and run."""
-    return Translated(database, key, list(records(elements, context.names)))
+    return Translated(database, key, list(context.resolver.records(elements)))
 
 
 def _made(context: Context, plan: Plan, job: str) -> PlanOutput:
@@ -211,9 +211,9 @@ def combined(
         notices = (*notices, *unmatched_labels(context.spline.labels, labels_of, is_found=is_found))
     parts = [
         translated.flat_map(_records_of),
-        job_records(recent_events, selected, context.names),
-        events.map_partitions(partial(_problem_records, names=context.names)),
-        engine.rows(list(records([*map(_unrecorded, unrecorded), *notices], context.names)), 1),
+        job_records(recent_events, selected, context.resolver),
+        events.map_partitions(partial(_problem_records, resolver=context.resolver)),
+        engine.rows(list(context.resolver.records([*map(_unrecorded, unrecorded), *notices])), 1),
     ]
     return engine.union(parts)
 
@@ -256,8 +256,8 @@ def _records_of(each: Translated) -> list[Record]:
     return each.records
 
 
-def _problem_records(events: Iterable[EventRow], names: DatasetResolver) -> Iterator[Record]:
-    return records((Problem(*json.loads(each.problem)) for each in events if each.problem), names)
+def _problem_records(events: Iterable[EventRow], resolver: Resolver) -> Iterator[Record]:
+    return resolver.records(Problem(*json.loads(each.problem)) for each in events if each.problem)
 
 
 def _unrecorded(database: str) -> Problem:

@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.rows import Engine, Rows, Shared
-from lineage_merge.merge.dataset_resolver import DatasetResolver
-from lineage_merge.merge.records import Record
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceError
+from lineage_merge.model.records import Record
 from lineage_merge.sources import line_files
 from lineage_merge.sources.runs import run_selection
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.run_selection import PlanKey, PlanLabels
+from lineage_merge.sources.source import Resolver
 from lineage_merge.sources.spline import export, key_filter, labels
 from lineage_merge.sources.spline.agent.reader import read_agent
 from lineage_merge.sources.spline.arango_reader import read_arango
@@ -47,6 +47,7 @@ from lineage_merge.sources.spline.plans import (
     translate_plan,
     unmatched_applications,
 )
+from lineage_merge.sources.spline.settings import Spline
 from lineage_merge.sources.spline.transactions import OPEN, Snapshot, newest
 from lineage_merge.sources.spline.unmatched_labels import Label
 from lineage_merge.sources.spline.versions import COLLECTION as VERSION
@@ -71,12 +72,12 @@ _MAX_CHARACTERS = 1 << 20
 _PROBLEM = "!"
 
 
-def read_spline(engine: Engine, config: Config, names: DatasetResolver) -> Rows[Record]:
+def read_spline(engine: Engine, config: Config, resolver: Resolver) -> Rows[Record]:
     """Read everything about the selected applications, as records."""
-    spline = config.spline
+    spline = config.of(Spline)
     if spline is None:
         return engine.empty()
-    context = Context(spline, names, config.merge.collapse_run_local)
+    context = Context(spline, resolver, config.merge.collapse_run_local)
     if spline.arango:
         return read_arango(engine, context, spline.arango)
     if spline.agent or spline.kafka:

@@ -67,6 +67,11 @@ _NAMED = (
 _MAX_ATTEMPTS = 10
 
 
+def missing_text(absent: Sequence[MissingRun]) -> str:
+    """Return the missing runs as a line, "" if there are none."""
+    return f"Spline has no successful write of {'; '.join(map(str, absent))}" if absent else ""
+
+
 def missing_runs(settings: Arango, expected: Sequence[ExpectedRuns], lookback: timedelta) -> list[MissingRun]:
     """Return the expected runs that Spline has not recorded yet, in the given order.
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
+from lineage_merge.config.values import locations
 from lineage_merge.infra.error_collection import ErrorCollector
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.sources.kafka_landing.settings import Kafka, kafka
-from lineage_merge.sources.settings import Runs, locations, lookback, runs
+from lineage_merge.sources.settings import Runs, lookback, runs
 
 # Keys that say where documents are read from.
 LOCATION_KEYS = ("export", "arango", "agent", "kafka")

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 
 from sqlglot import Dialect
 
-from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.model.elements import Count, Element
+from lineage_merge.sources.source import Resolver
 from lineage_merge.sources.sql import files
 from lineage_merge.sources.sql.files import SqlText
 from lineage_merge.sources.sql.names import Datasets
@@ -16,11 +16,11 @@ from lineage_merge.sources.sql.syntax import Script, parse
 from lineage_merge.sources.sql.translator import translate
 
 
-def elements(folder: SqlFiles, names: DatasetResolver) -> Iterator[Element]:
+def elements(folder: SqlFiles, resolver: Resolver) -> Iterator[Element]:
     """Yield the elements of one folder. Raises `SourceError` if it cannot be read."""
     scripts = parsed(files.read(files.find(folder.path).items()), folder)
     yield Count("SQL files", len(scripts))
-    found = read_project(scripts, reader_of(folder, names), schema=schema_of(folder))
+    found = read_project(scripts, reader_of(folder, resolver), schema=schema_of(folder))
     yield from translate(found, folder.project, folder.dialect, folder.path)
 
 
@@ -35,8 +35,8 @@ def schema_of(folder: SqlFiles) -> list[Script]:
     return parsed([text for path in folder.schema for text in files.read(files.find(path).items())], folder)
 
 
-def reader_of(folder: SqlFiles, names: DatasetResolver) -> Reader:
+def reader_of(folder: SqlFiles, resolver: Resolver) -> Reader:
     """Return the reader of a folder's files."""
-    datasets = Datasets(folder.namespace, names.resolve_id)
+    datasets = Datasets(folder.namespace, resolver.resolve_id)
     dialect = Dialect.get_or_raise(folder.dialect)
     return Reader(dialect, datasets, assume_insert_names=folder.assume_insert_names)

@@ -18,7 +18,7 @@ from lineage_merge.orchestration import pipeline
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.glue import client, reader
 from lineage_merge.sources.glue.lake_formation import LfTags
-from lineage_merge.sources.glue.reader import database_rows, read_glue
+from lineage_merge.sources.glue.reader import database_entries, read_glue
 from lineage_merge.sources.glue.settings import GlueCatalog
 from tests.s3_fixtures import S3
 from tests.spline_documents import Read, SplineDatabase
@@ -126,17 +126,18 @@ def test_each_table_of_each_wanted_database_is_described(engine: Engine, glue: G
     found = read_glue(engine, parsed, from_config(parsed)).collect()
 
     prefix = "Glue catalog in us-east-1"
-    assert {each.about for each in found} == {f"{prefix}|tickit|sales", f"{prefix}|mart|sales", None}
+    assert {entry.key for entry in found} == {f"{prefix}|tickit|sales", f"{prefix}|mart|sales", None}
     columns = [
-        (each.about, each.record.target, each.record.target_column)
-        for each in found
-        if each.record.kind == "column"
+        (entry.key, record.target, record.target_column)
+        for entry in found
+        for record in entry.records
+        if record.kind == "column"
     ]
     assert sorted(columns, key=str) == [
         (f"{prefix}|{database}|sales", f"dev|s3://lake|{database}/sales", "id")
         for database in ("mart", "tickit")
     ]
-    whole = [each.record for each in found if each.about is None]
+    whole = [record for entry in found if entry.key is None for record in entry.records]
     assert sorted((each.kind, each.rule, each.at, each.message) for each in whole) == [
         ("count", "Glue tables", 1, None),
         ("count", "Glue tables", 1, None),
@@ -360,10 +361,11 @@ def tagged(lf_tags: bool) -> set[tuple[str, str]]:
     names = from_config(
         CONFIGURATION.parse({"dag_name": "d", "environment": "dev", "glue": []}, needs_source=False)
     )
-    rows = database_rows(GlueCatalog("us-east-1", lf_tags=lf_tags), "shop", names)
+    entries = database_entries(GlueCatalog("us-east-1", lf_tags=lf_tags), "shop", names)
     return {
         (row.target_column or str(row.target).rpartition("|")[2], tag)
-        for _, row in rows
+        for entry in entries
+        for row in entry.records
         for tag in row.sets.get("tags", ())
     }
 
@@ -402,7 +404,8 @@ def test_without_permission_for_tags_the_catalog_is_read_and_a_notice_says_so(
     names = from_config(
         CONFIGURATION.parse({"dag_name": "d", "environment": "dev", "glue": []}, needs_source=False)
     )
-    rows = [row for _, row in database_rows(GlueCatalog("us-east-1", lf_tags=True), "shop", names)]
+    entries = database_entries(GlueCatalog("us-east-1", lf_tags=True), "shop", names)
+    rows = [row for entry in entries for row in entry.records]
     notices = {(row.rule, row.field, row.message) for row in rows if row.kind == "problem"}
     assert notices == {
         ("notice", "lf_tags", "Lake Formation tags of x: access denied (AccessDeniedException)")

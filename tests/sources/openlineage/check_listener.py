@@ -23,7 +23,7 @@ from lineage_merge.infra.embedded.java import find_java
 from lineage_merge.infra.embedded.maven_jars import Bundle, bundle_jars
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge import dataset_resolver
-from lineage_merge.merge.records import Record
+from lineage_merge.model.records import Record
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.openlineage.reader import read_openlineage
 from tests.record_reading import flows_of, jobs_of, problems_of, rows_of, writes_of

@@ -11,7 +11,7 @@ from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.merge.join import merge_locally
-from lineage_merge.merge.records import Record
+from lineage_merge.model.records import Record
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.openlineage.reader import read_openlineage
 from tests.engine_fixtures import ENGINES, engine_of

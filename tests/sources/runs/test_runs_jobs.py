@@ -2,7 +2,7 @@
 
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
-from lineage_merge.model.elements import Job, JobKey
+from lineage_merge.model.elements import Job, JobKey, SuccessfulRuns
 from lineage_merge.sources.runs import jobs
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.jobs import JobFacts
@@ -91,13 +91,7 @@ def test_a_successful_run_is_one_without_failed_writes(engine: Engine) -> None:
         event("a", 1, "r1", job="always fails", failed=True),
     ]
 
-    assert sorted(jobs.successful_runs(engine.rows(events)).collect()) == [
-        (("spark", "export"), 1),
-        (("spark", "load"), 2),
-    ]
-
-
-def test_successful_runs_become_a_record_of_their_job() -> None:
-    record = jobs.successful_runs_record((("spark", "load"), 2))
-
-    assert (record.kind, record.job_type, record.job_name, record.at) == ("runs", "spark", "load", 2)
+    assert set(jobs.successful_runs(engine.rows(events)).collect()) == {
+        SuccessfulRuns(JobKey("spark", "export"), 1),
+        SuccessfulRuns(JobKey("spark", "load"), 2),
+    }

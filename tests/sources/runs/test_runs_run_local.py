@@ -1,8 +1,8 @@
 """Marks on sources that a run had written itself before reading them."""
 
 from lineage_merge.infra.engine.rows import Engine
-from lineage_merge.merge.records import Record
-from lineage_merge.sources.runs.run_local import marked, own_sources
+from lineage_merge.model.records import Record
+from lineage_merge.sources.runs.run_local import mark, own_sources
 from lineage_merge.sources.runs.run_selection import SelectedWrite
 from tests.sources.runs.run_events import event
 
@@ -37,18 +37,10 @@ def test_only_selected_runs_are_considered(engine: Engine) -> None:
     }
 
 
-def test_feeds_of_own_sources_are_marked_and_other_records_stay(engine: Engine) -> None:
-    records = [
-        (("", "uses"), Record("feeds", source="tmp", target="out", sets={"writers": ["a"]})),
-        (("", "uses"), Record("feeds", source="raw", target="out")),
-        (("", "uses"), Record("feeds_column", source="tmp", target="out")),
-        (("", "makes"), Record("feeds", source="tmp", target="x")),
-        (("other", "uses"), Record("feeds", source="tmp", target="out")),
-        (("", ""), Record("problem", rule="rejected")),
-    ]
+def test_feeds_of_own_sources_are_marked_and_other_records_stay() -> None:
+    own = frozenset({"tmp"})
+    feeds = Record("feeds", source="tmp", target="out", sets={"writers": ["a"]})
 
-    found = marked(engine.rows(records), engine.rows(RECENT), engine.rows(SELECTED)).collect()
-
-    key, feeds = records[0]
-    expected = [(key, feeds._replace(sets={"writers": ["a"], "run_local": ["true"]})), *records[1:]]
-    assert sorted(map(repr, found)) == sorted(map(repr, expected))
+    assert mark(feeds, own) == feeds._replace(sets={"writers": ["a"], "run_local": ["true"]})
+    for other in (feeds._replace(source="raw"), feeds._replace(kind="feeds_column")):
+        assert mark(other, own) == other

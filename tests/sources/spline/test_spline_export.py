@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import dataset_resolver
-from lineage_merge.merge.records import Record
 from lineage_merge.model.errors import SourceError
+from lineage_merge.model.records import Record
 from lineage_merge.orchestration import pipeline
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources import line_files as sliced

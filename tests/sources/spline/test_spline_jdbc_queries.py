@@ -7,7 +7,6 @@ import pytest
 
 from lineage_merge import naming
 from lineage_merge.merge import dataset_resolver, identity_rules
-from lineage_merge.merge.records import records
 from lineage_merge.model.elements import Dataset, Element, Feeds, Problem, Reference
 from lineage_merge.sources.spline.documents import assemble
 from lineage_merge.sources.spline.jdbc_queries import Sources, redacted_connection, sources
@@ -192,7 +191,7 @@ def test_an_unparsable_query_feeds_nothing_and_is_reported_at_its_operation() ->
 
 
 def test_an_address_whose_table_was_masked_is_reported_and_is_no_dataset() -> None:
-    rows = list(records(plan_of(MASKED), dataset_resolver.DatasetResolver("dev", identity_rules.Rules())))
+    rows = list(dataset_resolver.DatasetResolver("dev", identity_rules.Rules()).records(plan_of(MASKED)))
 
     kinds = [(row[0], row[2]) for row in rows if row[0] in ("feeds", "dataset")]
     assert {target for kind, target in kinds if kind == "feeds"} == set()

@@ -7,7 +7,7 @@ import pytest
 
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import dataset_resolver
-from lineage_merge.merge.records import Record
+from lineage_merge.model.records import Record
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.spline import export, key_filter, reader
 from lineage_merge.sources.spline.key_filter import build_filter

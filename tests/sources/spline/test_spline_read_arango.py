@@ -11,8 +11,8 @@ from lineage_merge.config import Config
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import dataset_resolver
-from lineage_merge.merge.records import Record
 from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing
+from lineage_merge.model.records import Record
 from lineage_merge.orchestration import pipeline
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.spline import arango as spline_arango
@@ -213,7 +213,7 @@ def test_what_fails_on_the_driver_stops_before_spark_works(
     spark: SparkSession, settings: Settings, data: Path
 ) -> None:
     found = settings(data / "spline" / "tickit_sales_load")
-    spline = found.spline
+    spline = found.sources["spline"]
     assert spline is not None
     assert spline.arango is not None
     elsewhere = {**{name: getattr(spline.arango, name) for name in ("hosts", "username", "password_env")}}

@@ -11,7 +11,7 @@ import pytest
 
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge import dataset_resolver
-from lineage_merge.merge.records import Record
+from lineage_merge.model.records import Record
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.settings import Runs
 from lineage_merge.sources.spline.reader import read_spline
@@ -111,7 +111,7 @@ def test_runs_select_successful_writes(
 def test_the_start_of_the_documents_is_the_day_that_these_tests_name() -> None:
     assert CONFIGURATION.parse(
         {"dag_name": "d", "environment": "e", "spline": {"export": "x", "runs": "since 2026-01-01"}}
-    ).spline.runs == Runs("since", START)  # type: ignore[union-attr]
+    ).sources["spline"].runs == Runs("since", START)
 
 
 def test_a_successful_run_is_one_without_failed_writes(read: Reading) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lineage_merge.merge import dataset_resolver
-from lineage_merge.merge.records import Record
+from lineage_merge.model.records import Record
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.spline.reader import read_spline
 from tests.engine_fixtures import ENGINES, engine_of

@@ -6,7 +6,6 @@ import pytest
 
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge.join import merge
-from lineage_merge.merge.records import records
 from lineage_merge.merge.report_builder import report
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.orchestration.configuration import CONFIGURATION
@@ -91,7 +90,7 @@ def test_an_edge_that_another_statement_knows_is_not_assumed() -> None:
         assume_insert_names=True,
     )
     for each in (found.elements, reversed(found.elements)):
-        rows = LocalEngine().rows(records(each, names()))
+        rows = LocalEngine().rows(names().records(each))
 
         merged = merge(rows, "dev", "d")
 
@@ -113,7 +112,7 @@ def test_the_setting_of_a_folder_assumes_names(tmp_path: Path) -> None:
     for setting in ({}, {"assume_insert_names": True}):
         parsed = CONFIGURATION.parse({"dag_name": "d", "environment": "dev", "sql": [{**folder, **setting}]})
         (files,) = parsed.sources["sql"]
-        rows = LocalEngine().rows(records(elements(files, names()), names()))
+        rows = LocalEngine().rows(names().records(elements(files, names())))
         numbers.append(report(rows, merge(rows, "dev", "d")).assumed)
 
     assert numbers == [0, 2]

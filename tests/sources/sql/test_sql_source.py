@@ -10,7 +10,6 @@ from pyspark.sql import SparkSession
 
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import dataset_resolver, join
-from lineage_merge.merge.records import records
 from lineage_merge.model.errors import ConfigError, SourceError
 from lineage_merge.orchestration import pipeline
 from lineage_merge.orchestration.configuration import CONFIGURATION
@@ -65,7 +64,7 @@ def test_each_folder_is_read_by_itself(engine: Engine, tmp_path: Path) -> None:
 
     found = read_sql(engine, parsed, known).collect()
 
-    expected = [each for folder in parsed.sources["sql"] for each in records(elements(folder, known), known)]
+    expected = [each for folder in parsed.sources["sql"] for each in known.records(elements(folder, known))]
     assert sorted(map(repr, found)) == sorted(map(repr, expected))
     assert {(each.job_name, each.target) for each in found if each.kind == "writes"} == {
         ("one/load.sql", "dev|spark_catalog|a.t"),
@@ -86,7 +85,7 @@ def test_spark_and_memory_merge_the_same_of_files(spark: SparkSession, tmp_path:
     known = dataset_resolver.from_config(parsed)
     (folder,) = parsed.sources["sql"]
 
-    merged = join.merge_locally(records(elements(folder, known), known), "dev", "d")
+    merged = join.merge_locally(known.records(elements(folder, known)), "dev", "d")
 
     def plain(rows: Any) -> list[dict[str, Any]]:
         return sorted(rows.collect(), key=lambda each: str(each["id"]))

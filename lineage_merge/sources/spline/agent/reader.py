@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 from lineage_merge.infra.engine.rows import Engine, Rows, Shared
 from lineage_merge.infra.storage import Slice
-from lineage_merge.merge.records import Record, records
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceMissing
+from lineage_merge.model.records import Record
 from lineage_merge.sources import document_kind, line_files
 from lineage_merge.sources.runs import run_selection
 from lineage_merge.sources.runs.events import EventRow
@@ -133,7 +133,7 @@ def read_agent(engine: Engine, context: Context) -> Rows[Record]:
         unrecorded,
         labels_of=lambda: found.flat_map(partial(_label_pairs, context)),
     )
-    return whole.union(engine.rows(list(records(notices, context.names)), 1))
+    return whole.union(engine.rows(list(context.resolver.records(notices)), 1))
 
 
 def _since(spline: Spline, newest: int) -> int:

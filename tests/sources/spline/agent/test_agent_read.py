@@ -13,8 +13,8 @@ from lineage_merge.config import Config
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import dataset_resolver
-from lineage_merge.merge.records import Record
 from lineage_merge.model.errors import SourceMissing
+from lineage_merge.model.records import Record
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources import line_files
 from lineage_merge.sources.spline.reader import read_spline

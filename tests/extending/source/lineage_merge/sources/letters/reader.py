@@ -8,13 +8,13 @@ from lineage_merge.sources.letters.translator import translate
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.storage import Slice
-from lineage_merge.merge.dataset_resolver import DatasetResolver
-from lineage_merge.merge.records import Record, records
 from lineage_merge.model.elements import Element
+from lineage_merge.model.records import Record
 from lineage_merge.sources import line_files
+from lineage_merge.sources.source import Resolver
 
 
-def read_letters(engine: Engine, config: Config, names: DatasetResolver) -> Rows[Record]:
+def read_letters(engine: Engine, config: Config, resolver: Resolver) -> Rows[Record]:
     """Read the whole file, as records."""
     letters = config.of(Letters)
     assert letters
@@ -24,7 +24,7 @@ def read_letters(engine: Engine, config: Config, names: DatasetResolver) -> Rows
             yield from translate(line.decode(), location)
 
     parts = line_files.parallel(engine, line_files.find([letters.file]))
-    return parts.flat_map(lambda part: records(elements(part), names))
+    return parts.flat_map(lambda part: resolver.records(elements(part)))
 
 
 def size(letters: Letters) -> int:

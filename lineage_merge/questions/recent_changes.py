@@ -8,10 +8,11 @@ from lineage_merge.history import merge_index
 from lineage_merge.history.layout import Scope
 from lineage_merge.history.merge_record import MergeRecord
 from lineage_merge.history.moments import Moment
-from lineage_merge.history.pictures import ScopedMerge, as_of, picture_of
+from lineage_merge.history.pictures import ScopedMerge
 from lineage_merge.questions.backends.in_memory import InMemory
 from lineage_merge.questions.causes import RecentChange
 from lineage_merge.questions.lineage_changes import Change, compare_pictures
+from lineage_merge.questions.past import as_of, graph_of
 
 _Key = tuple[str, str, str, str]
 
@@ -76,8 +77,8 @@ def _changes(
     for old, new in pairwise(records):
         if old.entry == new.entry:
             continue
-        before = previous or picture_of(location, [ScopedMerge(scope, old)])
-        previous = after = picture_of(location, [ScopedMerge(scope, new)])
+        before = previous or graph_of(location, [ScopedMerge(scope, old)])
+        previous = after = graph_of(location, [ScopedMerge(scope, new)])
         yield (
             ScopedMerge(scope, new),
             {_key(each) for each in compare_pictures(before, after, scope.environment)},

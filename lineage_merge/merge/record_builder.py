@@ -1,16 +1,14 @@
-"""Records: the common row format of elements between the sources and the merge.
+"""Conversion of elements to records, in which references are ids.
 
-Here references become ids: each worker resolves the datasets that it translated
-(`lineage_merge.merge.dataset_resolver`), so that the merge joins and groups by id alone.
+Each worker converts what it translated, so that the merge joins and groups by id alone.
 
 `row` creates every record and redacts its texts, so no source can pass on a secret of a document.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from lineage_merge.infra.redaction import Redacted, redact, redact_sql
-from lineage_merge.merge.dataset_resolver import DatasetResolver, Identity, path_of
 from lineage_merge.model.elements import (
     Alias,
     Assertion,
@@ -29,62 +27,13 @@ from lineage_merge.model.elements import (
     Operation,
     Problem,
     Reference,
+    SuccessfulRuns,
     Writes,
     dataset_id,
     encode,
+    path_of,
 )
-
-# Set of an assumed edge in place of "transformation": if other records of the edge have that, it is known.
-ASSUMED = "assumed_transformation"
-
-
-class Record(NamedTuple):
-    """An element as one row; fields that a kind does not use are None or empty. By kind:
-
-    dataset   target, label, authority, properties, sets: properties of a dataset from one source
-    column    target, target_column, authority, properties, sets
-    job       job, at, properties, sets
-    assertion job, source (the assertion's key), target, target_column, label (of the edge), at, properties,
-              sets
-    operation job, source (the operation's key), properties
-    feeds     source, target, job, properties, sets (with "run_local": merge/collapse_intermediate.py)
-    feeds_column, influences
-              source, source_column, target, target_column, job, sets: transformation (`ASSUMED` instead if
-              the edge is assumed), expression
-    follows   job, source and target are keys of operations
-    writes    target, job
-    alias     source is an alias of target, found by rule; sets: its text on vertices; of several
-              targets, those with the highest authority count; properties: of a target that no other
-              record may describe
-    joined    target was found by rule
-    resolved  target is the id of a reference, source the id that it has without rule, a part of the
-              configuration; at is 1 if all references to source resolve to target. Both are equal if
-              a location has its own name and no rule matches
-    problem   rule is its kind; document, field, message; source is the key of the source that found it,
-              set by `merge.report_builder.of_source`
-    count     rule is what was counted, at the number
-    runs      job, at the number of its successful runs that the source read: a target that none of them
-              wrote is retired after `spline.retire_after` runs
-    plan      internal to a source, dropped before the merge
-    """
-
-    kind: str
-    source: str | None = None
-    target: str | None = None
-    source_column: str | None = None
-    target_column: str | None = None
-    job_type: str | None = None
-    job_name: str | None = None
-    label: str | None = None
-    authority: int | None = None
-    at: int | None = None
-    rule: str | None = None
-    properties: Mapping[str, str] = {}
-    sets: Mapping[str, list[str]] = {}
-    document: str | None = None
-    field: str | None = None
-    message: str | None = None
-
+from lineage_merge.model.records import ASSUMED, Record
 
 # SQL: `password = 'x'` is a comparison in it, and an expression can name a column.
 _SQL = frozenset({"expression", "constraints"})
@@ -131,12 +80,6 @@ def row(
     return record if _is_ascii(record) else _without_lone_surrogates(record)
 
 
-def problem_of(record: Record) -> Problem:
-    """Return the problem of a record of kind ``problem``."""
-    kind: Any = record.rule
-    return Problem(kind, record.document or "", record.field or "", record.message or "")
-
-
 def _redacted(properties: Mapping[str, Any], *, of_column: bool) -> dict[str, str]:
     texts: dict[str, str] = {
         name: redact_sql(str(value)) if of_column and name == "name" else redact(str(value))
@@ -172,30 +115,48 @@ def _replace_surrogates(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def with_kind(record: Record, kind: str) -> Record:
-    """Return the record with another kind."""
-    return record._replace(kind=kind)
+class ReplacedName(NamedTuple):
+    """A name that a reference would have without one part of the configuration, `rule`.
 
-
-def records(elements: Iterable[Element], names: DatasetResolver) -> Iterator[Record]:
-    """Yield elements as records, and at the first reference to each dataset the properties of its name.
-
-    A dataset that cannot be resolved becomes a problem; elements that depend on it are dropped.
+    `everywhere`: all references to the name are replaced, in every DAG.
     """
-    builder = RecordBuilder(names)
-    for element in elements:
-        yield from builder.rows(element)
+
+    name: DatasetName
+    rule: str
+    everywhere: bool = False
+
+
+class Identity(NamedTuple):
+    """The dataset that a reference resolves to.
+
+    `name` is None if it names no dataset; `problem` is the reason. `rule` is the rule that matched it, ""
+    if none did; `alias` is then the name that the rule replaced. `problem` with a name: the dataset has
+    its own name, but the table that it represents is unknown. `replaced` are the names that the
+    configuration replaced by `name`; `own`: a location under its own name, without a rule.
+    """
+
+    name: DatasetName | None
+    short_name: str = ""
+    label: str = ""
+    stored_as_files: bool = False
+    rule: str = ""
+    alias: str = ""
+    problem: str = ""
+    replaced: tuple[ReplacedName, ...] = ()
+    own: bool = False
 
 
 class RecordBuilder:
     """Builds records; resolves each reference once."""
 
-    def __init__(self, names: DatasetResolver) -> None:
-        self._names = names
+    def __init__(self, environment: str, resolve: Callable[[Reference], Identity]) -> None:
+        self._environment = environment
+        self._resolve = resolve
         self._identities: dict[Reference, Identity] = {}
         self._introductions: list[Record] = []
 
-    def rows(self, element: Element) -> Iterator[Record]:
+    def records(self, element: Element) -> Iterator[Record]:
+        """Yield the record of an element, after those about the datasets that it references first."""
         made = self._row(element)
         yield from self._introductions
         self._introductions.clear()
@@ -285,7 +246,7 @@ class RecordBuilder:
             case Alias(ref, of, rule, assumed):
                 source = self._id(ref)
                 # An assumed dataset exists only if the alias is resolved to it.
-                assumption = self._names.resolve(of) if assumed else None
+                assumption = self._resolve(of) if assumed else None
                 target = self._id(of) if assumption is None else self._id_of(assumption)
                 if not source or not target or source == target:
                     return None
@@ -305,6 +266,8 @@ class RecordBuilder:
                 return self._assertion(element)
             case Count(what, number):
                 return row("count", rule=what, at=number)
+            case SuccessfulRuns(key, number):
+                return row("runs", job=key, at=number)
             case Problem(kind, document, field, message):
                 return row("problem", rule=kind, problem=(document, field, message))
 
@@ -327,7 +290,7 @@ class RecordBuilder:
     def _id(self, ref: Reference) -> Redacted | None:
         known = self._identities.get(ref)
         if known is None:
-            known = self._identities[ref] = self._names.resolve(ref)
+            known = self._identities[ref] = self._resolve(ref)
             self._introductions.extend(self._introduce(ref, known))
         return self._id_of(known)
 
@@ -336,7 +299,7 @@ class RecordBuilder:
 
     def _dataset_id(self, name: DatasetName) -> Redacted:
         # Names are redacted already, and encoding them reveals nothing.
-        return Redacted(dataset_id(self._names.environment, name))
+        return Redacted(dataset_id(self._environment, name))
 
     def _introduce(self, ref: Reference, identity: Identity) -> Iterator[Record]:
         """Yield the properties of a dataset's name, the rule that found it, and its problem."""

@@ -1,19 +1,55 @@
-"""Resolution of a name to an element that the lineage has, or had."""
+"""The lineage as of a moment of the history, and names that it has or had."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from lineage_merge.graph_format.elements import COLUMN, JOB, Vertex, vertex_of_row
 from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.history import layout
 from lineage_merge.history.entry_files import read_table
 from lineage_merge.history.layout import MergeName, Scope
-from lineage_merge.history.pictures import ScopedMerge
+from lineage_merge.history.moments import Moment
+from lineage_merge.history.pictures import ScopedMerge, merges_until, picture_of
+from lineage_merge.infra import storage
+from lineage_merge.infra.garbage import collection_off
+from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.model.errors import NotFound
 from lineage_merge.questions.backends.in_memory import InMemory
 from lineage_merge.questions.names import resolve_any
 
 _COLUMNS = ("id", "label", "name", "namespace", "qualified_name", "location", "job_type")
+
+
+class AsOf(NamedTuple):
+    """The lineage as of a moment, and the merges that it is made of."""
+
+    moment: Moment
+    merges: tuple[ScopedMerge, ...]
+    graph: InMemory
+
+
+def as_of(
+    location: str,
+    moment: Moment,
+    environment: str | None = None,
+    on_progress: ProgressCallback = no_progress,
+) -> AsOf:
+    """Return the lineage as of a moment, of an environment or of all.
+
+    Raises `NotFound` if the history has no merge until then, `SourceError`, and `IntermediateError` for
+    damaged files.
+    """
+    on_progress(f"reading the history {storage.shown(location)}")
+    merges = merges_until(location, moment, environment)
+    present = [each for each in merges if each.record.entry]
+    return AsOf(moment, tuple(present), graph_of(location, merges))
+
+
+@collection_off()  # what is read is needed until the end; collection would take half of the time
+def graph_of(location: str, merges: Sequence[ScopedMerge]) -> InMemory:
+    """Return the lineage of these merges, of one per DAG."""
+    picture = picture_of(location, merges)
+    return InMemory(picture.vertices.values(), picture.edges)
 
 
 def resolve_past(

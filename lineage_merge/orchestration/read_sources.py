@@ -12,12 +12,11 @@ from lineage_merge.infra.input_budget import limited
 from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.infra.telemetry import step
 from lineage_merge.merge.catalog_filter import filter_referenced
-from lineage_merge.merge.dataset_resolver import DatasetResolver
-from lineage_merge.merge.records import Record
 from lineage_merge.merge.report_builder import of_source
 from lineage_merge.model.errors import InputTooLarge
+from lineage_merge.model.records import Record
 from lineage_merge.sources import registry
-from lineage_merge.sources.source import Source, function
+from lineage_merge.sources.source import Resolver, Source, function
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 def read_all(
     engine: Engine,
     config: Config,
-    names: DatasetResolver,
+    resolver: Resolver,
     sources: Sequence[Source],
     on_progress: ProgressCallback = no_progress,
 ) -> Rows[Record]:
@@ -36,7 +35,7 @@ def read_all(
     for source in sources:
         with step("read"):
             on_progress(f"reading {source.name}")
-            read = function(source.read)(engine, config, names)
+            read = function(source.read)(engine, config, resolver)
             if source.is_catalog:
                 catalogs.append((source, read))
             else:
@@ -65,23 +64,21 @@ def input_bytes(config: Config) -> int | None:
 
 
 def read_in_one_task(
-    spark: "SparkSession", config: Config, names: DatasetResolver, sources: Sequence[Source], max_bytes: int
+    spark: "SparkSession", config: Config, resolver: Resolver, sources: Sequence[Source], max_bytes: int
 ) -> list[Record] | None:
     """Read and translate sources in one Spark task.
 
     Returns None if more than `max_bytes` of text would be read: compressed files may exceed the listed size.
     """
-    task = _OneTask(_for_executors(config), names, sources, max_bytes)
+    task = _OneTask(_for_executors(config), resolver, sources, max_bytes)
     (records,) = spark.sparkContext.parallelize([0], 1).mapPartitions(task).collect()
     return None if records is None else [Record(*each) for each in records]
 
 
 class _OneTask:
-    def __init__(
-        self, config: Config, names: DatasetResolver, sources: Sequence[Source], max_bytes: int
-    ) -> None:
+    def __init__(self, config: Config, resolver: Resolver, sources: Sequence[Source], max_bytes: int) -> None:
         self.config = config
-        self.names = names
+        self.resolver = resolver
         # Passed from the driver: a worker's registry lacks sources that were added at run time.
         self.sources = sources
         self.max_bytes = max_bytes
@@ -92,7 +89,7 @@ class _OneTask:
         try:
             with limited(self.max_bytes):
                 # Plain tuples pickle faster.
-                records = read_all(LocalEngine(), self.config, self.names, self.sources)
+                records = read_all(LocalEngine(), self.config, self.resolver, self.sources)
                 yield [tuple(each) for each in records.collect()]
         except InputTooLarge:
             yield None

@@ -1,12 +1,15 @@
 """Base class of the answers of `Lineage`, and their conversions."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from lineage_merge.graph_format.elements import Subgraph
+from lineage_merge.model.errors import LineageMergeError
+from lineage_merge.questions.fields import as_record, cells, frame_columns, header_as_json, row_as_json
 from lineage_merge.questions.graph import Direction
+from lineage_merge.questions.scoped_graph import GraphScope
 
 if TYPE_CHECKING:
     import networkx
@@ -14,24 +17,11 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
 
-    from lineage_merge.history.pictures import ScopedMerge
 
 Record = Mapping[str, Any]
 
 
-class Scope(NamedTuple):
-    """What a question covers: an environment and DAG (None: all), as of a moment (None: now).
-
-    `merges`: those of the history that the answer is made of.
-    """
-
-    environment: str | None = None
-    dag: str | None = None
-    as_of: str | None = None
-    merges: "tuple[ScopedMerge, ...]" = ()
-
-
-def answer_header(question: str, scope: Scope, parameters: Record) -> dict[str, Any]:
+def answer_header(question: str, scope: GraphScope, parameters: Record) -> dict[str, Any]:
     """Return the first JSON fields of an answer: the question, its scope and its parameters."""
     header = {"question": question, "environment": scope.environment, "dag": scope.dag, **parameters}
     if scope.as_of:
@@ -50,7 +40,7 @@ class Result(ABC):
     columns: ClassVar[Mapping[str, type]]
 
     question: str
-    scope: Scope
+    scope: GraphScope
     graph: Subgraph = field(default_factory=Subgraph)
     note: str = ""
 
@@ -75,6 +65,10 @@ class Result(ABC):
     def direction(self) -> Direction:
         """The direction of a tree of the answer."""
         return "down"
+
+    def note_with(self, message_of: Callable[[LineageMergeError], str]) -> str:
+        """Return the note with other messages of the errors in it."""
+        return self.note
 
     def header(self) -> dict[str, Any]:
         """Return the first JSON fields, which every answer has."""
@@ -109,13 +103,13 @@ class Result(ABC):
 
     def to_pandas(self) -> "pandas.DataFrame":
         """Return the records as a data frame. Raises `ImportError` without pandas."""
-        from lineage_merge.query.conversions import data_frame
+        from lineage_merge.questions.formats.conversions import data_frame
 
         return data_frame(self.records(), self.columns)
 
     def to_networkx(self) -> "networkx.MultiDiGraph[str]":
         """Return the graph as a networkx graph: nodes and edges by id. Raises `ImportError` without it."""
-        from lineage_merge.query.conversions import networkx_graph
+        from lineage_merge.questions.formats.conversions import networkx_graph
 
         return networkx_graph(self.graph)
 
@@ -145,3 +139,61 @@ class Result(ABC):
         """Return the question and the size of the answer."""
         vertices, edges = len(self.graph.vertices), len(self.graph.edges)
         return f"<{type(self).__name__} {self.question}: {vertices} vertices, {edges} edges>"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RowsResult(Result):
+    """An answer that is a list of rows, as `row_type` declares them; its header has the fields with `Shown`.
+
+    `rows_name`: the attribute and JSON field with what the rows are made of; `table`: the attributes of a row
+    by the headers of a table.
+    """
+
+    row_type: ClassVar[type]
+    rows_name: ClassVar[str]
+    table: ClassVar[Mapping[str, str]]
+
+    def __init_subclass__(cls) -> None:
+        """Derive the columns of data frames."""
+        cls.columns = frame_columns(cls.row_type)
+
+    @abstractmethod
+    def row(self, item: Any) -> Any:
+        """Return the row of an item of the answer."""
+
+    @property
+    def items(self) -> Sequence[Any]:
+        """What the rows are made of, one by one: an answer may be long, and only a page of it shown."""
+        items: Sequence[Any] = getattr(self, self.rows_name)
+        return items
+
+    def records(self) -> Iterator[Record]:
+        """Yield the rows as flat records."""
+        return (as_record(self.row(each)) for each in self.items)
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the header and the rows."""
+        rows = [row_as_json(self.row(each)) for each in self.items]
+        return {**header_as_json(self), self.rows_name: rows}
+
+    def tables(self) -> "Iterable[RenderableType]":
+        """Return a table of the rows, then the lines of the summary."""
+        from rich.text import Text
+
+        from lineage_merge.questions.formats.describe import one_line
+
+        lines = [Text(one_line(each)) for each in self.summary()]
+        return [*self.csv_tables(), *([Text()] if self.items and lines else []), *lines]
+
+    def csv_tables(self) -> "Iterable[RenderableType]":
+        """Return a table of the rows."""
+        from lineage_merge.questions.formats.table import add_row, new_table
+
+        table = new_table(*self.table)
+        for each in self.items:
+            add_row(table, *cells(self.row(each), self.table.values()))
+        return [table]
+
+    def summary(self) -> Iterator[str]:
+        """Yield the lines below the table."""
+        yield from ()

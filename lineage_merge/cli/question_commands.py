@@ -1,0 +1,93 @@
+"""The command of a question, derived from its parameters."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, Literal, get_args, get_origin
+
+import click
+
+from lineage_merge.cli import completion, time_options
+from lineage_merge.cli.answers import FORMATS, print_result
+from lineage_merge.cli.command import Command, Option
+from lineage_merge.cli.error_handling import epilog
+from lineage_merge.cli.query_options import QueryOptions, open_session, query_command
+from lineage_merge.model.errors import QueryError
+from lineage_merge.questions.question import Declared, Input, Question, ask, parameters_of
+
+_COMPLETIONS: Mapping[Input | None, completion.Complete] = {
+    Input.DATASET: completion.complete_datasets,
+    Input.ELEMENT: completion.complete_datasets_and_jobs,
+    Input.TAG: completion.complete_tags,
+    Input.OWNER: completion.complete_owners,
+}
+_CALLBACKS: Mapping[Input | None, Any] = {
+    Input.AGE: time_options.parse_age,
+    Input.TIME: time_options.parse_since,
+}
+
+
+def command_of(question: type[Question[Any]]) -> click.Command:
+    """Return the command of a question."""
+    parameters = parameters_of(question)
+    flags = {each.name: each.flag for each in parameters}
+    has_clock = any(each.name == "now" for each in fields(question))  # type: ignore[arg-type]
+
+    def run(options: QueryOptions, **values: Any) -> None:
+        asked = question(**values, **({"now": time_options.now_ms()} if has_clock else {}))
+        try:
+            asked.check(lambda name: flags[name])
+        except QueryError as error:
+            raise click.UsageError(error.message) from None
+        with open_session(options) as session:
+            print_result(ask(asked, session), options.format, options.out)
+
+    run.__name__ = question.question.replace("-", "_")
+    run.__doc__ = question.__doc__
+    formats = question.formats or FORMATS
+    default = formats[0] if question.formats else "table"
+    wrapped: Any = query_command(default, formats=formats)(run)
+    for each in reversed(parameters):
+        if "command" in each.parameter.on:
+            wrapped = _option(each)(wrapped)
+    return click.command(
+        question.question,
+        cls=Command,
+        short_help=question.short_help or None,
+        epilog=epilog(*question.examples),
+    )(wrapped)
+
+
+def _option(declared: Declared) -> Any:
+    parameter = declared.parameter
+    if parameter.is_argument:
+        return click.argument(
+            declared.name,
+            metavar=parameter.metavar,
+            required=declared.is_required,
+            shell_complete=_COMPLETIONS.get(declared.input),
+        )
+    attributes: dict[str, Any] = {
+        "metavar": parameter.metavar or None,
+        "multiple": declared.is_list,
+        "callback": _CALLBACKS.get(declared.input),
+        "shell_complete": _COMPLETIONS.get(declared.input),
+    }
+    if declared.input in _CALLBACKS:
+        attributes["type"] = str
+    elif get_origin(declared.value_type) is Literal:
+        attributes["type"] = click.Choice(get_args(declared.value_type))
+    elif declared.value_type is int:
+        attributes["type"] = click.IntRange(1)
+    if declared.value_type is bool:
+        attributes |= {"is_flag": True}
+    else:
+        attributes |= {"default": declared.default, "show_default": bool(declared.default)}
+    note = f"  [default: {parameter.default}]" if parameter.default else ""
+    return click.option(
+        declared.flag,
+        declared.name,
+        cls=Option,
+        more=parameter.is_rare,
+        help=f"{parameter.help}{note}",
+        **attributes,
+    )

@@ -1,0 +1,167 @@
+"""The tool of a question, derived from its parameters, rows and answer."""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field, create_model
+
+from lineage_merge.mcp.answer_values import SHORT, moment, text
+from lineage_merge.mcp.answers import Answer, Row
+from lineage_merge.mcp.arguments import Arguments, Moment, Name, Names, PastArguments, Text
+from lineage_merge.mcp.paging import Found
+from lineage_merge.mcp.scoped_graph import ScopedGraph
+from lineage_merge.mcp.tool_errors import as_error
+from lineage_merge.mcp.untrusted_text import escape
+from lineage_merge.model.errors import LineageMergeError
+from lineage_merge.model.times import duration_text
+from lineage_merge.questions.fields import Kind, RowField, fields_of, header_of
+from lineage_merge.questions.question import Declared, Input, Question, answer_of, ask, parameters_of
+from lineage_merge.questions.result import RowsResult
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool. `ask`: from an open graph and arguments of type `arguments` to rows of `answer`.
+
+    `reads_graph`: not only the history.
+    """
+
+    name: str
+    title: str
+    description: str
+    arguments: type[BaseModel]
+    answer: type[Answer]
+    ask: Callable[[ScopedGraph, Any], Found]
+    reads_graph: bool = True
+
+
+_INPUTS: Mapping[Input, Any] = {
+    Input.DATASET: Name,
+    Input.ELEMENT: Name,
+    Input.AGE: Annotated[str, Field(max_length=20)],
+    Input.TIME: Moment,
+    Input.TAG: Text,
+    Input.OWNER: Text,
+}
+_VALUES: Mapping[Kind, Callable[[Any], Any]] = {
+    Kind.ELEMENT: lambda vertex: escape(vertex.id),
+    Kind.ID: escape,
+    Kind.TIME: moment,
+    Kind.DURATION: duration_text,
+    Kind.TEXT: text,
+    Kind.LABEL: lambda value: text(value, SHORT),
+    Kind.VALUE: lambda value: value,
+    Kind.COUNTS: dict,
+}
+
+
+def tool_of(question: type[Question[Any]]) -> Tool:
+    """Return the tool of a question, which has a `ToolText`."""
+    tool, result = question.tool, answer_of(question)
+    if tool is None or not issubclass(result, RowsResult):
+        raise TypeError(f"{question.__name__} is not for assistants")
+    parameters = [each for each in parameters_of(question) if "tool" in each.parameter.on]
+    row_model = _row_model(result.row_type)
+    header = [each for each in header_of(result) if each.is_on("tool")]
+
+    def ask_tool(scoped: ScopedGraph, arguments: BaseModel) -> Found:
+        values = {each.name: getattr(arguments, each.name) for each in parameters}
+        answer = ask(question(**values), scoped.session)
+        shown = {each.tool_name: _value(each, answer) for each in header}
+        note = answer.note_with(_message).replace("\n", "; ")
+        return Found(
+            answer.items, lambda item: row_model(**_values(answer.row(item))), {**shown, "note": text(note)}
+        )
+
+    return Tool(
+        question.question,
+        tool.title,
+        tool.description,
+        _model(
+            question,
+            PastArguments if tool.has_past else Arguments,
+            {each.name: _argument(each) for each in parameters},
+        ),
+        _model(
+            result,
+            Answer,
+            {each.tool_name: _output(each, is_header=True) for each in header if each.tool_name != "of"}
+            | {"rows": (list[row_model], ...)},  # type: ignore[valid-type]
+        ),
+        ask_tool,
+    )
+
+
+def _message(error: LineageMergeError) -> str:
+    """Return the message of an error without what it says of this machine, which is logged."""
+    _log.warning("a part of an answer is unknown: %s", error.message)
+    return str(as_error(error)["message"])
+
+
+def _model(of: type, base: type[BaseModel], fields: Mapping[str, tuple[Any, Any]]) -> Any:
+    return create_model(of.__name__, __base__=base, __doc__=of.__doc__, **fields)  # type: ignore[call-overload]
+
+
+def _row_model(row_type: type) -> type[Row]:
+    fields = {each.tool_name: _output(each) for each in fields_of(row_type) if each.is_on("tool")}
+    model: type[Row] = _model(row_type, Row, fields)
+    return model
+
+
+def _values(row: Any) -> dict[str, Any]:
+    return {each.tool_name: _value(each, row) for each in fields_of(type(row)) if each.is_on("tool")}
+
+
+def _value(field: RowField, record: Any) -> Any:
+    """Return a value as assistants read it; the default of `_output` if there is none."""
+    value = getattr(record, field.attribute)
+    if field.is_list:
+        return [escape(str(_plain(each))) for each in value or ()]
+    if value is None:
+        return None if _is_number(field) else ""
+    return _VALUES[field.kind](value)
+
+
+def _plain(value: Any) -> Any:
+    return getattr(value, "id", value)
+
+
+def _is_number(field: RowField) -> bool:
+    return field.kind == Kind.VALUE and field.value_type in (int, float)
+
+
+def _output(field: RowField, *, is_header: bool = False) -> tuple[Any, Any]:
+    """Return the type and default of a field of an answer."""
+    value_type: Any = field.value_type if field.kind == Kind.VALUE else str
+    default: Any = ...
+    if field.is_list:
+        value_type, default = list[str], []
+    elif field.kind == Kind.COUNTS:
+        value_type, default = dict[str, int], {}
+    elif field.is_optional or is_header:
+        value_type, default = (value_type | None, None) if _is_number(field) else (value_type, "")
+    return value_type, Field(default=default, description=field.shown.help or None)
+
+
+def _argument(declared: Declared) -> tuple[Any, Any]:
+    """Return the type and default of an argument."""
+    parameter = declared.parameter
+    value_type: Any = declared.value_type
+    if declared.input is not None:
+        value_type = _INPUTS[declared.input]
+    if declared.is_list:
+        value_type = Names
+    elif declared.value_type is int:
+        value_type = Annotated[int, Field(ge=1)]
+    note = f"; default: {parameter.default}" if parameter.default else ""
+    description = parameter.tool_help or f"{parameter.help}{note}"
+    if declared.is_required:
+        return (Annotated[value_type, Field(description=description)] if description else value_type), ...
+    if declared.default is None:
+        value_type = value_type | None
+    default = [] if declared.is_list else declared.default
+    return Annotated[value_type, Field(description=description)], default

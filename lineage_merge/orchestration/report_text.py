@@ -1,0 +1,206 @@
+"""Text of a merge's report, for the terminal and for Airflow's log."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from textwrap import indent
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from lineage_merge.model.elements import decode
+
+if TYPE_CHECKING:
+    from lineage_merge.load.result import LoadResult
+    from lineage_merge.merge.report import NearMiss, Report
+    from lineage_merge.model.elements import Problem
+
+# The most important first.
+_PROBLEM_TITLES = {
+    "rejected": "invalid documents, skipped",
+    "not-joined": "not joined",
+    "no-producer": "dbt sources without producer",
+    "no-columns": "column lineage unavailable",
+    "notice": "notices",
+    "skipped": "documents without lineage",
+    "no-consumer": "outputs without consumer",
+}
+# Counted in the table only: most pipelines end in such datasets.
+_NOT_LISTED = {"no-consumer": "lineage-merge no-consumer lists them"}
+# The complete list is in report.json and `--json`.
+_MAX_LISTED = 20
+_MAX_NEAR_MISSES = 5
+TITLE = "near misses: written and read under different names, not joined"
+_COMMAND = "lineage-merge report --near-misses"
+# Fewer findings are listed one by one.
+MIN_GROUP = 3
+_SEPARATORS = "/.|"
+
+
+def print_report(console: Console, report: "Report", written: str, *, everything: bool = False) -> None:
+    """Print the summary of a build or run: read, translated, joined, written, problems.
+
+    `everything`: list all problems, each in a line of its own.
+    """
+    table = Table(title="lineage_merge", title_justify="left", show_header=False, pad_edge=False)
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    table.add_row("read", ", ".join(_read(what, number) for what, number in report.read.items()) or "nothing")
+    nodes = ", ".join(counted(number, label, f"{label}s") for label, number in report.nodes.items())
+    edges = ", ".join(f"{number} {label}" for label, number in report.edges.items())
+    table.add_row("translated", f"{counted(sum(report.nodes.values()), 'vertex', 'vertices')}: {nodes}")
+    table.add_row("", f"{counted(sum(report.edges.values()), 'edge', 'edges')}: {edges}")
+    if report.assumed:
+        table.add_row("assumed", f"{counted(report.assumed, 'edge', 'edges')} between columns")
+    rules = ", ".join(map(str, report.joined_by))
+    joined = counted(report.datasets_joined, "dataset", "datasets")
+    table.add_row("joined", Text(f"{joined}: {rules}" if rules else "nothing"))
+    table.add_row("written", Text(written))
+    if report.unmet:
+        table.add_row("expected", Text("\n".join(report.unmet)))
+    for kind, title in _PROBLEM_TITLES.items():
+        # Zero is shown, too, for datasets that are not joined.
+        if kind in report.totals or kind == "not-joined":
+            hint = "" if everything else _NOT_LISTED.get(kind, "")
+            table.add_row(title, f"{report.totals.get(kind, 0):,}{f' ({hint})' if hint else ''}")
+        if kind == "rejected" and report.near_misses:
+            table.add_row("near misses", str(len(report.near_misses)))
+    if report.not_retired:
+        table.add_row("not retired", Text("\n".join(report.not_retired)))
+    console.print(table)
+    print_problems(console, report, everything=everything)
+
+
+def print_problems(console: Console, report: "Report", *, everything: bool = False) -> None:
+    """Print the problems by kind, repeated ones as one line, and near misses after rejected documents."""
+    for kind, title in _PROBLEM_TITLES.items():
+        if everything or kind not in _NOT_LISTED:
+            _print_kind(console, report, kind, title, everything=everything)
+        if kind == "rejected":
+            print_near_misses(console, report.near_misses, None if everything else _MAX_NEAR_MISSES)
+
+
+def _print_kind(console: Console, report: "Report", kind: str, title: str, *, everything: bool) -> None:
+    problems = report.of_kind(kind)
+    if not problems:
+        return
+    console.print(Text(f"\n{title}:", style="bold"))
+    lines = [problem_text(each) for each in problems] if everything else collapsed(problems)
+    shown = lines if everything else lines[:_MAX_LISTED]
+    for line in shown:
+        console.print(Text(f"  {line}"), soft_wrap=True)
+    more = max(report.totals.get(kind, 0), len(problems)) - len(problems) + len(lines) - len(shown)
+    if more > 0:
+        console.print(f"  ... and {more:,} more")
+
+
+def print_near_misses(console: Console, found: Sequence["NearMiss"], limit: int | None = None) -> None:
+    """Print near misses, those with the same fix together; of more than `limit` the best."""
+    if not found:
+        return
+    console.print(Text(f"\n{TITLE}:", style="bold"))
+    for line in near_miss_lines(found, limit):
+        console.print(Text(line), soft_wrap=True)
+
+
+def near_miss_lines(found: Sequence["NearMiss"], limit: int | None = None) -> Iterator[str]:
+    """Yield the lines about near misses."""
+    best: dict[str, int] = {}
+    for number, each in enumerate(found):
+        best.setdefault(each.fix, number)
+    # The group of the best one first.
+    order = sorted(range(len(found)), key=lambda number: (best[found[number].fix], number))
+    shown = [found[number] for number in order][:limit]
+    for fix, group in groupby(shown, key=lambda each: each.fix):
+        members = list(group)
+        for each in members:
+            yield f"  written  {dataset_text(each.written)}"
+            yield f"  read     {dataset_text(each.read)}"
+            yield f"           score {each.score}: {'; '.join(each.evidence)}"
+        if fix:
+            number = sum(each.fix == fix for each in found)
+            joins = f"joins {number} near misses" if number > 1 else "joins them"
+            yield f"  Fix: {members[0].fix_key} {joins}:"
+            yield indent(fix.rstrip(), "    ")
+        else:
+            yield "  Fix: correct the name in the job or the project; no configuration joins them"
+    if len(shown) < len(found):
+        yield f"  ... and {len(found) - len(shown):,} more: {_COMMAND}"
+
+
+def dataset_text(identifier: str) -> str:
+    """Return ``namespace|name`` of the id of a dataset, or the path of a file."""
+    _, namespace, name = map(decode, identifier.split("|", 2))
+    is_bucket = namespace.partition("://")[0] in ("s3", "gs")
+    return f"{namespace}/{name}" if is_bucket else f"{namespace}|{name}"
+
+
+def loaded_text(loaded: "LoadResult") -> str:
+    """Return a line about the elements that a load wrote."""
+    elements = f"{counted(loaded.nodes, 'vertex', 'vertices')} and {counted(loaded.edges, 'edge', 'edges')}"
+    elements += f", {loaded.unchanged:,} unchanged"
+    if loaded.retired_nodes or loaded.retired_edges:
+        retired = counted(loaded.retired_nodes, "vertex", "vertices")
+        elements += f", retired {retired} and {counted(loaded.retired_edges, 'edge', 'edges')}"
+    if loaded.moved:
+        elements += f", {counted(loaded.moved, 'dataset', 'datasets')} merged into canonical vertices"
+    if loaded.dry_run:
+        in_bulk = " in bulk" if loaded.mode == "bulk" else ""
+        return f"nothing, it is a dry run; would write {elements}{in_bulk} ({loaded.seconds:.1f} s)"
+    how = "bulk load, " if loaded.mode == "bulk" else ""
+    traffic = f"{counted(loaded.all_requests, 'request', 'requests')}, {loaded.elements_read:,} elements read"
+    return f"{elements} ({how}{traffic}, {loaded.seconds:.1f} s)"
+
+
+def counted(number: int, one: str, many: str) -> str:
+    """Return ``1 vertex``, ``2 vertices``."""
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def _read(what: str, number: int) -> str:
+    return counted(number, what.removesuffix("s"), what)
+
+
+def collapsed(problems: Iterable["Problem"]) -> list[str]:
+    """Return a line per problem, or per group with one message and one folder, schema or database.
+
+    22 problems of ``/data/tpch/q01`` and so on are ``/data/tpch/q* (22)``.
+    """
+    groups: dict[tuple[str, str, str], list[Problem]] = defaultdict(list)
+    for problem in problems:
+        groups[problem.field, problem.message, _parent(problem.document)].append(problem)
+    return [line for members in groups.values() for line in _lines(members)]
+
+
+def problem_text(problem: "Problem") -> str:
+    """Return a line such as ``operation/17: outputSource: is missing``."""
+    return _text(problem.document, problem)
+
+
+def _lines(members: list["Problem"]) -> Iterator[str]:
+    documents = [each.document for each in members]
+    if len(set(documents)) < MIN_GROUP:
+        yield from map(problem_text, members)
+    else:
+        yield _text(f"{_common_prefix(documents)}* ({len(members):,})", members[0])
+
+
+def _text(document: str, problem: "Problem") -> str:
+    return ": ".join(part for part in (document, problem.field, problem.message) if part)
+
+
+def _common_prefix(documents: list[str]) -> str:
+    """Return the text with which all documents begin; it may end within a name."""
+    first, last = min(documents), max(documents)
+    end = next(
+        (index for index, pair in enumerate(zip(first, last, strict=False)) if len({*pair}) > 1), len(first)
+    )
+    return first[:end]
+
+
+def _parent(document: str) -> str:
+    """Return the text up to the last separator of a name."""
+    end = max(document.rfind(separator) for separator in _SEPARATORS)
+    return document[: end + 1]

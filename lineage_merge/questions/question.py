@@ -1,0 +1,148 @@
+"""What a question is: parameters as the fields of a dataclass, and an answer.
+
+The command, the tool for assistants and the method of `Lineage` are derived from it; `registry` lists them.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields
+from datetime import date, timedelta
+from enum import Enum, auto
+from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, get_args, get_type_hints
+
+from lineage_merge.questions.fields import metadata, unwrap
+from lineage_merge.questions.result import Result
+from lineage_merge.questions.scoped_graph import ScopedGraph
+
+Answer = TypeVar("Answer", bound=Result, covariant=True)
+
+
+class Input(Enum):
+    """What a parameter is, where its type does not say so."""
+
+    DATASET = auto()
+    ELEMENT = auto()
+    AGE = auto()
+    TIME = auto()
+    TAG = auto()
+    OWNER = auto()
+
+
+# A unique name, qualified name, URI or id: of a dataset or column, and of these or a job.
+DatasetName = Annotated[str, Input.DATASET]
+ElementName = Annotated[str, Input.ELEMENT]
+# ``1d``, ms or a timedelta; a date, time or age, or ms since 1970.
+Age = Annotated[str | int | timedelta, Input.AGE]
+Since = Annotated[str | int | date | timedelta, Input.TIME]
+TagName = Annotated[str, Input.TAG]
+OwnerName = Annotated[str, Input.OWNER]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """How a parameter is given to the command, by an option or (`is_argument`) an argument, and to the tool.
+
+    `default`: in words, for the help. `flag`: where it is not the name of the field. `is_rare`: without it in
+    the short help. `tool_help`: other words for assistants. `on`: where it can be given, besides Python.
+    """
+
+    help: str = ""
+    default: str = ""
+    metavar: str = ""
+    flag: str = ""
+    is_argument: bool = False
+    is_rare: bool = False
+    tool_help: str = ""
+    on: tuple[Literal["command", "tool"], ...] = ("command", "tool")
+
+
+class Declared(NamedTuple):
+    """A parameter. `value_type`: of one value, `is_list`: of several; `default`: MISSING if required."""
+
+    name: str
+    input: Input | None
+    value_type: Any
+    is_list: bool
+    default: Any
+    parameter: Parameter
+
+    @property
+    def flag(self) -> str:
+        """The option of the command."""
+        return self.parameter.flag or f"--{self.name.replace('_', '-')}"
+
+    @property
+    def is_required(self) -> bool:
+        """Whether it has no default."""
+        return self.default is MISSING
+
+
+class ToolText(NamedTuple):
+    """What assistants read of a question. `has_past`: it can be asked as of a moment."""
+
+    title: str
+    description: str
+    has_past: bool = True
+
+
+# Parameters of several questions.
+DATASET = Parameter(metavar="DATASET[#COLUMN]", is_argument=True)
+OPTIONAL_DATASET = Parameter(
+    metavar="[DATASET[#COLUMN]]",
+    is_argument=True,
+    tool_help="dataset or column, with its upstream; default: all",
+)
+DEPTH = Parameter("maximum hops", "unlimited", metavar="N")
+OLDER_THAN = Parameter(
+    "age from which any dataset is stale: 90m, 36h, 1d, 2w",
+    "that of checks and policies",
+    metavar="DURATION",
+    tool_help="age from which data is stale: 6h, 1d, 2w",
+)
+
+
+class Question(Generic[Answer]):
+    """A question; subclasses are frozen dataclasses, whose documentation is the help of the command.
+
+    `question`: the name of the command, tool and method. `short_help`: if the first sentence is too long.
+    `formats`: of the command, the default first; none: all, by default a table.
+    """
+
+    __slots__ = ()
+
+    question: ClassVar[str]
+    short_help: ClassVar[str] = ""
+    examples: ClassVar[tuple[str, ...]] = ()
+    formats: ClassVar[tuple[str, ...]] = ()
+    tool: ClassVar[ToolText | None] = None
+
+    def check(self, flag: Callable[[str], str]) -> None:
+        """Raise `QueryError` if parameters exclude each other; `flag` returns the name of one to the user."""
+
+    @abstractmethod
+    def answer(self, graph: ScopedGraph) -> Answer:
+        """Return the answer."""
+
+
+def answer_of(question: type[Question[Any]]) -> type[Result]:
+    """Return the type of the answers."""
+    answer: type[Result] = get_args(vars(question)["__orig_bases__"][0])[0]
+    return answer
+
+
+def parameters_of(question: type[Question[Any]]) -> tuple[Declared, ...]:
+    """Return the parameters that can be given to a command or tool."""
+    hints = get_type_hints(question, include_extras=True)
+    found = []
+    for each in fields(question):  # type: ignore[arg-type] # subclasses are dataclasses
+        parameter = metadata(hints[each.name], Parameter)
+        if parameter is not None:
+            kind, value_type, is_list, _ = unwrap(hints[each.name], Input)
+            found.append(Declared(each.name, kind, value_type, is_list, each.default, parameter))
+    return tuple(found)
+
+
+def ask(question: Question[Answer], graph: ScopedGraph) -> Answer:
+    """Return the answer. Raises `QueryError`, `NotFound`, `Ambiguous`, `GraphError`."""
+    question.check(lambda name: name)
+    return question.answer(graph)

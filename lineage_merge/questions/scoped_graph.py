@@ -1,0 +1,102 @@
+"""The graph that a question reads, with its scope and configuration."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from lineage_merge.model.errors import NotFound
+
+if TYPE_CHECKING:
+    from lineage_merge.config import Config
+    from lineage_merge.graph_format.elements import Vertex
+    from lineage_merge.history.pictures import ScopedMerge
+    from lineage_merge.questions.graph import LineageGraph
+
+_EMPTY = "the graph is empty"
+
+
+class GraphScope(NamedTuple):
+    """What a question covers: an environment and DAG (None: all), as of a moment (None: now).
+
+    `merges`: those of the history that the answer is made of.
+    """
+
+    environment: str | None = None
+    dag: str | None = None
+    as_of: str | None = None
+    merges: "tuple[ScopedMerge, ...]" = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ScopedGraph:
+    """An open graph. `is_own`: it is the user's own embedded graph."""
+
+    graph: "LineageGraph"
+    scope: GraphScope
+    config: "Config"
+    is_own: bool = False
+
+    @property
+    def environment(self) -> str | None:
+        """The environment; None: all."""
+        return self.scope.environment
+
+    @property
+    def dag(self) -> str | None:
+        """The DAG; None: all."""
+        return self.scope.dag
+
+    @property
+    def history(self) -> str | None:
+        """The location of the history of this graph; None: it has none."""
+        return None
+
+    def dataset_or_column(self, name: str) -> "Vertex":
+        """Return the dataset or column of a name. Raises `NotFound`, `Ambiguous`."""
+        from lineage_merge.questions.names import resolve_dataset_or_column
+
+        with self.hints():
+            return resolve_dataset_or_column(self.graph, name, self.environment, self.dag)
+
+    def element(self, name: str) -> "Vertex":
+        """Return the dataset, column or job of a name. Raises `NotFound`, `Ambiguous`."""
+        from lineage_merge.questions.names import resolve_any
+
+        with self.hints():
+            return resolve_any(self.graph, name, self.environment, self.dag)
+
+    def empty_hint(self) -> str:
+        """Return a note if the graph is the user's own embedded graph, and empty; otherwise ""."""
+        from lineage_merge.graph_format.elements import VERTEX_LABELS
+
+        is_empty = self.is_own and not self.graph.search("", VERTEX_LABELS, limit=1)
+        return empty_hint() if is_empty else ""
+
+    def empty_note(self, note: str) -> str:
+        """Return the note of an empty answer. Raises `NotFound` if the environment or DAG is unknown."""
+        from lineage_merge.questions.names import check_scope
+
+        check_scope(self.graph, self.environment, self.dag)
+        hint = self.empty_hint()
+        return f"{note}; {hint}" if hint else note
+
+    @contextmanager
+    def hints(self) -> Iterator[None]:
+        """Add to `NotFound` that the graph is empty, if it is."""
+        try:
+            yield
+        except NotFound as error:
+            hint = self.empty_hint()
+            if hint and hint not in error.message:
+                raise NotFound(f"{error.message}; {hint}", error.candidates) from None
+            raise
+
+
+def empty_hint() -> str:
+    """Return a note about the user's own graph, which is empty."""
+    from lineage_merge.infra.graph_files import demo_graph_file
+
+    if demo_graph_file().exists():
+        return f"{_EMPTY}; the demo's lineage: add --demo"
+    return f"{_EMPTY}. Fix: lineage-merge run --config FILE"
