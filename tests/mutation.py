@@ -62,7 +62,7 @@ class Damage(NamedTuple):
 
 
 def damages(folder: Path) -> Iterator[Damage]:
-    """Yield every way to damage the modules below a folder."""
+    """Yield all damages of the modules below a folder."""
     from cosmic_ray.ast import ast_nodes, get_ast
     from cosmic_ray.plugins import get_operator, operator_names
 
