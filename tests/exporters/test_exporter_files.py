@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
-from lineage_merge.exporters import neptune_csv
+from lineage_merge.exporters import neptune_csv, pictures
 from lineage_merge.exporters.exporter import Export, Exporter
-from lineage_merge.exporters.pictures import GRAPHML
+from lineage_merge.graph_format import neptune_csv as neptune_format
 from lineage_merge.graph_format.elements import Edge, Vertex, edge_of_row, vertex_of_row
-from lineage_merge.graph_format.neptune_csv import Written, write_parts
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.questions.backends.files import read_folder
 from lineage_merge.questions.backends.in_memory import InMemory
@@ -25,21 +24,21 @@ from tests.lineage_made import MadeLineage, at, col, pipeline
 from tests.neptune_reading import put, records
 from tests.s3_fixtures import S3
 
-XMLNS = "{http://graphml.graphdrawing.org/xmlns}"
+GRAPHML = "{http://graphml.graphdrawing.org/xmlns}"
 
 
 def read_graphml(file: Path) -> tuple[dict[str, dict[str, str]], set[tuple[str, str, str]]]:
     """Vertices with their data by id, and (from, label, to)."""
     root = ET.parse(file).getroot()
-    names = {each.get("id"): each.get("attr.name") for each in root.iter(f"{XMLNS}key")}
+    names = {each.get("id"): each.get("attr.name") for each in root.iter(f"{GRAPHML}key")}
 
     def properties(element: ET.Element) -> dict[str, str]:
-        return {str(names[each.get("key")]): each.text or "" for each in element.iter(f"{XMLNS}data")}
+        return {str(names[each.get("key")]): each.text or "" for each in element.iter(f"{GRAPHML}data")}
 
-    vertices = {str(each.get("id")): properties(each) for each in root.iter(f"{XMLNS}node")}
+    vertices = {str(each.get("id")): properties(each) for each in root.iter(f"{GRAPHML}node")}
     edges = {
         (str(each.get("source")), properties(each)["label"], str(each.get("target")))
-        for each in root.iter(f"{XMLNS}edge")
+        for each in root.iter(f"{GRAPHML}edge")
     }
     return vertices, edges
 
@@ -148,7 +147,7 @@ class Large(InMemory):
             yield Edge(f"{number:020x}", "feeds", start, end, of_edge)
 
 
-@pytest.mark.parametrize("exporter", [GRAPHML, neptune_csv.EXPORTER])
+@pytest.mark.parametrize("exporter", [pictures.GRAPHML, neptune_csv.EXPORTER])
 def test_a_large_graph_is_streamed(exporter: Exporter, tmp_path: Path) -> None:
     vertices = 20_000
     tracemalloc.start()
@@ -163,10 +162,10 @@ def test_a_large_graph_is_streamed(exporter: Exporter, tmp_path: Path) -> None:
 
 
 def test_large_neptune_files_are_split(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    written = write_parts(
+    written = neptune_format.write_parts(
         str(tmp_path), "vertices", ([f'"{number}"'] for number in range(2_500)), "part-00000", largest_file=1
     )
-    assert written == Written(2_500, 3)
+    assert written == neptune_format.Written(2_500, 3)
     assert sorted(each.name for each in tmp_path.iterdir()) == [
         "part-00000-000.csv.gz",
         "part-00000-001.csv.gz",
@@ -180,7 +179,7 @@ def test_edges_without_both_vertices_are_omitted(tmp_path: Path) -> None:
             return (each for each in super().everything() if each.id != "dev|s3://bucket|path/1")
 
     out = tmp_path / "lineage.graphml"
-    GRAPHML.send(Export(Changing(4), {"out": str(out)}))
+    pictures.GRAPHML.send(Export(Changing(4), {"out": str(out)}))
     _, edges = read_graphml(out)
     assert edges == {("dev|s3://bucket|path/2", "feeds", "dev|s3://bucket|path/3")}
 
@@ -207,7 +206,7 @@ def test_mermaid_draws_datasets_and_optionally_columns_and_jobs(tmp_path: Path) 
 def test_files_are_written_to_s3_and_a_missing_bucket_is_reported(s3: S3, tmp_path: Path) -> None:
     s3.client.create_bucket(Bucket="docs")
     graph: LineageGraph = read_folder(MadeLineage().flow("a > b").folder(tmp_path / "made"))
-    GRAPHML.send(Export(graph, {"out": "s3://docs/lineage.graphml"}))
+    pictures.GRAPHML.send(Export(graph, {"out": "s3://docs/lineage.graphml"}))
     with s3.client.get_object(Bucket="docs", Key="lineage.graphml")["Body"] as body:
         (tmp_path / "read.graphml").write_bytes(body.read())
     assert len(read_graphml(tmp_path / "read.graphml")[0]) == 3
