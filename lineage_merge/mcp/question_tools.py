@@ -74,7 +74,9 @@ def tool_of(question: type[Question[Any]]) -> Tool:
         shown = {each.tool_name: _value(each, answer) for each in header}
         note = answer.note_with(_message).replace("\n", "; ")
         return Found(
-            answer.tool_items, lambda item: row_model(**_values(answer.row(item))), {**shown, "note": text(note)}
+            answer.tool_items,
+            lambda item: row_model(**_values(answer.row(item))),
+            {**shown, "note": text(note)},
         )
 
     return Tool(

@@ -146,12 +146,12 @@ class RowsResult(Result):
     """An answer that is a list of rows, as `row_type` declares them; its header has the fields with `Shown`.
 
     `rows_name`: the attribute and JSON field with what the rows are made of; "": other fields are the JSON.
-    `table`: the attributes of a row by the headers of a table.
+    `table`: the attributes of a row by the headers of a table; {}: the answer has its own tables.
     """
 
     row_type: ClassVar[type]
     rows_name: ClassVar[str] = ""
-    table: ClassVar[Mapping[str, str]]
+    table: ClassVar[Mapping[str, str]] = {}
 
     def __init_subclass__(cls) -> None:
         """Derive the columns of data frames."""
@@ -193,7 +193,9 @@ class RowsResult(Result):
         return [*self.csv_tables(), *([Text()] if self.items and lines else []), *lines]
 
     def csv_tables(self) -> "Iterable[RenderableType]":
-        """Return a table of the rows."""
+        """Return a table of the rows, or those of the answer."""
+        if not self.table:
+            return self.tables()
         from lineage_merge.questions.formats.table import row_table
 
         return [row_table(map(self.row, self.items), self.table)]
