@@ -20,7 +20,7 @@ from lineage_merge.questions.assertions import AssertionsQuestion
 from lineage_merge.questions.cycles import CyclesQuestion
 from lineage_merge.questions.freshness import FreshnessQuestion
 from lineage_merge.questions.impact_question import ImpactQuestion
-from lineage_merge.questions.lineage import DownstreamQuestion, UpstreamQuestion
+from lineage_merge.questions.lineage_questions import DownstreamQuestion, UpstreamQuestion
 from lineage_merge.questions.ownership import OwnersQuestion
 from lineage_merge.questions.paths import PathQuestion
 from lineage_merge.questions.question import Question

@@ -9,7 +9,8 @@ from lineage_merge.graph_format.elements import COLUMN, Edge, Subgraph, Vertex
 from lineage_merge.model.errors import QueryError
 from lineage_merge.questions.fields import Element, Shown
 from lineage_merge.questions.graph import LineageGraph
-from lineage_merge.questions.lineage import COLUMNS, INFLUENCES, Influences, LineageResult, completed
+from lineage_merge.questions.lineage import Influences, completed
+from lineage_merge.questions.lineage_questions import COLUMNS, INFLUENCES, LineageResult
 from lineage_merge.questions.question import DEPTH, DatasetName, Parameter, Question, ToolText
 from lineage_merge.questions.scoped_graph import ScopedGraph
 
