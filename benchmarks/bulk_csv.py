@@ -20,7 +20,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from benchmarks import options, results
 from benchmarks.results import Figure
 from lineage_merge.config import SparkOptions
-from lineage_merge.graph_format import neptune_files
+from lineage_merge.graph_format import neptune_csv
 from lineage_merge.graph_format.schema import edge_ddl, node_ddl
 from lineage_merge.infra.engine.on_spark import SparkEngine, SparkRows
 from lineage_merge.infra.spark_session import session
@@ -78,7 +78,7 @@ def ours(folder: str, nodes: DataFrame, edges: DataFrame) -> None:
     """What a bulk load writes."""
     engine = SparkEngine(nodes.sparkSession)
     both = (SparkRows(engine, frame.rdd.map(lambda row: row.asDict())) for frame in (nodes, edges))
-    neptune_files.write(folder, *both)
+    neptune_csv.write(folder, *both)
 
 
 def sparks(folder: str, nodes: DataFrame, edges: DataFrame) -> None:

@@ -8,120 +8,84 @@ a conftest with `pytest_plugins = ["tests.arango_fixtures"]` or an import.
 import os
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pytest
 from arango.client import ArangoClient
-from arango.database import StandardDatabase
 
 from .arango_standin import ArangoStandin, read_folder
-from .arango_standin.store import is_edge_collection
 
 Contents = Mapping[str, Sequence[Mapping[str, Any]]]
 
 _VARIABLE = "LINEAGE_MERGE_TEST_ARANGO"
 
 
-class ArangoServer(Protocol):
-    """What a test needs of a server, of whichever kind."""
+class ArangoServer:
+    """What a test needs of a server; here, the stand-in."""
 
-    @property
-    def url(self) -> str: ...
-
-    @property
-    def username(self) -> str: ...
-
-    @property
-    def password(self) -> str: ...
+    def __init__(self, url: str, username: str, password: str, standin: ArangoStandin | None = None) -> None:
+        self.url = url
+        self.username = username
+        self.password = password
+        self._standin = standin
 
     @property
     def standin(self) -> ArangoStandin:
         """For faults and for what was asked; the test is skipped where the server is a real one."""
-        ...
+        if self._standin is None:
+            pytest.skip("faults and the record of requests exist on the stand-in only")
+        return self._standin
 
     def database(self, name: str, contents: Path | Contents) -> str:
-        """Loads a folder or a mapping of collections; the name under which the server has it."""
-        ...
-
-
-def _collections(contents: Path | Contents) -> Contents:
-    return read_folder(contents) if isinstance(contents, Path) else contents
-
-
-class StandinServer:
-    """The stand-in, behind the same face as a real server."""
-
-    def __init__(self, standin: ArangoStandin) -> None:
-        self.standin = standin
-        self.username = standin.username
-        self.password = standin.password
-
-    @property
-    def url(self) -> str:
-        return self.standin.url
-
-    def database(self, name: str, contents: Path | Contents) -> str:
-        self.standin.load(name, _collections(contents))
+        """Load a folder or a mapping of collections; return the name under which the server has it."""
+        self.standin.load(name, read_folder(contents) if isinstance(contents, Path) else contents)
         return name
 
 
-class RealServer:
+class RealServer(ArangoServer):
     """An external server: each test has its own databases on it."""
 
     def __init__(self, url: str, username: str, password: str) -> None:
-        self.url = url
-        self.username = username
-        self.password = password
+        super().__init__(url, username, password)
         self._client = ArangoClient(hosts=url)
+        self._system = self._client.db("_system", username=username, password=password)
         self._created: list[str] = []
-
-    @property
-    def standin(self) -> ArangoStandin:
-        pytest.skip("faults and the record of requests exist on the stand-in only")
-
-    def _open(self, name: str) -> StandardDatabase:
-        return self._client.db(name, username=self.username, password=self.password)
 
     def database(self, name: str, contents: Path | Contents) -> str:
         unique = f"{name}_{uuid.uuid4().hex[:12]}"
-        self._open("_system").create_database(unique)
+        self._system.create_database(unique)
         self._created.append(unique)
-        target = self._open(unique)
-        for collection_name, documents in _collections(contents).items():
-            edges = is_edge_collection(documents)
-            target.create_collection(collection_name, edge=edges)
-            if documents:
-                # The server assigns ids and revisions; keys are retained, so ids are equal.
-                plain = [
-                    {key: value for key, value in each.items() if key not in {"_id", "_rev"}}
-                    for each in documents
-                ]
-                target.collection(collection_name).import_bulk(plain, halt_on_error=True)
+        target = self._client.db(unique, username=self.username, password=self.password)
+        collections = read_folder(contents) if isinstance(contents, Path) else contents
+        for collection, documents in collections.items():
+            target.create_collection(collection, edge=any("_from" in document for document in documents))
+            # The server assigns ids and revisions; keys are retained, so ids are equal.
+            plain = [
+                {name: value for name, value in document.items() if name not in {"_id", "_rev"}}
+                for document in documents
+            ]
+            if plain:
+                target.collection(collection).import_bulk(plain, halt_on_error=True)
         return unique
 
     def close(self) -> None:
-        system = self._open("_system")
+        """Drop the databases of the test."""
         for name in self._created:
-            system.delete_database(name, ignore_missing=True)
+            self._system.delete_database(name, ignore_missing=True)
         self._client.close()
 
 
 @pytest.fixture
 def arango() -> Iterator[ArangoServer]:
     """A server to load databases into; nothing of it outlives the test."""
-    url = os.environ.get(f"{_VARIABLE}_URL")
-    if url:
-        real = RealServer(
-            url,
-            os.environ.get(f"{_VARIABLE}_USERNAME", "root"),
-            os.environ.get(f"{_VARIABLE}_PASSWORD", ""),
-        )
-        try:
+    if url := os.environ.get(f"{_VARIABLE}_URL"):
+        username = os.environ.get(f"{_VARIABLE}_USERNAME", "root")
+        password = os.environ.get(f"{_VARIABLE}_PASSWORD", "")
+        with closing(RealServer(url, username, password)) as real:
             yield real
-        finally:
-            real.close()
         return
     with ArangoStandin({}) as standin:
-        yield StandinServer(standin)
+        yield ArangoServer(standin.url, standin.username, standin.password, standin)
     assert standin.failures == []

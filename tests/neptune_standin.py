@@ -5,13 +5,11 @@ types and allowed values. It reads the CSV from S3 with `tests.neptune_reading`,
 Gremlin Server of the tests. Queue, dependencies and statuses are those of AWS's "Loader Command".
 """
 
-import json
 import re
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import closing
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from queue import Queue
 from threading import Event, Thread
 from typing import Any
@@ -26,6 +24,7 @@ from gremlin_python.driver.driver_remote_connection import DriverRemoteConnectio
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge.infra.traversal_source import source
+from tests.http_server import Answer, Request, receiving
 from tests.neptune_reading import LoadError, put, records
 
 ROLE = "arn:aws:iam::111122223333:role/neptune-loader"
@@ -83,21 +82,16 @@ class Standin:
         self.queue_is_full = 0
         self.role_may_read = True
         self.lost_answers = 0
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-        self._threads = [Thread(target=self._server.serve_forever), Thread(target=self._work)]
-        for thread in self._threads:
-            thread.start()
+        self.url = ""
+        self._thread = Thread(target=self._work)
+        self._thread.start()
 
     def close(self) -> None:
         for job in self.jobs.values():
             job.cancelled.set()
         self.going.set()
-        self._server.shutdown()
-        self._server.server_close()
         self._queue.put(None)
-        for thread in self._threads:
-            thread.join()
+        self._thread.join()
 
     def asked(self, operation: str) -> list[dict[str, Any]]:
         """The parameters of every call of an operation."""
@@ -222,7 +216,7 @@ class Standin:
 
     # How it is asked
 
-    def answer(self, method: str, path: str, body: bytes, headers: dict[str, str]) -> tuple[int, Any]:
+    def answer(self, request: Request) -> Answer:
         """The status and the JSON of an answer."""
         if self.lost_answers:
             self.lost_answers -= 1
@@ -231,10 +225,11 @@ class Standin:
                 "requestId": "0",
                 "detailedMessage": "unavailable",
             }
-        parts = urlsplit(path)
+        parts = urlsplit(request.path)
         try:
-            operation, values = self._operation(method, parts.path, dict(parse_qsl(parts.query)), body)
-            self.calls.append((operation, values, headers))
+            query = dict(parse_qsl(parts.query))
+            operation, values = self._operation(request.method, parts.path, query, request.body)
+            self.calls.append((operation, values, request.headers))
             return 200, getattr(self, re.sub(r"(?<!^)(?=[A-Z])", "_", operation).lower())(values)
         except Refused as error:
             code = self._model.shape_for(error.shape).metadata["error"]["httpStatusCode"]
@@ -242,7 +237,7 @@ class Standin:
             return code, {**answer, "message": error.message}
 
     def _operation(
-        self, method: str, path: str, query: Mapping[str, str], body: bytes
+        self, method: str, path: str, query: Mapping[str, str], body: Any
     ) -> tuple[str, dict[str, Any]]:
         for name in ("StartLoaderJob", "GetLoaderJobStatus", "CancelLoaderJob", "ListLoaderJobs"):
             operation = self._model.operation_model(name)
@@ -254,9 +249,9 @@ class Standin:
         raise Refused("BadRequestException", f"no operation {method} {path}")
 
     def _parameters(
-        self, shape: Any, path: Mapping[str, str], query: Mapping[str, str], body: bytes
+        self, shape: Any, path: Mapping[str, str], query: Mapping[str, str], body: Any
     ) -> dict[str, Any]:
-        sent = {"uri": dict(path), "querystring": dict(query), None: json.loads(body) if body else {}}
+        sent = {"uri": dict(path), "querystring": dict(query), None: body or {}}
         values: dict[str, Any] = {}
         for name, member in shape.members.items():
             place = member.serialization.get("location")
@@ -273,28 +268,6 @@ class Standin:
             raise Refused("InvalidParameterException", report.generate_report())
         return values
 
-    def _handler(standin: "Standin") -> type[BaseHTTPRequestHandler]:  # noqa: N805
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self) -> None:
-                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                status, body = standin.answer(self.command, self.path, body, dict(self.headers))
-                data = json.dumps(body).encode()
-                self.send_response(status)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(data)))
-                self.end_headers()
-                with suppress(ConnectionError):
-                    self.wfile.write(data)
-
-            do_POST = do_DELETE = do_GET  # noqa: N815
-
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        return Handler
-
 
 def _of_text(shape: Shape, text: str) -> Any:
     if shape.type_name == "boolean":
@@ -305,8 +278,6 @@ def _of_text(shape: Shape, text: str) -> Any:
 @pytest.fixture
 def neptune_loader(s3: object, gremlin_url: str) -> Iterator[Standin]:
     """The loader of a cluster whose graph is the Gremlin Server's; it reads the tests' S3."""
-    standin = Standin(gremlin_url)
-    try:
+    with closing(Standin(gremlin_url)) as standin, receiving(standin.answer) as server:
+        standin.url = server.url
         yield standin
-    finally:
-        standin.close()

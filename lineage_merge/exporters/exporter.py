@@ -1,13 +1,20 @@
 """Definition of an exporter: name, settings, and a function that exports the lineage."""
 
+import logging
 import os
-from collections.abc import Callable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from lineage_merge.graph_format.elements import Edge, Vertex
 from lineage_merge.infra.progress import ProgressCallback, no_progress
+from lineage_merge.infra.storage import write_file
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.questions.graph import LineageGraph
 
@@ -129,3 +136,56 @@ def read_token(settings: Mapping[str, Any], default: str, exporter: str) -> str:
         # The name is not shown: it may be the token itself, set by mistake.
         problem = "the environment variable of this name is not set"
         raise ConfigError(f"exporters.{exporter}.token_env", problem) from None
+
+
+@contextmanager
+def errors_only(*names: str) -> Iterator[None]:
+    """Set these loggers to ERROR: debug lines contain requests, headers and tokens; retries are noise."""
+    loggers = [logging.getLogger(name) for name in names]
+    levels = [each.level for each in loggers]
+    for each in loggers:
+        each.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        for each, level in zip(loggers, levels, strict=True):
+            each.setLevel(level)
+
+
+Write = Callable[[str], None]
+
+_LINES_PER_WRITE = 1000
+
+
+@contextmanager
+def open_text(destination: str | None) -> Iterator[Write]:
+    """Yield a function that writes UTF-8 text; `destination` None is standard output.
+
+    A file is created only after all text was written. Unpaired surrogates become question marks. Raises
+    `SourceError` if the destination cannot be written.
+    """
+    if destination is None:
+
+        def to_output(text: str) -> None:
+            sys.stdout.write(text.encode("utf-8", "replace").decode())
+
+        yield to_output
+        sys.stdout.flush()
+        return
+    with TemporaryDirectory(prefix="lineage-merge-") as folder:
+        file = Path(folder, "text")
+        with file.open("w", encoding="utf-8", errors="replace", newline="\n") as stream:
+
+            def to_file(text: str) -> None:
+                stream.write(text)
+
+            yield to_file
+        write_file(destination, file)
+
+
+def write_lines(destination: str | None, lines: Iterable[str]) -> None:
+    """Write lines, adding line ends. Raises the errors of `open_text`."""
+    with open_text(destination) as write:
+        remaining = iter(lines)
+        while batch := list(islice(remaining, _LINES_PER_WRITE)):
+            write("\n".join(batch) + "\n")

@@ -13,11 +13,15 @@ from lineage_merge.exporters.exporter import OUT, Export, Exporter, ExportResult
 from lineage_merge.graph_format.elements import ALL_VERTEX_LABELS, Edge, Vertex
 from lineage_merge.graph_format.neptune_csv import (
     EDGE_FIELDS,
+    EDGES,
     VERTEX_FIELDS,
+    VERTICES,
+    Kind,
+    Written,
     edge_line,
     vertex_lines,
+    write_parts,
 )
-from lineage_merge.graph_format.neptune_parts import EDGES, VERTICES, Kind, Written, write_parts
 from lineage_merge.graph_format.schema import EDGE_LABELS
 from lineage_merge.infra.storage import delete_folder
 from lineage_merge.model.errors import ConfigError

@@ -5,14 +5,16 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
-from lineage_merge.exporters import datahub, dot, graphml, mermaid, neptune_csv, openlineage
+from lineage_merge.exporters import datahub, neptune_csv, openlineage
 from lineage_merge.exporters.exporter import Exporter, read_token
+from lineage_merge.exporters.pictures import DOT, GRAPHML, MERMAID
 from lineage_merge.infra.error_collection import ErrorCollector
 from lineage_merge.infra.json_schema import Checker
 from lineage_merge.model.errors import ConfigError
 
 EXPORTERS: Mapping[str, Exporter] = {
-    each.EXPORTER.name: each.EXPORTER for each in (datahub, openlineage, graphml, neptune_csv, mermaid, dot)
+    exporter.name: exporter
+    for exporter in (datahub.EXPORTER, openlineage.EXPORTER, GRAPHML, neptune_csv.EXPORTER, MERMAID, DOT)
 }
 
 

@@ -18,8 +18,14 @@ documented, so each further member has a separate row with only the id and the l
 escaped.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+import gzip
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
 
 from lineage_merge.graph_format.schema import (
     EDGE_KEYS,
@@ -28,7 +34,9 @@ from lineage_merge.graph_format.schema import (
     NODE_PROPERTIES,
     Property,
 )
-from lineage_merge.model.errors import IntermediateError
+from lineage_merge.infra.engine.rows import Rows
+from lineage_merge.infra.storage import make_folder, write_file
+from lineage_merge.model.errors import IntermediateError, LineageMergeError
 
 # In the order of the fields of a row as `vertex_lines` and `edge_line` take it.
 VERTEX_FIELDS = (*NODE_KEYS, *(item.name for item in NODE_PROPERTIES))
@@ -130,3 +138,135 @@ def is_unambiguous(row: Sequence[Any]) -> bool:
         elif isinstance(value, list) and not all(member and "\0" not in member for member in value):
             return False
     return True
+
+
+Kind = Literal["vertices", "edges"]
+VERTICES: Kind = "vertices"
+EDGES: Kind = "edges"
+
+# Approximate maximum size of a gzipped file, in bytes.
+LARGEST_FILE = 64 * 1024 * 1024
+_ELEMENTS_PER_BLOCK = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Numbers of elements and files."""
+
+    elements: int = 0
+    files: int = 0
+
+
+def lines_of(kind: Kind) -> Callable[[Sequence[Any]], Iterable[str]]:
+    """Return the function from a row (in the order of `VERTEX_FIELDS` or `EDGE_FIELDS`) to its lines."""
+    return vertex_lines if kind == VERTICES else _edge_lines
+
+
+def write_parts(
+    folder: str, kind: Kind, elements: Iterable[Iterable[str]], name: str, *, largest_file: int = LARGEST_FILE
+) -> Written:
+    """Write the lines of all elements to ``folder/NAME-000.csv.gz`` and following; no file without elements.
+
+    `largest_file`: approximate maximum size in bytes. Raises `SourceError` if the folder is not writable.
+    """
+    blocks = _blocks(iter(elements))
+    written = files = 0
+    with TemporaryDirectory(prefix="lineage-merge-") as temporary:
+        file = Path(temporary, "part.csv.gz")
+        for first in blocks:
+            if not files:
+                make_folder(folder)
+            written += _write_file(file, kind, chain([first], blocks), largest_file)
+            write_file(f"{folder}/{name}-{files:03d}.csv.gz", file)
+            files += 1
+    return Written(written, files)
+
+
+def _edge_lines(row: Sequence[Any]) -> tuple[str]:
+    return (edge_line(row),)
+
+
+def _blocks(elements: Iterator[Iterable[str]]) -> Iterator[tuple[int, str]]:
+    """Yield numbers of elements, with their lines as one text."""
+    while block := list(islice(elements, _ELEMENTS_PER_BLOCK)):
+        yield len(block), "\n".join(chain.from_iterable(block)) + "\n"
+
+
+def _write_file(file: Path, kind: Kind, blocks: Iterator[tuple[int, str]], largest: int) -> int:
+    header = VERTEX_HEADER if kind == "vertices" else EDGE_HEADER
+    elements = 0
+    # Without time and name in the header, so that equal rows give equal bytes.
+    with file.open("wb") as raw, gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
+        packed.write(f"{header}\n".encode())
+        for count, text in blocks:
+            packed.write(text.encode())
+            elements += count
+            if raw.tell() >= largest:
+                break
+    return elements
+
+
+# Minimum number of elements per file, if there are enough for several files.
+_FEWEST_ELEMENTS = 25_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    written: Written
+    # Returned as data: raised in a worker, it would reach the driver as text, after Spark's own retries.
+    error: LineageMergeError | None = None
+
+
+def write(folder: str, nodes: Rows[dict[str, Any]], edges: Rows[dict[str, Any]]) -> tuple[Written, Written]:
+    """Write nodes and edges (`graph_format.schema`) below `folder`.
+
+    Other files in the folder stay. Raises `SourceError` if the folder is not writable, and IntermediateError
+    (a row without a key).
+    """
+    vertex_rows = nodes.map(partial(_fields, VERTEX_FIELDS))
+    edge_rows = edges.map(partial(_fields, EDGE_FIELDS))
+    return write_rows(folder, VERTICES, vertex_rows), write_rows(folder, EDGES, edge_rows)
+
+
+def _fields(names: tuple[str, ...], row: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(map(row.get, names))
+
+
+def write_rows(
+    folder: str,
+    kind: Kind,
+    rows: Rows[tuple[Any, ...]],
+    elements: int | None = None,
+    *,
+    largest_file: int = LARGEST_FILE,
+) -> Written:
+    """Write rows of one kind, values in the order of `VERTEX_FIELDS` or `EDGE_FIELDS`.
+
+    `elements`: approximate number of rows, for a suitable number of files. `largest_file`: approximate
+    maximum size in bytes. Errors as in `write`.
+    """
+    tasks = rows.engine.parallelism
+    if elements is not None:
+        tasks = max(1, min(tasks, elements // _FEWEST_ELEMENTS))
+    if rows.partition_count > tasks:
+        rows = rows.repartition(tasks)
+    task = partial(_write_partition, f"{folder.rstrip('/')}/{kind}", kind, largest_file)
+    outcomes = rows.map_numbered_partitions(task).collect()
+    for outcome in outcomes:
+        if outcome.error is not None:
+            raise outcome.error
+    return Written(
+        sum(outcome.written.elements for outcome in outcomes),
+        sum(outcome.written.files for outcome in outcomes),
+    )
+
+
+def _write_partition(
+    folder: str, kind: Kind, largest: int, partition: int, rows: Iterable[tuple[Any, ...]]
+) -> Iterator[_Outcome]:
+    try:
+        # File names contain the partition number.
+        lines = map(lines_of(kind), rows)
+        yield _Outcome(write_parts(folder, kind, lines, f"part-{partition:05d}", largest_file=largest))
+    except LineageMergeError as error:
+        yield _Outcome(Written(), error)

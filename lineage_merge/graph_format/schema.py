@@ -341,3 +341,16 @@ def node_ddl() -> str:
 def edge_ddl() -> str:
     """Return the Spark schema of edge files as DDL."""
     return _spark_ddl(EDGE_KEYS, EDGE_PROPERTIES)
+
+
+_SEPARATOR = "::"
+
+
+def labels_of(label: str) -> tuple[str, ...]:
+    """Return the single labels of a label as returned by the graph."""
+    return tuple(label.split(_SEPARATOR))
+
+
+def one_label(label: str) -> str:
+    """Return one label for a vertex with several: the greatest, so that it is the same everywhere."""
+    return max(labels_of(label))

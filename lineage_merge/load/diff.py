@@ -28,7 +28,6 @@ from functools import partial
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
-from lineage_merge.graph_format.labels import labels_of
 from lineage_merge.graph_format.schema import (
     EDGE_KEYS,
     EDGE_PROPERTIES,
@@ -39,6 +38,7 @@ from lineage_merge.graph_format.schema import (
     REPLACED_SETS,
     RUN_LABELS,
     Row,
+    labels_of,
 )
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load import property_values

@@ -14,13 +14,12 @@ from typing import Any, NamedTuple, TypeVar
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
 from gremlin_python.process.traversal import P, T
 
-from lineage_merge.graph_format.labels import labels_of, one_label
-from lineage_merge.graph_format.schema import Row
+from lineage_merge.graph_format.schema import Row, labels_of, one_label
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.gremlin.element_reads import INTERIM, project_edges, vertices_by_id
 from lineage_merge.load.gremlin.executor import GremlinExecutor, by_request, open_executor
 from lineage_merge.load.property_values import stored_edge_values, stored_vertex_values
+from lineage_merge.load.snapshot import INTERIM, project_edges, vertices_by_id
 
 Found = TypeVar("Found")
 

@@ -6,21 +6,21 @@ document whether `mergeV` sees a drop in the same request, so the vertex is read
 snapshot if it is missing.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
-from gremlin_python.process.traversal import Cardinality, Direction, Merge, T
+from gremlin_python.process.traversal import Cardinality, Direction, Merge, T, TextP
 
-from lineage_merge.graph_format.labels import labels_of
+from lineage_merge.graph_format.schema import labels_of
+from lineage_merge.infra.engine.rows import Rows
+from lineage_merge.load.graph_state import vertex_ids
 from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.gremlin.element_reads import INTERIM
-from lineage_merge.load.gremlin.error_classification import ErrorKind
+from lineage_merge.load.gremlin.error_classification import ErrorKind, backoff
 from lineage_merge.load.gremlin.executor import Conflict, GremlinExecutor, by_request, open_executor, send
-from lineage_merge.load.gremlin.retry_policy import backoff
-from lineage_merge.load.snapshot import Edge, Snapshot, take_snapshot
+from lineage_merge.load.snapshot import INTERIM, Edge, Snapshot, project_edges, take_snapshot
 from lineage_merge.model.errors import GraphRejected
 
 _ATTEMPTS = 10
@@ -141,3 +141,30 @@ def _split(edges: tuple[Edge, ...]) -> tuple[list[Edge], list[Edge]]:
             return together, list(edges[number:])
         together.append(edge)
     return together, []
+
+
+def repair_interim_edges(ids: Rows[str], endpoint: Endpoint, environment: str, dag_name: str) -> None:
+    """Replace interim ids of the edges at vertices of these ids or of the DAG.
+
+    Reads all of these vertices' edges, so it only runs if the last load did not end. Raises GraphUnreachable
+    and GraphRejected, from the engine's workers.
+    """
+    vertex_ids(ids, endpoint, environment, dag_name).map_partitions(partial(_repair, endpoint)).collect()
+
+
+def _repair(endpoint: Endpoint, vertices: Iterable[str]) -> Iterator[int]:
+    repaired = 0
+    with open_executor(endpoint) as execute:
+        for ids in by_request(vertices):
+            # Both ends of an edge may be in the batch.
+            found = {each["id"]: each for each in execute(partial(interim_edges, ids=ids))}
+            edges = [Edge.of(each) for each in found.values()]
+            if edges:
+                replace_interim_edges(endpoint, execute, edges)
+            repaired += len(edges)
+    yield repaired
+
+
+def interim_edges(g: GraphTraversalSource, ids: list[str]) -> GraphTraversal:
+    """Return the edges with interim ids at these vertices, of all DAGs."""
+    return project_edges(g.V(*ids).both_e().has_id(TextP.ending_with(INTERIM)))

@@ -4,19 +4,18 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
-from lineage_merge.graph_format.labels import one_label
-from lineage_merge.graph_format.schema import RUN_LABELS, Row
+from lineage_merge.graph_format.schema import RUN_LABELS, Row, one_label
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.load import merge_run, merge_state
 from lineage_merge.load.graph_state import edges_from, tagged_ids, vertex_ids
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.gremlin.element_reads import INTERIM, vertices_by_id
 from lineage_merge.load.gremlin.executor import by_request, open_executor
 from lineage_merge.load.property_values import (
     stored_edge_values,
     stored_first_seen,
     stored_vertex_values,
 )
+from lineage_merge.load.snapshot import INTERIM, vertices_by_id
 
 _LOADER_LABELS = (merge_run.LABEL, merge_state.LABEL)
 

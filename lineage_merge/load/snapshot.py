@@ -4,13 +4,33 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource
+from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
+from gremlin_python.process.traversal import T
 
 from lineage_merge.graph_format.schema import SETS
 from lineage_merge.load.gremlin import upserts
-from lineage_merge.load.gremlin.element_reads import INTERIM, project_edges, vertices_by_id
 from lineage_merge.load.gremlin.executor import GremlinExecutor
 from lineage_merge.load.gremlin.upserts import EdgeUpsert, VertexUpsert
+
+# Suffix of an edge's interim id while `load.label_replacement` recreates its vertex.
+INTERIM = "~"
+
+
+def vertices_by_id(g: GraphTraversalSource, ids: list[str]) -> GraphTraversal:
+    """Return vertices with all properties."""
+    return g.V(*ids).project("id", "label", "properties").by(T.id).by(T.label).by(__.value_map())
+
+
+def project_edges(edges: GraphTraversal) -> GraphTraversal:
+    """Return edges with their ends and all properties."""
+    return (
+        edges.project("id", "label", "from", "to", "properties")
+        .by(T.id)
+        .by(T.label)
+        .by(__.out_v().id_())
+        .by(__.in_v().id_())
+        .by(__.value_map())
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,7 @@ from typing import NamedTuple
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
 from gremlin_python.process.traversal import P
 
-from lineage_merge.graph_format.labels import one_label
-from lineage_merge.graph_format.schema import DATASET_LABELS, Row
+from lineage_merge.graph_format.schema import DATASET_LABELS, Row, one_label
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.load.graph_state import (
     AliasOf,

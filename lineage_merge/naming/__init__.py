@@ -1,14 +1,14 @@
 """OpenLineage names (namespace and name) of the addresses that sources contain.
 
-One module per platform; `registry.PLATFORMS` lists them. Names follow OpenLineage's naming conventions
+One class per platform; `resolve.PLATFORMS` lists them. Names follow OpenLineage's naming conventions
 (https://openlineage.io/docs/spec/naming).
 """
 
 from lineage_merge.infra.redaction import redact
 from lineage_merge.naming.jdbc import split_jdbc
 from lineage_merge.naming.named import Named
-from lineage_merge.naming.registry import PLATFORMS
 from lineage_merge.naming.resolve import (
+    PLATFORMS,
     canonical_namespace,
     completes_names,
     name_dataset,

@@ -1,5 +1,6 @@
 """File systems and object stores: a dataset is a normalized path."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -74,3 +75,64 @@ def _warehouse_table(namespace: str, name: str) -> Named:
     if not table:
         raise NamingError(f"{redact(namespace)}: a name without a table")
     return Named(DatasetName(namespace, name), label="table", stored_as_files=True, short_name=table)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AzureStorage(FileSystem):
+    """Azure's storage: ``abfss://container@account.dfs.core.windows.net``, and the path; also ``wasbs``."""
+
+    def authority(self, authority: str) -> str:
+        container, at, host = authority.rpartition("@")
+        return f"{container}{at}{host.lower()}"
+
+
+# The last "s" only says TLS: the data is the same.
+AZURE = AzureStorage(
+    schemes={"abfs": "abfss", "abfss": "abfss", "wasb": "wasbs", "wasbs": "wasbs"}, object_store=True
+)
+
+# Google Cloud Storage: ``gs://bucket`` and the key.
+GCS = FileSystem(schemes={"gs": "gs"}, object_store=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterFileSystem(FileSystem):
+    """HDFS and Databricks' DBFS: ``hdfs://namenode:8020`` and an absolute path.
+
+    A name service of a highly available cluster has no port, so none is filled in.
+    """
+
+    def authority(self, authority: str) -> str:
+        return authority.lower()
+
+
+HDFS = ClusterFileSystem(schemes={"hdfs": "hdfs", "viewfs": "viewfs"})
+DBFS = ClusterFileSystem(schemes={"dbfs": "dbfs"})
+
+_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalFileSystem(FileSystem):
+    """Files of one machine: ``file`` and an absolute path, ``file://host`` for another machine's."""
+
+    def claims(self, address: Address) -> bool:
+        is_path = address.text.startswith("/") or _DRIVE.match(address.text) is not None
+        return address.scheme == "file" or (not address.scheme and is_path)
+
+    def authority(self, authority: str) -> str:
+        host = authority.lower()
+        return "" if host == "localhost" else host
+
+    def locate(self, address: Address) -> Located:
+        if _DRIVE.match(address.text):
+            return Located("file", "/" + address.text.replace("\\", "/"))
+        if address.authority is None and not address.rest.startswith("/"):
+            raise NamingError(f"{redact(address.text)}: is not an absolute path")
+        return FileSystem.locate(self, address)
+
+
+LOCAL = LocalFileSystem(schemes={"file": "file", "": "file"})
+
+# Amazon S3: ``s3://bucket`` and the key.
+S3 = FileSystem(schemes={"s3": "s3", "s3a": "s3", "s3n": "s3"}, object_store=True)

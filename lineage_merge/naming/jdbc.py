@@ -134,8 +134,8 @@ def parse_connection(url: str) -> Connection:
 def _parameters(text: str) -> dict[str, str]:
     # Only the first separator counts: a password may contain the other one.
     pattern = _SEMICOLON_PARAMETER if text.startswith(";") else _QUERY_PARAMETER
-    found: dict[str, str] = {}
+    parameters: dict[str, str] = {}
     for key, value in pattern.findall(text):
         if MASK not in value:
-            found.setdefault(key.strip().lower(), unquote(value.strip()))
-    return found
+            parameters.setdefault(key.strip().lower(), unquote(value.strip()))
+    return parameters

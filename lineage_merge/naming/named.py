@@ -36,7 +36,7 @@ class Located(NamedTuple):
 
 
 class Platform(Protocol):
-    """A platform of datasets. One module each, and one line in `registry.PLATFORMS`.
+    """A platform of datasets. One class each, and one line in `resolve.PLATFORMS`.
 
     `identify` is idempotent: its own result in the same namespace does not change.
     """

@@ -5,9 +5,10 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from io import BufferedReader
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
-from tests.load.cutting_proxy import MESSAGES, frame
+# Opcodes of the first frame of a text and of a binary message.
+_MESSAGES = (0x1, 0x2)
 
 Reader = Callable[[BufferedReader], Iterator[tuple[bytes, bool]]]
 
@@ -25,8 +26,20 @@ def websocket(stream: BufferedReader) -> Iterator[tuple[bytes, bool]]:
     while (line := stream.readline()).strip():  # the handshake ends with an empty line
         yield line, False
     yield line, False
-    while piece := frame(stream):
-        yield piece, piece[0] & 0x0F in MESSAGES
+    while piece := _frame(stream):
+        yield piece, piece[0] & 0x0F in _MESSAGES
+
+
+def _frame(stream: BinaryIO) -> bytes:
+    """Return the next (masked) WebSocket frame of a client; b"" at the end."""
+    head = stream.read(2)
+    if len(head) < 2:
+        return b""
+    length = head[1] & 0x7F
+    more = stream.read({126: 2, 127: 8}.get(length, 0))
+    if more:
+        length = int.from_bytes(more, "big")
+    return head + more + stream.read(4 + length)
 
 
 def http(stream: BufferedReader) -> Iterator[tuple[bytes, bool]]:

@@ -4,7 +4,7 @@ from typing import Any
 
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.doctor import Finding, bulk
-from tests.doctor.one_answer import http
+from tests.http_server import receiving
 from tests.s3_fixtures import S3
 
 ROLE = "arn:aws:iam::111122223333:role/neptune-loader"
@@ -24,8 +24,8 @@ def found(url: str, s3: str = "s3://lineage/bulk", **more: Any) -> dict[str, Fin
 def test_an_available_prefix_and_loader_pass_and_no_object_remains(s3: S3) -> None:
     s3.put("lineage", "other.txt", "stays")
 
-    with http(200, {"status": "200 OK", "payload": {"loadIds": []}}) as (url, _):
-        findings = found(url)
+    with receiving(lambda _: (200, {"status": "200 OK", "payload": {"loadIds": []}})) as server:
+        findings = found(server.gremlin_url)
 
     assert {check: each.state for check, each in findings.items()} == {
         "bulk files": "ok",
@@ -36,8 +36,9 @@ def test_an_available_prefix_and_loader_pass_and_no_object_remains(s3: S3) -> No
 
 
 def test_a_missing_bucket_and_a_denied_loader_are_distinguished(s3: S3) -> None:
-    with http(403, {"code": "AccessDeniedException", "detailedMessage": "not authorized"}) as (url, _):
-        findings = found(url, "s3://no-such-bucket/bulk")
+    denied = {"code": "AccessDeniedException", "detailedMessage": "not authorized"}
+    with receiving(lambda _: (403, denied)) as server:
+        findings = found(server.gremlin_url, "s3://no-such-bucket/bulk")
 
     assert {check: each.state for check, each in findings.items()} == {
         "bulk files": "failed",
@@ -51,8 +52,8 @@ def test_denied_writes_name_the_permissions(s3: S3) -> None:
     s3.put("lineage", "other.txt", "stays")
     s3.refuse_strangers()
 
-    with http(200, {"status": "200 OK", "payload": {"loadIds": []}}) as (url, _):
-        files = found(url)["bulk files"]
+    with receiving(lambda _: (200, {"status": "200 OK", "payload": {"loadIds": []}})) as server:
+        files = found(server.gremlin_url)["bulk files"]
 
     assert (files.state, files.exit_code) == ("failed", 3)
     assert "s3:PutObject" in files.fix

@@ -13,13 +13,13 @@ from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge import config
 from lineage_merge.infra.embedded import process, settings
+from lineage_merge.infra.embedded.jars import gremlin_jars
 from lineage_merge.infra.embedded.java import find_java
-from lineage_merge.infra.embedded.maven_jars import gremlin_jars
 from lineage_merge.load.gremlin import configured_endpoint
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.doctor import Finding, gremlin, neptune
-from tests.doctor.one_answer import http
+from tests.http_server import receiving
 from tests.load.neptune_proxy import Answer, neptune_proxy
 from tests.load.sigv4 import Keys, Refused, Request, verify
 
@@ -116,7 +116,7 @@ def server_with(monkeypatch: pytest.MonkeyPatch, file: str, old: str, new: str) 
     monkeypatch.setattr(process, "write_settings", write)
     java = find_java()
     port = process.free_port("127.0.0.1")
-    server = process.ServerProcess(java, gremlin_jars(java, lambda _: None), "127.0.0.1", port, False, "256m")
+    server = process.ServerProcess(java, gremlin_jars(lambda _: None), "127.0.0.1", port, False, "256m")
     try:
         yield server.url
     finally:
@@ -192,8 +192,8 @@ STATUS = {
 
 
 def test_a_rejected_handshake_refers_to_iam_authentication() -> None:
-    with http(403, {"detailedMessage": "Missing Authentication Token"}) as (url, _):
-        connection = found(url)["graph connection"]
+    with receiving(lambda _: (403, {"detailedMessage": "Missing Authentication Token"})) as server:
+        connection = found(server.gremlin_url)["graph connection"]
 
     assert (connection.state, connection.exit_code) == ("failed", 5)
     assert "gremlin.iam_auth" in connection.fix
@@ -202,12 +202,13 @@ def test_a_rejected_handshake_refers_to_iam_authentication() -> None:
 def test_requests_of_neptunes_status_page_are_signed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
-    with http(200, STATUS) as (url, seen):
-        graph = config.Gremlin(url, timeout_seconds=2, iam_auth=True, region="eu-west-1")
+    with receiving(lambda _: (200, STATUS)) as pages:
+        graph = config.Gremlin(pages.gremlin_url, timeout_seconds=2, iam_auth=True, region="eu-west-1")
         server = neptune.server_behind(configured_endpoint.endpoint(graph))
 
     assert server == neptune.Server("Neptune 1.4.1.0.R3, tinkerpop-3.7.1, writer", (3, 7), "writer")
-    assert any("/eu-west-1/neptune-db/aws4_request" in each for each in seen)
+    request = pages.requests[0]
+    assert "/eu-west-1/neptune-db/aws4_request" in request.headers["authorization"]
 
 
 @pytest.mark.parametrize(
@@ -232,8 +233,8 @@ def test_versions_and_roles_of_neptune_are_checked(status: dict[str, Any], state
 
 
 def test_a_server_without_a_version_is_no_failure() -> None:
-    with http(404, {}) as (url, _):
-        server = neptune.server_behind(Endpoint(url, 2, 0))
+    with receiving(lambda _: (404, {})) as pages:
+        server = neptune.server_behind(Endpoint(pages.gremlin_url, 2, 0))
 
     assert gremlin.version_finding(server).state == "skipped"
 

@@ -13,7 +13,7 @@ from lineage_merge.exporters.registry import EXPORTERS
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from tests.command_line import Outcome, in_process, python_imports
-from tests.exporters.http_receiver import Answer, Request, receiving
+from tests.http_server import Answer, Request, receiving
 from tests.lineage_made import MadeLineage, at
 
 pytestmark = pytest.mark.usefixtures("spark")

@@ -19,8 +19,8 @@ from datahub.metadata.schema_classes import (
 from datahub.metadata.urns import Urn
 
 from lineage_merge.exporters.datahub import EXPORTER
+from lineage_merge.exporters.datahub.fields import data_type
 from lineage_merge.exporters.datahub.names import Names
-from lineage_merge.exporters.datahub.types import data_type
 from lineage_merge.exporters.exporter import Export
 from lineage_merge.exporters.graph_batches import Job
 from lineage_merge.graph_format.elements import Vertex

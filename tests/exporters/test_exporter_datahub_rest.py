@@ -16,7 +16,7 @@ from lineage_merge.model.errors import ConfigError, ExportDenied, ExportError, E
 from lineage_merge.questions.backends.files import read_folder
 from lineage_merge.questions.graph import LineageGraph
 from tests.command_line import in_process
-from tests.exporters.http_receiver import Answer, Receiver, Request, receiving
+from tests.http_server import Answer, Receiver, Request, receiving
 from tests.lineage_made import MadeLineage
 
 TOKEN = "a-secret-token"

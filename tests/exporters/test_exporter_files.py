@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
-from lineage_merge.exporters import graphml, neptune_csv
-from lineage_merge.exporters.exporter import Export
-from lineage_merge.graph_format import neptune_parts
+from lineage_merge.exporters import neptune_csv, pictures
+from lineage_merge.exporters.exporter import Export, Exporter
+from lineage_merge.graph_format import neptune_csv as neptune_format
 from lineage_merge.graph_format.elements import Edge, Vertex, edge_of_row, vertex_of_row
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.questions.backends.files import read_folder
@@ -147,12 +147,12 @@ class Large(InMemory):
             yield Edge(f"{number:020x}", "feeds", start, end, of_edge)
 
 
-@pytest.mark.parametrize("exporter", [graphml, neptune_csv])
-def test_a_large_graph_is_streamed(exporter: object, tmp_path: Path) -> None:
+@pytest.mark.parametrize("exporter", [pictures.GRAPHML, neptune_csv.EXPORTER])
+def test_a_large_graph_is_streamed(exporter: Exporter, tmp_path: Path) -> None:
     vertices = 20_000
     tracemalloc.start()
     try:
-        sent = exporter.send(Export(Large(vertices), {"out": str(tmp_path / "out")}))  # type: ignore[attr-defined]
+        sent = exporter.send(Export(Large(vertices), {"out": str(tmp_path / "out")}))
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -162,10 +162,10 @@ def test_a_large_graph_is_streamed(exporter: object, tmp_path: Path) -> None:
 
 
 def test_large_neptune_files_are_split(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    written = neptune_parts.write_parts(
+    written = neptune_format.write_parts(
         str(tmp_path), "vertices", ([f'"{number}"'] for number in range(2_500)), "part-00000", largest_file=1
     )
-    assert written == neptune_parts.Written(2_500, 3)
+    assert written == neptune_format.Written(2_500, 3)
     assert sorted(each.name for each in tmp_path.iterdir()) == [
         "part-00000-000.csv.gz",
         "part-00000-001.csv.gz",
@@ -179,7 +179,7 @@ def test_edges_without_both_vertices_are_omitted(tmp_path: Path) -> None:
             return (each for each in super().everything() if each.id != "dev|s3://bucket|path/1")
 
     out = tmp_path / "lineage.graphml"
-    graphml.send(Export(Changing(4), {"out": str(out)}))
+    pictures.GRAPHML.send(Export(Changing(4), {"out": str(out)}))
     _, edges = read_graphml(out)
     assert edges == {("dev|s3://bucket|path/2", "feeds", "dev|s3://bucket|path/3")}
 
@@ -206,7 +206,7 @@ def test_mermaid_draws_datasets_and_optionally_columns_and_jobs(tmp_path: Path) 
 def test_files_are_written_to_s3_and_a_missing_bucket_is_reported(s3: S3, tmp_path: Path) -> None:
     s3.client.create_bucket(Bucket="docs")
     graph: LineageGraph = read_folder(MadeLineage().flow("a > b").folder(tmp_path / "made"))
-    graphml.send(Export(graph, {"out": "s3://docs/lineage.graphml"}))
+    pictures.GRAPHML.send(Export(graph, {"out": "s3://docs/lineage.graphml"}))
     with s3.client.get_object(Bucket="docs", Key="lineage.graphml")["Body"] as body:
         (tmp_path / "read.graphml").write_bytes(body.read())
     assert len(read_graphml(tmp_path / "read.graphml")[0]) == 3

@@ -11,10 +11,11 @@ import pytest
 from datahub.metadata.schema_classes import GenericAspectClass
 from openlineage.client.serde import Serde
 
-from lineage_merge.exporters import dot, graphml, mermaid, neptune_csv
+from lineage_merge.exporters import neptune_csv
 from lineage_merge.exporters.datahub.proposals import proposals
 from lineage_merge.exporters.exporter import Export
 from lineage_merge.exporters.openlineage.events import events
+from lineage_merge.exporters.pictures import DOT, GRAPHML, MERMAID
 from lineage_merge.graph_format.elements import Edge, Vertex, edge_of_row, vertex_of_row
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge.dataset_resolver import from_config
@@ -289,7 +290,7 @@ def test_openlineage_gets_the_urls_of_exposures(export: Export) -> None:
 
 
 def test_pictures_have_no_assertions(export: Export, tmp_path: Path) -> None:
-    for exporter in (mermaid.EXPORTER, dot.EXPORTER):
+    for exporter in (MERMAID, DOT):
         file = tmp_path / exporter.name
         exporter.send(Export(export.graph, {"out": str(file), "columns": True, "jobs": True}))
         text = file.read_text(encoding="utf-8")
@@ -300,7 +301,7 @@ def test_pictures_have_no_assertions(export: Export, tmp_path: Path) -> None:
 
 def test_graphml_has_assertions_with_their_edges(export: Export, tmp_path: Path) -> None:
     file = tmp_path / "lineage.graphml"
-    graphml.EXPORTER.send(Export(export.graph, {"out": str(file)}))
+    GRAPHML.send(Export(export.graph, {"out": str(file)}))
     vertices, edges = read_graphml(file)
     found = graph()
     assert set(vertices) == {row["id"] for row in found.nodes}

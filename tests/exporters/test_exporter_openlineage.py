@@ -19,8 +19,8 @@ from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.questions.backends.files import read_folder
 from lineage_merge.questions.graph import LineageGraph
 from tests.command_line import in_process
-from tests.exporters.http_receiver import Answer, Request, receiving
 from tests.exporters.openlineage_schemas import problems
+from tests.http_server import Answer, Request, receiving
 from tests.lineage_made import NAMESPACE, MadeLineage
 
 Event = dict[str, Any]

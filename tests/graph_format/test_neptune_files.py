@@ -9,9 +9,15 @@ from gremlin_python.process.graph_traversal import GraphTraversalSource
 from pyspark.sql import SparkSession
 
 from lineage_merge.graph_format.files import read
-from lineage_merge.graph_format.neptune_csv import EDGE_HEADER, VERTEX_FIELDS, VERTEX_HEADER
-from lineage_merge.graph_format.neptune_files import write, write_rows
-from lineage_merge.graph_format.neptune_parts import VERTICES, Written
+from lineage_merge.graph_format.neptune_csv import (
+    EDGE_HEADER,
+    VERTEX_FIELDS,
+    VERTEX_HEADER,
+    VERTICES,
+    Written,
+    write,
+    write_rows,
+)
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.on_spark import SparkEngine, SparkRows
 from lineage_merge.infra.engine.rows import Engine, Rows

@@ -8,7 +8,7 @@ import pytest
 from gremlin_python.driver.protocol import GremlinServerError
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
-from lineage_merge.load.gremlin import retry_policy, upserts
+from lineage_merge.load.gremlin import error_classification, upserts
 from lineage_merge.load.gremlin.connection import Endpoint, check
 from lineage_merge.load.gremlin.error_classification import ErrorKind, classify
 from lineage_merge.load.gremlin.executor import open_executor, send
@@ -58,16 +58,6 @@ def test_an_error_of_neptune_is_classified_and_keeps_its_text(
     assert fault
     assert (fault.kind, type(fault.error)) == expected
     assert fault.error.message == f"rejected by wss://g: as\nit says ({code})".replace("\n", " ")
-
-
-@pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shorten the backoff, for quick tests."""
-    slow = dict(retry_policy.BACKOFF)
-    fast = {
-        kind: each._replace(first=each.first / 5, longest=each.longest / 5) for kind, each in slow.items()
-    }
-    monkeypatch.setattr(retry_policy, "BACKOFF", fast)
 
 
 @pytest.fixture
@@ -178,7 +168,7 @@ def test_an_edge_with_a_missing_end_is_named_although_neptune_reports_a_conflict
     proxy: NeptuneProxy, gremlin: GraphTraversalSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(
-        retry_policy.BACKOFF, ErrorKind.CONFLICT, retry_policy.Backoff(0.01, 0.01, attempts=3)
+        error_classification.BACKOFF, ErrorKind.CONFLICT, error_classification.Backoff(0.01, 0.01, attempts=3)
     )
     proxy.choose_fault = lambda request: (
         Answer("ConstraintViolationException", 400) if b"lost" in request else None

@@ -7,18 +7,18 @@ import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge.load import (
-    crash_recovery,
     graph_state,
     label_replacement,
     merge_run,
     merge_state,
     remove_dag,
+    snapshot,
     vertex_merge,
 )
-from lineage_merge.load.gremlin import element_reads, upserts
+from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.gremlin.connection import Endpoint, open_client
 from lineage_merge.load.neptune_bulk import bulk_load
-from lineage_merge.load.prune import delete_stale
+from lineage_merge.load.prune import plan
 from lineage_merge.load.shard_digests import RunState
 from lineage_merge.load.snapshot import Edge, Snapshot, edges_at
 from tests.gremlin_text import passes_the_grammar
@@ -45,7 +45,7 @@ EDGE = {"id": "e1", "label": "feeds", "from": IDS[0], "to": IDS[1], "environment
     [
         lambda g: graph_state.vertex_counts(g, "dev", "d"),
         lambda g: graph_state.tagged_ids(g, "dev", "d", "a::b").range_(5, 10),
-        lambda g: element_reads.vertices_by_id(g, IDS),
+        lambda g: snapshot.vertices_by_id(g, IDS),
         lambda g: graph_state.built_by_others(g, IDS, "d"),
         lambda g: graph_state.edges_from(g, IDS, "d"),
         lambda g: graph_state.alias_counts(g, "dev"),
@@ -55,10 +55,10 @@ EDGE = {"id": "e1", "label": "feeds", "from": IDS[0], "to": IDS[1], "environment
         lambda g: label_replacement.replace_vertex(g, SNAPSHOT, "table", list(SNAPSHOT.edges)),
         lambda g: label_replacement.drop_edges(g, ["e0"]),
         lambda g: vertex_merge.drop_if_unchanged(g, IDS[0], 3, ["d", "it's"]),
-        lambda g: delete_stale.drop_edges(g, "run", "token", ["e0"]),
-        lambda g: delete_stale.drop_vertices(g, "run", "token", IDS, "d"),
-        lambda g: delete_stale.drop_tags(g, "run", "token", IDS, "d"),
-        lambda g: crash_recovery.interim_edges(g, IDS),
+        lambda g: plan.drop_edges(g, "run", "token", ["e0"]),
+        lambda g: plan.drop_vertices(g, "run", "token", IDS, "d"),
+        lambda g: plan.drop_tags(g, "run", "token", IDS, "d"),
+        lambda g: label_replacement.interim_edges(g, IDS),
         lambda g: graph_state.edges_by_id(g, ["e0"]),
         lambda g: merge_state.edge_counts(g, "dev", "d"),
         lambda g: merge_state.stored_ids(g, IDS),

@@ -89,12 +89,12 @@ def test_requests_are_signed_only_if_configured(
     loader: Loader, files: S3, neptune_loader: Standin, lines: list[str]
 ) -> None:
     load(loader, SOURCES, lines.append)
-    assert not any("Authorization" in each for each in headers(neptune_loader))
+    assert not any("authorization" in each for each in headers(neptune_loader))
     neptune_loader.calls.clear()
     load(replace(loader, iam=Iam(REGION)), SOURCES, lines.append)
     for each in headers(neptune_loader):
-        assert "Credential=testing/" in each["Authorization"]
-        assert "/us-east-1/neptune-db/aws4_request" in each["Authorization"]
+        assert "Credential=testing/" in each["authorization"]
+        assert "/us-east-1/neptune-db/aws4_request" in each["authorization"]
 
 
 def test_an_invalid_file_is_reported_with_its_record(loader: Loader, files: S3, lines: list[str]) -> None:

@@ -6,7 +6,8 @@ Those of whole jobs that are killed are in `tests/chaos/`.
 import json
 import random
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import yaml
 
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.prune.delete_stale import delete_stale
+from lineage_merge.load.prune.plan import delete_stale
 from lineage_merge.load.update import update
 from lineage_merge.merge.report import REPORT, Report
 from lineage_merge.model.errors import LineageMergeError
@@ -25,7 +26,6 @@ from tests import drawing
 from tests.chaos.fault_proxy import FaultProxy, Watch, websocket
 from tests.command_line import clean_environment, command
 from tests.load.changing_pipeline import after, before, graph, restore
-from tests.load.cutting_proxy import cutting_proxy
 from tests.made_merges import ALL, Made, dataset
 
 # Over the requests that write; `python -m tests.chaos` cuts anywhere.
@@ -39,6 +39,17 @@ def server(conflicting_url: str) -> Endpoint:
     return Endpoint(conflicting_url)
 
 
+@pytest.fixture
+def proxy(server: Endpoint) -> Iterator[FaultProxy]:
+    with closing(FaultProxy(urlsplit(server.url).port or 0, websocket)) as proxy:
+        yield proxy
+
+
+def _through(proxy: FaultProxy, server: Endpoint, **settings: Any) -> Endpoint:
+    """The server behind the proxy."""
+    return Endpoint(server.url.replace(f":{proxy.server_port}/", f":{proxy.port}/"), **settings)
+
+
 def _points() -> list[int]:
     """The points to try: all where all cases are drawn, else one that arrives and one that is lost."""
     if drawing.share() >= 1:
@@ -48,7 +59,7 @@ def _points() -> list[int]:
 
 
 def test_an_interrupted_and_repeated_merge_ends_as_if_it_had_run_once(
-    engine: Engine, server: Endpoint
+    engine: Engine, server: Endpoint, proxy: FaultProxy
 ) -> None:
     first, second = before().merge(engine), after().merge(engine)
     other = Made("other").node("view_or_table", "view").job("spark", "j", {"x": ["hive|t", "view_or_table"]})
@@ -56,36 +67,36 @@ def test_an_interrupted_and_repeated_merge_ends_as_if_it_had_run_once(
     update(other.merge(engine), server, "dev", "other")
     update(first, server, "dev", "d")
     start = graph(server)
-    with cutting_proxy(server.url) as proxy:
-        proxied = Endpoint(proxy.url, timeout_seconds=20, retry_seconds=0)  # a killed process does not retry
-        proxy.arm(None)
-        update(second, proxied, "dev", "d")
-        right, total = graph(server), proxy.requests
-        assert right[0][dataset("view_or_table")][0] == "table"
-        assert not any("hive" in key or "|old" in key for key in right[0])
-        others = Made("other").job("spark", "j", {"x": ["s3://l|t", "view_or_table"]})
-        expected = set(after().edges) | set(others.edges)
-        assert set(right[1]) == expected
-        first_write = total // 3
-        step = (total - _SPARE - first_write) / (KILL_POINTS - 1)
-        for number in _points():
-            point = round(first_write + number * step)
-            restore(server, start)
-            # The last request is executed or lost, alternately: the sender cannot know.
-            proxy.arm(point, last_arrives=bool(number % 2))
-            with pytest.raises(LineageMergeError):
-                update(second, proxied, "dev", "d")
-            assert proxy.cut
-            update(second, server, "dev", "d")
-            found = graph(server)
-            assert found[0] == right[0], f"cut off at request {point} of {total}"
-            assert found[1] == right[1], f"cut off at request {point} of {total}"
+    proxied = _through(proxy, server, timeout_seconds=20, retry_seconds=0)  # a killed process does not retry
+    proxy.begin([])
+    update(second, proxied, "dev", "d")
+    right, total = graph(server), proxy.requests
+    assert right[0][dataset("view_or_table")][0] == "table"
+    assert not any("hive" in key or "|old" in key for key in right[0])
+    others = Made("other").job("spark", "j", {"x": ["s3://l|t", "view_or_table"]})
+    expected = set(after().edges) | set(others.edges)
+    assert set(right[1]) == expected
+    first_write = total // 3
+    step = (total - _SPARE - first_write) / (KILL_POINTS - 1)
+    for number in _points():
+        point = round(first_write + number * step)
+        restore(server, start)
+        # The last request is executed or lost, alternately: the sender cannot know.
+        proxy.open()
+        proxy.begin([Watch(point, proxy.shut, arrives=bool(number % 2))])
+        with pytest.raises(LineageMergeError):
+            update(second, proxied, "dev", "d")
+        assert proxy.requests >= point
+        update(second, server, "dev", "d")
+        found = graph(server)
+        assert found[0] == right[0], f"cut off at request {point} of {total}"
+        assert found[1] == right[1], f"cut off at request {point} of {total}"
 
 
 # Counted from the last request that deletes: tags are removed, vertices are dropped, and tags again.
 @pytest.mark.parametrize("last", [0, 1])
 def test_a_merge_between_any_two_delete_requests_leaves_no_stale_element(
-    engine: Engine, server: Endpoint, monkeypatch: pytest.MonkeyPatch, last: int
+    engine: Engine, server: Endpoint, proxy: FaultProxy, monkeypatch: pytest.MonkeyPatch, last: int
 ) -> None:
     """Both delete the same elements; the other one completely, between two requests of this one."""
 
@@ -98,9 +109,7 @@ def test_a_merge_between_any_two_delete_requests_leaves_no_stale_element(
     for dag in merges:
         update(made(dag, 1).merge(engine), server, "dev", dag)
     start = graph(server)
-    port = urlsplit(server.url).port or 0
-    proxy = FaultProxy(port, websocket)
-    proxied = Endpoint(server.url.replace(f":{port}/", f":{proxy.port}/"))
+    proxied = _through(proxy, server)
     requests: list[int] = []
     watches: list[Watch] = []
 
@@ -109,21 +118,18 @@ def test_a_merge_between_any_two_delete_requests_leaves_no_stale_element(
         delete_stale(*arguments)
         requests.append(proxy.requests)
 
-    try:
-        with monkeypatch.context() as patch:
-            patch.setattr("lineage_merge.load.stages.write_changes.delete_stale", watched)
-            update(merges["one"], proxied, "dev", "one", allow_retire=True)
-        update(merges["two"], server, "dev", "two", allow_retire=True)
-        right = graph(server)
-        restore(server, start)
-        other = partial(update, merges["two"], server, "dev", "two", allow_retire=True)
-        watches.append(Watch(requests[0] - last, other, arrives=False))
-        # The other load also deletes, not through the proxy.
-        with monkeypatch.context() as patch:
-            patch.setattr("lineage_merge.load.stages.write_changes.delete_stale", _once(watched))
-            update(merges["one"], proxied, "dev", "one", allow_retire=True)
-    finally:
-        proxy.close()
+    with monkeypatch.context() as patch:
+        patch.setattr("lineage_merge.load.stages.write_changes.delete_stale", watched)
+        update(merges["one"], proxied, "dev", "one", allow_retire=True)
+    update(merges["two"], server, "dev", "two", allow_retire=True)
+    right = graph(server)
+    restore(server, start)
+    other = partial(update, merges["two"], server, "dev", "two", allow_retire=True)
+    watches.append(Watch(requests[0] - last, other, arrives=False))
+    # The other load also deletes, not through the proxy.
+    with monkeypatch.context() as patch:
+        patch.setattr("lineage_merge.load.stages.write_changes.delete_stale", _once(watched))
+        update(merges["one"], proxied, "dev", "one", allow_retire=True)
     assert "dropped" not in str(right)
     assert graph(server) == right
 

@@ -3,16 +3,18 @@
 import json
 from pathlib import Path
 
-from lineage_merge.exporters.page import Options, assets, render
+from lineage_merge.exporters.page import Options, document, render
 from lineage_merge.graph_format.elements import Subgraph
 
-FOLDER = Path(str(assets.__file__)).parent
+FOLDER = Path(str(document.__file__)).parent
 MAX_BYTES = 250_000
 MAX_LINES = 350
 
 
 def test_every_script_of_the_folder_is_part_of_the_page() -> None:
-    assert sorted(assets.script_names(has_moments=True)) == sorted(each.name for each in FOLDER.glob("*.js"))
+    assert sorted(document.script_names(has_moments=True)) == sorted(
+        each.name for each in FOLDER.glob("*.js")
+    )
 
 
 def test_the_page_without_data_is_small() -> None:
@@ -27,8 +29,8 @@ def test_scripts_are_short() -> None:
 def test_scripts_have_no_text_over_several_lines() -> None:
     """Rendering removes indentation, which a template literal over several lines would lose."""
     found = []
-    for name in assets.script_names(has_moments=True):
-        for number, line in enumerate(assets.text(name).splitlines(), 1):
+    for name in document.script_names(has_moments=True):
+        for number, line in enumerate(document.text(name).splitlines(), 1):
             if line.count("`") % 2:
                 found.append(f"{name}:{number}")
     assert json.dumps(found) == "[]"

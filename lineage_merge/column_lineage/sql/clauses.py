@@ -1,11 +1,14 @@
 """Influences of the clauses of a SELECT: WHERE, GROUP BY, ORDER BY and others."""
 
-from sqlglot import exp
+from sqlglot import Dialect, exp
 
-from lineage_merge.column_lineage.sql.derivation import influences_of
-from lineage_merge.column_lineage.sql.scope import Item, Named, Scope
+from lineage_merge.column_lineage.sql.derivation import derived, influences_of, merged
+from lineage_merge.column_lineage.sql.projections import without
+from lineage_merge.column_lineage.sql.scope import Item, Named, Relation, Scope, Source
+from lineage_merge.column_lineage.sql.tables import AllColumns, fold
+from lineage_merge.column_lineage.sql.text import Text
 from lineage_merge.column_lineage.sql.values import Values
-from lineage_merge.column_lineage.transformations import InfluenceKind
+from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
 
 
 class Clauses:
@@ -67,3 +70,72 @@ class Clauses:
             if isinstance(item, Named):
                 scope.influence(influences_of(item.derivation, kind))
         return True
+
+
+class Pivots:
+    """Reads the PIVOT clauses of one model or statement."""
+
+    def __init__(self, dialect: Dialect, values: Values) -> None:
+        self._dialect = dialect
+        self._values = values
+
+    def read(self, pivot: exp.Pivot, relation: Relation, outer: Scope) -> Relation:
+        """Return the columns of `relation` after the PIVOT."""
+        scope = Scope(outer.ctes, outer)
+        scope.add("", Source(relation))
+        if pivot.args.get("unpivot"):
+            return self._unpivoted(pivot, relation, scope)
+        functions = pivot.args.get("using") or pivot.expressions
+        indirect = [field.this for field in pivot.args.get("fields") or ()]
+        indirect += pivot.expressions if pivot.args.get("using") else []
+        conditions = {
+            origin: (Transformation.CONDITIONAL,)
+            for part in indirect
+            for origin in self._values.origins(part, scope)
+        }
+        values = []
+        for function in functions:
+            text = Text(function, frozenset(), self._dialect)
+            values.append(merged([self._values.trace(function, scope), derived(conditions, text)]))
+        used = {fold(column.name) for part in (*functions, *indirect) for column in part.find_all(exp.Column)}
+        group = pivot.args.get("group")
+        if group is None:
+            remaining = without(relation.items, used)
+        else:
+            remaining = [Named(part.name, self._values.trace(part, scope)) for part in group.expressions]
+        for item in remaining:
+            if isinstance(item, Named):
+                scope.influence(influences_of(item.derivation, InfluenceKind.GROUP_BY))
+        names = [column.name for column in pivot.args.get("columns") or ()]
+        if not names:  # the columns depend on the data
+            return Relation([*remaining, AllColumns(None)], scope.influences)
+        turned = [Named(name, values[at % len(values)]) for at, name in enumerate(names) if values]
+        return Relation([*remaining, *turned], scope.influences)
+
+    def _unpivoted(self, pivot: exp.Pivot, relation: Relation, scope: Scope) -> Relation:
+        into = pivot.args.get("into")
+        if into is not None:
+            columns, label, values = (
+                pivot.expressions,
+                [into.this.name],
+                [part.name for part in into.expressions],
+            )
+        else:
+            fields = pivot.args.get("fields") or ()
+            columns = [part for field in fields for part in field.expressions]
+            label = [field.this.name for field in fields]
+            values = [name.name for part in pivot.expressions for name in (part.expressions or [part])]
+        rows = [_row(part) for part in columns]
+        used = {fold(column.name) for row in rows for column in row}
+        items: list[Item] = [*without(relation.items, used), *(Named(name, {}) for name in label)]
+        for at, name in enumerate(values):
+            items.append(
+                Named(name, merged(self._values.trace(row[at], scope) for row in rows if at < len(row)))
+            )
+        return Relation(items, scope.influences)
+
+
+def _row(part: exp.Expr) -> list[exp.Expr]:
+    plain = part.this if isinstance(part, exp.PivotAlias | exp.Alias) else part
+    columns = plain.expressions if isinstance(plain, exp.Tuple) else [plain]
+    return [exp.column(column) if isinstance(column, exp.Identifier) else column for column in columns]

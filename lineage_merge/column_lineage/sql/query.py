@@ -1,12 +1,12 @@
 """Column lineage of a query: from the relations in FROM to its output columns."""
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from itertools import zip_longest
 
 from sqlglot import Dialect, exp
 
 from lineage_merge.column_lineage.sql import notes
-from lineage_merge.column_lineage.sql.clauses import Clauses
+from lineage_merge.column_lineage.sql.clauses import Clauses, Pivots
 from lineage_merge.column_lineage.sql.derivation import (
     Derivation,
     Influences,
@@ -15,15 +15,19 @@ from lineage_merge.column_lineage.sql.derivation import (
     influences_of,
     merged,
 )
-from lineage_merge.column_lineage.sql.items import by_name, by_position, coalesced, star
 from lineage_merge.column_lineage.sql.names import is_dual, is_recursive
-from lineage_merge.column_lineage.sql.pivots import Pivots
-from lineage_merge.column_lineage.sql.projections import Projections
+from lineage_merge.column_lineage.sql.projections import Projections, by_name, by_position, coalesced, star
 from lineage_merge.column_lineage.sql.scope import Named, Relation, Scope, Source
 from lineage_merge.column_lineage.sql.tables import AllColumns, Table, fold
-from lineage_merge.column_lineage.sql.text import Text
+from lineage_merge.column_lineage.sql.text import Text, cut
 from lineage_merge.column_lineage.sql.values import Values
-from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
+from lineage_merge.column_lineage.transformations import (
+    ColumnFlow,
+    Influence,
+    InfluenceKind,
+    Transformation,
+    listed,
+)
 
 # A recursive CTE is read until nothing changes, at most this often.
 _ROUNDS = 10
@@ -343,3 +347,17 @@ def _signature(relation: Relation) -> object:
         for item in relation.named
     ]
     return columns, {origin: frozenset(kinds) for origin, kinds in relation.influences.items()}
+
+
+def flows(columns: Iterable[tuple[str, Derivation]]) -> Iterator[ColumnFlow[str]]:
+    """Yield the flows to each column of a dataset, given by name and derivation."""
+    for name, derivation in columns:
+        for origin, step in sorted(derivation.items(), key=lambda item: item[0]):
+            expression = cut(" | ".join(sorted({text() for text in step.texts} - {""})))
+            yield ColumnFlow(origin.dataset, origin.column, name, listed(step.kinds), expression)
+
+
+def influences(found: Influences) -> Iterator[Influence[str]]:
+    """Yield the influences on the rows of a dataset."""
+    for origin, kinds in sorted(found.items()):
+        yield Influence(origin.dataset, origin.column, tuple(sorted(kinds)))

@@ -18,17 +18,13 @@ _NAMES_BY_NAMESPACE: Schema = {
 
 def send(export: Export) -> ExportResult:
     """Export to the server if set, otherwise to the file or standard output."""
-    from lineage_merge.exporters.datahub.change_proposals import change_proposals
-    from lineage_merge.exporters.datahub.proposals import proposals
+    from lineage_merge.exporters.datahub.delivery import emit, write_file_of_proposals
+    from lineage_merge.exporters.datahub.proposals import change_proposals, proposals
 
-    found = proposals(export) if export.before is None else change_proposals(export, export.before)
+    exported = proposals(export) if export.before is None else change_proposals(export, export.before)
     if export.url is None:
-        from lineage_merge.exporters.datahub.file import write
-
-        return ExportResult(export.out or "", write(export.out, found))
-    from lineage_merge.exporters.datahub.rest import emit
-
-    return ExportResult(export.url, emit(export, found))
+        return ExportResult(export.out or "", write_file_of_proposals(export.out, exported))
+    return ExportResult(export.url, emit(export, exported))
 
 
 EXPORTER = Exporter(

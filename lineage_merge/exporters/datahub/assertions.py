@@ -27,9 +27,8 @@ from datahub.metadata.schema_classes import (
     StatusClass,
 )
 
-from lineage_merge.exporters.datahub.fields import aspects
+from lineage_merge.exporters.datahub.fields import aspects, tag_of
 from lineage_merge.exporters.datahub.names import Names
-from lineage_merge.exporters.datahub.owners import tag_of
 from lineage_merge.exporters.graph_batches import Check, CheckedDataset
 from lineage_merge.graph_format.elements import Vertex, values_of
 from lineage_merge.questions.last_updates import FRESHNESS

@@ -27,10 +27,15 @@ from datahub.metadata.schema_classes import (
 from datahub.specific.dashboard import DashboardPatchBuilder
 from datahub.specific.dataset import DatasetPatchBuilder
 
-from lineage_merge.exporters.datahub.fields import NO_USER, aspects, fine_grained
+from lineage_merge.exporters.datahub.fields import (
+    NO_USER,
+    add_owners_and_tags,
+    aspects,
+    data_type,
+    fine_grained,
+    tag_of,
+)
 from lineage_merge.exporters.datahub.names import Names
-from lineage_merge.exporters.datahub.owners import add_owners_and_tags, tag_of
-from lineage_merge.exporters.datahub.types import data_type
 from lineage_merge.exporters.graph_batches import Dataset, DatasetSchema, Flow
 from lineage_merge.graph_format.elements import Edge, Vertex, dataset_of, name_parts
 from lineage_merge.sources.dbt.jobs import unique_id_of

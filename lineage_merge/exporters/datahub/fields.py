@@ -1,15 +1,33 @@
 """Aspects and column lineage of datasets and jobs."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from datahub.emitter import mce_builder
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.metadata.schema_classes import (
+    ArrayTypeClass,
+    BooleanTypeClass,
+    BytesTypeClass,
+    DateTypeClass,
     FineGrainedLineageClass,
     FineGrainedLineageDownstreamTypeClass,
     FineGrainedLineageUpstreamTypeClass,
+    MapTypeClass,
+    NullTypeClass,
+    NumberTypeClass,
+    OwnerClass,
+    RecordTypeClass,
+    SchemaFieldDataTypeClass,
+    StringTypeClass,
+    TagAssociationClass,
+    TimeTypeClass,
 )
+from datahub.specific.dashboard import DashboardPatchBuilder
+from datahub.specific.datajob import DataJobPatchBuilder
+from datahub.specific.dataset import DatasetPatchBuilder
 
 from lineage_merge.exporters.datahub.names import Names
 from lineage_merge.graph_format.elements import Edge, Vertex
@@ -51,3 +69,43 @@ def _operation(edge: Edge) -> str:
     """``AGGREGATION: sum(pricepaid)``."""
     parts = (edge.properties.get("transformation", ""), edge.properties.get("expression", ""))
     return ": ".join(each for each in parts if each)
+
+
+# The library has one table of SQL types for all platforms, in which `timestamp` is bytes as in SQL Server.
+_WORDS = {
+    ArrayTypeClass: "array list",
+    BooleanTypeClass: "bool boolean bit",
+    BytesTypeClass: "binary varbinary varbyte bytea bytes blob raw image",
+    DateTypeClass: "date",
+    MapTypeClass: "map",
+    NumberTypeClass: "tinyint byte smallint short int integer bigint long hugeint int2 int4 int8 int64 float "
+    "float4 float8 float64 real double decimal numeric number money smallmoney bignumeric serial bigserial",
+    RecordTypeClass: "struct record row object variant super json jsonb",
+    StringTypeClass: "string char character varchar nchar nvarchar bpchar text ntext clob uuid "
+    "varchar2 nvarchar2 enum xml geometry geography",
+    TimeTypeClass: "time timetz timestamp timestamptz timestamp_ltz timestamp_ntz timestamp_tz datetime "
+    "datetime2 smalldatetime datetimeoffset interval",
+}
+_CLASSES = {word: kind for kind, words in _WORDS.items() for word in words.split()}
+
+
+def data_type(written: str) -> SchemaFieldDataTypeClass:
+    """Return the type of ``decimal(8,2)``, ``array<string>``, ``TIMESTAMP WITH TIME ZONE``; or NullType."""
+    word = re.match(r"\w*", written.strip().lower())
+    kind = _CLASSES.get(word[0] if word else "", NullTypeClass)
+    return SchemaFieldDataTypeClass(type=kind())
+
+
+def add_owners_and_tags(
+    names: Names, patch: DatasetPatchBuilder | DashboardPatchBuilder | DataJobPatchBuilder, vertex: Vertex
+) -> None:
+    """Add the owners and tags of a vertex to a patch of its entity."""
+    for owner in vertex.properties.get("owners", ()):
+        patch.add_owner(OwnerClass(owner=names.owner(owner), type=names.owner_type))
+    for tag in vertex.properties.get("tags", ()):
+        patch.add_tag(tag_of(tag))
+
+
+def tag_of(name: str) -> TagAssociationClass:
+    """Return DataHub's reference to a tag."""
+    return TagAssociationClass(mce_builder.make_tag_urn(name))

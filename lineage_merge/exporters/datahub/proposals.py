@@ -5,18 +5,33 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
-from datahub.metadata.schema_classes import MetadataChangeProposalClass
+from datahub.metadata.schema_classes import MetadataChangeProposalClass, StatusClass, UpstreamLineageClass
+from datahub.specific.datajob import DataJobPatchBuilder
+from datahub.specific.dataset import DatasetPatchBuilder
 from datahub.utilities.urns.urn import guess_entity_type
 
+from lineage_merge.exporters.changed_elements import changed_elements
 from lineage_merge.exporters.datahub import datasets as of_datasets
 from lineage_merge.exporters.datahub import jobs as of_jobs
-from lineage_merge.exporters.datahub import runs as of_runs
+from lineage_merge.exporters.datahub import jobs as of_runs
 from lineage_merge.exporters.datahub.assertions import assertions
+from lineage_merge.exporters.datahub.fields import tag_of
 from lineage_merge.exporters.datahub.names import Names
 from lineage_merge.exporters.exporter import Export
-from lineage_merge.exporters.graph_batches import EXPOSURE, Dataset, Job, checked_datasets, datasets, jobs
-from lineage_merge.graph_format.elements import Vertex
+from lineage_merge.exporters.graph_batches import (
+    EXPOSURE,
+    STORED,
+    Dataset,
+    DatasetSchema,
+    Job,
+    checked_datasets,
+    datasets,
+    jobs,
+    read_schemas,
+)
+from lineage_merge.graph_format.elements import JOB, Vertex, values_of
 from lineage_merge.questions.graph import LineageGraph
+from lineage_merge.sources.dbt.jobs import unique_id_of
 
 Proposal = MetadataChangeProposalWrapper | MetadataChangeProposalClass
 
@@ -95,3 +110,101 @@ class ProposalCounter:
     def counts(self) -> dict[str, int]:
         """``{"datasets": 12, "jobs": 5, "aspects": 70}``."""
         return {**self._entities, "aspects": self._aspects}
+
+
+def change_proposals(export: Export, before: LineageGraph) -> Iterator[Proposal]:
+    """Yield the proposals of changed datasets and jobs, then of removed ones. Checks are not compared.
+
+    Raises `ConfigError` for an environment without a fabric in DataHub.
+    """
+    graph, environment, dag = export.graph, export.environment, export.dag
+    names = Names.of(export.settings)
+    names.check_distinct_fabrics([environment] if environment else graph.environments())
+    lineage_only = bool(export.settings.get("lineage_only"))
+    found = changed_elements(before, graph, environment, dag)
+    changed = found.datasets | found.fed
+    for dataset in datasets(graph, environment, dag, only=changed):
+        identifier = dataset.schema.dataset.id
+        if not lineage_only and identifier in found.datasets:
+            yield from of_datasets.description(names, dataset.schema)
+            yield from _withdrawn_of_dataset(names, dataset.schema, before)
+            yield from of_runs.last_write(names, dataset)
+        yield from dataset_lineage(graph, names, dataset)
+        if identifier in found.fed and not dataset.flow.feeds:
+            nothing = UpstreamLineageClass(upstreams=[])
+            yield MetadataChangeProposalWrapper(entityUrn=names.dataset(identifier), aspect=nothing)
+    for exposure in datasets(graph, environment, dag, [EXPOSURE], only=changed):
+        yield from of_datasets.exposure(names, exposure)
+    known_dags: set[str] = set()
+    for job in jobs(graph, environment, dag, only=found.jobs):
+        if job.vertex is None:
+            continue  # of an exposure, which no job runs
+        yield from job_with_dag(graph, names, job, job.vertex, known_dags)
+        patch = DataJobPatchBuilder(names.job(job))
+        for old in before.vertices([job.vertex.id]):
+            _withdraw(names, patch, old, job.vertex)
+        yield from patch.build()
+        yield from of_runs.last_run(names, job, job.vertex)
+    yield from _removals(export, before, names, found.removed_datasets, found.removed_jobs)
+
+
+def _withdrawn_of_dataset(names: Names, schema: DatasetSchema, before: LineageGraph) -> Iterator[Proposal]:
+    """Yield the removal of owners and tags that the dataset or its columns had before."""
+    patch = DatasetPatchBuilder(names.dataset(schema.dataset.id))
+    columns = {each.id: each for each in schema.columns}
+    for old in read_schemas(before, [schema.dataset.id]).values():
+        _withdraw(names, patch, old.dataset, schema.dataset)
+        for column in old.columns:
+            if column.id in columns:
+                field = patch.for_field(columns[column.id].name)
+                for tag in _missing("tags", column, columns[column.id]):
+                    field.remove_tag(tag_of(tag).tag)
+    yield from patch.build()
+
+
+def _withdraw(
+    names: Names, patch: DatasetPatchBuilder | DataJobPatchBuilder, old: Vertex, new: Vertex
+) -> None:
+    for owner in _missing("owners", old, new):
+        patch.remove_owner(names.owner(owner), names.owner_type)
+    for tag in _missing("tags", old, new):
+        patch.remove_tag(tag_of(tag).tag)
+
+
+def _missing(key: str, old: Vertex, new: Vertex) -> list[str]:
+    return sorted({*values_of(old, key)} - {*values_of(new, key)})
+
+
+def _dashboards(names: Names, graph: LineageGraph, export: Export, only: frozenset[str] | None) -> set[str]:
+    """Return the URNs of exposures; without `only` those of all environments, which have the same URNs."""
+    environment, dag = (None, None) if only is None else (export.environment, export.dag)
+    found = datasets(graph, environment, dag, [EXPOSURE], only=only)
+    return {names.exposure(unique_id_of(edge.job)) for each in found for edge in each.flow.feeds}
+
+
+def _removals(
+    export: Export,
+    before: LineageGraph,
+    names: Names,
+    removed_datasets: frozenset[str],
+    removed_jobs: frozenset[str],
+) -> Iterator[Proposal]:
+    """Yield the removed status of entities, except those that another element of the graph still is."""
+    graph = export.graph
+    removed: list[str] = []
+    if removed_datasets:
+        # Two ids may have one name in DataHub, such as spellings.
+        existing = {names.dataset(each) for each in graph.ids(list(STORED), export.environment)}
+        found = datasets(before, export.environment, export.dag, only=removed_datasets)
+        removed += [urn for each in found if (urn := names.dataset(each.schema.dataset.id)) not in existing]
+        removed += sorted(
+            _dashboards(names, before, export, removed_datasets) - _dashboards(names, graph, export, None)
+        )
+    removed_dags: dict[str, None] = {}
+    for job in jobs(before, export.environment, export.dag, only=removed_jobs):
+        if job.vertex is not None:
+            removed.append(names.job(job))
+            if not graph.ids([JOB], job.environment, job.dag):
+                removed_dags[names.dag(job.environment, job.dag)] = None
+    for urn in (*sorted(removed), *removed_dags):
+        yield MetadataChangeProposalWrapper(entityUrn=urn, aspect=StatusClass(removed=True))

@@ -5,17 +5,13 @@ from lineage_merge.exporters.exporter import OUT, TOKEN_ENV, URL, Export, Export
 
 def send(export: Export) -> ExportResult:
     """Export to the server if set, otherwise to the file or standard output."""
-    from lineage_merge.exporters.openlineage.change_events import change_events
-    from lineage_merge.exporters.openlineage.events import events
+    from lineage_merge.exporters.openlineage.delivery import emit, write
+    from lineage_merge.exporters.openlineage.events import change_events, events
 
-    found = events(export) if export.before is None else change_events(export, export.before)
+    exported = events(export) if export.before is None else change_events(export, export.before)
     if export.url is None:
-        from lineage_merge.exporters.openlineage.file import write
-
-        return ExportResult(export.out or "", write(export.out, found))
-    from lineage_merge.exporters.openlineage.http import emit
-
-    return ExportResult(export.url, emit(export, found))
+        return ExportResult(export.out or "", write(export.out, exported))
+    return ExportResult(export.url, emit(export, exported))
 
 
 EXPORTER = Exporter(

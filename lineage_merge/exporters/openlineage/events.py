@@ -6,29 +6,52 @@ listener of OpenLineage.
 """
 
 import uuid
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from openlineage.client.event_v2 import InputDataset, Job, JobEvent, OutputDataset, Run, RunEvent, RunState
+import attr
+from openlineage.client.event_v2 import (
+    DatasetEvent,
+    InputDataset,
+    Job,
+    JobEvent,
+    OutputDataset,
+    Run,
+    RunEvent,
+    RunState,
+    StaticDataset,
+)
 from openlineage.client.facet_v2 import (
+    DatasetFacet,
     JobFacet,
     RunFacet,
+    data_quality_assertions_dataset,
     job_type_job,
+    lifecycle_state_change_dataset,
     ownership_job,
     parent_run,
     processing_engine_run,
     tags_job,
 )
 
+from lineage_merge.exporters.changed_elements import changed_elements
 from lineage_merge.exporters.exporter import Export
-from lineage_merge.exporters.graph_batches import DatasetSchema, Flow, jobs, read_schemas
+from lineage_merge.exporters.graph_batches import (
+    Check,
+    DatasetSchema,
+    Flow,
+    checked_datasets,
+    jobs,
+    read_schemas,
+)
 from lineage_merge.exporters.graph_batches import Job as JobLineage
-from lineage_merge.exporters.openlineage.check_events import check_events
 from lineage_merge.exporters.openlineage.facets import PRODUCER, column_lineage, ends, moment, of_dataset
-from lineage_merge.graph_format.elements import Vertex, name_parts, title_of_id
+from lineage_merge.graph_format.elements import Vertex, dataset_id_of, name_parts, title_of_id
+from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.model.times import utc_moment
+from lineage_merge.questions.graph import LineageGraph
 
 Event = RunEvent | JobEvent
 
@@ -172,3 +195,127 @@ def _facets(identifier: str, known: Mapping[str, DatasetSchema]) -> dict[str, An
 
 def _named(identifier: str) -> tuple[str, str]:
     return name_parts(identifier)[1:]
+
+
+_DROPPED = lifecycle_state_change_dataset.LifecycleStateChangeDatasetFacet(
+    lifecycle_state_change_dataset.LifecycleStateChange.DROP, producer=PRODUCER
+)
+
+
+def change_events(export: Export, before: LineageGraph) -> Iterator[Event | DatasetEvent]:
+    """Yield the events of changed jobs, of jobs without lineage any more, then of changed datasets.
+
+    A dataset that is part of another event has none of its own. Checks are not compared.
+    """
+    found = changed_elements(before, export.graph, export.environment, export.dag)
+    names: set[tuple[str, str]] = set()
+    shown: set[tuple[str, str]] = set()
+    for job in jobs(export.graph, export.environment, export.dag, only=found.jobs):
+        for event in _events_of(export.graph, job, export):
+            names.add((event.job.namespace, event.job.name))
+            shown |= {(each.namespace, each.name) for each in (*(event.inputs or ()), *(event.outputs or ()))}
+            yield event
+    now = moment(export.at)
+    for job in jobs(before, export.environment, export.dag, only=found.earlier_jobs):
+        for event in _events_of(before, job, export):
+            name = event.job.namespace, event.job.name
+            if name not in names:  # the job was removed, or has fewer groups of outputs
+                names.add(name)
+                yield JobEvent(job=Job(*name), inputs=[], outputs=[], eventTime=now, producer=PRODUCER)
+    for identifier, schema in sorted(read_schemas(export.graph, found.datasets).items()):
+        named = name_parts(identifier)[1:]
+        if named not in shown:
+            yield _dataset_event(named, of_dataset(schema), now)
+    if found.removed_datasets:
+        # Environments are no part of names: the dataset of another one may have the same.
+        existing = {name_parts(each)[1:] for each in export.graph.ids(list(DATASET_LABELS))}
+        for identifier in sorted(found.removed_datasets):
+            if (named := name_parts(identifier)[1:]) not in existing:
+                yield _dataset_event(named, {"lifecycleStateChange": _DROPPED}, now)
+
+
+def _events_of(graph: LineageGraph, job: JobLineage, export: Export) -> Iterator[Event]:
+    known = read_schemas(graph, {end for flow in job.flows for end in (*flow.sources, flow.target)})
+    columns = {each.id: each for each in graph.vertices(sorted(ends(job.flows)))}
+    return of_job(job, known, columns, export.settings.get("namespace") or job.environment, export.at)
+
+
+def _dataset_event(named: tuple[str, str], facets: dict[str, DatasetFacet], now: str) -> DatasetEvent:
+    return DatasetEvent(dataset=StaticDataset(*named, facets=facets), eventTime=now, producer=PRODUCER)
+
+
+_Assertion = data_quality_assertions_dataset.Assertion
+# Newer versions of the client have more.
+_FIELDS = {each.name for each in attr.fields(_Assertion)}
+
+
+def check_events(export: Export) -> Iterator[RunEvent]:
+    """Yield an event per checked dataset, DAG and type of job. Checks without a result are omitted."""
+    pairs = export.graph.pairs(["checks"], export.environment, export.dag)
+    titles = Counter(title_of_id(each) for each in {dataset_id_of(target) for _, target in pairs})
+    for checked in checked_datasets(export.graph, export.environment, export.dag):
+        dataset = checked.schema.dataset
+        _, namespace, name = name_parts(dataset.id)
+        title = title_of_id(dataset.id)
+        # Tables of two clusters may have the same name.
+        shown = title if titles[title] == 1 else f"{namespace}|{name}"
+        groups: dict[tuple[str, str], list[Check]] = defaultdict(list)
+        for each in checked.checks:
+            if "status" in each.assertion.properties and "last_run_at" in each.assertion.properties:
+                dag = each.assertion.dags[0]  # an assertion belongs to one DAG, which is part of its id
+                groups[dag, str(each.assertion.properties.get("job_type", ""))].append(each)
+        for (dag, job_type), checks in sorted(groups.items()):
+            at = max(each.assertion.properties["last_run_at"] for each in checks)
+            ended = utc_moment(at)
+            if ended is None:
+                continue
+            job = Job(
+                export.settings.get("namespace") or dataset.environment,
+                f"{dag}.{job_type}.{shown}.test",
+                {
+                    "jobType": job_type_job.JobTypeJobFacet(
+                        processingType="BATCH",
+                        integration=job_type.upper(),
+                        jobType="TEST",
+                        producer=PRODUCER,
+                    )
+                },
+            )
+            facet = data_quality_assertions_dataset.DataQualityAssertionsDatasetFacet(
+                assertions=[_assertion(each) for each in checks], producer=PRODUCER
+            )
+            tested = InputDataset(
+                namespace,
+                name,
+                inputFacets={"dataQualityAssertions": facet},
+                facets=dict(of_dataset(checked.schema)),
+            )
+            yield RunEvent(
+                run=Run(_run_id(dataset.id, dag, job_type, at)),
+                eventType=RunState.COMPLETE,
+                eventTime=moment(ended),
+                job=job,
+                inputs=[tested],
+                outputs=[],
+                producer=PRODUCER,
+            )
+
+
+def _run_id(*parts: object) -> str:
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, "|".join(map(str, ("checks", *parts)))))
+
+
+def _assertion(check: Check) -> Any:
+    properties = check.assertion.properties
+    values = {
+        "assertion": str(properties.get("assertion_type", "")) or check.assertion.name,
+        # A check that did not run to its end did not succeed.
+        "success": properties["status"] == "passed",
+        "column": check.column.name if check.column else None,
+        "severity": properties.get("severity"),
+        "name": check.assertion.name,
+        "description": properties.get("description"),
+    }
+    return _Assertion(
+        **{name: value for name, value in values.items() if value is not None and name in _FIELDS}
+    )

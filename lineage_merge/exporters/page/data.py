@@ -13,18 +13,16 @@
     column_feeds  [[dataset, column, dataset, column, job, transformation, expression, assumed]]
     influences    [[dataset, column, dataset, job, transformation, assumed]]
     writes        [[job, dataset]]
-    assertions    as in `lineage_merge.exporters.page.assertions`
+    assertions    as in `lineage_merge.exporters.page.data`
 
 Datasets, jobs and DAGs are indexes of their lists, columns are indexes of their dataset's `columns`. Only
 assumed edges have `assumed`.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from lineage_merge.exporters.page.assertions import assertions
-from lineage_merge.exporters.page.facts import facts, safe, safe_id, shown
 from lineage_merge.graph_format.elements import (
     COLUMN,
     JOB,
@@ -35,9 +33,45 @@ from lineage_merge.graph_format.elements import (
     name_parts,
     title_of_id,
 )
-from lineage_merge.infra.redaction import redact_sql
+from lineage_merge.infra.redaction import redact, redact_sql
+from lineage_merge.model.times import utc_time
 from lineage_merge.questions.formats.freshness_text import cause_text, expectations_text, reasons_text
 from lineage_merge.questions.staleness import Freshness
+
+Facts = list[list[str]]
+
+_TIMES = frozenset({"last_run_at"})
+
+
+def safe(text: str) -> str:
+    """Return text without passwords; graphs of other versions or programs may contain some."""
+    return redact(text)
+
+
+def safe_id(identifier: str) -> str:
+    """Return a vertex id without passwords; each part, separated by ``|``, may be an address."""
+    return "|".join(safe(part) for part in identifier.split("|"))
+
+
+def facts(properties: Mapping[str, Any], keys: Iterable[str]) -> Facts:
+    """Return the properties with these keys that have a value; values of a set are lines."""
+    found = []
+    for key in keys:
+        value = properties.get(key)
+        if value is None or value == "" or value == () or value == []:
+            continue
+        if key in _TIMES:
+            value = utc_time(int(value), seconds=True)
+        found.append([key.replace("_", " "), shown(value)])
+    return found
+
+
+def shown(value: Any) -> str:
+    """Return a value as text, a set with one value per line."""
+    if isinstance(value, list | tuple):
+        return "\n".join(safe(str(each)).replace("\n", " ") for each in value)
+    return safe(str(value))
+
 
 _DATASET_FACTS = (
     "description",
@@ -222,3 +256,50 @@ def _assumed(edge: Edge) -> list[bool]:
 
 def _text(edge: Edge, key: str) -> str:
     return shown(edge.properties.get(key, ""))
+
+
+_FACTS = ("description", "job_name", "duration_ms", "file_path", "owners", "tags")
+_FRESHNESS = ("max_loaded_at", "warn_after_ms", "error_after_ms")
+
+
+def assertions(
+    graph: Subgraph, place: Mapping[str, int], column_place: Mapping[str, tuple[int, int]]
+) -> list[list[Any]]:
+    """Return the assertions of the datasets and columns with these indexes."""
+    checks: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+    compared: defaultdict[str, list[str]] = defaultdict(list)
+    for edge in graph.edges:
+        if edge.label == "checks" and edge.to_id in place:
+            checks[edge.from_id].append((place[edge.to_id], -1))
+        elif edge.label == "checks" and edge.to_id in column_place:
+            checks[edge.from_id].append(column_place[edge.to_id])
+        elif edge.label == "references":
+            compared[edge.from_id].append(graph.vertices[edge.to_id].title)
+    vertices = graph.vertices
+    return [
+        _row(vertices[each], checks[each], compared[each])
+        for each in sorted(checks)
+        if vertices[each].label == "assertion"
+    ]
+
+
+def _row(vertex: Vertex, checks: list[tuple[int, int]], compared: list[str]) -> list[Any]:
+    properties = vertex.properties
+    known = facts(properties, _FACTS)
+    if column := properties.get("column_name"):
+        known.append(["checks", redact_sql(str(column))])
+    if compared:
+        known.append(["compared with", shown(sorted(compared))])
+    if vertex.dags:
+        known.append(["DAG", shown(vertex.dags)])
+    row = [
+        safe(vertex.name),
+        *(safe(str(properties.get(key, ""))) for key in ("assertion_type", "severity", "status")),
+        properties.get("failures"),
+        properties.get("last_run_at"),
+        [list(each) for each in sorted(checks)],
+        known,
+    ]
+    if properties.get("assertion_type") == "freshness":
+        row.append([properties.get(key) for key in _FRESHNESS])
+    return row

@@ -7,11 +7,11 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
-from lineage_merge.exporters.page import assets
-from lineage_merge.exporters.page.data import page_data
-from lineage_merge.exporters.page.facts import safe, safe_id
+from lineage_merge.exporters.page.data import page_data, safe, safe_id
 from lineage_merge.exporters.page.moments import Changes, PageMoment, moments_data
 from lineage_merge.graph_format.elements import Subgraph
 from lineage_merge.model.version import __version__
@@ -61,9 +61,9 @@ def _about(options: Options) -> dict[str, Any]:
 
 def document(data: Mapping[str, Any]) -> str:
     """Return the page of data in the format of `page_data` or `moments_data`, with title and metadata."""
-    names = assets.script_names(has_moments="moments" in data)
-    script = _STRICT + "".join(_compact(assets.text(name).removeprefix(_STRICT)) for name in names)
-    styles = "".join(map(assets.text, ("page.css", "moments.css") if "moments" in data else ("page.css",)))
+    names = script_names(has_moments="moments" in data)
+    script = _STRICT + "".join(_compact(text(name).removeprefix(_STRICT)) for name in names)
+    styles = "".join(map(text, ("page.css", "moments.css") if "moments" in data else ("page.css",)))
     style = _SPACES.sub(lambda found: found[1] or ":", _COMMENT.sub("", styles))
     parts = {
         "policy": _policy(script, style),
@@ -72,7 +72,7 @@ def document(data: Mapping[str, Any]) -> str:
         "data": f'<script type="application/json" id="data">{embedded(data)}</script>',
         "script": f"<script>{script}</script>",
     }
-    return _PLACE.sub(lambda found: parts[found[1]], assets.text("page.html"))
+    return _PLACE.sub(lambda found: parts[found[1]], text("page.html"))
 
 
 def embedded(data: object) -> str:
@@ -108,3 +108,62 @@ def _policy(script: str, style: str) -> str:
 
 def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+# In execution order: each adds its part to the namespace that the first one creates.
+SCRIPTS = (
+    "dom.js",
+    "theme.js",
+    "measure.js",
+    "places.js",
+    "processes.js",
+    "assertions.js",
+    "bands.js",
+    "model.js",
+    "attention.js",
+    "clusters.js",
+    "ranking.js",
+    "isotonic.js",
+    "ordering.js",
+    "routing.js",
+    "layout.js",
+    "frames.js",
+    "scene.js",
+    "overview_scene.js",
+    "column_graph.js",
+    "matching.js",
+    "viewport.js",
+    "cards.js",
+    "board.js",
+    "pipeline.js",
+    "overview.js",
+    "column.js",
+    "listing.js",
+    "details.js",
+    "panel.js",
+    "search.js",
+    "environments.js",
+    "filters.js",
+    "links.js",
+    "keyboard.js",
+    "picture.js",
+    "exporting.js",
+    "heading.js",
+    "table_rows.js",
+    "transitions.js",
+    "events.js",
+    "main.js",
+)
+# Only of a page with several moments, before `main.js`.
+MOMENT_SCRIPTS = ("moments.js", "changes.js", "marks.js", "effects.js", "compare.js")
+
+
+def script_names(*, has_moments: bool) -> tuple[str, ...]:
+    """Return the scripts of a page in execution order."""
+    return (*SCRIPTS[:-1], *MOMENT_SCRIPTS, SCRIPTS[-1]) if has_moments else SCRIPTS
+
+
+@cache
+def text(name: str) -> str:
+    """Return the content of a file of this folder."""
+    return files("lineage_merge.exporters.page").joinpath(name).read_text(encoding="utf-8")

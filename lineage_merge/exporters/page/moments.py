@@ -21,8 +21,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
-from lineage_merge.exporters.page.data import page_data
-from lineage_merge.exporters.page.facts import safe, safe_id
+from lineage_merge.exporters.page.data import page_data, safe, safe_id
 from lineage_merge.graph_format.elements import Subgraph, dataset_of, name_of_id
 from lineage_merge.infra.redaction import redact_sql
 from lineage_merge.model.elements import decode

@@ -15,18 +15,32 @@ from gremlin_python.driver.client import Client
 from gremlin_python.driver.driver_remote_connection import DriverRemoteConnection
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
+from lineage_merge.infra.engine.rows import Counter, Engine
 from lineage_merge.infra.traversal_source import source
 from lineage_merge.load.gremlin.error_classification import (
     ClassifiedError,
+    RetryState,
     UnexpectedResponse,
     classify,
     reason_of,
 )
-from lineage_merge.load.gremlin.retry_policy import RetryState
 from lineage_merge.load.gremlin.serializer import serializer
 from lineage_merge.load.gremlin.signing import Iam, signed_headers
-from lineage_merge.load.gremlin.traffic import Traffic
 from lineage_merge.model.errors import GraphError, GraphUnreachable
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """Numbers of requests sent, including retries, and of elements, ids and values read."""
+
+    requests: Counter
+    read: Counter
+
+
+def counted(engine: Engine) -> Traffic:
+    """Return new counters."""
+    return Traffic(engine.counter(), engine.counter())
+
 
 _CONNECT_SECONDS = 10.0
 _CHECK_SECONDS = 5.0

@@ -30,9 +30,14 @@ from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversa
 from gremlin_python.process.traversal import T
 
 from lineage_merge import config
-from lineage_merge.graph_format.neptune_csv import EDGE_FIELDS, VERTEX_FIELDS, is_unambiguous
-from lineage_merge.graph_format.neptune_files import write_rows
-from lineage_merge.graph_format.neptune_parts import EDGES, VERTICES
+from lineage_merge.graph_format.neptune_csv import (
+    EDGE_FIELDS,
+    EDGES,
+    VERTEX_FIELDS,
+    VERTICES,
+    is_unambiguous,
+    write_rows,
+)
 from lineage_merge.graph_format.schema import EDGE_KEYS, NODE_KEYS, RUN_LABELS, Row
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.infra.progress import ProgressCallback

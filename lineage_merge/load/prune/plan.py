@@ -1,19 +1,23 @@
 """Plans all deletions of a load, and refuses likely mistakes."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from heapq import nsmallest
 from operator import add, itemgetter
-from typing import Any
+from typing import Any, TypeVar
 
-from lineage_merge.graph_format.schema import Row
+from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
+from gremlin_python.process.traversal import Cardinality, P
+
+from lineage_merge.graph_format.schema import EDGE_LABEL_NAMES, Row
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.load.diff import Compared
 from lineage_merge.load.diff_counts import DiffCounts
-from lineage_merge.load.first_rows import first_rows
 from lineage_merge.load.graph_state import StoredVertex
-from lineage_merge.load.prune.scope import scope_of
-from lineage_merge.load.prune.stale_job_edges import UnmatchedEdge, find_stale_job_edges
+from lineage_merge.load.gremlin.connection import Endpoint
+from lineage_merge.load.gremlin.executor import by_request, open_executor
+from lineage_merge.load.prune.stale_job_edges import UnmatchedEdge, find_stale_job_edges, scope_of
 from lineage_merge.load.prune.stale_vertices import StaleColumnEdge, find_stale_vertices
 from lineage_merge.merge.source_completeness import SourceCompleteness
 from lineage_merge.model.elements import JobKey
@@ -177,3 +181,78 @@ def _refusal(count: int, stored: int, jobs: list[str], examples: tuple[str, ...]
         f"would retire {' and '.join(reasons)}; nothing was written. Fix: if intended, use --allow-retire."
         f" Examples: {'; '.join(examples)}"
     )
+
+
+T = TypeVar("T")
+
+
+def first_rows(rows: Rows[T], number: int, key: Callable[[T], Any]) -> list[T]:
+    """Return the rows with the smallest keys, in their order."""
+    return nsmallest(number, rows.map_partitions(partial(_first, number, key)).collect(), key)
+
+
+def _first(number: int, key: Callable[[T], Any], rows: Iterable[T]) -> list[T]:
+    return nsmallest(number, rows, key)
+
+
+def delete_stale(deletions: Deletions, endpoint: Endpoint, run: str, token: str, dag_name: str) -> None:
+    """Drop the edges, then the tags of vertices that are still needed, then the unneeded vertices.
+
+    Only has an effect while `token` is on the `run` vertex (`load.merge_run`): a merge of the same DAG that
+    has started since makes its own comparison.
+    """
+
+    # One partition each: every request writes to the run's vertex, so concurrent ones would conflict.
+    if deletions.edge_count:
+        build = partial(drop_edges, run=run, token=token)
+        deletions.edges.repartition(1).map_partitions(partial(_in_batches, endpoint, build)).collect()
+    if deletions.vertex_count:
+        # A vertex keeps its last tag until it is dropped. Otherwise a load that is killed, or that runs
+        # concurrently with another DAG's, could leave a vertex without a tag, which no load would find again.
+        # The second `drop_tags` is for vertices that another DAG has started to use in between.
+        builders = [
+            partial(builder, run=run, token=token, dag_name=dag_name)
+            for builder in (drop_tags, drop_vertices, drop_tags)
+        ]
+        deletions.vertices.repartition(1).map_partitions(
+            partial(_each_in_batches, endpoint, builders)
+        ).collect()
+
+
+def _each_in_batches(endpoint: Endpoint, builders: list[Any], ids: Iterable[str]) -> Iterator[int]:
+    vertices = list(ids)
+    for build in builders:
+        yield from _in_batches(endpoint, build, vertices)
+
+
+def _in_batches(endpoint: Endpoint, build: Any, ids: Iterable[str]) -> Iterator[int]:
+    with open_executor(endpoint) as execute:
+        for batch in by_request(ids):
+            execute(partial(build, ids=batch))
+            yield len(batch)
+
+
+def _if_token_matches(g: GraphTraversalSource, run: str, token: str) -> GraphTraversal:
+    """Continue only if the token is unchanged; writing it again makes concurrent requests conflict."""
+    return g.V(run).has("load_token", token).property(Cardinality.single, "load_token", token)
+
+
+def drop_edges(g: GraphTraversalSource, run: str, token: str, ids: list[str]) -> GraphTraversal:
+    """Drop edges."""
+    return _if_token_matches(g, run, token).E(*ids).drop()
+
+
+def drop_vertices(
+    g: GraphTraversalSource, run: str, token: str, ids: list[str], dag_name: str
+) -> GraphTraversal:
+    """Drop the vertices that have no edges and no tags of other DAGs now."""
+    others = __.values("dag_name").is_(P.neq(dag_name))
+    return _if_token_matches(g, run, token).V(*ids).not_(others).not_(__.both_e()).drop()
+
+
+def drop_tags(g: GraphTraversalSource, run: str, token: str, ids: list[str], dag_name: str) -> GraphTraversal:
+    """Drop the DAG's tag of vertices that are still needed but have no edges of the DAG now."""
+    touched = __.both_e(*EDGE_LABEL_NAMES).has("dag_name", dag_name)
+    needed = __.or_(__.values("dag_name").is_(P.neq(dag_name)), __.both_e())
+    untagged = _if_token_matches(g, run, token).V(*ids).not_(touched).where(needed)
+    return untagged.properties("dag_name").has_value(dag_name).drop()

@@ -10,8 +10,7 @@ from lineage_merge.graph_format.schema import RUN_LABELS, Row
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.load.diff import Compared
 from lineage_merge.load.graph_state import dataset_of, dataset_of_end
-from lineage_merge.load.prune.scope import Scope
-from lineage_merge.load.prune.stale_job_edges import UnmatchedEdge
+from lineage_merge.load.prune.stale_job_edges import PruneScope, UnmatchedEdge
 
 
 class StaleColumnEdge(NamedTuple):
@@ -39,7 +38,7 @@ class DatasetFacts:
     replaced: set[str] = field(default_factory=set)
     described: bool = False
 
-    def stale_column_edges(self, scope: Scope) -> list[str]:
+    def stale_column_edges(self, scope: PruneScope) -> list[str]:
         """Return the stale `has_column` edges: of deleted datasets, or of those with columns in the merge."""
         is_deleted = self.id in self.unmatched and (scope.everything or bool(self.affected))
         if not self.retained and (self.described or is_deleted):
@@ -48,7 +47,7 @@ class DatasetFacts:
             edge for edge in self.columns if edge in self.replaced and self.columns[edge] not in self.retained
         ]
 
-    def stale_vertices(self, scope: Scope) -> Iterator[str]:
+    def stale_vertices(self, scope: PruneScope) -> Iterator[str]:
         """Yield the unmatched vertices that the DAG no longer needs."""
         needed, affected = set(self.retained), set(self.affected)
         stale = set(self.stale_column_edges(scope))
@@ -65,7 +64,7 @@ def find_stale_vertices(
     nodes: Rows[Compared],
     edges: Rows[Compared],
     replaced: frozenset[str],
-    scope: Scope,
+    scope: PruneScope,
 ) -> Rows[StaleColumnEdge | str]:
     """Return the `has_column` edges and the ids of the vertices to delete.
 
@@ -118,7 +117,7 @@ def _column(
 
 
 def _decide_dataset(
-    scope: Scope, identifier: str, facts: list[tuple[str, _Fact]]
+    scope: PruneScope, identifier: str, facts: list[tuple[str, _Fact]]
 ) -> Iterator[StaleColumnEdge | str]:
     dataset = DatasetFacts(identifier)
     for _, fact in facts:

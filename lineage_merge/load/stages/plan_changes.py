@@ -7,10 +7,9 @@ from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load import diff
 from lineage_merge.load.diff import Compared
 from lineage_merge.load.diff_counts import DiffCounts, count_differences
-from lineage_merge.load.first_rows import first_rows
 from lineage_merge.load.graph_state import GraphState, StoredVertex
 from lineage_merge.load.incremental_diff import Changes, compare_changes, names_digest
-from lineage_merge.load.prune.plan import Deletions, plan_deletions
+from lineage_merge.load.prune.plan import Deletions, first_rows, plan_deletions
 from lineage_merge.load.renames import Renames, replaced_edges
 from lineage_merge.load.result import Effect, LoadResult
 from lineage_merge.load.shard_digests import Shard

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from operator import itemgetter
 
-from lineage_merge.graph_format.labels import labels_of
-from lineage_merge.graph_format.schema import DATASET_LABELS, Row
+from lineage_merge.graph_format.schema import DATASET_LABELS, Row, labels_of
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.load import vertex_merge
 from lineage_merge.load.graph_state import GraphState, StoredVertex, read_aliases, read_graph_state

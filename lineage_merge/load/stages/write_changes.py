@@ -26,7 +26,7 @@ from lineage_merge.load.label_replacement import replace_interim_edges, replace_
 from lineage_merge.load.neptune_bulk import bulk_load
 from lineage_merge.load.neptune_bulk.bulk_load import BulkLoad
 from lineage_merge.load.property_values import row_to_write
-from lineage_merge.load.prune.delete_stale import delete_stale
+from lineage_merge.load.prune.plan import delete_stale
 from lineage_merge.load.renames import Change
 from lineage_merge.load.snapshot import Edge
 from lineage_merge.load.stages.types import LoadPlan, Target

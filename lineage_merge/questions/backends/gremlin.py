@@ -22,8 +22,7 @@ from lineage_merge.graph_format.elements import (
     normalize_properties,
     vertex_properties,
 )
-from lineage_merge.graph_format.labels import one_label
-from lineage_merge.graph_format.schema import DATASET_LABELS
+from lineage_merge.graph_format.schema import DATASET_LABELS, one_label
 from lineage_merge.questions.backends.in_memory import NAMES, SEARCHED
 from lineage_merge.questions.case_variants import case_variants
 from lineage_merge.questions.graph import Direction

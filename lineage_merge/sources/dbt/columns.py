@@ -9,17 +9,13 @@ from dataclasses import dataclass, field
 
 from sqlglot import Dialect, exp
 
-from lineage_merge.column_lineage.sql.column_flows import flows, influences
-from lineage_merge.column_lineage.sql.depth import with_deep_stack
 from lineage_merge.column_lineage.sql.derivation import Origin
-from lineage_merge.column_lineage.sql.names import TableNames
-from lineage_merge.column_lineage.sql.parse_errors import reason
-from lineage_merge.column_lineage.sql.parsing import parse
-from lineage_merge.column_lineage.sql.parts_of_tables import PartOfTable, part_of_table
-from lineage_merge.column_lineage.sql.query import Queries
+from lineage_merge.column_lineage.sql.names import PartOfTable, TableNames, part_of_table
+from lineage_merge.column_lineage.sql.parsing import parse, with_deep_stack
+from lineage_merge.column_lineage.sql.query import Queries, flows, influences
 from lineage_merge.column_lineage.sql.scope import Named, Relation
 from lineage_merge.column_lineage.sql.tables import AllColumns, Table, fold
-from lineage_merge.column_lineage.sql.text import cut
+from lineage_merge.column_lineage.sql.text import cut, reason
 from lineage_merge.column_lineage.transformations import ColumnFlow, Influence
 from lineage_merge.sources.dbt.catalog import Catalog, CatalogColumn
 from lineage_merge.sources.dbt.nodes import Manifest, Node

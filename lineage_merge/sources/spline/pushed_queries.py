@@ -11,9 +11,8 @@ from sqlglot import Dialect, exp
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.scope import traverse_scope
 
-from lineage_merge.column_lineage.sql.depth import with_deep_stack
 from lineage_merge.column_lineage.sql.derivation import Derivation, Influences
-from lineage_merge.column_lineage.sql.parsing import parse
+from lineage_merge.column_lineage.sql.parsing import parse, with_deep_stack
 from lineage_merge.column_lineage.sql.query import Queries
 from lineage_merge.column_lineage.sql.scope import Item, Named, Relation
 from lineage_merge.column_lineage.sql.tables import AllColumns, Table, fold, only

@@ -4,14 +4,13 @@ from collections.abc import Set
 
 from sqlglot import Dialect, exp
 
-from lineage_merge.column_lineage.sql.depth import with_deep_stack
 from lineage_merge.column_lineage.sql.derivation import Origin
-from lineage_merge.column_lineage.sql.names import is_dual
-from lineage_merge.column_lineage.sql.parse_errors import reason
-from lineage_merge.column_lineage.sql.parts_of_tables import PartOfTable, part_of_table
+from lineage_merge.column_lineage.sql.names import PartOfTable, is_dual, part_of_table
+from lineage_merge.column_lineage.sql.parsing import with_deep_stack
 from lineage_merge.column_lineage.sql.query import Queries
 from lineage_merge.column_lineage.sql.scope import Relation
 from lineage_merge.column_lineage.sql.tables import AllColumns, Table, fold
+from lineage_merge.column_lineage.sql.text import reason
 from lineage_merge.model.elements import DatasetLabel
 from lineage_merge.sources.sql.clauses import is_value
 from lineage_merge.sources.sql.names import Datasets

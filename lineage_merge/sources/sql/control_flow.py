@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from sqlglot import Dialect
 
-from lineage_merge.column_lineage.sql.parse_errors import reason
 from lineage_merge.column_lineage.sql.tables import fold
+from lineage_merge.column_lineage.sql.text import reason
 from lineage_merge.sources.sql import tsql
 from lineage_merge.sources.sql.bodies import Bodies
 from lineage_merge.sources.sql.cursors import assigned, cursor_of, fetched, loop_of, position_clauses

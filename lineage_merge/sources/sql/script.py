@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from sqlglot import Dialect, exp
 
 from lineage_merge.column_lineage.sql import notes
-from lineage_merge.column_lineage.sql.parse_errors import reason
 from lineage_merge.column_lineage.sql.scope import Relation
 from lineage_merge.column_lineage.sql.tables import fold
+from lineage_merge.column_lineage.sql.text import reason
 from lineage_merge.sources.sql import row_changes, tsql
 from lineage_merge.sources.sql.clauses import is_ddl, used_database
 from lineage_merge.sources.sql.creation import Creation

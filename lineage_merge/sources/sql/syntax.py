@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from sqlglot import Dialect, exp
 
 from lineage_merge.column_lineage.sql import parsing
-from lineage_merge.column_lineage.sql.depth import with_deep_stack
-from lineage_merge.column_lineage.sql.parse_errors import reason
+from lineage_merge.column_lineage.sql.parsing import with_deep_stack
+from lineage_merge.column_lineage.sql.text import reason
 from lineage_merge.sources.sql import tsql
 from lineage_merge.sources.sql.clauses import complete_inserts, name_tables_of_tsql
 from lineage_merge.sources.sql.control_flow import ControlFlow

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from lineage_merge.column_lineage.sql.column_flows import flows, influences
+from lineage_merge.column_lineage.sql.query import flows, influences
 from lineage_merge.column_lineage.transformations import lineage_elements
 from lineage_merge.model.elements import (
     Alias,

@@ -3,11 +3,8 @@
 import socket
 import time as clock
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from itertools import pairwise
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -34,6 +31,7 @@ from lineage_merge.sources.spline.documents import COLLECTIONS, Document
 from lineage_merge.sources.spline.settings import Arango
 from lineage_merge.sources.spline.transactions import EVERYTHING, Snapshot
 from tests.arango_fixtures import ArangoServer
+from tests.http_server import receiving
 from tests.spline_documents import DAY, SplineDatabase, time
 
 LEAVES = [f"Relation d.t{number}[a#1] csv" for number in range(3)]
@@ -226,37 +224,13 @@ def test_one_available_host_of_several_is_enough(loaded: Loaded, closed_port: in
     assert len(keys_of(events(server, 0, time(100 * DAY)))) == 7
 
 
-@contextmanager
-def another_service(body: bytes) -> Iterator[str]:
-    """Start an HTTP service that responds to everything with 200, such as a web page."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
-            thread.join()
-
-
 @pytest.mark.parametrize("body", [b"<html>version</html>", b"{}", b"[]", b'{"result": [1]}', b"null"])
 def test_another_service_is_not_taken_for_arangodb(body: bytes) -> None:
     with (
-        another_service(body) as url,
+        receiving(lambda _: (200, body)) as service,
         pytest.raises(SourceError, match="is not an ArangoDB server"),
     ):
-        overview(Server(Arango(url, "spline"), ""))
+        overview(Server(Arango(service.url, "spline"), ""))
 
 
 # Slices

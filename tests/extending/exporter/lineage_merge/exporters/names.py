@@ -1,7 +1,6 @@
 """Export the ids of all vertices, one per line."""
 
-from lineage_merge.exporters.exporter import OUT, Export, Exporter, ExportResult
-from lineage_merge.exporters.output import write_lines
+from lineage_merge.exporters.exporter import OUT, Export, Exporter, ExportResult, write_lines
 from lineage_merge.graph_format.elements import Vertex
 
 

@@ -1,0 +1,174 @@
+"""Versions of folders of SQL files as graphs in memory."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from lineage_merge.graph_format.elements import edge_of_row, vertex_of_row
+from lineage_merge.merge import join
+from lineage_merge.merge.dataset_resolver import DatasetResolver
+from lineage_merge.model.elements import Element, Problem
+from lineage_merge.model.errors import SourceMissing
+from lineage_merge.questions.backends.in_memory import InMemory
+from lineage_merge.review.git import GitChanges, contents, files_at
+from lineage_merge.sources.sql import files
+from lineage_merge.sources.sql.files import SqlText
+from lineage_merge.sources.sql.project import ProjectLineage, read_project
+from lineage_merge.sources.sql.root import parsed, reader_of, schema_of
+from lineage_merge.sources.sql.settings import SqlFiles
+from lineage_merge.sources.sql.shapes import Shapes
+from lineage_merge.sources.sql.syntax import Script
+from lineage_merge.sources.sql.translator import job_key, translate
+
+# A file: index of its folder, and its name in the folder.
+FileKey = tuple[int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class SqlVersion:
+    """All folders at one time: the lineage of their files, and the resulting graph.
+
+    `edges`: rows as in edge files; `problems`: what could not be read.
+    """
+
+    folders: tuple[ProjectLineage, ...]
+    graph: InMemory
+    edges: tuple[Mapping[str, Any], ...]
+    problems: tuple[Problem, ...]
+    # Canonical ids by alias: a table stored at a path is identified by its path.
+    aliases: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class SqlFolders:
+    """The reviewed folders, and the resolver of their table names."""
+
+    settings: tuple[SqlFiles, ...]
+    names: DatasetResolver
+    dag_name: str
+    # The repository's root, if versions are compared.
+    root: Path | None = None
+
+    def path_of(self, key: FileKey) -> str:
+        """Return the path of a file for reports: relative to `root`, or below its folder as given."""
+        at, name = key
+        given = self.settings[at].path.rstrip("/")
+        # A folder may be a single file.
+        path = given if files.is_sql(given) and given.rpartition("/")[2] == name else f"{given}/{name}"
+        if self.root is None:
+            return path
+        whole, top = Path(path).expanduser().absolute(), self.root.resolve()
+        folder = whole.parent.resolve()
+        return (folder / whole.name).relative_to(top).as_posix() if folder.is_relative_to(top) else path
+
+    def with_insert_names(self, *, assumed: bool) -> "SqlFolders":
+        """Return the folders with or without assumed names of columns that INSERT fills."""
+        settings = (replace(each, assume_insert_names=assumed) for each in self.settings)
+        return replace(self, settings=tuple(settings))
+
+    def jobs(self, keys: Iterable[FileKey]) -> set[str]:
+        """Return the names of the jobs of files."""
+        return {job_key(self.settings[at].project, name).name for at, name in keys}
+
+
+class SqlTexts:
+    """The parsed files of the folders; files in several versions are parsed once."""
+
+    def __init__(self, folders: SqlFolders) -> None:
+        self._folders = folders
+        self.now: dict[FileKey, Script] = {}
+        self.schema = [schema_of(each) for each in folders.settings]
+        # Shared by all versions: unchanged files are not read again.
+        self.readers = [reader_of(each, folders.names) for each in folders.settings]
+        for at, each in enumerate(folders.settings):
+            for script in parsed(files.read(_find(each.path).items()), each):
+                self.now[at, script.name] = script
+
+    def before(self, since: GitChanges) -> "EarlierFiles":
+        """Return the files before the changes."""
+        changed = {each.before for each in since.changed} - {""}
+        after = {(since.root / each.after).resolve(): each.after for each in since.changed if each.after}
+        found = EarlierFiles({}, {}, {})
+        texts = contents(since, sorted(changed))
+        for at, folder in enumerate(self._folders.settings):
+            root = Path(folder.path).expanduser()
+            for path in files_at(since, [root]):
+                name = _name(since.root / path, root)
+                if name is None:
+                    continue
+                if path in changed:
+                    text = SqlText(name, files.decode(texts.get(path, b"")))
+                    found.files[at, name] = parsed([text], folder)[0]
+                    found.changed[at, name] = path
+                elif (at, name) in self.now:
+                    found.files[at, name] = self.now[at, name]
+        for at, name in self.now:
+            here = _path(Path(self._folders.settings[at].path).expanduser(), name)
+            if here in after:
+                found.changing[at, name] = after[here]
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierFiles:
+    """Files before the changes. Paths of changed files: `changed`, and `changing` in the current version."""
+
+    files: dict[FileKey, Script]
+    changed: dict[FileKey, str]
+    changing: dict[FileKey, str]
+
+
+def _find(path: str) -> dict[str, str]:
+    """Return the files of a folder; none for an empty folder, which git does not track."""
+    try:
+        return files.find(path)
+    except SourceMissing:
+        if Path(path).expanduser().is_dir():
+            return {}
+        raise
+
+
+def _path(root: Path, name: str) -> Path:
+    return (root if root.is_file() else root / name).resolve()
+
+
+def _name(path: Path, root: Path) -> str | None:
+    """Return the name below a folder of a file from git; None if it is not read."""
+    whole, top = path.resolve(), root.resolve()
+    if whole == top:
+        return top.name
+    if not whole.is_relative_to(top):
+        return None
+    name = whole.relative_to(top).as_posix()
+    hidden = any(part.startswith(".") for part in name.split("/"))
+    return name if files.is_sql(name) and not hidden else None
+
+
+def version(
+    folders: SqlFolders,
+    scripts: Mapping[FileKey, Script],
+    texts: SqlTexts,
+    known_columns: Shapes | None = None,
+    only: set[FileKey] | None = None,
+) -> SqlVersion:
+    """Return the lineage of files. `known_columns`: by dataset; `only`: files whose lineage is included."""
+    projects: list[ProjectLineage] = []
+    elements: list[Element] = []
+    for at, folder in enumerate(folders.settings):
+        own = [script for (of, _), script in scripts.items() if of == at]
+        found = read_project(own, texts.readers[at], schema=texts.schema[at], known=known_columns)
+        projects.append(found)
+        shown = found.only({name for of, name in only if of == at}) if only is not None else found
+        # Only the file's name: `path_of` adds the folder.
+        elements += (
+            replace(each, document=folders.path_of((at, each.document.removeprefix("/"))))
+            if isinstance(each, Problem)
+            else each
+            for each in translate(shown, folder.project, folder.dialect, "")
+        )
+    merged = join.merge_locally(folders.names.records(elements), folders.names.environment, folders.dag_name)
+    graph = InMemory(map(vertex_of_row, merged.nodes), map(edge_of_row, merged.edges))
+    problems = dict.fromkeys(each for each in elements if isinstance(each, Problem))
+    aliases = {other: means[0] for other, means in merged.aliases.items() if len(means) == 1}
+    return SqlVersion(tuple(projects), graph, tuple(merged.edges), tuple(problems), aliases)
