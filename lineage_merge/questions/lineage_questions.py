@@ -11,7 +11,7 @@ from lineage_merge.questions.formats.describe import title
 from lineage_merge.questions.graph import Direction
 from lineage_merge.questions.lineage import distances, lineage
 from lineage_merge.questions.question import DATASET, DEPTH, DatasetName, Parameter, Question, ToolText
-from lineage_merge.questions.result import Result, RowsResult
+from lineage_merge.questions.result import RowsResult
 from lineage_merge.questions.scoped_graph import ScopedGraph
 
 if TYPE_CHECKING:
@@ -88,10 +88,6 @@ class LineageResult(RowsResult):
             assumed=properties.get("assumed") == "true",
             **{key: properties.get(key) for key in ("transformation", "expression", "write_mode", "via")},
         )
-
-    def tables(self) -> "Iterable[RenderableType]":
-        """Return a row per edge or, without edges, per vertex."""
-        return Result.tables(self)
 
     def csv_tables(self) -> "Iterable[RenderableType]":
         """Return a row per edge, also if there is none."""
