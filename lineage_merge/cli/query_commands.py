@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lineage_merge.cli import time_options
-from lineage_merge.cli.answers import print_result
-from lineage_merge.cli.check import check
+from lineage_merge.cli.answers import print_result, text_of
 from lineage_merge.cli.command import Command, Option
 from lineage_merge.cli.completion import complete_owners, complete_tags
 from lineage_merge.cli.diff import diff
@@ -14,10 +13,11 @@ from lineage_merge.cli.error_handling import epilog
 from lineage_merge.cli.history import history
 from lineage_merge.cli.query_options import QueryOptions, open_lineage, query_command
 from lineage_merge.cli.question_commands import command_of
-from lineage_merge.cli.tags import tags
+from lineage_merge.model.errors import PolicyViolated
 from lineage_merge.query.lineage import QUESTIONS
 
 if TYPE_CHECKING:
+    from lineage_merge.questions.check import PolicyResult
     from lineage_merge.questions.listing import JobOrder
 
 _SEARCH = click.option("--search", metavar="TEXT", default="", help="part of the name")
@@ -209,15 +209,37 @@ def layers(options: QueryOptions, pairs: tuple[str, ...], adjacent: bool) -> Non
         print_result(lineage.layers(parse_layers(pairs), adjacent=adjacent), options.format, options.out)
 
 
+def _print_check(result: "PolicyResult", output_format: str, out: str | None) -> None:
+    """Print violations, with `out` as a table, and write them to it. Raises `PolicyViolated`."""
+    if out:
+        from lineage_merge.infra import storage
+
+        storage.write_text(out, text_of(result, output_format).encode("utf-8", "replace").decode())
+    print_result(result, "table" if out else output_format)
+    if result.failed:
+        raise PolicyViolated(f"policies are violated: {result.check.summary}")
+
+
+# Of questions whose answer is not only printed: how it is, and the option of a file.
+_PRINTED = {
+    "check": (
+        _print_check,
+        click.option(
+            "--out",
+            "answer_file",
+            metavar="FILE",
+            help="file for --format, local or s3://; the table is printed",
+        ),
+    )
+}
+
 COMMANDS: tuple[click.Command, ...] = (
     datasets,
     jobs,
-    *map(command_of, QUESTIONS.values()),
+    *(command_of(question, *_PRINTED.get(name, ())) for name, question in QUESTIONS.items()),
     no_consumer,
     no_producer,
     layers,
     diff,
     history,
-    tags,
-    check,
 )

@@ -1,6 +1,6 @@
 """The command of a question, derived from its parameters."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any, Literal, get_args, get_origin
 
@@ -26,8 +26,12 @@ _CALLBACKS: Mapping[Input | None, Any] = {
 }
 
 
-def command_of(question: type[Question[Any]]) -> click.Command:
-    """Return the command of a question."""
+def command_of(
+    question: type[Question[Any]],
+    print_answer: Callable[[Any, str, str | None], None] = print_result,
+    out: Callable[[Any], Any] | None = None,
+) -> click.Command:
+    """Return the command of a question. `print_answer`: of `out`, the option for a file, and a format."""
     parameters = parameters_of(question)
     flags = {each.name: each.flag for each in parameters}
     has_clock = any(each.name == "now" for each in fields(question))  # type: ignore[arg-type]
@@ -36,15 +40,16 @@ def command_of(question: type[Question[Any]]) -> click.Command:
         asked = question(**values, **({"now": time_options.now_ms()} if has_clock else {}))
         try:
             asked.check(lambda name: flags[name])
+            output_format = asked.output_format(options.format)
         except QueryError as error:
             raise click.UsageError(error.message) from None
         with open_session(options) as session:
-            print_result(ask(asked, session), options.format, options.out)
+            print_answer(ask(asked, session), output_format, options.out)
 
     run.__name__ = question.question.replace("-", "_")
     run.__doc__ = question.__doc__
     formats = question.formats or FORMATS
-    wrapped: Any = query_command(question.default_format, formats=formats)(run)
+    wrapped: Any = query_command(question.default_format, formats=formats, out=out)(run)
     for each in reversed(parameters):
         if "command" in each.parameter.on:
             wrapped = _option(each)(wrapped)

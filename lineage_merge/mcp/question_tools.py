@@ -1,7 +1,7 @@
 """The tool of a question, derived from its parameters, rows and answer."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass
 from typing import Annotated, Any
 
@@ -17,7 +17,7 @@ from lineage_merge.mcp.untrusted_text import escape
 from lineage_merge.model.errors import LineageMergeError
 from lineage_merge.model.times import duration_text
 from lineage_merge.questions.fields import Kind, RowField, fields_of, header_of
-from lineage_merge.questions.question import Declared, Input, Question, answer_of, ask, parameters_of
+from lineage_merge.questions.question import Declared, Input, Question, answers_of, ask, parameters_of
 from lineage_merge.questions.result import RowsResult
 
 _log = logging.getLogger(__name__)
@@ -54,6 +54,7 @@ _VALUES: Mapping[Kind, Callable[[Any], Any]] = {
     Kind.DURATION: duration_text,
     Kind.TEXT: text,
     Kind.LABEL: lambda value: text(value, SHORT),
+    Kind.TAG: escape,
     Kind.VALUE: lambda value: value,
     Kind.COUNTS: dict,
 }
@@ -61,21 +62,21 @@ _VALUES: Mapping[Kind, Callable[[Any], Any]] = {
 
 def tool_of(question: type[Question[Any]]) -> Tool:
     """Return the tool of a question, which has a `ToolText`."""
-    tool, result = question.tool, answer_of(question)
-    if tool is None or not issubclass(result, RowsResult):
+    tool, answers = question.tool, [each for each in answers_of(question) if issubclass(each, RowsResult)]
+    if tool is None or not answers:
         raise TypeError(f"{question.__name__} is not for assistants")
     parameters = [each for each in parameters_of(question) if "tool" in each.parameter.on]
-    row_model = _row_model(result.row_type)
-    header = [each for each in header_of(result) if each.is_on("tool")]
+    row_model = _row_model([each.row_type for each in answers])
+    header = {field.tool_name: field for each in answers for field in _for_tools(header_of(each))}
 
     def ask_tool(scoped: ScopedGraph, arguments: BaseModel) -> Found:
         values = {each.name: getattr(arguments, each.name) for each in parameters}
         answer = ask(question(**values), scoped.session)
-        shown = {each.tool_name: _value(each, answer) for each in header}
+        shown = _values(answer, header_of(type(answer)))
         note = answer.note_with(_message).replace("\n", "; ")
         return Found(
             answer.tool_items,
-            lambda item: row_model(**_values(answer.row(item))),
+            lambda item: row_model(**_row_values(answer.row(item))),
             {**shown, "note": text(note)},
         )
 
@@ -89,9 +90,9 @@ def tool_of(question: type[Question[Any]]) -> Tool:
             {each.name: _argument(each) for each in parameters},
         ),
         _model(
-            result,
+            answers[0],
             Answer,
-            {each.tool_name: _output(each, is_header=True) for each in header if each.tool_name != "of"}
+            {name: _output(field, is_header=True) for name, field in header.items() if name != "of"}
             | {"rows": (list[row_model], ...)},  # type: ignore[valid-type]
         ),
         ask_tool,
@@ -108,14 +109,27 @@ def _model(of: type, base: type[BaseModel], fields: Mapping[str, tuple[Any, Any]
     return create_model(of.__name__, __base__=base, __doc__=of.__doc__, **fields)  # type: ignore[call-overload]
 
 
-def _row_model(row_type: type) -> type[Row]:
-    fields = {each.tool_name: _output(each) for each in fields_of(row_type) if each.is_on("tool")}
-    model: type[Row] = _model(row_type, Row, fields)
+def _row_model(row_types: Sequence[type]) -> type[Row]:
+    """Return the model of rows; fields that not all of the types have may be missing."""
+    by_name: dict[str, list[RowField]] = {}
+    for row_type in row_types:
+        for field in _for_tools(fields_of(row_type)):
+            by_name.setdefault(field.tool_name, []).append(field)
+    fields = {name: _output(same[0], is_partial=len(same) < len(row_types)) for name, same in by_name.items()}
+    model: type[Row] = _model(row_types[0], Row, fields)
     return model
 
 
-def _values(row: Any) -> dict[str, Any]:
-    return {each.tool_name: _value(each, row) for each in fields_of(type(row)) if each.is_on("tool")}
+def _for_tools(fields: Iterable[RowField]) -> list[RowField]:
+    return [each for each in fields if each.is_on("tool")]
+
+
+def _row_values(row: Any) -> dict[str, Any]:
+    return _values(row, fields_of(type(row)))
+
+
+def _values(record: Any, fields: Iterable[RowField]) -> dict[str, Any]:
+    return {each.tool_name: _value(each, record) for each in _for_tools(fields)}
 
 
 def _value(field: RowField, record: Any) -> Any:
@@ -136,7 +150,7 @@ def _is_number(field: RowField) -> bool:
     return field.kind == Kind.VALUE and field.value_type in (int, float)
 
 
-def _output(field: RowField, *, is_header: bool = False) -> tuple[Any, Any]:
+def _output(field: RowField, *, is_header: bool = False, is_partial: bool = False) -> tuple[Any, Any]:
     """Return the type and default of a field of an answer."""
     value_type: Any = field.value_type if field.kind == Kind.VALUE else str
     default: Any = ...
@@ -148,6 +162,8 @@ def _output(field: RowField, *, is_header: bool = False) -> tuple[Any, Any]:
         value_type, default = (value_type | None, None) if _is_number(field) else (value_type, "")
     elif field.default is not MISSING:
         default = field.default
+    elif is_partial:
+        default = value_type()
     return value_type, Field(default=default, description=field.shown.help or None)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from lineage_merge.mcp import answers, arguments, change_tools, data_tools, element_tools
+from lineage_merge.mcp import answers, arguments, change_tools, element_tools
 from lineage_merge.mcp.question_tools import Tool, tool_of
 from lineage_merge.query.lineage import QUESTIONS
 
@@ -29,15 +29,6 @@ _ALL = (
         element_tools.describe,
     ),
     *(tool_of(question) for question in QUESTIONS.values() if question.tool),
-    Tool(
-        "tags",
-        "Tags along lineage",
-        "Where a tag such as pii is, also inherited along column lineage, and where it stops; without name "
-        "and tag the numbers of all tags.",
-        arguments.TagsArguments,
-        answers.TagsAnswer,
-        data_tools.tags,
-    ),
     Tool(
         "diff",
         "What changed between two moments",

@@ -15,8 +15,8 @@ from lineage_merge.query.questions import method
 from lineage_merge.query.report_questions import ReportQuestions
 from lineage_merge.query.selection import GraphSelection, default_config, selection_of
 from lineage_merge.query.session import Session, open_session
-from lineage_merge.query.tag_questions import TagQuestions
 from lineage_merge.questions.assertions import AssertionsQuestion
+from lineage_merge.questions.check import CheckQuestion
 from lineage_merge.questions.cycles import CyclesQuestion
 from lineage_merge.questions.freshness import FreshnessQuestion
 from lineage_merge.questions.impact_question import ImpactQuestion
@@ -25,6 +25,7 @@ from lineage_merge.questions.ownership import OwnersQuestion
 from lineage_merge.questions.paths import PathQuestion
 from lineage_merge.questions.question import Question
 from lineage_merge.questions.scoped_graph import GraphScope
+from lineage_merge.questions.tags import TagsQuestion
 from lineage_merge.questions.why import WhyQuestion
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from lineage_merge.questions.graph import LineageGraph
 
 
-class Lineage(ListingQuestions, TagQuestions, HistoryQuestions, ReportQuestions):
+class Lineage(ListingQuestions, HistoryQuestions, ReportQuestions):
     """An open graph that answers questions. It is a context manager; `close` ends its connections.
 
     Names of datasets, columns (``dataset#column``) and jobs are resolved as on the command line: a unique
@@ -47,6 +48,8 @@ class Lineage(ListingQuestions, TagQuestions, HistoryQuestions, ReportQuestions)
     impact = method(ImpactQuestion)
     owners = method(OwnersQuestion)
     cycles = method(CyclesQuestion)
+    tags = method(TagsQuestion)
+    check = method(CheckQuestion)
     freshness = method(FreshnessQuestion)
     tests = method(AssertionsQuestion)
     why = method(WhyQuestion)
