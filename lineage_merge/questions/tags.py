@@ -220,7 +220,7 @@ class TagsQuestion(Question[TagsResult | TagCountsResult]):
 
     name: Annotated[
         DatasetName | None,
-        replace(OPTIONAL_DATASET, tool_help="dataset or dataset#column; default: everything"),
+        replace(OPTIONAL_DATASET, tool_help="dataset or column; default: all"),
     ] = None
     _: KW_ONLY
     tag: Annotated[
