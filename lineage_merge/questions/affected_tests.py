@@ -4,6 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from lineage_merge.graph_format.elements import COLUMN, Edge, Vertex, dataset_of
 from lineage_merge.questions.dependents import Dependents
@@ -21,6 +22,10 @@ class AffectedTest:
 
     `distance`: that of the nearest of them, 0 for the changed one. `effect`: None without a change.
     """
+
+    # As dependents have them.
+    kind: ClassVar = "test"
+    uses: ClassVar[tuple[Edge, ...]] = ()
 
     vertex: Vertex
     checks: tuple[str, ...]

@@ -1,12 +1,20 @@
-"""Datasets that feed themselves, directly or through others."""
+"""The question `cycles`: datasets that feed themselves, directly or through others."""
 
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-from lineage_merge.graph_format.elements import Subgraph
+from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex
+from lineage_merge.questions.fields import JSON_ONLY, Element, Shown
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.lineage import completed
+from lineage_merge.questions.question import Question
+from lineage_merge.questions.result import RowsResult
+from lineage_merge.questions.scoped_graph import ScopedGraph
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,3 +88,87 @@ def _last_index(waiting: list[str], wanted: str) -> int:
     while waiting[index] != wanted:
         index -= 1
     return index
+
+
+class _Member(NamedTuple):
+    """A dataset of a cycle; cycles are numbered from 1."""
+
+    cycle: int
+    dataset: Vertex
+
+
+@dataclass(frozen=True, slots=True)
+class CycleRow:
+    """A dataset of a cycle."""
+
+    cycle: int
+    dataset: Annotated[Element, Shown(name="id")]
+    label: str
+    name: str
+    title: str
+    environment: str
+    dags: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class CyclesResult(RowsResult):
+    """Datasets that feed themselves."""
+
+    row_type = CycleRow
+
+    cycles: Cycles
+
+    @property
+    def groups(self) -> Annotated[tuple[list[str], ...], JSON_ONLY]:
+        """The ids of the datasets of each cycle."""
+        return tuple(map(list, self.cycles.groups))
+
+    @property
+    def items(self) -> list[_Member]:
+        """The datasets of each cycle."""
+        return [
+            _Member(number, self.graph.vertices[dataset])
+            for number, group in enumerate(self.cycles.groups, 1)
+            for dataset in group
+        ]
+
+    def row(self, item: _Member) -> CycleRow:
+        """Return a dataset of a cycle."""
+        dataset = item.dataset
+        return CycleRow(
+            item.cycle, dataset, dataset.label, dataset.name, dataset.title, dataset.environment, dataset.dags
+        )
+
+    def tables(self) -> "Iterable[RenderableType]":
+        """Return a row per edge of each cycle."""
+        from lineage_merge.questions.formats.table import add_row, new_table
+
+        table = new_table("cycle", "dataset", "feeds", "job")
+        leaving: dict[str, list[Edge]] = defaultdict(list)
+        for edge in self.graph.edges:
+            leaving[edge.from_id].append(edge)
+        for number, dataset in self.items:
+            for edge in leaving[dataset.id]:
+                target = self.graph.vertices[edge.to_id]
+                add_row(table, str(number), dataset.title, target.title, edge.job)
+        return [table]
+
+
+@dataclass(frozen=True, slots=True)
+class CyclesQuestion(Question[CyclesResult]):
+    """List datasets that feed themselves, directly or through others."""
+
+    question = "cycles"
+    short_help = "List datasets that feed themselves."
+    examples = (
+        "lineage-merge cycles",
+        "lineage-merge cycles --environment prod --format mermaid",
+    )
+
+    def answer(self, graph: ScopedGraph) -> CyclesResult:
+        """Return the cycles."""
+        answer = cycles(graph.graph, graph.environment, graph.dag)
+        note = "" if answer.groups else graph.empty_note("no cycles")
+        return CyclesResult(
+            question=self.question, scope=graph.scope, graph=answer.subgraph, note=note, cycles=answer
+        )

@@ -10,7 +10,8 @@ from lineage_merge.model.errors import QueryError
 from lineage_merge.questions.effect_states import States, copies_of_all, propagate
 from lineage_merge.questions.effects import Change, Effect, State
 from lineage_merge.questions.graph import LineageGraph
-from lineage_merge.questions.impact import Impact, distances, impact, job_of
+from lineage_merge.questions.impact import Impact, impact, job_of
+from lineage_merge.questions.lineage import distances
 
 Kind = Literal["dataset", "exposure", "job", "column"]
 

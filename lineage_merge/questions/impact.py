@@ -1,14 +1,13 @@
 """Impact of a change of a dataset, a column or a job."""
 
-from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
 from lineage_merge.graph_format.elements import COLUMN, JOB, Edge, Subgraph, Vertex, dataset_of, subgraph
 from lineage_merge.model.elements import JobKey, job_id
 from lineage_merge.questions.graph import LineageGraph
-from lineage_merge.questions.lineage import completed, ends
+from lineage_merge.questions.lineage import completed, distances, ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,22 +115,6 @@ def _inner(graph: LineageGraph, starts: set[str], label: str, depth: int | None,
     """Return the ids of which the edges are within the depth."""
     less = None if depth is None else max(depth - 1, 0)
     return starts | graph.reach(sorted(starts), [label], "down", less, dag)
-
-
-def distances(starts: Iterable[str], edges: Iterable[Edge]) -> dict[str, int]:
-    """Return the hops of the shortest paths from the starts (0) over these edges, by id."""
-    leaving: Mapping[str, list[str]] = defaultdict(list)
-    for each in edges:
-        leaving[each.from_id].append(each.to_id)
-    found = dict.fromkeys(starts, 0)
-    waiting = deque(found)
-    while waiting:
-        here = waiting.popleft()
-        for following in leaving.get(here, ()):
-            if following not in found:
-                found[following] = found[here] + 1
-                waiting.append(following)
-    return found
 
 
 def job_of(edge: Edge) -> str | None:

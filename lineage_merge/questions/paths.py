@@ -1,12 +1,17 @@
-"""All paths from one dataset or column to another, as one subgraph."""
+"""The question `path`: all paths from one dataset or column to another, as one subgraph."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Annotated
 
 from lineage_merge.graph_format.elements import COLUMN, Edge, Subgraph, Vertex
 from lineage_merge.model.errors import QueryError
+from lineage_merge.questions.fields import Element, Shown
 from lineage_merge.questions.graph import LineageGraph
-from lineage_merge.questions.lineage import Influences, completed
+from lineage_merge.questions.lineage import COLUMNS, INFLUENCES, Influences, LineageResult, completed
+from lineage_merge.questions.question import DEPTH, DatasetName, Parameter, Question, ToolText
+from lineage_merge.questions.scoped_graph import ScopedGraph
 
 
 def all_paths(
@@ -76,3 +81,58 @@ def _distances(steps: Mapping[str, list[str]], start: str, last: str) -> dict[st
                     found[following] = found[each] + 1
                     frontier.append(following)
     return found
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class PathResult(LineageResult):
+    """All paths from `start` to `end` of at most `depth` hops (None: unlimited)."""
+
+    start: Annotated[Element, Shown(tool_name="of")]
+    end: Annotated[Element, Shown()]
+
+
+@dataclass(frozen=True, slots=True)
+class PathQuestion(Question[PathResult]):
+    """Show all paths from one dataset to another, or from one column to another."""
+
+    question = "path"
+    short_help = "Show all paths from one dataset or column to another."
+    examples = (
+        "lineage-merge path s3://tickit-raw/sales top_events_by_sales",
+        "lineage-merge path s3://tickit-raw/sales#pricepaid top_events_by_sales#total_sales --json",
+    )
+    default_format = "tree"
+    tool = ToolText(
+        "Paths between two elements",
+        "All paths from one dataset or column to another: whether and how the first feeds the second.",
+    )
+
+    start: Annotated[DatasetName, Parameter(metavar="FROM", is_argument=True)]
+    end: Annotated[DatasetName, Parameter(metavar="TO", is_argument=True)]
+    _: KW_ONLY
+    depth: Annotated[int | None, DEPTH] = None
+    columns: Annotated[bool, COLUMNS] = False
+    influences: Annotated[bool, replace(INFLUENCES, on=("command",))] = False
+
+    def answer(self, graph: ScopedGraph) -> PathResult:
+        """Return the paths."""
+        start, end = graph.dataset_or_column(self.start), graph.dataset_or_column(self.end)
+        paths = all_paths(
+            graph.graph,
+            start,
+            end,
+            depth=self.depth,
+            dag=graph.dag,
+            columns=self.columns,
+            influences=self.influences,
+        )
+        has_path = any(edge.label in ("feeds", "feeds_column") for edge in paths.edges)
+        return PathResult(
+            question=self.question,
+            scope=graph.scope,
+            graph=paths,
+            note="" if has_path else f"no path from {start.title} to {end.title}",
+            start=start,
+            end=end,
+            depth=self.depth,
+        )
