@@ -50,6 +50,7 @@ _INPUTS: Mapping[Input, Any] = {
 _VALUES: Mapping[Kind, Callable[[Any], Any]] = {
     Kind.ELEMENT: lambda vertex: escape(vertex.id),
     Kind.ID: escape,
+    Kind.NAME: escape,
     Kind.TIME: moment,
     Kind.DURATION: duration_text,
     Kind.TEXT: text,
