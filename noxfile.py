@@ -133,7 +133,7 @@ def mwaa(session: nox.Session, image: str) -> None:
 
 @nox.session(python=PYTHON)
 def nightly(session: nox.Session) -> None:
-    """The suite with every drawn case, more examples, chaos, both Airflows, the other environments."""
+    """The suite with every drawn case, more examples, chaos, Airflows, benchmarks, other environments."""
     session.install("--editable", ".[test]")
     seed = datetime.datetime.now(datetime.UTC).strftime("%Y%m%d")
     seed = os.environ.get("LINEAGE_MERGE_TEST_SEED") or seed
@@ -147,6 +147,14 @@ def nightly(session: nox.Session) -> None:
     session.run("python3.11", *airflows, external=True)
     for check in ("notebook.check_notebook", "sources.openlineage.check_listener", "capture.check_spark4"):
         session.run("python", "-m", f"tests.{check}")
+    session.run("python", "-m", "benchmarks", "--smallest")
+
+
+@nox.session(python=PYTHON)
+def mutation(session: nox.Session) -> None:
+    """Damage `merge`, `load` and `column_lineage` in a sample of places: how many defects the tests find."""
+    session.install("--editable", ".[test]", "cosmic-ray>=8.4,<9")
+    session.run("python", "-m", "tests.mutation", *session.posargs)
 
 
 @nox.session(python=PYTHONS)

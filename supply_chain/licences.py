@@ -86,12 +86,20 @@ def packages(python: str) -> Iterator[Part]:
 
 def jars() -> Iterator[Part]:
     """The embedded Gremlin Server's jars, by their POMs as Ivy reads them; no jar is fetched."""
+    from lineage_merge.infra.embedded.jars import GREMLIN_SERVER
     from lineage_merge.infra.embedded.java import find_java
-    from lineage_merge.infra.embedded.maven_jars import GREMLIN, ivy_arguments
+    from supply_chain.jar_lock import gremlin_dependencies, ivy_arguments
 
     with tempfile.TemporaryDirectory() as folder:
         work, cache = Path(folder), Path(folder, "cache")
-        _run([str(find_java()), *ivy_arguments(GREMLIN, work, cache), "-types", "none"])
+        _run(
+            [
+                str(find_java()),
+                *ivy_arguments(gremlin_dependencies(GREMLIN_SERVER), work, cache),
+                "-types",
+                "none",
+            ]
+        )
         # The report of the resolution says which revisions are left of those that were looked at.
         (report,) = cache.glob("*-default.xml")
         for module in ET.parse(report).getroot().iter("module"):
@@ -104,7 +112,7 @@ def jars() -> Iterator[Part]:
 
 def page(found: list[Part], of_server: list[Part]) -> str:
     """The page. Raises `NotAllowed`, with every package whose licence may not come in."""
-    from lineage_merge.infra.embedded.maven_jars import GREMLIN
+    from lineage_merge.infra.embedded.jars import GREMLIN
 
     refused = [error for part in [*found, *of_server] if (error := _refused(part))]
     if refused:

@@ -87,7 +87,7 @@ def _commands(*, local: bool) -> Iterator[str]:
 
 def _run(words: list[str], code: int, *expected: str) -> Iterator[str]:
     program = Path(sysconfig.get_path("scripts"), "lineage-merge")
-    retained = "LINEAGE_MERGE_CACHE", "LINEAGE_MERGE_IVY_SETTINGS", "LINEAGE_MERGE_MAVEN_REPOSITORY"
+    retained = "LINEAGE_MERGE_CACHE", "LINEAGE_MERGE_MAVEN_REPOSITORY"
     environment = {
         name: value
         for name, value in os.environ.items()

@@ -23,7 +23,7 @@ class Outcome(NamedTuple):
 
 
 # Where the embedded server's jars are and come from: the same for tests as for the developer.
-_PASSED = ("LINEAGE_MERGE_CACHE", "LINEAGE_MERGE_IVY_SETTINGS", "LINEAGE_MERGE_MAVEN_REPOSITORY")
+_PASSED = ("LINEAGE_MERGE_CACHE", "LINEAGE_MERGE_MAVEN_REPOSITORY")
 
 
 def _configuring() -> list[str]:

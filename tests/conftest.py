@@ -16,13 +16,13 @@ from tests import drawing
 pytest_plugins = [
     "tests.engine_fixtures",
     "tests.jvm",
+    "tests.nightly",
     "tests.gremlin_fixtures",
     "tests.arango_fixtures",
     "tests.s3_fixtures",
     "tests.neptune_standin",
     "tests.sample_graph",
     "tests.pipeline_fixtures",
-    "tests.engine_fixtures",
 ]
 
 DATA = Path(__file__).parent / "data"

@@ -5,9 +5,14 @@ A change is tested by the same cases as its parent; `nox -s nightly` draws every
 """
 
 import os
+import random
+from collections.abc import Sequence
+from typing import TypeVar
 
 SEED = "LINEAGE_MERGE_TEST_SEED"
 SHARE = "LINEAGE_MERGE_TEST_SHARE"
+
+Case = TypeVar("Case")
 
 _SEED = "20261125"
 _SHARE = 0.1
@@ -27,6 +32,12 @@ def seed() -> str:
 def share() -> float:
     """How much of what is drawn this run takes: 1 is everything."""
     return float(os.environ.get(SHARE) or _SHARE)
+
+
+def share_of(cases: Sequence[Case]) -> list[Case]:
+    """The cases of this run out of these: at least one, and all where all are drawn."""
+    count = max(1, round(len(cases) * share()))
+    return sorted(random.Random(seed()).sample(list(cases), count), key=cases.index)
 
 
 def header() -> str:

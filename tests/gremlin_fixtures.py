@@ -1,29 +1,24 @@
 """A real Gremlin Server for every test that needs a graph: started once, emptied for each test.
 
-``LINEAGE_MERGE_TEST_GREMLIN_SERVER`` is another version of it than the package's own, such as 3.8.1; the
-jars are fetched into the same cache.
+``LINEAGE_MERGE_TEST_GREMLIN_SERVER`` is another version of it with a file in ``tests/locks``, such as 3.8.1.
 """
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from gremlin_python.driver.driver_remote_connection import DriverRemoteConnection
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
-from lineage_merge.infra.embedded import EmbeddedServer, maven_jars
+from lineage_merge.infra.embedded import EmbeddedServer, jars
 from lineage_merge.infra.traversal_source import source
 
 SERVER = "LINEAGE_MERGE_TEST_GREMLIN_SERVER"
 
-if version := os.environ.get(SERVER):
-    maven_jars.GREMLIN = maven_jars.GREMLIN._replace(
-        name=f"Gremlin Server {version}",
-        folder=f"gremlin-server-{version}",
-        dependencies=maven_jars.GREMLIN.dependencies.replace(maven_jars.GREMLIN_SERVER, version),
-        pins=None,  # those of the package are of its own version
-        places=None,
-    )
+if (version := os.environ.get(SERVER, jars.GREMLIN_SERVER)) != jars.GREMLIN_SERVER:
+    lock = Path(__file__).with_name("locks") / f"gremlin-server-{version}.lock"
+    jars.GREMLIN = jars.Bundle(f"Gremlin Server {version}", lock)
 
 
 @pytest.fixture(scope="session")

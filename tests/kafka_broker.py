@@ -14,18 +14,11 @@ from typing import Any, NamedTuple
 
 from pyspark.sql import SparkSession
 
+from lineage_merge.infra.embedded.jars import Bundle, bundle_jars
 from lineage_merge.infra.embedded.java import find_java
-from lineage_merge.infra.embedded.maven_jars import Bundle, bundle_jars
 
 _VERSION = "3.9.1"
-_BUNDLE = Bundle(
-    f"Kafka {_VERSION}",
-    f"kafka-{_VERSION}",
-    46,
-    f"""\
-    <dependency org="org.apache.kafka" name="kafka_2.13" rev="{_VERSION}" conf="default"/>
-    <dependency org="org.slf4j" name="slf4j-simple" rev="1.7.36" conf="default"/>""",
-)
+_BUNDLE = Bundle(f"Kafka {_VERSION}", Path(__file__).with_name("locks") / f"kafka-{_VERSION}.lock")
 _CLUSTER = "MkU3OEVBNTcwNTJENDM2Qk"
 _START_SECONDS = 60
 
@@ -50,7 +43,7 @@ class Message(NamedTuple):
 @contextmanager
 def broker(folder: Path) -> Iterator[Broker]:
     """A broker whose data lie in `folder`; it ends with the block."""
-    java, jars = find_java(), bundle_jars(_BUNDLE, find_java(), lambda _: None)
+    java, jars = find_java(), bundle_jars(_BUNDLE, lambda _: None)
     plain, login, controller = (_free_port() for _ in range(3))
     found = Broker(f"127.0.0.1:{plain}", f"127.0.0.1:{login}")
     settings = folder / "server.properties"

@@ -24,8 +24,8 @@ from gremlin_python.driver.protocol import GremlinServerError
 from gremlin_python.process.traversal import T
 
 from lineage_merge.infra import storage
+from lineage_merge.infra.embedded.jars import GREMLIN_SERVER, gremlin_jars
 from lineage_merge.infra.embedded.java import find_java
-from lineage_merge.infra.embedded.maven_jars import GREMLIN_SERVER, gremlin_jars
 from lineage_merge.infra.embedded.process import free_port
 from lineage_merge.load.gremlin.connection import Endpoint, connect
 from lineage_merge.orchestration.configuration import CONFIGURATION
@@ -64,7 +64,7 @@ class Gremlin:
     def running(self) -> Iterator["Gremlin"]:
         """Start it, and end it as `docker compose stop` does."""
         java = find_java()
-        classes = f"{gremlin_jars(java, lambda _: None)}/*"
+        classes = f"{gremlin_jars(lambda _: None)}/*"
         program, *options = SERVICES["gremlin"]["entrypoint"]
         assert (program, options[-2:]) == ("java", ["-cp", "lib/*"])
         command = [str(java), "-XX:TieredStopAtLevel=1", *options[:-1], classes]

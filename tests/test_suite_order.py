@@ -12,7 +12,7 @@ import pytest
 from lineage_merge.config import Config
 from lineage_merge.infra import embedded
 from lineage_merge.orchestration import pipeline
-from tests import conftest, drawing, jvm
+from tests import conftest, drawing, jvm, nightly
 from tests.command_line import as_process, python_imports
 from tests.fuzz import cases
 
@@ -101,5 +101,25 @@ def test_a_run_draws_a_tenth_and_says_how_to_repeat_it(monkeypatch: pytest.Monke
         "drawn at random: 0.1 of all cases; repeat with "
         "LINEAGE_MERGE_TEST_SEED=20260131 LINEAGE_MERGE_TEST_SHARE=0.1"
     )
+    assert drawing.share_of(range(30)) == drawing.share_of(range(30))
+    assert [len(drawing.share_of(range(count))) for count in (1, 4, 30)] == [1, 1, 3]
     monkeypatch.setenv(drawing.SHARE, "1")
     assert drawing.share() == 1
+    assert drawing.share_of("cba") == ["c", "b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("share", "arguments", "expression", "expected"),
+    [
+        ("0.1", ["tests/chaos"], "", False),
+        ("0.1", ["tests/chaos"], "not jvm", False),
+        ("0.1", ["tests/chaos/test_chaos_rounds.py::test_a"], "", True),
+        ("0.1", ["tests"], "nightly", True),
+        ("1", ["tests"], "", True),
+    ],
+)
+def test_nightly_tests_run_with_all_cases_or_by_name(
+    share: str, arguments: list[str], expression: str, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(drawing.SHARE, share)
+    assert nightly.runs_all(arguments, expression) is expected

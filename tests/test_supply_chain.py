@@ -99,7 +99,8 @@ def _lines_for_users() -> Iterator[list[str]]:
 
 
 def test_the_jars_of_the_page_are_those_of_the_embedded_server() -> None:
-    from lineage_merge.infra.embedded.maven_jars import GREMLIN_SERVER, SLF4J_SIMPLE
+    from lineage_merge.infra.embedded.jars import GREMLIN_SERVER
+    from supply_chain.jar_lock import SLF4J_SIMPLE
 
     rows = {jar: version for jar, version, _ in of_page("Jars")}
     assert rows["org.apache.tinkerpop:gremlin-server"] == GREMLIN_SERVER
@@ -107,10 +108,9 @@ def test_the_jars_of_the_page_are_those_of_the_embedded_server() -> None:
 
 
 def test_each_pinned_jar_has_a_licence_on_the_page() -> None:
-    from lineage_merge.infra.embedded.maven_jars import GREMLIN
+    from lineage_merge.infra.embedded.jars import GREMLIN
 
-    assert GREMLIN.pins
-    pinned = {line.split()[1] for line in GREMLIN.pins.read_text().splitlines()}
+    pinned = {jar.name for jar in GREMLIN.jars()}
     named = {f"{jar.split(':')[1]}-{version}" for jar, version, _ in of_page("Jars")}
     # A module may have several jars: one a platform, with a classifier after the version.
     without_licence = {

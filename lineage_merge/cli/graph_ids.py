@@ -1,14 +1,13 @@
 """Ids of vertices for shell completion: read from a graph file, a folder or a server within a time limit.
 
-Ids contain all names. So a graph file is only searched for ids, not parsed, and no server is started.
+Ids contain all names. So no server is started for a graph file: each line is a vertex in GraphSON.
 """
 
 import gzip
 import json
-import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
 
 _MAX_IDS = 5_000
 _IDS_PER_CHECK = 500
-# A line of GraphSON: a vertex with its edges, which need not be parsed.
-_VERTEX = re.compile(r'\{\s*"id":\s*"((?:[^"\\]|\\.)*)",\s*"label":\s*"(\w+)"')
 
 Kind = Literal["dataset", "column", "job"]
 Ids = Mapping[Kind, list[str]]
@@ -46,15 +43,15 @@ def read_ids(location: Location, kinds: Sequence[Kind], typed: str, deadline: fl
     """
     if location.gremlin is not None:
         return _of_server(location.gremlin, kinds, typed, deadline)
-    found: dict[Kind, list[str]] = {kind: [] for kind in kinds}
+    ids: dict[Kind, list[str]] = {kind: [] for kind in kinds}
     vertices = _of_folder(location.folder) if location.folder else _of_graph_file(location.graph_file)
     for number, (identifier, label) in enumerate(vertices):
         if number % _IDS_PER_CHECK == 0 and time.monotonic() > deadline:
             break
         kind = _KINDS.get(label)
-        if kind in found:
-            found[kind].append(identifier)
-    return found
+        if kind in ids:
+            ids[kind].append(identifier)
+    return ids
 
 
 def _of_folder(folder: Path) -> Iterator[tuple[str, str]]:
@@ -64,27 +61,29 @@ def _of_folder(folder: Path) -> Iterator[tuple[str, str]]:
         if file.suffix == ".parquet":
             from pyarrow import parquet
 
-            rows = parquet.read_table(file, columns=["id", "label"])
-            yield from zip(rows["id"].to_pylist(), rows["label"].to_pylist(), strict=True)
+            columns = parquet.read_table(file, columns=["id", "label"])
+            yield from zip(columns["id"].to_pylist(), columns["label"].to_pylist(), strict=True)
         else:
             with gzip.open(file, "rb") if file.suffix == ".gz" else file.open("rb") as lines:
-                for row in map(json.loads, lines):
-                    yield row["id"], row["label"]
+                yield from _of_lines(lines)
 
 
 def _of_graph_file(file: Path | None) -> Iterator[tuple[str, str]]:
-    if file is None:
-        return
-    with file.open(encoding="utf-8", errors="replace") as lines:
-        for vertex in filter(None, map(_VERTEX.match, lines)):
-            identifier = vertex[1]
-            yield (json.loads(f'"{identifier}"') if "\\" in identifier else identifier), vertex[2]
+    if file is not None:
+        with file.open("rb") as lines:
+            yield from _of_lines(lines)
+
+
+def _of_lines(lines: Iterable[bytes]) -> Iterator[tuple[str, str]]:
+    for line in lines:
+        vertex = json.loads(line)
+        yield vertex["id"], vertex["label"]
 
 
 def _of_server(gremlin: Mapping[str, Any], kinds: Sequence[Kind], typed: str, deadline: float) -> Ids:
-    found: dict[Kind, list[str]] = {kind: [] for kind in kinds}
-    run_until(deadline, lambda: found.update(_queried(gremlin, kinds, typed)))
-    return found
+    ids: dict[Kind, list[str]] = {kind: [] for kind in kinds}
+    run_until(deadline, lambda: ids.update(_queried(gremlin, kinds, typed)))
+    return ids
 
 
 def run_until(deadline: float, query: Callable[[], None]) -> None:

@@ -19,7 +19,6 @@ ENVIRONMENT_VARIABLES = (
     ("LINEAGE_MERGE_HOME", "folder of the embedded graphs  [default: ~/.local/share/lineage-merge]"),
     ("LINEAGE_MERGE_CACHE", "folder of the embedded server's jars  [default: ~/.cache/lineage-merge]"),
     ("LINEAGE_MERGE_MAVEN_REPOSITORY", "Maven repository of the embedded server's jars"),
-    ("LINEAGE_MERGE_IVY_SETTINGS", "Ivy settings for fetching the jars"),
     ("LINEAGE_MERGE_COMPLETION_SECONDS", "limit of reading names for shell completion  [default: 0.5]"),
     ("LINEAGE_MERGE_TRACEBACK", "1: print the traceback of an internal error"),
     ("NO_COLOR", "any value: no colours"),

@@ -213,17 +213,17 @@ def _review_dbt(
     from lineage_merge.merge.dataset_resolver import from_config
     from lineage_merge.naming.forms import fixed_namespace
     from lineage_merge.review.assessment import review_dbt
-    from lineage_merge.review.dbt_files import Place, read_files
-    from lineage_merge.review.dbt_versions import Scope
+    from lineage_merge.review.dbt_files import ManifestPlace, read_files
+    from lineage_merge.review.dbt_versions import ReviewScope
 
     whole = graph is None and bool(config.policies)
-    places = Place(base, base_catalog), Place(project.manifest, project.catalog)
+    places = ManifestPlace(base, base_catalog), ManifestPlace(project.manifest, project.catalog)
     before, after = read_files(*places, inside=inside, whole=whole)
     adapter = after.manifest.adapter
     namespace = warehouse_namespace(
         adapter, project.namespace, fixed_namespace(adapter), config, has_graph=graph is not None
     )
-    scope = Scope(from_config(config), options.dag or config.dag_name, namespace.text, project.target)
+    scope = ReviewScope(from_config(config), options.dag or config.dag_name, namespace.text, project.target)
     result = review_dbt(before, after, scope, graph, _policy_settings(config))
     return replace(result, notes=(*namespace.notes, *result.notes))
 
@@ -283,11 +283,10 @@ def _review_sql(
     base: str,
 ) -> "ReviewResult":
     from lineage_merge.cli.sql import sql_folders
-    from lineage_merge.review.review import review_changes
-    from lineage_merge.review.sql_findings import result_of
+    from lineage_merge.review.sql_review import review_changes
 
     folders, namespace = sql_folders(paths, given, config, environment, options, graph)
-    result = result_of(review_changes(folders, base, graph), graph, folders.names.environment)
+    result = review_changes(folders, base, graph).result
     return replace(result, notes=namespace.notes) if namespace else result
 
 

@@ -1,25 +1,46 @@
 """The command `sql`: lineage of SQL files, and the check of a merge request."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
-from lineage_merge.cli.answers import Answer, print_answer
+from lineage_merge.cli.answers import print_result
 from lineage_merge.cli.command import Command, Option
 from lineage_merge.cli.error_handling import epilog, handle_errors, progress
 from lineage_merge.cli.query_options import QueryOptions, query_command
 from lineage_merge.cli.warehouse_namespace import Namespace, warehouse_namespace
 from lineage_merge.model.errors import CheckFailed, ConfigError
 from lineage_merge.query.session import require_graph_file
+from lineage_merge.questions.result import Record, Result
+from lineage_merge.questions.scoped_graph import GraphScope
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
     from lineage_merge.questions.graph import LineageGraph
-    from lineage_merge.review.review import Review
-    from lineage_merge.review.versions import Folders
+    from lineage_merge.review.sql_review import SqlReview
+    from lineage_merge.review.sql_versions import SqlFolders
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SqlResult(Result):
+    """The lineage of SQL files. `values`: the JSON fields beside it."""
+
+    columns: ClassVar[Mapping[str, type]] = {}
+
+    values: Record
+
+    def header(self) -> dict[str, Any]:
+        """Return the first JSON fields."""
+        return {"question": self.question, **self.values}
+
+    def records(self) -> Iterator[Record]:
+        """Yield nothing: the answer is a graph."""
+        yield from ()
+
 
 # As in a merge: success, but invalid statements were skipped.
 _REJECTED = 7
@@ -103,26 +124,27 @@ def sql(
         config, environment = options.config()
         with open_named_graph(options, config, on_progress) as graph:
             folders, namespace = sql_folders(paths, given, config, environment, options, graph)
-            from lineage_merge.review.review import review_changes, review_files
+            from lineage_merge.review.sql_review import review_changes, review_files
 
             found = review_changes(folders, since, graph) if since else review_files(folders, graph)
         notes = namespace.notes if namespace else ()
         _print_review(found, options, since, notes, columns=columns, influences=influences)
         if check:
             _raise_on_problems(found)
-    if found.unparsed_statements:
+    if found.invalid_statements:
         raise SystemExit(_REJECTED)
 
 
-def _raise_on_problems(found: "Review") -> None:
+def _raise_on_problems(review: "SqlReview") -> None:
     from lineage_merge.orchestration.report_text import counted
+    from lineage_merge.review.findings import Severity
 
-    reasons = []
-    if found.breaks:
-        reasons.append(counted(len(found.breaks), "reader breaks", "readers break"))
-    unparsed = found.unparsed_statements
-    if unparsed:
-        reasons.append(f"{counted(len(unparsed), 'statement', 'statements')} cannot be parsed")
+    breaking = len(review.result.at_least(Severity.BREAKING))
+    unparsed = len(review.invalid_statements)
+    reasons = [
+        *([counted(breaking - unparsed, "reader breaks", "readers break")] if breaking > unparsed else []),
+        *([f"{counted(unparsed, 'statement', 'statements')} cannot be parsed"] if unparsed else []),
+    ]
     if reasons:
         raise CheckFailed(f"the check failed: {' and '.join(reasons)}")
 
@@ -154,13 +176,13 @@ def sql_folders(
     environment: str | None,
     options: QueryOptions,
     graph: "LineageGraph | None",
-) -> "tuple[Folders, Namespace | None]":
+) -> "tuple[SqlFolders, Namespace | None]":
     """Return the folders: PATHS with their namespace, or those of the configuration."""
     from dataclasses import replace
 
     from lineage_merge.config import parse_default_schema
     from lineage_merge.merge.dataset_resolver import from_config
-    from lineage_merge.review.versions import Folders
+    from lineage_merge.review.sql_versions import SqlFolders
     from lineage_merge.sources.sql.files import check_dialect, preflight
     from lineage_merge.sources.sql.settings import SqlFiles, default_namespace, project_of
 
@@ -201,7 +223,7 @@ def sql_folders(
         preflight([replace(each, path=path) for path in each.schema])
     for each in settings:
         check_dialect("dialect", each.dialect)
-    return Folders(settings, from_config(config), options.dag or config.dag_name), namespace
+    return SqlFolders(settings, from_config(config), options.dag or config.dag_name), namespace
 
 
 def _variable(text: str) -> tuple[str, str]:
@@ -212,7 +234,7 @@ def _variable(text: str) -> tuple[str, str]:
 
 
 def _print_review(
-    found: "Review",
+    found: "SqlReview",
     options: QueryOptions,
     since: str | None,
     notes: tuple[str, ...],
@@ -232,9 +254,16 @@ def _print_review(
     vertices = [
         each for each in elements if isinstance(each, Vertex) and (each.is_dataset or each.id in ends)
     ]
-    header = {"question": "sql", "since": since, "dag": options.dag, "notes": notes, **as_json(found)}
+    values = {"since": since, "dag": options.dag, "notes": notes, **as_json(found)}
     note = "" if found.files else "no SQL file changed" if since else "no SQL files found"
-    print_answer(Answer(subgraph(vertices, edges), header, note=note), options.format, options.out)
+    result = SqlResult(
+        question="sql",
+        scope=GraphScope(dag=options.dag),
+        graph=subgraph(vertices, edges),
+        note=note,
+        values=values,
+    )
+    print_result(result, options.format, options.out)
     for each in notes:
         click.echo(f"note: {each}", err=True)
     for_people = options.format in ("tree", "table")

@@ -1,6 +1,6 @@
-"""Report of a change of SQL files, in addition to its lineage."""
+"""Report of a review of SQL files, in addition to their lineage."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -8,67 +8,91 @@ from lineage_merge.graph_format.elements import title_of_id
 from lineage_merge.orchestration.report_text import counted
 
 if TYPE_CHECKING:
-    from lineage_merge.review.changes import Flow
-    from lineage_merge.review.readers import AffectedElement
-    from lineage_merge.review.review import Review
+    from lineage_merge.review.findings import EdgeKey
+    from lineage_merge.review.sql_review import SqlReview
 
 # Tables that are listed by name.
 _MAX_TARGETS = 5
 _ARROWS = {"feeds": "->", "feeds_column": "->", "influences": "determines rows of"}
 
 
-def review_lines(found: "Review") -> Iterator[str]:
-    """Yield changes and breaks; nothing without a comparison."""
-    if found.difference is None:
+def review_lines(review: "SqlReview") -> Iterator[str]:
+    """Yield changed files and findings; nothing without a comparison."""
+    from lineage_merge.review import sql_changes as kinds
+
+    if not review.is_compared:
         return
-    difference = found.difference
-    for each in found.changed:
-        names = " -> ".join(dict.fromkeys(name for name in (each.before, each.after) if name))
-        yield f"{each.status:<8} {names}"
+    for file in review.changed:
+        names = " -> ".join(dict.fromkeys(name for name in (file.before, file.after) if name))
+        yield f"{file.status:<8} {names}"
     yield ""
-    if difference.is_empty:
+    if not review.has_changes:
         yield "lineage, columns and conditions are unchanged"
-    yield from (f"+ {flow_text(each)}" for each in difference.added_flows)
-    yield from (f"- {flow_text(each)}" for each in difference.removed_flows)
-    for altered in difference.altered_flows:
-        yield f"~ {flow_text(altered.flow)}: was {altered.before}, is {altered.after}"
-    yield from (f"- {title_of_id(each)} is no longer created" for each in difference.dropped_datasets)
-    for dataset, columns in difference.dropped_columns.items():
+    for sign, kind in (("+", kinds.INPUT_ADDED), ("-", kinds.INPUT_REMOVED), ("~", kinds.EXPRESSION_CHANGED)):
+        for finding in review.of_kind(kind):
+            if finding.edge:
+                detail = f": {finding.message}" if kind == kinds.EXPRESSION_CHANGED else ""
+                yield f"{sign} {_edge_text(finding.edge)}{detail}"
+    yield from (f"- {finding.title} {finding.message}" for finding in review.of_kind(kinds.TABLE_REMOVED))
+    for dataset, columns in _dropped_columns(review).items():
         yield f"- {title_of_id(dataset)} dropped columns: {', '.join(columns)}"
-    for retyped in difference.retyped_columns:
-        place = f"{title_of_id(retyped.dataset)}#{retyped.column}"
-        yield f"~ {place} was {retyped.before}, is {retyped.after}"
-    for clause in difference.altered_clauses:
-        was, now = (" and ".join(each) or "none" for each in (clause.removed, clause.added))
-        yield f"~ {title_of_id(clause.dataset)}: {clause.kind} was {was}, is {now}"
-    yield from (f"? {title_of_id(each)}: columns are no longer known" for each in difference.unknown_columns)
-    yield from (_affected(each) for each in found.affected)
-    yield from (f"! {each.where}: {each.why}" for each in found.breaks)
+    yield from (f"~ {finding.title} {finding.message}" for finding in review.of_kind(kinds.TYPE_CHANGED))
+    for finding in review.clause_findings:
+        yield f"~ {finding.title}: {finding.kind.removesuffix(' changed')} {finding.message}"
+    yield from (f"? {finding.title}: {finding.message}" for finding in review.of_kind(kinds.COLUMNS_UNKNOWN))
+    yield from map(_affected_line, _affected(review))
+    yield from (f"! {finding.title}: {finding.message}" for finding in review.of_kind(kinds.READER_BREAKS))
 
 
-def assumption(found: "Review") -> str:
+def assumption(review: "SqlReview") -> str:
     """Return a line about INSERT statements of which the columns are assumed, "" without any."""
-    targets = found.assumed_inserts
+    targets = review.assumed_inserts
     if not targets:
         return ""
     inserts = counted(len(targets), "INSERT", "INSERTs")
-    names = sorted({title_of_id(each) for each in targets})
+    names = sorted({title_of_id(target) for target in targets})
     shown = ", ".join(names[:_MAX_TARGETS])
     more = f" and {len(names) - _MAX_TARGETS} more" if len(names) > _MAX_TARGETS else ""
     return f"assumed: {inserts} by the names of the query, because the columns are unknown: {shown}{more}"
 
 
-def _affected(affected: "AffectedElement") -> str:
-    counts = ", ".join(f"{number} {what}" for what, number in affected.impact.counts.items() if number)
-    change = "is dropped" if affected.is_dropped else "changes"
-    return f"  {affected.title} {change}; downstream: {counts or 'nothing'}"
+def _affected(review: "SqlReview") -> Iterator[dict[str, Any]]:
+    """Yield the elements of the graph that are dropped or get another type, with what depends on them."""
+    from lineage_merge.questions.effects import Change
+    from lineage_merge.review import sql_changes as kinds
+
+    for kind in (kinds.TABLE_REMOVED, kinds.COLUMN_DROPPED, kinds.TYPE_CHANGED):
+        for item in review.assessed:
+            if item.finding.kind == kind and item.dependents:
+                yield {
+                    "of": item.dependents.changed.title,
+                    "is_dropped": item.finding.change is Change.DROP,
+                    "readers": list(item.readers),
+                    **item.dependents.impact.counts,
+                }
 
 
-def flow_text(flow: "Flow") -> str:
+def _affected_line(impact: Mapping[str, Any]) -> str:
+    apart = ("of", "is_dropped", "readers")
+    counts = ", ".join(f"{number} {noun}" for noun, number in impact.items() if noun not in apart and number)
+    change = "is dropped" if impact["is_dropped"] else "changes"
+    return f"  {impact['of']} {change}; downstream: {counts or 'nothing'}"
+
+
+def _dropped_columns(review: "SqlReview") -> Mapping[str, list[str]]:
+    from lineage_merge.review.sql_changes import COLUMN_DROPPED
+
+    columns: dict[str, list[str]] = {}
+    for finding in review.of_kind(COLUMN_DROPPED):
+        columns.setdefault(finding.dataset, []).append(finding.column)
+    return columns
+
+
+def _edge_text(edge: "EdgeKey") -> str:
     """Return ``db.t#a -> db.u#b``."""
-    source = _title(flow.source) if flow.label != "feeds" else title_of_id(flow.source)
-    target = _title(flow.target) if flow.label == "feeds_column" else title_of_id(flow.target)
-    return f"{source} {_ARROWS[flow.label]} {target}"
+    source = _title(edge.source) if edge.label != "feeds" else title_of_id(edge.source)
+    target = _title(edge.target) if edge.label == "feeds_column" else title_of_id(edge.target)
+    return f"{source} {_ARROWS[edge.label]} {target}"
 
 
 def _title(column: str) -> str:
@@ -76,49 +100,63 @@ def _title(column: str) -> str:
     return f"{title_of_id(dataset)}#{name}"
 
 
-def as_json(found: "Review") -> dict[str, Any]:
+def as_json(review: "SqlReview") -> dict[str, Any]:
     """Return the JSON fields before vertices and edges."""
-    graph = found.shown.graph
+    from lineage_merge.review.sql_changes import READER_BREAKS
+
+    graph = review.shown.graph
     values: dict[str, Any] = {
-        "files": list(found.files),
+        "files": list(review.files),
         "written": sorted({target for _, target in graph.pairs(["writes"])}),
         "read": sorted({source for source, _ in graph.pairs(["feeds"])}),
-        "assumed": sorted(set(found.assumed_inserts)),
-        "problems": [asdict(each) for each in found.shown.problems],
-        "breaks": [each._asdict() for each in found.breaks],
+        "assumed": sorted(set(review.assumed_inserts)),
+        "problems": [asdict(problem) for problem in review.shown.problems],
+        "breaks": [
+            {"where": finding.title, "why": finding.message} for finding in review.of_kind(READER_BREAKS)
+        ],
     }
-    if found.difference is not None:
-        difference = found.difference
-        values["changes"] = {
-            "files": [each._asdict() for each in found.changed],
-            "added": _flows(difference.added_flows),
-            "removed": _flows(difference.removed_flows),
-            "altered": [
-                {**each.flow._asdict(), "before": each.before, "after": each.after}
-                for each in difference.altered_flows
-            ],
-            "dropped_datasets": list(difference.dropped_datasets),
-            "dropped_columns": {
-                dataset: list(names) for dataset, names in difference.dropped_columns.items()
-            },
-            "clauses": [
-                {**each._asdict(), "removed": list(each.removed), "added": list(each.added)}
-                for each in difference.altered_clauses
-            ],
-            "retyped_columns": [each._asdict() for each in difference.retyped_columns],
-            "unknown_columns": list(difference.unknown_columns),
-            "affected": [
-                {
-                    "of": each.title,
-                    "is_dropped": each.is_dropped,
-                    "readers": list(each.readers),
-                    **each.impact.counts,
-                }
-                for each in found.affected
-            ],
-        }
+    if review.is_compared:
+        values["changes"] = _changes(review)
     return values
 
 
-def _flows(flows: "Iterable[Flow]") -> list[dict[str, str]]:
-    return [each._asdict() for each in flows]
+def _changes(review: "SqlReview") -> dict[str, Any]:
+    from lineage_merge.review import sql_changes as kinds
+
+    def edges(kind: str) -> list[dict[str, str]]:
+        found = review.of_kind(kind)
+        return [finding.edge._asdict() for finding in found if finding.edge]
+
+    altered = review.of_kind(kinds.EXPRESSION_CHANGED)
+    return {
+        "files": [file._asdict() for file in review.changed],
+        "added": edges(kinds.INPUT_ADDED),
+        "removed": edges(kinds.INPUT_REMOVED),
+        "altered": [
+            {**finding.edge._asdict(), "before": finding.before, "after": finding.after}
+            for finding in altered
+            if finding.edge
+        ],
+        "dropped_datasets": [finding.dataset for finding in review.of_kind(kinds.TABLE_REMOVED)],
+        "dropped_columns": dict(_dropped_columns(review)),
+        "clauses": [
+            {
+                "dataset": finding.dataset,
+                "kind": finding.kind.removesuffix(" changed"),
+                "removed": list(finding.clauses[0]),
+                "added": list(finding.clauses[1]),
+            }
+            for finding in review.clause_findings
+        ],
+        "retyped_columns": [
+            {
+                "dataset": finding.dataset,
+                "column": finding.column,
+                "before": finding.before,
+                "after": finding.after,
+            }
+            for finding in review.of_kind(kinds.TYPE_CHANGED)
+        ],
+        "unknown_columns": [finding.dataset for finding in review.of_kind(kinds.COLUMNS_UNKNOWN)],
+        "affected": list(_affected(review)),
+    }

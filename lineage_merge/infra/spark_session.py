@@ -16,7 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from lineage_merge.infra import shuffle_partitions
-from lineage_merge.infra.embedded import spark_kafka
+from lineage_merge.infra.embedded.jars import spark_kafka_options
 from lineage_merge.infra.embedded.java import java_home
 from lineage_merge.infra.progress import no_progress
 from lineage_merge.model import errors
@@ -93,7 +93,8 @@ def session(
         builder = builder.master(master)
     if options.kafka and master.startswith("local"):
         # A cluster's session is started with these jars; a local one needs them here.
-        builder = builder.config("spark.jars", ",".join(spark_kafka.jars(on_progress)))
+        for key, value in spark_kafka_options(on_progress).items():
+            builder = builder.config(key, value)
     if options.partitions:
         builder = builder.config("spark.sql.shuffle.partitions", str(options.partitions))
         builder = builder.config(shuffle_partitions.ADJUSTABLE, "")

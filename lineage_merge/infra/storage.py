@@ -123,7 +123,7 @@ def read_text(location: str) -> str:
 def read_texts(locations: Sequence[str]) -> list[str | None]:
     """Read small files, those in S3 concurrently; None for a missing file."""
     if not locations or not is_s3(locations[0]):
-        return [_text_or_none(each) for each in locations]
+        return [_text_or_none(location) for location in locations]
     client = _s3()  # safe in threads, unlike its creation
     with ThreadPoolExecutor(min(_MAX_READERS, len(locations)), thread_name_prefix="s3") as pool:
         return list(pool.map(partial(_s3_text_or_none, client), locations))
@@ -163,10 +163,12 @@ def subfolders(location: str) -> list[str]:
         if is_s3(location):
             bucket, key = _bucket_and_key(location.rstrip("/") + "/")
             found = _s3().list_objects_v2(Bucket=bucket, Prefix=key, Delimiter="/", MaxKeys=_MAX_NAMES)
-            return [f"s3://{bucket}/{each['Prefix']}".rstrip("/") for each in found.get("CommonPrefixes", ())]
+            return [
+                f"s3://{bucket}/{entry['Prefix']}".rstrip("/") for entry in found.get("CommonPrefixes", ())
+            ]
         root = _local(location)
         entries = islice(root.iterdir(), _MAX_NAMES) if root.is_dir() else ()
-        return sorted(str(each) for each in entries if each.is_dir() and not each.name.startswith("."))
+        return sorted(str(entry) for entry in entries if entry.is_dir() and not entry.name.startswith("."))
 
 
 def children(folder: str, after: str = "") -> list[str]:
@@ -179,14 +181,14 @@ def children(folder: str, after: str = "") -> list[str]:
             found = _children_s3(_s3(), folder, after)
         else:
             root = _local(folder)
-            found = [each.name for each in root.iterdir()] if root.is_dir() else []
-    return sorted(each for each in found if each > after and not each.startswith("."))
+            found = [entry.name for entry in root.iterdir()] if root.is_dir() else []
+    return sorted(name for name in found if name > after and not name.startswith("."))
 
 
 def children_of(folders: Sequence[str]) -> list[list[str]]:
     """Return `children` of each folder; those in S3 are listed concurrently."""
     if not folders or not is_s3(folders[0]):
-        return [children(each) for each in folders]
+        return [children(folder) for folder in folders]
     client = _s3()
 
     def listed(folder: str) -> list[str]:
@@ -204,9 +206,9 @@ def _children_s3(client: Any, folder: str, after: str) -> list[str]:
     )
     found: list[str] = []
     for page in pages:
-        found += [each["Prefix"] for each in page.get("CommonPrefixes", ())]
-        found += [each["Key"] for each in page.get("Contents", ())]
-    return [each.removeprefix(key).rstrip("/") for each in found if each != key]
+        found += [entry["Prefix"] for entry in page.get("CommonPrefixes", ())]
+        found += [entry["Key"] for entry in page.get("Contents", ())]
+    return [name.removeprefix(key).rstrip("/") for name in found if name != key]
 
 
 def size_of(location: str) -> int:
@@ -284,7 +286,7 @@ def delete_folder(location: str) -> None:
     with _translate_errors(location, "delete"):
         if is_s3(location):
             bucket, _ = _bucket_and_key(location)
-            _delete_s3(_s3(), bucket, [_bucket_and_key(each.location)[1] for each in _list_s3(location)])
+            _delete_s3(_s3(), bucket, [_bucket_and_key(file.location)[1] for file in _list_s3(location)])
         elif _local(location).is_dir():
             shutil.rmtree(_local(location))
 
@@ -312,7 +314,7 @@ def replace_folder(location: str, folder: Path) -> None:
     with _translate_errors(location, "write"):
         bucket, prefix = _bucket_and_key(location)
         s3 = _s3()
-        old = [_bucket_and_key(each.location)[1] for each in _list_s3(location)]
+        old = [_bucket_and_key(file.location)[1] for file in _list_s3(location)]
         _delete_s3(s3, bucket, old)
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
             s3.upload_file(str(path), bucket, f"{prefix.rstrip('/')}/{path.relative_to(folder).as_posix()}")
@@ -475,13 +477,13 @@ def _list_local(folder: str) -> Iterator[StoredFile]:
 def _similar(missing: Path) -> str:
     """Return a location like the missing one, if the nearest folder that exists has a similar name."""
     try:
-        parent = next(each for each in missing.parents if each.is_dir())
+        parent = next(folder for folder in missing.parents if folder.is_dir())
         wanted, *below = missing.relative_to(parent).parts
-        names = {_stem(each.name): each.name for each in islice(parent.iterdir(), _MAX_NAMES)}
+        names = {_stem(entry.name): entry.name for entry in islice(parent.iterdir(), _MAX_NAMES)}
     except (OSError, StopIteration, ValueError):
         return ""
     # Without endings, which alone would make names similar.
-    found = next((names[each] for each in similar_names(_stem(wanted), names, cutoff=0.7)), wanted)
+    found = next((names[stem] for stem in similar_names(_stem(wanted), names, cutoff=0.7)), wanted)
     return str(Path(parent, found, *below)) if found != wanted else ""
 
 
@@ -499,7 +501,7 @@ def _one_file(location: str) -> StoredFile | None:
     # The key itself is the first of all keys with this prefix; listing needs no further permission.
     found = _s3().list_objects_v2(Bucket=bucket, Prefix=key, MaxKeys=1).get("Contents", ())
     return next(
-        (StoredFile(f"s3://{bucket}/{key}", each["Size"]) for each in found if each["Key"] == key), None
+        (StoredFile(f"s3://{bucket}/{key}", entry["Size"]) for entry in found if entry["Key"] == key), None
     )
 
 
@@ -594,6 +596,6 @@ def _buckets() -> list[str]:
     from botocore.exceptions import BotoCoreError, ClientError
 
     try:
-        return [str(each["Name"]) for each in _s3().list_buckets()["Buckets"]]
+        return [str(bucket["Name"]) for bucket in _s3().list_buckets()["Buckets"]]
     except (BotoCoreError, ClientError, ValueError):
         return []

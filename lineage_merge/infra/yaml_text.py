@@ -12,7 +12,7 @@ from lineage_merge.model.errors import ConfigError
 MAX_VALUES = 100_000
 
 
-class Parsed(NamedTuple):
+class ParsedYaml(NamedTuple):
     """A value, and the line of each of its fields by path (``dbt[0].manifest``)."""
 
     value: Any
@@ -24,7 +24,7 @@ def parse(text: str, origin: str, key: str = "") -> Any:
     return parse_with_lines(text, origin, key).value
 
 
-def parse_with_lines(text: str, origin: str, key: str = "") -> Parsed:
+def parse_with_lines(text: str, origin: str, key: str = "") -> ParsedYaml:
     """Parse a YAML text to plain Python values.
 
     `origin` names the text in messages: a file, an environment variable or a flag, and `key` is then the
@@ -35,9 +35,9 @@ def parse_with_lines(text: str, origin: str, key: str = "") -> Parsed:
         loader = yaml.SafeLoader(text)
         node = loader.get_single_node()
         if node is None:
-            return Parsed(None, {})
+            return ParsedYaml(None, {})
         _Tree(origin, key).check(node)
-        return Parsed(loader.construct_document(node), dict(_lines(node, "", 1)))
+        return ParsedYaml(loader.construct_document(node), dict(_lines(node, "", 1)))
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 0
         raise _error(origin, key, line, _describe(error)) from None

@@ -1,13 +1,14 @@
 """Tags, owners and descriptions that the configuration gives to datasets and columns by glob. Pure."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from functools import partial
 
 from lineage_merge.config import MetadataRule
 from lineage_merge.graph_format.schema import DATASET_LABELS, Row
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.merge.dataset_globs import column_matches, dataset_matches, glob_names
 from lineage_merge.merge.property_rows import is_edge
+from lineage_merge.model.elements import DatasetName, decode, path_of
 
 _COLUMN = "column"
 _SETS = ("tags", "owners")
@@ -69,3 +70,24 @@ def _combined(row: Row, rules: Iterable[MetadataRule], names: set[str]) -> Row:
         if rule.description and not row.get("description"):
             found.setdefault("description", rule.description)
     return {**row, **found}
+
+
+def glob_names(dataset_id: str, qualified_name: str = "") -> set[str]:
+    """Return the names that globs match: path, ``namespace|name``, name, and qualified name."""
+    _, namespace, name = (decode(part) for part in dataset_id.split("|", 2))
+    return {path_of(DatasetName(namespace, name)), f"{namespace}|{name}", name, qualified_name or name}
+
+
+def dataset_matches(names: Iterable[str], glob: str) -> bool:
+    """Return whether one of a dataset's `glob_names` matches."""
+    return any(fnmatchcase(name, glob) for name in names)
+
+
+def column_matches(column: str, glob: str) -> bool:
+    """Return whether the name of a column matches, in any case."""
+    return fnmatchcase(column.lower(), glob.lower())
+
+
+def matching_glob(names: Collection[str], globs: Iterable[str]) -> str:
+    """Return the first glob that matches one of a dataset's `glob_names`, "" if none does."""
+    return next((glob for glob in globs if dataset_matches(names, glob)), "")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex
 from lineage_merge.questions.fields import JSON_ONLY, Element, Shown
 from lineage_merge.questions.graph import LineageGraph
-from lineage_merge.questions.lineage import completed
+from lineage_merge.questions.lineage import completed, strongly_connected_components
 from lineage_merge.questions.question import Question
 from lineage_merge.questions.result import RowsResult
 from lineage_merge.questions.scoped_graph import ScopedGraph
@@ -31,63 +31,13 @@ class Cycles:
 def cycles(graph: LineageGraph, environment: str | None = None, dag: str | None = None) -> Cycles:
     """Return all cycles of `feeds`; with `dag` only those of its edges."""
     groups = strongly_connected_components(graph.pairs(["feeds"], environment, dag))
-    group_of = {each: number for number, group in enumerate(groups) for each in group}
+    group_of = {dataset: number for number, group in enumerate(groups) for dataset in group}
     edges = [
-        each
-        for each in graph.edges_from(sorted(group_of), ["feeds"], dag)
-        if group_of.get(each.to_id) == group_of[each.from_id]
+        edge
+        for edge in graph.edges_from(sorted(group_of), ["feeds"], dag)
+        if group_of.get(edge.to_id) == group_of[edge.from_id]
     ]
     return Cycles(groups, completed(graph, group_of, edges))
-
-
-def strongly_connected_components(pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, ...], ...]:
-    """Return strongly connected components (Tarjan's algorithm, iterative) by size, then name."""
-    following: dict[str, list[str]] = defaultdict(list)
-    for source, target in sorted(set(pairs)):
-        following[source].append(target)
-    index: dict[str, int] = {}
-    lowest: dict[str, int] = {}
-    waiting: list[str] = []
-    is_waiting: set[str] = set()
-    groups: list[tuple[str, ...]] = []
-    for root in sorted(following):
-        if root in index:
-            continue
-        walk = [(root, iter(following[root]))]
-        index[root] = lowest[root] = len(index)
-        waiting.append(root)
-        is_waiting.add(root)
-        while walk:
-            here, left = walk[-1]
-            for each in left:
-                if each not in index:
-                    index[each] = lowest[each] = len(index)
-                    waiting.append(each)
-                    is_waiting.add(each)
-                    walk.append((each, iter(following.get(each, ()))))
-                    break
-                if each in is_waiting:
-                    lowest[here] = min(lowest[here], index[each])
-            else:
-                walk.pop()
-                if walk:
-                    above = walk[-1][0]
-                    lowest[above] = min(lowest[above], lowest[here])
-                if lowest[here] == index[here]:
-                    start = _last_index(waiting, here)
-                    group = waiting[start:]
-                    del waiting[start:]
-                    is_waiting.difference_update(group)
-                    if len(group) > 1 or here in following.get(here, ()):
-                        groups.append(tuple(sorted(group)))
-    return tuple(sorted(groups, key=lambda group: (-len(group), group)))
-
-
-def _last_index(waiting: list[str], wanted: str) -> int:
-    index = len(waiting) - 1
-    while waiting[index] != wanted:
-        index -= 1
-    return index
 
 
 class _Member(NamedTuple):

@@ -6,7 +6,7 @@ from fnmatch import translate
 from typing import NamedTuple
 
 from lineage_merge.graph_format.elements import Vertex
-from lineage_merge.merge.dataset_globs import column_matches, glob_names
+from lineage_merge.merge.metadata_rules import column_matches, glob_names
 from lineage_merge.model.errors import NamingError
 from lineage_merge.naming import name_uri
 

@@ -1,26 +1,11 @@
-"""The questions `upstream` and `downstream`: lineage of a dataset or column, as a subgraph."""
+"""Lineage upstream and downstream of a dataset or column as a subgraph, distances, and cycles."""
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from collections.abc import Iterable, Mapping
+from typing import Literal
 
 from lineage_merge.graph_format.elements import COLUMN, Edge, Subgraph, Vertex, dataset_of, subgraph
-from lineage_merge.questions.fields import JSON_ONLY, Element, ElementId, Label, Name, Shown, Text
-from lineage_merge.questions.formats.describe import title
 from lineage_merge.questions.graph import Direction, LineageGraph
-from lineage_merge.questions.question import DATASET, DEPTH, DatasetName, Parameter, Question, ToolText
-from lineage_merge.questions.result import RowsResult
-from lineage_merge.questions.scoped_graph import ScopedGraph
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-COLUMNS = Parameter("include columns and column lineage", on=("command",))
-INFLUENCES = Parameter(
-    "include columns that determine rows (filters, joins); they are not followed", is_rare=True
-)
 
 # Influences in a result of columns: on the datasets of its columns, by its columns, or by its columns on
 # these datasets.
@@ -70,25 +55,26 @@ def completed(
 ) -> Subgraph:
     """Return the subgraph of these ids and edges, with columns and influences if requested."""
     vertices = graph.vertices(sorted(set(ids)))
-    found = list(edges)
+    all_edges = list(edges)
     if columns:
-        found += _columns(graph, vertices, dag)
+        all_edges += _columns(graph, vertices, dag)
     if influences:
-        found += _influences(graph, vertices, dag, influences)
-    known = {each.id for each in vertices}
-    return subgraph([*vertices, *graph.vertices(sorted(ends(found) - known))], found)
+        all_edges += _influences(graph, vertices, dag, influences)
+    known = {vertex.id for vertex in vertices}
+    return subgraph([*vertices, *graph.vertices(sorted(ends(all_edges) - known))], all_edges)
 
 
 def ends(edges: Iterable[Edge]) -> set[str]:
     """Return the ids of the ends of edges."""
-    return {end for each in edges for end in (each.from_id, each.to_id)}
+    return {end for edge in edges for end in (edge.from_id, edge.to_id)}
 
 
-def distances(starts: Iterable[str], edges: Iterable[Edge]) -> dict[str, int]:
+def distances(starts: Iterable[str], edges: Iterable[Edge], direction: Direction = "down") -> dict[str, int]:
     """Return the hops of the shortest paths from the starts (0) over these edges, by id."""
     leaving: Mapping[str, list[str]] = defaultdict(list)
     for edge in edges:
-        leaving[edge.from_id].append(edge.to_id)
+        here, there = (edge.from_id, edge.to_id) if direction == "down" else (edge.to_id, edge.from_id)
+        leaving[here].append(there)
     hops = dict.fromkeys(starts, 0)
     waiting = deque(hops)
     while waiting:
@@ -100,206 +86,71 @@ def distances(starts: Iterable[str], edges: Iterable[Edge]) -> dict[str, int]:
     return hops
 
 
+def strongly_connected_components(pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, ...], ...]:
+    """Return strongly connected components (Tarjan's algorithm, iterative) by size, then name."""
+    following: dict[str, list[str]] = defaultdict(list)
+    for source, target in sorted(set(pairs)):
+        following[source].append(target)
+    index: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    waiting: list[str] = []
+    is_waiting: set[str] = set()
+    groups: list[tuple[str, ...]] = []
+    for root in sorted(following):
+        if root in index:
+            continue
+        walk = [(root, iter(following[root]))]
+        index[root] = lowest[root] = len(index)
+        waiting.append(root)
+        is_waiting.add(root)
+        while walk:
+            here, left = walk[-1]
+            for neighbor in left:
+                if neighbor not in index:
+                    index[neighbor] = lowest[neighbor] = len(index)
+                    waiting.append(neighbor)
+                    is_waiting.add(neighbor)
+                    walk.append((neighbor, iter(following.get(neighbor, ()))))
+                    break
+                if neighbor in is_waiting:
+                    lowest[here] = min(lowest[here], index[neighbor])
+            else:
+                walk.pop()
+                if walk:
+                    above = walk[-1][0]
+                    lowest[above] = min(lowest[above], lowest[here])
+                if lowest[here] == index[here]:
+                    group = [waiting.pop()]
+                    while group[-1] != here:
+                        group.append(waiting.pop())
+                    is_waiting.difference_update(group)
+                    if len(group) > 1 or here in following.get(here, ()):
+                        groups.append(tuple(sorted(group)))
+    return tuple(sorted(groups, key=lambda group: (-len(group), group)))
+
+
 def _columns(graph: LineageGraph, vertices: Iterable[Vertex], dag: str | None) -> list[Edge]:
-    owned = graph.edges_from([each.id for each in vertices if each.is_dataset], ["has_column"], dag)
-    columns = sorted({each.to_id for each in owned})
+    owned = graph.edges_from([vertex.id for vertex in vertices if vertex.is_dataset], ["has_column"], dag)
+    columns = sorted({edge.to_id for edge in owned})
     there = set(columns)
-    return owned + [each for each in graph.edges_from(columns, ["feeds_column"], dag) if each.to_id in there]
+    return owned + [edge for edge in graph.edges_from(columns, ["feeds_column"], dag) if edge.to_id in there]
 
 
 def _influences(
     graph: LineageGraph, vertices: Iterable[Vertex], dag: str | None, which: Influences
 ) -> list[Edge]:
     """Return influences between the datasets; if there are only columns, those selected by `which`."""
-    datasets = {each.id for each in vertices if each.is_dataset}
+    datasets = {vertex.id for vertex in vertices if vertex.is_dataset}
     if datasets:
         into = graph.edges_to(sorted(datasets), ["influences"], dag)
-        return [each for each in into if dataset_of(each.from_id) in datasets]
-    columns = {each.id for each in vertices if each.label == COLUMN}
-    owners = {dataset_of(each) for each in columns}
+        return [edge for edge in into if dataset_of(edge.from_id) in datasets]
+    columns = {vertex.id for vertex in vertices if vertex.label == COLUMN}
+    owners = {dataset_of(column) for column in columns}
     if which == "into":
         return graph.edges_to(sorted(owners), ["influences"], dag)
     by = graph.edges_from(sorted(columns), ["influences"], dag)
-    return [each for each in by if which == "by" or each.to_id in owners]
+    return [edge for edge in by if which == "by" or edge.to_id in owners]
 
 
 def _less(depth: int | None) -> int | None:
     return None if depth is None else max(depth - 1, 0)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EdgeRow:
-    """Data that flows from source to target."""
-
-    distance: Annotated[int, Shown("hops between the element in question and the farther end", on=("tool",))]
-    from_id: Annotated[ElementId, Shown(tool_name="source")]
-    to_id: Annotated[ElementId, Shown(tool_name="target")]
-    label: Annotated[str, Shown("feeds, feeds_column, or influences (decides rows)", tool_name="kind")]
-    source: Annotated[str, Shown(name="from", on=("frame",))]
-    target: Annotated[str, Shown(name="to", on=("frame",))]
-    job: Name | None
-    dag: Annotated[str | None, Shown(on=("frame",))]
-    transformation: Label | None
-    expression: Text | None
-    write_mode: Annotated[str | None, Shown(on=("frame",))]
-    assumed: Annotated[bool, Shown("the name of a column is assumed", on=("tool",))] = False
-    via: Annotated[Text | None, Shown("collapsed temporary datasets")]
-
-    @classmethod
-    def of(cls, graph: Subgraph, edge: Edge, *, distance: int = 0, **others: Any) -> Self:
-        """Return the row of an edge; `others`: fields of subclasses."""
-        properties, vertices = edge.properties, graph.vertices
-        return cls(
-            distance=distance,
-            from_id=edge.from_id,
-            to_id=edge.to_id,
-            label=edge.label,
-            source=title(graph, vertices[edge.from_id]),
-            target=title(graph, vertices[edge.to_id]),
-            job=edge.job or None,
-            dag=properties.get("dag_name"),
-            assumed=properties.get("assumed") == "true",
-            **{key: properties.get(key) for key in ("transformation", "expression", "write_mode", "via")},
-            **others,
-        )
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class LineageResult(RowsResult):
-    """The lineage upstream or downstream of `start` within `depth` hops (None: unlimited)."""
-
-    row_type = EdgeRow
-
-    start: Annotated[Element, Shown(name="of")]
-    depth: Annotated[int | None, JSON_ONLY] = None
-
-    @property
-    def items(self) -> Sequence[Edge]:
-        """The edges."""
-        return self.graph.edges
-
-    @property
-    def tool_items(self) -> Sequence[Edge]:
-        """The edges along which data flows, the nearest first."""
-        hops = self._hops
-        edges = [edge for edge in self.items if edge.id in hops]
-        return sorted(edges, key=lambda edge: (hops[edge.id], edge.from_id, edge.to_id, edge.label, edge.id))
-
-    @property
-    def roots(self) -> Sequence[str]:
-        """The start."""
-        return [self.start.id]
-
-    @property
-    def direction(self) -> Direction:
-        """The direction from the start."""
-        return "up" if self.question == "upstream" else "down"
-
-    def row(self, item: Edge) -> EdgeRow:
-        """Return an edge."""
-        return EdgeRow.of(self.graph, item, distance=self._hops.get(item.id, 0))
-
-    def csv_tables(self) -> "Iterable[RenderableType]":
-        """Return a row per edge, also if there is none."""
-        from lineage_merge.questions.formats.table import edge_table
-
-        return [edge_table(self.graph)]
-
-    @cached_property
-    def _hops(self) -> Mapping[str, int]:
-        """The distance of the farther end of each edge along which data flows, by id.
-
-        Influences end at datasets and begin at columns: they count from the datasets of the columns.
-        """
-        is_up = self.direction == "up"
-        edges = [edge for edge in self.graph.edges if edge.label != "has_column"]
-        flows = [edge for edge in edges if edge.label != "influences"]
-        if is_up:
-            flows = [Edge(edge.id, edge.label, edge.to_id, edge.from_id) for edge in flows]
-        hops = distances([self.start.id], flows)
-        for identifier, distance in list(hops.items()):
-            dataset = dataset_of(identifier)
-            hops[dataset] = min(distance, hops.get(dataset, distance))
-        last = max(hops.values()) + 1
-        return {edge.id: hops.get(edge.to_id if is_up else edge.from_id, last) + 1 for edge in edges}
-
-
-@dataclass(frozen=True, slots=True)
-class _LineageQuestion(Question[LineageResult]):
-    """A question on the lineage of a dataset or column in one direction."""
-
-    default_format = "tree"
-
-    towards: ClassVar[Direction]
-
-    name: Annotated[DatasetName, DATASET]
-    _: KW_ONLY
-    depth: Annotated[int | None, DEPTH] = None
-    columns: Annotated[bool, COLUMNS] = False
-    influences: Annotated[bool, INFLUENCES] = False
-
-    def answer(self, graph: ScopedGraph) -> LineageResult:
-        """Return the lineage."""
-        start = graph.dataset_or_column(self.name)
-        answer = lineage(
-            graph.graph,
-            start,
-            self.towards,
-            depth=self.depth,
-            dag=graph.dag,
-            columns=self.columns,
-            influences=self.influences,
-        )
-        is_empty = all(edge.label == "has_column" for edge in answer.edges)
-        return LineageResult(
-            question=self.question,
-            scope=graph.scope,
-            graph=answer,
-            note=f"{start.title}: no {self.question} datasets" if is_empty else "",
-            start=start,
-            depth=self.depth,
-        )
-
-
-class UpstreamQuestion(_LineageQuestion):
-    """Show the upstream lineage of a dataset or column.
-
-    DATASET is a unique short or qualified name, namespace|name, a URI, or an id.
-    """
-
-    __slots__ = ()
-
-    towards = "up"
-    question = "upstream"
-    examples = (
-        "lineage-merge upstream top_events_by_sales",
-        "lineage-merge upstream top_events_by_sales#total_sales",
-        "lineage-merge upstream dev.public.sales --environment dev --depth 2 --columns",
-        "lineage-merge upstream top_events_by_sales --folder lineage --format mermaid",
-    )
-    tool = ToolText(
-        "Where data comes from",
-        "What feeds a dataset or, with #column, a column: edges with jobs and expressions, the nearest "
-        "first. For questions such as: where does this number come from?",
-    )
-
-
-class DownstreamQuestion(_LineageQuestion):
-    """Show the downstream lineage of a dataset or column.
-
-    DATASET is a unique short or qualified name, namespace|name, a URI, or an id.
-    """
-
-    __slots__ = ()
-
-    towards = "down"
-    question = "downstream"
-    examples = (
-        "lineage-merge downstream s3://tickit-raw/sales",
-        "lineage-merge downstream s3://tickit-raw/sales#pricepaid --influences",
-        "lineage-merge downstream s3://tickit-raw/sales --dag tickit_daily --format graphml",
-    )
-    tool = ToolText(
-        "Where data goes",
-        "What a dataset or column feeds: edges, the nearest first. For what a change breaks use impact.",
-    )

@@ -127,7 +127,7 @@ class JobsQuestion(Question[JobsResult]):
     ] = None
     failed: Annotated[bool, Parameter("only jobs whose newest run failed")] = False
     slowest: Annotated[
-        int | None, Parameter("the longest newest runs  [N: 10]", metavar="[N]", value_if_bare=10)
+        int | None, Parameter("the longest newest runs  [N: 10]", metavar="[N]", value_if_empty=10)
     ] = None
     order: Annotated[
         JobOrder | None,

@@ -44,7 +44,7 @@ class Parameter:
 
     `default`: in words, for the help. `flag`: where it is not the name of the field. `is_rare`: without it in
     the short help. `tool_help`: other words for assistants. `on`: where it can be given, besides Python.
-    `value_if_bare`: of the option without a value.
+    `value_if_empty`: that of the option without a value.
     """
 
     help: str = ""
@@ -55,7 +55,7 @@ class Parameter:
     is_rare: bool = False
     tool_help: str = ""
     on: tuple[Literal["command", "tool"], ...] = ("command", "tool")
-    value_if_bare: int | None = None
+    value_if_empty: int | None = None
 
 
 class Declared(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 from lineage_merge.config.propagation import Cleared, Propagation
 from lineage_merge.graph_format.elements import Edge, Vertex, dataset_of, name_of_id
-from lineage_merge.merge.dataset_globs import column_matches, dataset_matches, glob_names, matching_glob
+from lineage_merge.merge.metadata_rules import column_matches, dataset_matches, glob_names, matching_glob
 from lineage_merge.questions.function_calls import enclosing_function, may_call
 
 # What ended a tag: a transformation, `influences`, a function, a dataset, or `clear`.

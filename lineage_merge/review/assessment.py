@@ -13,20 +13,21 @@ from lineage_merge.review.dbt_uncompiled import notes_on_manifests
 from lineage_merge.review.dbt_versions import (
     DbtFile,
     DbtVersion,
-    Scope,
+    ReviewScope,
     affected_entries,
     changed_entries,
     relevant,
     version_of,
 )
 from lineage_merge.review.findings import Assessed, Finding, ReviewResult, in_order
-from lineage_merge.review.replaced_graph import GraphIds, downstream, everything, replaced
+from lineage_merge.review.graph_lookup import GraphIds
+from lineage_merge.review.replaced_graph import downstream, everything, replaced
 
 
 def review_dbt(
     before: DbtFile,
     after: DbtFile,
-    scope: Scope,
+    scope: ReviewScope,
     graph: LineageGraph | ParquetFolder | None = None,
     settings: PolicySettings | None = None,
 ) -> ReviewResult:
@@ -73,7 +74,7 @@ def _assess(
     changed: set[str],
     own: set[str],
     graph: LineageGraph,
-    scope: Scope,
+    scope: ReviewScope,
     settings: PolicySettings | None,
 ) -> Iterator[Assessed]:
     environment = scope.names.environment

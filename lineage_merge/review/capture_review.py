@@ -1,7 +1,7 @@
 """Review of a captured Spark job: what its new plan changes of the datasets that it writes."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from lineage_merge.graph_format.captures import CaptureDocument, Clause
@@ -9,14 +9,14 @@ from lineage_merge.graph_format.elements import dataset_id_of, title_of_id
 from lineage_merge.questions.backends.in_memory import InMemory
 from lineage_merge.questions.effects import Change
 from lineage_merge.questions.graph import LineageGraph
-from lineage_merge.review.captured_jobs import JobVersion, Written, is_of_job, of_document, of_graph
+from lineage_merge.review import clause_comparison
+from lineage_merge.review.captured_jobs import JobVersion, WrittenDataset, is_of_job, of_document, of_graph
+from lineage_merge.review.clauses import ComparableQuery, QueryClause
 from lineage_merge.review.column_comparison import compare_columns
 from lineage_merge.review.consequences import PolicySettings, consequences, new_violations
-from lineage_merge.review.findings import Finding, ReviewResult, Severity, in_order
-from lineage_merge.review.readers import column_vertex
-from lineage_merge.review.replaced_graph import GraphIds, everything
-
-_CLAUSES = {"FILTER": "filter", "JOIN": "join", "GROUP_BY": "grouping"}
+from lineage_merge.review.findings import Finding, ReviewResult, Severity, Subject, in_order
+from lineage_merge.review.graph_lookup import GraphIds, column_vertex
+from lineage_merge.review.replaced_graph import everything
 
 
 def review_capture(
@@ -78,31 +78,20 @@ def compare_jobs(before: JobVersion, after: JobVersion) -> tuple[list[Finding], 
         if dataset not in before.written:
             continue
         old, new = before.written[dataset], after.written[now]
-        of_dataset = _Of(after.name, dataset)
+        subject = _subject(after.name, dataset)
         if not (old.is_known and new.is_known):
             notes.append(f"{title_of_id(dataset)}: its columns have no lineage: they are not compared")
         else:
-            findings += compare_columns(of_dataset.of_column, old.columns, new.columns)
-        findings += _rows(of_dataset, old, new, has_clauses=before.clauses is not None)
+            findings += compare_columns(subject.of_column, old.columns, new.columns)
+        findings += _rows(subject, old, new, has_clauses=before.clauses is not None)
         if before.clauses is not None:
-            findings += _clauses(of_dataset, before.clauses, after.clauses or ())
+            changed = clause_comparison.difference(_query(before.clauses), _query(after.clauses or ()))
+            findings += (subject.clause(kind, *texts) for kind, texts in sorted(changed.items()))
     return findings, notes
 
 
-class _Of:
-    """Creates findings on a dataset of a job."""
-
-    def __init__(self, job: str, dataset: str) -> None:
-        self._job = job
-        self._dataset = dataset
-
-    def finding(self, kind: str, message: str) -> Finding:
-        title = title_of_id(self._dataset)
-        return Finding(kind, title, self._job, message, dataset=self._dataset)
-
-    def of_column(self, kind: str, column: str, message: str) -> Finding:
-        found = self.finding(kind, message)
-        return replace(found, title=f"{found.title}#{column}", column=column)
+def _subject(job: str, dataset: str) -> Subject:
+    return Subject(title_of_id(dataset), job, dataset)
 
 
 def _outputs(before: JobVersion, after: JobVersion) -> Iterator[Finding]:
@@ -113,13 +102,13 @@ def _outputs(before: JobVersion, after: JobVersion) -> Iterator[Finding]:
     for was, now in moved.items():
         reason = _equal_parts(before.written[was], after.written[now])
         message = f"is now written to {title_of_id(now)} (a guess: {reason})"
-        found = _Of(after.name, was).finding("output moved", message)
+        found = _subject(after.name, was).finding("output moved", message)
         yield replace(found, before=found.title, after=title_of_id(now), change=Change.RENAME, is_guess=True)
     for each in removed:
-        found = _Of(after.name, each).finding("output removed", f"{after.name} no longer writes it")
+        found = _subject(after.name, each).finding("output removed", f"{after.name} no longer writes it")
         yield replace(found, before=found.title, change=Change.DROP)
     for each in added:
-        found = _Of(after.name, each).finding("output added", f"is written by {after.name}")
+        found = _subject(after.name, each).finding("output added", f"is written by {after.name}")
         yield replace(found, after=found.title, severity=Severity.INFO)
 
 
@@ -136,7 +125,7 @@ def _moved(before: JobVersion, after: JobVersion) -> dict[str, str]:
     return {was: now} if _equal_parts(before.written[was], after.written[now]) else {}
 
 
-def _equal_parts(old: Written, new: Written) -> str:
+def _equal_parts(old: WrittenDataset, new: WrittenDataset) -> str:
     """Return what is equal: ``same columns and inputs``; "" for nothing."""
     same = [
         *(["columns"] if old.columns.named and old.columns.named.keys() == new.columns.named.keys() else []),
@@ -145,37 +134,25 @@ def _equal_parts(old: Written, new: Written) -> str:
     return f"same {' and '.join(same)}" if same else ""
 
 
-def _rows(of_dataset: _Of, old: Written, new: Written, *, has_clauses: bool) -> Iterator[Finding]:
+def _rows(
+    subject: Subject, old: WrittenDataset, new: WrittenDataset, *, has_clauses: bool
+) -> Iterator[Finding]:
     if old.modes and new.modes and old.modes != new.modes:
         before, after = ", ".join(sorted(old.modes)), ", ".join(sorted(new.modes))
-        found = of_dataset.finding("write mode changed", f"was {before}, is {after}")
+        found = subject.finding("write mode changed", f"was {before}, is {after}")
         yield replace(found, before=before, after=after)
     for source in sorted(map(title_of_id, old.inputs - new.inputs)):
-        found = of_dataset.finding("input removed", f"is no longer computed from {source}")
+        found = subject.finding("input removed", f"is no longer computed from {source}")
         yield replace(found, before=source)
     for source in sorted(map(title_of_id, new.inputs - old.inputs)):
-        found = of_dataset.finding("input added", f"is computed from {source}")
+        found = subject.finding("input added", f"is computed from {source}")
         yield replace(found, after=source, severity=Severity.INFO)
     if has_clauses:
         return
     # The graph has the columns of conditions, not their texts.
-    for name, kind in _CLAUSES.items():
-        was, now = old.influences.get(name, frozenset()), new.influences.get(name, frozenset())
-        if was != now:
-            yield _changed(of_dataset, kind, sorted(was - now), sorted(now - was))
+    for kind, removed, added in clause_comparison.altered_influences(old.influences, new.influences):
+        yield subject.clause(kind, removed, added)
 
 
-def _clauses(of_dataset: _Of, before: Sequence[Clause], after: Sequence[Clause]) -> Iterator[Finding]:
-    old, new = Counter(before), Counter(after)
-    removed, added = old - new, new - old
-    for kind in sorted({each.kind for each in (*removed, *added)}):
-        texts = [
-            sorted(each.text for each in found.elements() if each.kind == kind) for found in (removed, added)
-        ]
-        yield _changed(of_dataset, kind, *texts)
-
-
-def _changed(of_dataset: _Of, kind: str, removed: Sequence[str], added: Sequence[str]) -> Finding:
-    before, after = " and ".join(removed), " and ".join(added)
-    found = of_dataset.finding(f"{kind} changed", f"was {before or 'none'}, is {after or 'none'}")
-    return replace(found, before=before, after=after)
+def _query(clauses: Iterable[Clause]) -> ComparableQuery:
+    return ComparableQuery("", Counter(QueryClause(clause.kind, clause.text) for clause in clauses))

@@ -16,9 +16,9 @@ from lineage_merge.graph_format.elements import (
 )
 from lineage_merge.model.elements import encode
 from lineage_merge.questions.graph import LineageGraph
-from lineage_merge.review.column_comparison import Columns, Input
-from lineage_merge.review.replaced_graph import GraphIds
-from lineage_merge.review.sql_text import without_qualifiers
+from lineage_merge.review.column_comparison import ColumnInput, Columns
+from lineage_merge.review.graph_lookup import GraphIds
+from lineage_merge.review.relations import without_qualifiers
 from lineage_merge.sources.dbt.columns import Column
 
 _OF_JOB = ("feeds", "feeds_column", "influences")
@@ -27,7 +27,7 @@ _APART = ("job", "operation")
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenDataset:
     """A dataset that a job writes: its columns, inputs, and the columns that determine its rows, by kind.
 
     `is_known` false: the job has no column lineage into it.
@@ -48,7 +48,7 @@ class JobVersion:
     """
 
     name: str
-    written: Mapping[str, Written]
+    written: Mapping[str, WrittenDataset]
     clauses: Sequence[Clause] | None
     vertices: tuple[Vertex, ...] = ()
     edges: tuple[Edge, ...] = ()
@@ -109,7 +109,7 @@ def is_of_job(edge: Edge, job_type: str, job_name: str) -> bool:
 
 def _written(
     vertices: Iterable[Vertex], owned: Iterable[Edge], own: Sequence[Edge]
-) -> Iterator[tuple[str, Written]]:
+) -> Iterator[tuple[str, WrittenDataset]]:
     columns = {each.id: each for each in vertices if each.label == COLUMN}
     of_dataset: dict[str, list[Vertex]] = {}
     for each in owned:
@@ -122,7 +122,7 @@ def _written(
         unavailable = any(each.properties.get("column_lineage") == "unavailable" for each in feeds)
         yield (
             dataset,
-            Written(
+            WrittenDataset(
                 Columns.of(_columns(of_dataset.get(dataset, ())), _inputs(flows), title_of_id),
                 frozenset(each.from_id for each in feeds),
                 frozenset(str(mode) for each in feeds if (mode := each.properties.get("write_mode"))),
@@ -138,12 +138,12 @@ def _columns(vertices: Iterable[Vertex]) -> Iterator[Column]:
         yield Column(each.name, str(each.properties.get("data_type", "")), "", position)
 
 
-def _inputs(flows: Iterable[Edge]) -> Iterator[tuple[str, Input]]:
+def _inputs(flows: Iterable[Edge]) -> Iterator[tuple[str, ColumnInput]]:
     for each in flows:
         source, _, column = each.from_id.rpartition("|")
         how = tuple(str(each.properties.get("transformation", "")).split(","))
         expression = without_qualifiers(str(each.properties.get("expression", "")))
-        yield each.to_id.rpartition("|")[2], Input(source, fold(column), how, expression)
+        yield each.to_id.rpartition("|")[2], ColumnInput(source, fold(column), how, expression)
 
 
 def _influences(edges: Iterable[Edge]) -> Mapping[str, frozenset[str]]:

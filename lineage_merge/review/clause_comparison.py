@@ -1,15 +1,17 @@
 """Differences between the clauses of two queries, and the sources that their columns come from. Pure."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Set
 
-from lineage_merge.review.clauses import Clause, Query
-from lineage_merge.review.qualifiers import Place
+from lineage_merge.review.clauses import FILTER, GROUPING, JOIN, ComparableQuery, QueryClause
+from lineage_merge.review.qualifiers import SelectPlace
+
+_OF_INFLUENCES = {"FILTER": FILTER, "JOIN": JOIN, "GROUP_BY": GROUPING}
 
 
-def together(queries: Iterable[Query]) -> Query:
+def together(queries: Iterable[ComparableQuery]) -> ComparableQuery:
     """Return the clauses, expressions and sources of several queries."""
-    found: tuple[Counter[Clause], Counter[Clause], Counter[tuple[Clause, Place]]] = (
+    found: tuple[Counter[QueryClause], Counter[QueryClause], Counter[tuple[QueryClause, SelectPlace]]] = (
         Counter(),
         Counter(),
         Counter(),
@@ -20,10 +22,10 @@ def together(queries: Iterable[Query]) -> Query:
         found[1].update(each.expressions)
         found[2].update(each.placed)
         sources |= each.sources
-    return Query("", found[0], expressions=found[1], placed=found[2], sources=frozenset(sources))
+    return ComparableQuery("", found[0], expressions=found[1], placed=found[2], sources=frozenset(sources))
 
 
-def difference(before: Query, after: Query) -> dict[str, tuple[list[str], list[str]]]:
+def difference(before: ComparableQuery, after: ComparableQuery) -> dict[str, tuple[list[str], list[str]]]:
     """Return the removed and added clauses by kind.
 
     Clauses with equal texts whose columns have other sources are shown with their aliases.
@@ -39,7 +41,9 @@ def difference(before: Query, after: Query) -> dict[str, tuple[list[str], list[s
     return found
 
 
-def altered_expressions(before: Query, after: Query) -> list[tuple[Clause, str, str]]:
+def altered_expressions(
+    before: ComparableQuery, after: ComparableQuery
+) -> list[tuple[QueryClause, str, str]]:
     """Return expressions with equal texts whose columns have other sources, as they were and are."""
     removed, added = _unmatched(before.expressions, after.expressions, before.sources, after.sources)
     found = []
@@ -51,7 +55,7 @@ def altered_expressions(before: Query, after: Query) -> list[tuple[Clause, str, 
     return found
 
 
-def moved(before: Query, after: Query) -> dict[str, tuple[list[str], list[str]]]:
+def moved(before: ComparableQuery, after: ComparableQuery) -> dict[str, tuple[list[str], list[str]]]:
     """Return clauses that apply to other sources of the query than before, by kind.
 
     Nothing if the queries read different sources: these differences are others.
@@ -71,19 +75,32 @@ def moved(before: Query, after: Query) -> dict[str, tuple[list[str], list[str]]]
     return found
 
 
+def altered_influences(
+    before: Mapping[str, Set[str]], after: Mapping[str, Set[str]], reported: Container[str] = ()
+) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Yield the kinds of clauses that use other columns, with the removed and added columns.
+
+    Columns are given by transformation; `reported`: kinds of which the texts differ, too.
+    """
+    for transformation, kind in _OF_INFLUENCES.items():
+        old, new = before.get(transformation, frozenset()), after.get(transformation, frozenset())
+        if old != new and kind not in reported:
+            yield kind, sorted(old - new), sorted(new - old)
+
+
 def _unmatched(
-    before: Mapping[Clause, int],
-    after: Mapping[Clause, int],
+    before: Mapping[QueryClause, int],
+    after: Mapping[QueryClause, int],
     known: frozenset[str],
     known_after: frozenset[str],
-) -> tuple[list[Clause], list[Clause]]:
+) -> tuple[list[QueryClause], list[QueryClause]]:
     """Return the clauses that only one version has; a column without qualifier may be of any source."""
     old, new = Counter(before), Counter(after)
     removed, added = sorted((old - new).elements()), sorted((new - old).elements())
-    of_key: dict[tuple[str, str, str], list[Clause]] = {}
+    of_key: dict[tuple[str, str, str], list[QueryClause]] = {}
     for each in added:
         of_key.setdefault((each.kind, each.text, each.column), []).append(each)
-    left: list[Clause] = []
+    left: list[QueryClause] = []
     for each in removed:
         candidates = of_key.get((each.kind, each.text, each.column), [])
         equal = (c for c in candidates if _are_compatible(each.sources, c.sources, known, known_after))
@@ -95,7 +112,7 @@ def _unmatched(
     return left, sorted(each for clauses in of_key.values() for each in clauses)
 
 
-def _shown(clause: Clause, removed: Iterable[Clause], added: Iterable[Clause]) -> str:
+def _shown(clause: QueryClause, removed: Iterable[QueryClause], added: Iterable[QueryClause]) -> str:
     """Return the text of a clause with its aliases; with its sources if other clauses are written alike."""
     before, after = ({each.shown for each in side if each.kind == clause.kind} for side in (removed, added))
     if clause.shown not in before & after:

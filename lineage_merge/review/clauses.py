@@ -12,9 +12,8 @@ from sqlglot import Dialect, exp
 from sqlglot.errors import SqlglotError
 
 from lineage_merge.column_lineage.sql.parsing import with_deep_stack
-from lineage_merge.review.qualifiers import Place, Qualifiers
-from lineage_merge.review.relations import Relations
-from lineage_merge.review.sql_text import plain, text_of, without_qualifiers, written
+from lineage_merge.review.qualifiers import Qualifiers, SelectPlace
+from lineage_merge.review.relations import Relations, plain, text_of, without_qualifiers, written
 
 FILTER = "filter"
 JOIN = "join"
@@ -28,7 +27,7 @@ _PLAIN_NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Clause:
+class QueryClause:
     """A condition, join or expression: its kind, and its text without aliases.
 
     `sources`: those of its columns, in their order; `shown`: its text with aliases; `column`: that of an
@@ -43,7 +42,7 @@ class Clause:
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class ComparableQuery:
     """The clauses of a query with their numbers, its whole text, and the rest that they do not contain.
 
     `expressions`: those whose columns have sources; `placed`: filters and groupings with their places;
@@ -51,21 +50,21 @@ class Query:
     """
 
     text: str
-    clauses: Mapping[Clause, int]
+    clauses: Mapping[QueryClause, int]
     rest: str = ""
     is_parsed: bool = True
-    expressions: Mapping[Clause, int] = field(default_factory=dict)
-    placed: Mapping[tuple[Clause, Place], int] = field(default_factory=dict)
+    expressions: Mapping[QueryClause, int] = field(default_factory=dict)
+    placed: Mapping[tuple[QueryClause, SelectPlace], int] = field(default_factory=dict)
     sources: frozenset[str] = frozenset()
 
 
-def query_of(sql: str, dialect: Dialect, relations: Mapping[tuple[str, ...], str]) -> Query:
+def query_of(sql: str, dialect: Dialect, relations: Mapping[tuple[str, ...], str]) -> ComparableQuery:
     """Return the clauses of a query. `relations`: names of tables by their folded parts."""
     try:
         return with_deep_stack(lambda: _query(sql, dialect, relations))
     except (SqlglotError, RecursionError, ValueError):
         text = " ".join(sql.split())
-        return Query(text, {}, text, is_parsed=False)
+        return ComparableQuery(text, {}, text, is_parsed=False)
 
 
 def parts_of(relation: str, dialect: Dialect) -> tuple[str, ...]:
@@ -77,22 +76,22 @@ def parts_of(relation: str, dialect: Dialect) -> tuple[str, ...]:
     return tuple(each.name.lower() for each in table.parts)
 
 
-def _query(sql: str, dialect: Dialect, relations: Mapping[tuple[str, ...], str]) -> Query:
+def _query(sql: str, dialect: Dialect, relations: Mapping[tuple[str, ...], str]) -> ComparableQuery:
     statements = [each for each in dialect.parse(sql) if each is not None]
     if not statements:
-        return Query("", {})
+        return ComparableQuery("", {})
     return _of_tree(statements[0], dialect, relations)
 
 
-def query_of_tree(tree: exp.Expr, dialect: Dialect) -> Query:
+def query_of_tree(tree: exp.Expr, dialect: Dialect) -> ComparableQuery:
     """Return the clauses of a parsed statement; only an empty text if it is nested too deeply."""
     try:
         return with_deep_stack(lambda: _of_tree(tree.copy(), dialect, {}))
     except (SqlglotError, RecursionError, ValueError):
-        return Query("", {}, is_parsed=False)
+        return ComparableQuery("", {}, is_parsed=False)
 
 
-def _of_tree(tree: exp.Expr, dialect: Dialect, relations: Mapping[tuple[str, ...], str]) -> Query:
+def _of_tree(tree: exp.Expr, dialect: Dialect, relations: Mapping[tuple[str, ...], str]) -> ComparableQuery:
     for node in tree.walk():
         node.comments = None
         if isinstance(node, exp.Identifier) and _PLAIN_NAME.fullmatch(node.name):
@@ -100,16 +99,16 @@ def _of_tree(tree: exp.Expr, dialect: Dialect, relations: Mapping[tuple[str, ...
     reads = Relations(dialect)
     _name_tables(tree, relations, reads)
     qualifiers = Qualifiers(tree, reads)
-    found: Counter[Clause] = Counter()
-    of_select: dict[int, list[Clause]] = {}
+    found: Counter[QueryClause] = Counter()
+    of_select: dict[int, list[QueryClause]] = {}
     for select in tree.find_all(exp.Select):
         of_select[id(select)] = list(_clauses_of(select, reads, dialect, qualifiers))
         found.update(of_select[id(select)])
     for union in tree.find_all(exp.SetOperation):
         distinct = "" if union.args.get("distinct") else " all"
-        found[Clause(SET, f"{type(union).__name__.lower()}{distinct}")] += 1
+        found[QueryClause(SET, f"{type(union).__name__.lower()}{distinct}")] += 1
     for limit in tree.find_all(exp.Limit, exp.Fetch):
-        found[Clause(LIMIT, text_of(limit, dialect))] += 1
+        found[QueryClause(LIMIT, text_of(limit, dialect))] += 1
     placed = Counter(
         (clause, place)
         for select, place in qualifiers.places()
@@ -117,7 +116,7 @@ def _of_tree(tree: exp.Expr, dialect: Dialect, relations: Mapping[tuple[str, ...
         if clause.kind != JOIN
     )
     text = text_of(_anonymous(tree, reads), dialect)
-    return Query(
+    return ComparableQuery(
         text,
         dict(found),
         "\n".join(sorted(set(_rest(tree, reads, dialect)))),
@@ -127,7 +126,7 @@ def _of_tree(tree: exp.Expr, dialect: Dialect, relations: Mapping[tuple[str, ...
     )
 
 
-def _expressions(tree: exp.Expr, dialect: Dialect, qualifiers: Qualifiers) -> Iterator[Clause]:
+def _expressions(tree: exp.Expr, dialect: Dialect, qualifiers: Qualifiers) -> Iterator[QueryClause]:
     """Yield what the SELECT lists compute, columns of tables that are read twice, and orders."""
     for select in tree.find_all(exp.Select):
         for each in select.expressions:
@@ -177,7 +176,7 @@ def _name_tables(tree: exp.Expr, relations: Mapping[tuple[str, ...], str], reads
 
 def _clauses_of(
     select: exp.Select, reads: Relations, dialect: Dialect, qualifiers: Qualifiers
-) -> Iterator[Clause]:
+) -> Iterator[QueryClause]:
     for key in ("where", "having", "qualify"):
         if clause := select.args.get(key):
             for condition in _conditions(clause.this):
@@ -193,7 +192,7 @@ def _clauses_of(
         using = join.args.get("using") or ()
         parts = [_clause(JOIN, each, dialect, qualifiers) for each in _conditions(on)] if on else []
         equal = [f"{each.name.lower()} = {each.name.lower()}" for each in using]
-        parts += [Clause(JOIN, each, ("", ""), shown=each) for each in equal]
+        parts += [QueryClause(JOIN, each, ("", ""), shown=each) for each in equal]
         source = "+".join(sorted(reads.below(join.this)))
         start = f"{kind or 'inner'} join {source}{' on ' if parts else ''}"
         yield _joined(JOIN, start, " and ", parts)
@@ -201,23 +200,25 @@ def _clauses_of(
         keys = [_clause(GROUPING, each, dialect, qualifiers) for each in _grouped(select, group)]
         yield _joined(GROUPING, "group by ", ", ", keys)
     if select.args.get("distinct"):
-        yield Clause(GROUPING, "distinct")
+        yield QueryClause(GROUPING, "distinct")
 
 
-def _clause(kind: str, node: exp.Expr, dialect: Dialect, qualifiers: Qualifiers, column: str = "") -> Clause:
+def _clause(
+    kind: str, node: exp.Expr, dialect: Dialect, qualifiers: Qualifiers, column: str = ""
+) -> QueryClause:
     text = written(node, dialect)
     shown = plain(text, is_qualified=True)
-    return Clause(kind, without_qualifiers(text), qualifiers.of(node), column, shown)
+    return QueryClause(kind, without_qualifiers(text), qualifiers.of(node), column, shown)
 
 
-def _joined(kind: str, start: str, separator: str, parts: Iterable[Clause]) -> Clause:
+def _joined(kind: str, start: str, separator: str, parts: Iterable[QueryClause]) -> QueryClause:
     """Return one clause of several, in the order of their texts."""
     ordered = sorted(parts)
     texts = [
         start + separator.join(texts) for texts in zip(*((e.text, e.shown) for e in ordered), strict=True)
     ]
     text, shown = texts or (start, start)
-    return Clause(kind, text, tuple(source for each in ordered for source in each.sources), shown=shown)
+    return QueryClause(kind, text, tuple(source for each in ordered for source in each.sources), shown=shown)
 
 
 def _grouped(select: exp.Select, group: exp.Expr) -> Iterator[exp.Expr]:

@@ -15,7 +15,7 @@ _CAST = re.compile(r"(?:try_)?cast\((?P<value>.*) as (?P<type>[\w ]+(?:\([\d, ]+
 _TYPES = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint", "bool": "boolean"}
 
 
-class Input(NamedTuple):
+class ColumnInput(NamedTuple):
     """A column that a column is computed from, how, and by which expression (without names of tables)."""
 
     source: str
@@ -24,7 +24,7 @@ class Input(NamedTuple):
     expression: str
 
 
-_Signature = frozenset[Input]
+_Signature = frozenset[ColumnInput]
 _NOTHING: _Signature = frozenset()
 # Creates a finding of a kind, on a column, with a message.
 FindingOfColumn = Callable[[str, str, str], Finding]
@@ -40,10 +40,13 @@ class Columns:
 
     @classmethod
     def of(
-        cls, columns: Iterable[Column], inputs: Iterable[tuple[str, Input]], title_of: Callable[[str], str]
+        cls,
+        columns: Iterable[Column],
+        inputs: Iterable[tuple[str, ColumnInput]],
+        title_of: Callable[[str], str],
     ) -> "Columns":
         """Return the columns. `inputs`: by the name of the column; `title_of`: display name of a source."""
-        found: dict[str, set[Input]] = {}
+        found: dict[str, set[ColumnInput]] = {}
         for name, each in inputs:
             found.setdefault(fold(name), set()).add(each)
         signatures = {key: frozenset(entries) for key, entries in found.items()}

@@ -26,8 +26,14 @@ class PolicySettings:
     propagation: Mapping[str, Propagation] = field(default_factory=dict)
 
 
-def consequences(finding: Finding, identifier: str, graph: LineageGraph) -> Assessed:
-    """Return a finding with everything downstream of an element of the graph ("": none)."""
+def consequences(
+    finding: Finding, identifier: str, graph: LineageGraph, *, is_adapted: bool = True
+) -> Assessed:
+    """Return a finding with everything downstream of an element of the graph ("": none).
+
+    It is breaking if something downstream breaks. `is_adapted` false: the graph does not have what the change
+    adapts, so this does not follow.
+    """
     if finding.kind.endswith("added") or not identifier:
         return Assessed(finding)
     vertices = graph.vertices([identifier])
@@ -37,7 +43,7 @@ def consequences(finding: Finding, identifier: str, graph: LineageGraph) -> Asse
     found = _without_own(found, vertices[0])
     tests = affected_tests(graph, found)
     effects = [*(each.effect for each in found.elements), *(test.effect for test in tests)]
-    if finding.change and Effect.BREAKS in effects:
+    if is_adapted and finding.change and Effect.BREAKS in effects:
         finding = replace(finding, severity=Severity.BREAKING)
     return Assessed(finding, found, tests)
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from lineage_merge.graph_format.elements import title_of_id
 from lineage_merge.questions.effects import Change
 from lineage_merge.review.column_changes import (
-    Pair,
+    DbtPair,
     column_findings,
     columns_of,
     query_findings,
     unparsed_findings,
 )
-from lineage_merge.review.dbt_renames import BUILT, Texts, renamed_entries, short
+from lineage_merge.review.dbt_renames import BUILT, DbtQueries, renamed_entries, short
 from lineage_merge.review.dbt_uncompiled import (
     change_of,
     is_compiled,
@@ -31,7 +31,7 @@ def compare(before: DbtVersion, after: DbtVersion) -> tuple[list[Finding], list[
     findings: list[Finding] = []
     notes: list[str] = []
     findings += _removed_and_added(before, after, renamed)
-    texts = Texts(before, after, renamed)
+    texts = DbtQueries(before, after, renamed)
     columns: dict[tuple[str, str], str] = {}
     uncompiled: list[tuple[str, str]] = []
     are_compiled = is_compiled(before.manifest), is_compiled(after.manifest)
@@ -53,11 +53,11 @@ def compare(before: DbtVersion, after: DbtVersion) -> tuple[list[Finding], list[
         if old.code == new.code and columns_of(before, old) == columns_of(after, new):
             continue
         queries = texts.query(old, new)
-        # Texts have no aliases: those of equal queries may read columns of another relation.
+        # DbtQueries have no aliases: those of equal queries may read columns of another relation.
         is_alike = queries[0].text == queries[1].text and old.code.columns == new.code.columns
         if is_alike and old.code.sql == new.code.sql:
             continue
-        pair = Pair(before, after, old, new, *queries, renamed)
+        pair = DbtPair(before, after, old, new, *queries, renamed)
         if not all(each.is_parsed for each in queries):
             findings += unparsed_findings(pair)
             continue

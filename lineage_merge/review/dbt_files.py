@@ -13,7 +13,7 @@ from lineage_merge.infra import storage
 from lineage_merge.infra.garbage import collection_off
 from lineage_merge.model.errors import SourceMissing
 from lineage_merge.review import git
-from lineage_merge.review.dbt_versions import Built, DbtFile, closure
+from lineage_merge.review.dbt_versions import BuiltRelation, DbtFile, closure
 from lineage_merge.sources.dbt import artefact
 from lineage_merge.sources.dbt.catalog import Catalog, read_catalog
 from lineage_merge.sources.dbt.manifest import manifest_of, parse_manifest
@@ -26,7 +26,7 @@ _UNIT_TESTS = "unit_tests"
 _Json = dict[str, Any]
 
 
-class Place(NamedTuple):
+class ManifestPlace(NamedTuple):
     """The place of a manifest (file, S3 URI, folder or git revision), and the file of its catalog."""
 
     manifest: str
@@ -34,7 +34,7 @@ class Place(NamedTuple):
 
 
 def read_files(
-    base: Place, head: Place, *, inside: str = _MANIFEST, whole: bool = False
+    base: ManifestPlace, head: ManifestPlace, *, inside: str = _MANIFEST, whole: bool = False
 ) -> tuple[DbtFile, DbtFile]:
     """Read both manifests. `whole`: with all entries.
 
@@ -63,11 +63,11 @@ def _file(location: str, document: _Json, catalog: str) -> DbtFile:
     return DbtFile(manifest, found_catalog, tuple(problems))
 
 
-def _built(document: _Json) -> dict[str, Built]:
+def _built(document: _Json) -> dict[str, BuiltRelation]:
     """Return what a project builds. Nothing is validated yet."""
     metadata, entries = document.get("metadata"), document.get("nodes")
     adapter = str(metadata.get("adapter_type") or "") if isinstance(metadata, dict) else ""
-    found: dict[str, Built] = {}
+    found: dict[str, BuiltRelation] = {}
     for unique_id, entry in entries.items() if isinstance(entries, dict) else ():
         if not isinstance(entry, dict) or entry.get("resource_type") not in ("model", "snapshot", "seed"):
             continue
@@ -79,7 +79,7 @@ def _built(document: _Json) -> dict[str, Built]:
         relation, *names = (each if isinstance(each, str) else "" for each in fields)
         database, schema, _ = names_of(adapter, relation, (names[0], names[1], names[2]))
         code = entry.get("compiled_code") or entry.get("compiled_sql")
-        found[unique_id] = Built(str(entry["resource_type"]), database, schema, bool(code))
+        found[unique_id] = BuiltRelation(str(entry["resource_type"]), database, schema, bool(code))
     return found
 
 

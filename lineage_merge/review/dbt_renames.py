@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from sqlglot import Dialect
 
-from lineage_merge.review.clauses import Query, parts_of, query_of
+from lineage_merge.review.clauses import ComparableQuery, parts_of, query_of
 from lineage_merge.review.dbt_versions import DbtVersion
 from lineage_merge.sources.dbt.columns import dialect_of, relation_name
 from lineage_merge.sources.dbt.nodes import Manifest, Node
@@ -65,7 +65,7 @@ class _Keys:
 
     def __init__(self, before: DbtVersion, after: DbtVersion) -> None:
         self._manifests = (before.manifest, after.manifest)
-        self._texts = Texts(before, after, {})
+        self._texts = DbtQueries(before, after, {})
         self._children = [_children(each) for each in self._manifests]
 
     def of(self, at: int, unique_id: str) -> _Key | None:
@@ -87,7 +87,7 @@ def _children(manifest: Manifest) -> dict[str, set[str]]:
     return found
 
 
-class Texts:
+class DbtQueries:
     """Queries of both versions with relations named by unique id."""
 
     def __init__(self, before: DbtVersion, after: DbtVersion, renamed: Mapping[str, str]) -> None:
@@ -111,14 +111,14 @@ class Texts:
             if other is not None:
                 yield node, other
 
-    def query(self, old: Node, new: Node) -> tuple[Query, Query]:
+    def query(self, old: Node, new: Node) -> tuple[ComparableQuery, ComparableQuery]:
         """Return the queries of an entry in both versions."""
         return self.of(0, old), self.of(1, new)
 
-    def of(self, at: int, node: Node) -> Query:
+    def of(self, at: int, node: Node) -> ComparableQuery:
         """Return the query of an entry in the version before (0) or after (1)."""
         if node.code.language != "sql":
-            return Query(node.code.sql, {}, node.code.sql, is_parsed=False)
+            return ComparableQuery(node.code.sql, {}, node.code.sql, is_parsed=False)
         return query_of(node.code.sql, self._dialects[at], self._relations[at])
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from lineage_merge.review.dbt_versions import Built, DbtFile, built_of
+from lineage_merge.review.dbt_versions import BuiltRelation, DbtFile, built_of
 from lineage_merge.sources.dbt.nodes import Manifest, Node
 
 # Fewer models that move together may be a change of the project.
@@ -21,7 +21,7 @@ _NAME = r"""(?:"[^"]*"|`[^`]*`|\[[^\]]*\]|\w+)"""
 _LAST_NAME = re.compile(rf"(?s)(.*?)({_NAME})$")
 
 
-class Place(NamedTuple):
+class SchemaPlace(NamedTuple):
     """A database and schema."""
 
     database: str
@@ -46,26 +46,28 @@ def with_places_of_base(base: DbtFile, head: DbtFile) -> tuple[DbtFile, list[str
     return replace(head, manifest=_renamed(base.manifest, head.manifest, places)), [note]
 
 
-def _places(base: Mapping[str, Built], head: Mapping[str, Built]) -> dict[Place, Place]:
+def _places(
+    base: Mapping[str, BuiltRelation], head: Mapping[str, BuiltRelation]
+) -> dict[SchemaPlace, SchemaPlace]:
     """Return the place in the head by that in the base; nothing unless nearly all models follow it."""
-    counted: dict[Place, Counter[Place]] = {}
+    counted: dict[SchemaPlace, Counter[SchemaPlace]] = {}
     pairs = [(each, head[key]) for key, each in base.items() if key in head]
     for was, now in pairs:
-        places = counted.setdefault(Place(was.database, was.schema), Counter())
-        places[Place(now.database, now.schema)] += 1
+        places = counted.setdefault(SchemaPlace(was.database, was.schema), Counter())
+        places[SchemaPlace(now.database, now.schema)] += 1
     found = {was: places.most_common(1)[0][0] for was, places in counted.items()}
     models = [(was, now) for was, now in pairs if was.kind == "model"]
     following = 0
     for was, now in models:
-        place = Place(was.database, was.schema)
-        following += place != found[place] == Place(now.database, now.schema)
+        place = SchemaPlace(was.database, was.schema)
+        following += place != found[place] == SchemaPlace(now.database, now.schema)
     is_target = following >= max(_MIN_MODELS, _MIN_SHARE * len(models))
     return found if is_target else {}
 
 
-def _renamed(base: Manifest, head: Manifest, places: Mapping[Place, Place]) -> Manifest:
+def _renamed(base: Manifest, head: Manifest, places: Mapping[SchemaPlace, SchemaPlace]) -> Manifest:
     nodes = {key: _at_base(base.nodes.get(key), node, places) for key, node in head.nodes.items()}
-    names = _Names(base, head)
+    names = _RelationNames(base, head)
     relations = {
         node.code.relation_name: names.of_base(node, nodes[key], base.nodes.get(key))
         for key, node in head.nodes.items()
@@ -87,10 +89,10 @@ def _renamed(base: Manifest, head: Manifest, places: Mapping[Place, Place]) -> M
     return replace(head, nodes=nodes)
 
 
-def _at_base(old: Node | None, new: Node, places: Mapping[Place, Place]) -> Node:
+def _at_base(old: Node | None, new: Node, places: Mapping[SchemaPlace, SchemaPlace]) -> Node:
     """Return an entry of the head at its place in the target of the base."""
-    now = Place(new.database, new.schema)
-    if old is not None and places.get(was := Place(old.database, old.schema)) == now:
+    now = SchemaPlace(new.database, new.schema)
+    if old is not None and places.get(was := SchemaPlace(old.database, old.schema)) == now:
         if was == now:
             return new
         is_same = (old.identifier, old.materialized) == (new.identifier, new.materialized)
@@ -102,11 +104,11 @@ def _at_base(old: Node | None, new: Node, places: Mapping[Place, Place]) -> Node
     return new
 
 
-class _Names:
+class _RelationNames:
     """Names of relations in SQL, which the adapter quotes."""
 
     def __init__(self, base: Manifest, head: Manifest) -> None:
-        self._prefixes: dict[tuple[str, Place], str] = {}
+        self._prefixes: dict[tuple[str, SchemaPlace], str] = {}
         for key, prefix, place in self._known(base, head):
             self._prefixes.setdefault((key, place), prefix)
 
@@ -117,18 +119,18 @@ class _Names:
         match = _LAST_NAME.match(node.code.relation_name)
         if match is None:
             return node.code.relation_name
-        prefix = self._prefixes.get((match[1], Place(renamed.database, renamed.schema)))
+        prefix = self._prefixes.get((match[1], SchemaPlace(renamed.database, renamed.schema)))
         return f"{prefix}{match[2]}" if prefix is not None else node.code.relation_name
 
     @staticmethod
-    def _known(base: Manifest, head: Manifest) -> Iterator[tuple[str, str, Place]]:
+    def _known(base: Manifest, head: Manifest) -> Iterator[tuple[str, str, SchemaPlace]]:
         """Yield prefixes in the head and in the base, with the place in the base."""
         for key, old in base.nodes.items():
             new = head.nodes.get(key)
             was = _LAST_NAME.match(old.code.relation_name)
             now = _LAST_NAME.match(new.code.relation_name) if new is not None else None
             if was and now and was[2] == now[2]:
-                yield now[1], was[1], Place(old.database, old.schema)
+                yield now[1], was[1], SchemaPlace(old.database, old.schema)
 
 
 def _is_at(one: Node, other: Node) -> bool:

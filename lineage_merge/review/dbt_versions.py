@@ -25,7 +25,7 @@ from lineage_merge.sources.dbt.translator import dataset_references, translate
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class ReviewScope:
     """What ids of the graph depend on: naming rules, DAG, the warehouse's namespace, and dbt's target."""
 
     names: DatasetResolver
@@ -59,7 +59,7 @@ class DbtVersion:
         return next((each.id for each in owned if fold(each.name) == fold(column)), "")
 
 
-class Built(NamedTuple):
+class BuiltRelation(NamedTuple):
     """A model, snapshot or seed: its kind, where it is built, and whether it has compiled code."""
 
     kind: str
@@ -78,15 +78,15 @@ class DbtFile:
     manifest: Manifest
     catalog: Catalog
     problems: tuple[Problem, ...] = ()
-    built: Mapping[str, Built] | None = None
+    built: Mapping[str, BuiltRelation] | None = None
 
 
-def built_of(file: DbtFile) -> Mapping[str, Built]:
+def built_of(file: DbtFile) -> Mapping[str, BuiltRelation]:
     """Return what the whole project builds, by unique id."""
     if file.built is not None:
         return file.built
     return {
-        unique_id: Built(node.kind, node.database, node.schema, bool(node.code.sql.strip()))
+        unique_id: BuiltRelation(node.kind, node.database, node.schema, bool(node.code.sql.strip()))
         for unique_id, node in file.manifest.nodes.items()
         if node.is_built and not node.folded
     }
@@ -139,7 +139,7 @@ def closure(start: Iterable[str], following: Mapping[str, Set[str]]) -> set[str]
     return found
 
 
-def version_of(file: DbtFile, scope: Scope, only: Set[str]) -> DbtVersion:
+def version_of(file: DbtFile, scope: ReviewScope, only: Set[str]) -> DbtVersion:
     """Translate the entries `only` of a manifest."""
     manifest = replace(
         file.manifest,

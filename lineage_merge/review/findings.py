@@ -1,8 +1,9 @@
 """Findings of a review: what a change does, how severe it is, and what depends on it."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import NamedTuple
 
 from lineage_merge.questions.affected_tests import AffectedTest
 from lineage_merge.questions.dependents import Dependent, Dependents
@@ -27,6 +28,14 @@ SEVERITIES = tuple(Severity)
 NO_DAG = "none"
 
 
+class EdgeKey(NamedTuple):
+    """An edge, independent of its job: label and ids of its ends."""
+
+    label: str
+    source: str
+    target: str
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """A difference between two versions.
@@ -34,7 +43,8 @@ class Finding:
     `unique_id` names the dbt entry or the SQL file. `dataset` and `column` are the changed element before the
     change; `dataset` is an id of the graph, "" for an element outside the graph. `is_guess`: a rename that
     is concluded from equal expressions or SQL. `change`: its kind for the effects downstream, None if it
-    changes values or rows only.
+    changes values or rows only. `edge`: the one that is added, removed or changed; `clauses`: the removed
+    and the added conditions, joins or groupings.
     """
 
     kind: str
@@ -49,15 +59,54 @@ class Finding:
     is_guess: bool = False
     change: Change | None = None
     file_path: str = ""
+    edge: EdgeKey | None = None
+    clauses: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The dataset that findings are about; fields as in `Finding`."""
+
+    title: str
+    unique_id: str
+    dataset: str
+    file_path: str = ""
+
+    def finding(self, kind: str, message: str, severity: Severity = Severity.CHANGED) -> Finding:
+        """Return a finding on the dataset."""
+        return Finding(
+            kind,
+            self.title,
+            self.unique_id,
+            message,
+            severity,
+            dataset=self.dataset,
+            file_path=self.file_path,
+        )
+
+    def of_column(self, kind: str, column: str, message: str) -> Finding:
+        """Return a finding on a column."""
+        return replace(self.finding(kind, message), title=f"{self.title}#{column}", column=column)
+
+    def clause(self, kind: str, removed: Iterable[str], added: Iterable[str]) -> Finding:
+        """Return a finding on conditions, joins, groupings or other clauses of a kind."""
+        clauses = tuple(removed), tuple(added)
+        before, after = (" and ".join(texts) for texts in clauses)
+        found = self.finding(f"{kind} changed", f"was {before or 'none'}, is {after or 'none'}")
+        return replace(found, before=before, after=after, clauses=clauses)
 
 
 @dataclass(frozen=True, slots=True)
 class Assessed:
-    """A finding with everything downstream, and the tests on it; None: not in the graph."""
+    """A finding with everything downstream, and the tests on it; None: not in the graph.
+
+    `readers`: the direct readers of an element of SQL files, without those in the files.
+    """
 
     finding: Finding
     dependents: Dependents | None = None
     tests: tuple[AffectedTest, ...] = ()
+    readers: tuple[str, ...] = ()
 
     @property
     def broken(self) -> list[Dependent]:

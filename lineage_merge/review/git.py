@@ -25,7 +25,7 @@ class ChangedFile(NamedTuple):
     after: str
 
 
-class Changes(NamedTuple):
+class GitChanges(NamedTuple):
     """The repository's root, the commit that files are compared with, and the changed files."""
 
     root: Path
@@ -36,7 +36,7 @@ class Changes(NamedTuple):
 _STATUS = {"A": "added", "C": "added", "D": "deleted", "R": "renamed"}
 
 
-def read_changes(revision: str, paths: Sequence[Path]) -> Changes:
+def read_changes(revision: str, paths: Sequence[Path]) -> GitChanges:
     """Return the changes below `paths` since `revision`, including untracked files.
 
     Raises `SourceError` if git, the repository or the revision is missing.
@@ -49,10 +49,12 @@ def read_changes(revision: str, paths: Sequence[Path]) -> Changes:
     within = [str(each.resolve()) for each in paths]
     output = _parts(_run_git(root, "diff", "--name-status", "-M", "-z", "--no-ext-diff", base, "--", *within))
     new = _parts(_run_git(root, "ls-files", "--others", "--exclude-standard", "-z", "--", *within))
-    return Changes(root, base, (*_parse_changes(output), *(ChangedFile("added", "", path) for path in new)))
+    return GitChanges(
+        root, base, (*_parse_changes(output), *(ChangedFile("added", "", path) for path in new))
+    )
 
 
-def files_at(since: Changes, paths: Sequence[Path]) -> list[str]:
+def files_at(since: GitChanges, paths: Sequence[Path]) -> list[str]:
     """Return the files below `paths` in the base commit."""
     within = [str(each.resolve().relative_to(since.root.resolve())) for each in paths]
     return _parts(_run_git(since.root, "ls-tree", "-r", "-z", "--name-only", since.base, "--", *within))
@@ -74,10 +76,10 @@ def file_at(revision: str, path: Path, *, branch: str = "") -> bytes | None:
         commit = _git_line(root, "rev-parse", "--verify", f"{revision}^{{commit}}")
     whole = there.resolve() / path.absolute().relative_to(there)
     name = whole.relative_to(root.resolve()).as_posix()
-    return contents(Changes(root, commit, ()), [name]).get(name)
+    return contents(GitChanges(root, commit, ()), [name]).get(name)
 
 
-def contents(since: Changes, files: Iterable[str]) -> dict[str, bytes]:
+def contents(since: GitChanges, files: Iterable[str]) -> dict[str, bytes]:
     """Return the contents of files in the base commit, in one request."""
     wanted = [each for each in files if "\n" not in each]
     asked = "".join(f"{since.base}:{each}\n" for each in wanted).encode()

@@ -16,7 +16,7 @@ _QUERIES = (exp.Select, exp.SetOperation, exp.Subquery)
 _BARRIERS = ("group", "having", "qualify", "limit")
 
 
-class Place(NamedTuple):
+class SelectPlace(NamedTuple):
     """Where a SELECT is in a statement: the joined sources that contain it, and its CTE or alias."""
 
     path: tuple[str, ...]
@@ -66,42 +66,46 @@ class Qualifiers:
         select = column.find_ancestor(exp.Select)
         return isinstance(select, exp.Select) and any("#" in each for each in self._scope(select).values())
 
-    def places(self) -> Iterator[tuple[exp.Select, Place]]:
+    def places(self) -> Iterator[tuple[exp.Select, SelectPlace]]:
         """Yield the SELECTs from which the statement's rows come, each once."""
         root = self._tree if isinstance(self._tree, _QUERIES) else self._tree.find(*_QUERIES)
         if root is not None:
-            yield from self._places(root, Place((), ""), set())
+            yield from self._places(root, SelectPlace((), ""), set())
 
-    def _places(self, node: exp.Expr, place: Place, seen: set[int]) -> Iterator[tuple[exp.Select, Place]]:
+    def _places(
+        self, node: exp.Expr, place: SelectPlace, seen: set[int]
+    ) -> Iterator[tuple[exp.Select, SelectPlace]]:
         if isinstance(node, exp.Table):
             cte = self._relations.cte_of(node)
             if cte is not None and id(cte) not in seen:
                 seen.add(id(cte))
-                yield from self._places(cte.this, Place(place.path, cte.alias.lower()), seen)
+                yield from self._places(cte.this, SelectPlace(place.path, cte.alias.lower()), seen)
         elif isinstance(node, exp.Subquery):
-            yield from self._places(node.this, Place(place.path, node.alias.lower() or place.name), seen)
+            yield from self._places(
+                node.this, SelectPlace(place.path, node.alias.lower() or place.name), seen
+            )
         elif isinstance(node, exp.SetOperation):
             for branch in (node.this, node.expression):
                 path = place.path
                 if not isinstance(branch.unnest(), exp.SetOperation):
                     path = (*path, "+".join(sorted(self._relations.below(branch))))
-                yield from self._places(branch, Place(path, place.name), seen)
+                yield from self._places(branch, SelectPlace(path, place.name), seen)
         elif isinstance(node, exp.Select):
             joins = node.args.get("joins") or ()
             scope = self._scope(node)
             if any(node.args.get(each) for each in _BARRIERS) or any(
                 each.find(exp.AggFunc, exp.Window) for each in node.expressions
             ):
-                place = Place((*place.path, ""), place.name)
+                place = SelectPlace((*place.path, ""), place.name)
             yield node, place
             is_outer = any((join.side or "").upper() in ("RIGHT", "FULL") for join in joins)
             first = _first(node)
             if first is not None:
                 path = (*place.path, "") if is_outer else place.path
-                yield from self._places(first, Place(path, place.name), seen)
+                yield from self._places(first, SelectPlace(path, place.name), seen)
             for join in joins:
                 of_join = scope.get(_alias(join.this), "")
-                yield from self._places(join.this, Place((*place.path, of_join), place.name), seen)
+                yield from self._places(join.this, SelectPlace((*place.path, of_join), place.name), seen)
 
     def _of_column(self, column: exp.Column) -> str:
         alias = column.table.lower()

@@ -1,18 +1,21 @@
-"""Relations that a query reads: tables and calls of table functions, in place of the CTEs between. Pure.
+"""Relations that a query reads, in place of the CTEs between, and texts without layout and aliases. Pure.
 
 Needs sqlglot.
 """
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from sqlglot import Dialect, exp
+from sqlglot import Dialect, ErrorLevel, exp
 
 from lineage_merge.column_lineage.sql.names import is_recursive
-from lineage_merge.review.sql_text import text_of
+
+_QUOTED = re.compile(r"""["`]([A-Za-z_]\w*)["`]""")
+_QUALIFIER = re.compile(r"(?<![\w.'])[A-Za-z_]\w*\.(?=[A-Za-z_\"`*])")
 
 
-class _Read(NamedTuple):
+class _Sources(NamedTuple):
     """What a query reads by itself."""
 
     relations: frozenset[str]
@@ -25,7 +28,7 @@ class Relations:
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
         self._platform = type(dialect).__name__.lower()
-        self._read: dict[int, _Read] = {}
+        self._read: dict[int, _Sources] = {}
 
     def below(self, node: exp.Expr) -> frozenset[str]:
         """Return the relations that a source or query reads, also through CTEs."""
@@ -79,7 +82,7 @@ class Relations:
             if not clause.args.get("recursive"):
                 return
 
-    def _read_by(self, node: exp.Expr) -> _Read:
+    def _read_by(self, node: exp.Expr) -> _Sources:
         known = self._read.get(id(node))
         if known is None:
             relations: set[str] = set()
@@ -90,7 +93,7 @@ class Relations:
                     ctes.append(cte)
                 elif name := self.name_of(source):
                     relations.add(name)
-            known = self._read[id(node)] = _Read(frozenset(relations), tuple(ctes))
+            known = self._read[id(node)] = _Sources(frozenset(relations), tuple(ctes))
         return known
 
     def name_of(self, source: exp.Expr) -> str:
@@ -102,3 +105,34 @@ class Relations:
         is_call = isinstance(last, exp.Func)
         names = [each.name.lower() for each in qualifiers if each is not None]
         return ".".join([*names, text_of(last, self._dialect) if is_call else last.name.lower()])
+
+
+def without_qualifiers(text: str) -> str:
+    """Return an expression without names of tables and quotes of names, in lower case outside literals."""
+    return plain(text, is_qualified=False)
+
+
+def plain(text: str, *, is_qualified: bool) -> str:
+    """Return an expression without quotes of names, in lower case; `is_qualified`: with names of tables."""
+    parts = re.split(r"('(?:[^']|'')*')", text)
+    unquoted = ((_QUOTED.sub(r"\1", each) if number % 2 == 0 else each) for number, each in enumerate(parts))
+    return "".join(
+        each if number % 2 else (each if is_qualified else _QUALIFIER.sub("", each)).lower()
+        for number, each in enumerate(unquoted)
+    )
+
+
+def text_of(node: exp.Expr, dialect: Dialect) -> str:
+    """Return the text of an expression without names of tables."""
+    return without_qualifiers(written(node, dialect))
+
+
+def written(node: exp.Expr, dialect: Dialect) -> str:
+    """Return the text of an expression on one line, without comments."""
+    text = node.sql(
+        dialect=dialect,
+        comments=False,
+        normalize_functions="lower",
+        unsupported_level=ErrorLevel.IGNORE,
+    )
+    return " ".join(text.split())

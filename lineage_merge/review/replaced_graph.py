@@ -15,25 +15,7 @@ from lineage_merge.questions.backends.in_memory import InMemory
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.impact import job_of
 from lineage_merge.review.dbt_versions import DbtVersion
-from lineage_merge.review.readers import dataset_vertex
 from lineage_merge.sources.dbt.jobs import JOB_TYPE, project_of, unique_id_of
-
-
-class GraphIds:
-    """Ids of the merged graph for those of a version, which does not know all aliases."""
-
-    def __init__(self, graph: LineageGraph, environment: str) -> None:
-        self._graph = graph
-        self._environment = environment
-        self._found: dict[str, str] = {}
-
-    def of(self, identifier: str) -> str:
-        """Return the id in the graph of a dataset or column; its own if the graph does not have it."""
-        dataset = dataset_id_of(identifier)
-        if dataset not in self._found:
-            vertex = dataset_vertex(self._graph, dataset, self._environment)
-            self._found[dataset] = vertex.id if vertex else dataset
-        return self._found[dataset] + identifier.removeprefix(dataset)
 
 
 def everything(graph: LineageGraph, environment: str | None) -> tuple[list[Vertex], list[Edge]]:

@@ -9,11 +9,10 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from lineage_merge.config import Config
+from lineage_merge.config import Config, ConfigReader
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.model.elements import Authority, Dataset, Element, Problem, Reference
 from lineage_merge.model.errors import CaptureError
-from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.spline.agent.plans import documents
 from lineage_merge.sources.spline.documents import Document, Plan
 from lineage_merge.sources.spline.naming import application
@@ -21,8 +20,7 @@ from lineage_merge.sources.spline.translator import translate, with_tables
 from lineage_merge.spark_capture.captured import Captured
 from lineage_merge.spark_capture.plan import PlanDocument
 from lineage_merge.spark_capture.session import JvmSession
-from lineage_merge.spark_capture.statements import written
-from lineage_merge.spark_capture.targets import DATAFRAME, Target, named_target
+from lineage_merge.spark_capture.targets import DATAFRAME, WriteTarget, named_target, written
 
 _TARGET = "table:target"
 _NOT_CLASSIC = (
@@ -60,7 +58,7 @@ def capture(
     if query.isStreaming():
         raise CaptureError("capture does not support streams")
     job = application(name or session.application).job
-    into = into or Target(table=Reference(DATAFRAME, job), is_view=True)
+    into = into or WriteTarget(table=Reference(DATAFRAME, job), is_view=True)
     document_name = f"capture of {job}"
     reader = PlanDocument(session, document_name)
     tree = session.tree(query)
@@ -88,7 +86,7 @@ def capture(
 
 
 def _settings(environment: str, dag_name: str) -> Config:
-    return CONFIGURATION.parse({"dag_name": dag_name, "environment": environment}, needs_source=False)
+    return ConfigReader().parse({"dag_name": dag_name, "environment": environment}, needs_source=False)
 
 
 def _analyzed(df_or_sql: Any) -> tuple[JvmSession, Any]:
@@ -113,7 +111,7 @@ def _analyzed(df_or_sql: Any) -> tuple[JvmSession, Any]:
         raise CaptureError(f"Spark cannot analyze the statement: {text[:300]}") from None
 
 
-def _write(into: Target) -> Document:
+def _write(into: WriteTarget) -> Document:
     extra = {"destinationType": into.data_format} if into.data_format else {}
     uri = into.uri or _TARGET
     return {"outputSource": uri, "append": into.append, "params": dict(into.params), "extra": extra}
@@ -164,7 +162,7 @@ def _with_location(element: Element, document_name: str) -> Element:
     return replace(element, document=re.sub(r"executionPlan/capture\b", document_name, element.document))
 
 
-def _of_target(into: Target) -> Iterator[Element]:
+def _of_target(into: WriteTarget) -> Iterator[Element]:
     if into.table and into.is_view:
         short = into.table.name.rpartition(".")[2]
         yield Dataset(into.table, Authority.BUILDER, "view", {"name": short})

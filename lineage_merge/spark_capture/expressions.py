@@ -1,13 +1,18 @@
-"""Expressions of a plan in the agent's form: functions, constants, and references to attributes."""
+"""Expressions of a plan in the form of the agent: functions, constants, types, references to attributes."""
 
 from collections.abc import Callable, Mapping
+from datetime import UTC, date, datetime, tzinfo
 from typing import Any
 
 from lineage_merge.sources.spline.columns.argument_roles import SELECTED
-from lineage_merge.spark_capture.constants import constant
-from lineage_merge.spark_capture.data_types import sql_type
-from lineage_merge.spark_capture.plan_tree import Json, Node, bottom_up, expression_id, singleton
-from lineage_merge.spark_capture.spark_metadata import SparkMetadata
+from lineage_merge.spark_capture.plan_tree import (
+    Json,
+    PlanNode,
+    SparkMetadata,
+    bottom_up,
+    expression_id,
+    singleton,
+)
 
 Ref = dict[str, str]
 # Attribute ids by Spark's ids, in the operation of the expression.
@@ -60,7 +65,7 @@ class Expressions:
     def __init__(
         self,
         metadata: SparkMetadata,
-        subquery: Callable[[Node, AttributeIds], list[str]],
+        subquery: Callable[[PlanNode, AttributeIds], list[str]],
         attribute: Callable[[str, Json], None],
     ) -> None:
         self._metadata = metadata
@@ -70,7 +75,7 @@ class Expressions:
         self.constants: list[dict[str, Any]] = []
         self.types: dict[str, str] = {}
 
-    def reference(self, root: Node, names: AttributeIds, outer: AttributeIds) -> Ref:
+    def reference(self, root: PlanNode, names: AttributeIds, outer: AttributeIds) -> Ref:
         """Return a reference to the value of an expression; `outer` has the names of the outer query."""
         found: dict[int, Ref] = {}
         for node in bottom_up(root):
@@ -92,7 +97,7 @@ class Expressions:
         self.functions.append({"id": identifier, "name": name, "childRefs": children, "extra": extra, **more})
         return {"__exprId": identifier}
 
-    def _one(self, node: Node, children: list[Ref], names: AttributeIds, outer: AttributeIds) -> Ref:
+    def _one(self, node: PlanNode, children: list[Ref], names: AttributeIds, outer: AttributeIds) -> Ref:
         name = node.name
         if name == "AttributeReference":
             return self._named(node.fields, names)
@@ -122,7 +127,7 @@ class Expressions:
         self._attribute(identifier, fields)
         return {"__attrId": identifier}
 
-    def _literal(self, node: Node) -> Ref:
+    def _literal(self, node: PlanNode) -> Ref:
         identifier = f"const-{len(self.constants)}"
         data_type = sql_type(node.fields.get("dataType"))
         value = constant(node.fields.get("value"), data_type, self._metadata.zone)
@@ -130,3 +135,66 @@ class Expressions:
         more = self.data_type(node.fields.get("dataType"))
         self.constants.append({"id": identifier, "value": value, "extra": extra, **more})
         return {"__exprId": identifier}
+
+
+_DAY_ONE = date(1970, 1, 1).toordinal()
+_WHOLE = frozenset({"tinyint", "smallint", "int", "bigint"})
+
+
+def constant(text: str | None, data_type: str, zone: tzinfo) -> Any:
+    """Return the value of a literal from Spark's text, with times as its JVM shows them, in `zone`."""
+    if text is None:
+        return None
+    try:
+        if data_type in _WHOLE or data_type.startswith("interval"):
+            return int(text)
+        if data_type in ("float", "double"):
+            return float(text)
+        if data_type == "boolean":
+            return text == "true"
+        if data_type == "date":
+            return date.fromisoformat(text).toordinal() - _DAY_ONE
+        if data_type == "timestamp":
+            moment = datetime.fromisoformat(_whole_fraction(text)).replace(tzinfo=zone)
+            return _microseconds(moment.astimezone(UTC))
+        if data_type == "timestamp_ntz":
+            return int(text)
+    except ValueError:
+        return text
+    # Bytes are printed as a memory address, which differs each time.
+    return "..." if data_type == "binary" else text
+
+
+def _whole_fraction(text: str) -> str:
+    """Pad ``12:00:00.5`` to ``12:00:00.500000``."""
+    whole, point, fraction = text.partition(".")
+    return f"{whole}.{fraction[:6]:0<6}" if point else whole
+
+
+def _microseconds(moment: datetime) -> int:
+    since = moment - datetime(1970, 1, 1, tzinfo=UTC)
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+
+
+_SQL_NAMES = {"long": "bigint", "integer": "int", "short": "smallint", "byte": "tinyint", "void": "void"}
+
+
+def sql_type(data_type: Any) -> str:
+    """Return the text of a data type; "" for anything else."""
+    if isinstance(data_type, str):
+        return _SQL_NAMES.get(data_type, data_type)
+    if not isinstance(data_type, dict):
+        return ""
+    match data_type.get("type"):
+        case "array":
+            return f"array<{sql_type(data_type.get('elementType'))}>"
+        case "map":
+            return f"map<{sql_type(data_type.get('keyType'))},{sql_type(data_type.get('valueType'))}>"
+        case "struct":
+            fields = data_type.get("fields") or ()
+            texts = (f"{each['name']}:{sql_type(each.get('type'))}" for each in fields)
+            return f"struct<{','.join(texts)}>"
+        case "udt":
+            return sql_type(data_type.get("sqlType"))
+        case other:
+            return sql_type(other)

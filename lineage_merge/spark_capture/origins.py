@@ -79,10 +79,10 @@ class _Step:
 
 def origins(plan: PlanColumns, names: DatasetResolver, tables: Mapping[str, Reference]) -> Origins:
     """Return the origins of a plan's columns; `tables` as in `PlanDocument`."""
-    return _Reader(plan, names, tables).read()
+    return _OriginReader(plan, names, tables).read()
 
 
-class _Reader:
+class _OriginReader:
     def __init__(self, plan: PlanColumns, names: DatasetResolver, tables: Mapping[str, Reference]) -> None:
         self._plan = plan
         self._names = names

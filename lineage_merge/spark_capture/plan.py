@@ -13,14 +13,15 @@ from lineage_merge.sources.spline.documents import Document
 from lineage_merge.spark_capture.expressions import AttributeIds, Expressions, Ref
 from lineage_merge.spark_capture.plan_tree import (
     Json,
-    Node,
+    PlanNode,
+    SparkMetadata,
+    SparkRelation,
     bottom_up,
     build_tree,
     expression_id,
     is_tree,
     singleton,
 )
-from lineage_merge.spark_capture.spark_metadata import Relation, SparkMetadata
 
 # Operations whose output is their input.
 _PASSING = frozenset(
@@ -84,7 +85,7 @@ class PlanDocument:
         self.problems: list[Problem] = []
 
     def document(
-        self, root: Node, target: list[Json], write: Document, application: str, version: str
+        self, root: PlanNode, target: list[Json], write: Document, application: str, version: str
     ) -> Document:
         """Return the plan below a write with the columns `target`: attributes, as trees of one node each."""
         top = self._read(root, {})
@@ -117,7 +118,7 @@ class PlanDocument:
 
     # Operations.
 
-    def _read(self, root: Node, outer: AttributeIds) -> str:
+    def _read(self, root: PlanNode, outer: AttributeIds) -> str:
         """Add the operations of a plan; return the id of the last."""
         identifier = ""
         keys: dict[int, str] = {}
@@ -127,7 +128,7 @@ class PlanDocument:
             )
         return identifier
 
-    def _operation(self, node: Node, children: list[str], outer: AttributeIds) -> str:
+    def _operation(self, node: PlanNode, children: list[str], outer: AttributeIds) -> str:
         made: Document = {"id": "", "name": node.name, "childIds": children}
         nested = _NESTED.get(node.name)
         if nested and node.fields.get(nested) is None:
@@ -145,7 +146,7 @@ class PlanDocument:
         self._operations.append(made)
         return str(made["id"])
 
-    def _visible_attributes(self, node: Node) -> AttributeIds:
+    def _visible_attributes(self, node: PlanNode) -> AttributeIds:
         """Return the renamed attributes visible to an operation."""
         seen: AttributeIds = {}
         for each in node.children:
@@ -153,7 +154,7 @@ class PlanDocument:
             seen = {**seen, **renamed} if seen and renamed else renamed or seen
         return seen
 
-    def _params(self, node: Node, names: AttributeIds, outer: AttributeIds) -> Document:
+    def _params(self, node: PlanNode, names: AttributeIds, outer: AttributeIds) -> Document:
         """Return the fields of an operation, with references in place of expressions."""
         count = 0
 
@@ -172,7 +173,7 @@ class PlanDocument:
             made["joinType"] = _WORD.sub(" ", kind).upper()  # as the agent writes it: LEFT OUTER
         return made
 
-    def _parameter(self, tree: Node, names: AttributeIds, outer: AttributeIds) -> Ref | Document:
+    def _parameter(self, tree: PlanNode, names: AttributeIds, outer: AttributeIds) -> Ref | Document:
         if tree.name == "SortOrder":
             return {"expression": self._expressions.reference(tree.children[0], names, outer)}
         found = self._expressions.reference(tree, names, outer)
@@ -184,7 +185,7 @@ class PlanDocument:
 
     # Output of operations.
 
-    def _output(self, node: Node) -> list[str]:
+    def _output(self, node: PlanNode) -> list[str]:
         below = [self._outputs[id(each)] for each in node.children]
         names = self._renamed[id(node)]
         if node.name in _PASSING:
@@ -202,7 +203,7 @@ class PlanDocument:
             return [attribute for each in below for attribute in each]
         return [self._named(each, names) for each in self._metadata.output(node)]
 
-    def _union(self, node: Node, made: Document) -> list[str]:
+    def _union(self, node: PlanNode, made: Document) -> list[str]:
         """Add new attributes: Spark continues with those of the first side."""
         sides = [self._outputs[id(each)] for each in node.children]
         renamed = dict(self._renamed[id(node)])
@@ -217,7 +218,7 @@ class PlanDocument:
         self._renamed[id(node)] = renamed
         return output
 
-    def _generate(self, node: Node, made: Document) -> list[str]:
+    def _generate(self, node: PlanNode, made: Document) -> list[str]:
         generator = made["params"].get("generator")
         new = []
         for each in node.fields.get("generatorOutput") or ():
@@ -229,7 +230,7 @@ class PlanDocument:
 
     # Leaves.
 
-    def _leaf(self, node: Node, made: Document) -> None:
+    def _leaf(self, node: PlanNode, made: Document) -> None:
         if node.name == "InMemoryRelation":
             self._cached(node, made)
             return
@@ -249,7 +250,7 @@ class PlanDocument:
             if relation:
                 self._relation(relation, made)
 
-    def _relation(self, relation: Relation, made: Document) -> None:
+    def _relation(self, relation: SparkRelation, made: Document) -> None:
         uris = list(relation.uris)
         if relation.table and not uris:
             uri = f"table:{len(self.tables)}"
@@ -260,7 +261,7 @@ class PlanDocument:
         extra = {"sourceType": relation.data_format} if relation.data_format else {}
         made.update({_READS: uris, "params": dict(relation.params), "extra": extra})
 
-    def _rdd(self, node: Node, made: Document) -> None:
+    def _rdd(self, node: PlanNode, made: Document) -> None:
         """Add the files behind an RDD as reads without columns, because the used columns are unknown."""
         found = self._metadata.rdd(node)
         if found.uris:
@@ -271,7 +272,7 @@ class PlanDocument:
             what = f"an RDD ({each}) whose sources Spark does not report"
             self.problems.append(Problem("not-joined", self._document_name, "LogicalRDD", what))
 
-    def _cached(self, node: Node, made: Document) -> None:
+    def _cached(self, node: PlanNode, made: Document) -> None:
         """Add the plan that a cached DataFrame was computed from."""
         attributes = [each[0] for each in node.fields.get("output") or ()] or self._metadata.output(node)
         self._outputs[id(node)] = [self._named(each, {}) for each in attributes]
@@ -289,7 +290,7 @@ class PlanDocument:
 
     # Subqueries and attributes.
 
-    def _subquery(self, node: Node, around: AttributeIds) -> list[str]:
+    def _subquery(self, node: PlanNode, around: AttributeIds) -> list[str]:
         """Return the attributes of a subquery's plan. Its operations are added as a separate tree."""
         root = build_tree(node.fields["plan"], lambda: self._metadata.inner(node))
         self._read(root, around)
@@ -320,5 +321,5 @@ def _spark_id(identifier: str) -> int:
     return int(identifier.removeprefix("attr-").partition("~")[0])
 
 
-_Special = Callable[[PlanDocument, Node, Document], list[str]]
+_Special = Callable[[PlanDocument, PlanNode, Document], list[str]]
 _SPECIAL: Mapping[str, _Special] = {"Union": PlanDocument._union, "Generate": PlanDocument._generate}

@@ -1,14 +1,20 @@
-"""Spark's trees in the form of `TreeNode.toJSON`: a list of nodes, parents before children."""
+"""Trees of Spark in the form of `TreeNode.toJSON`, and the facts about their nodes that it lacks.
+
+A tree is a list of nodes, parents before children.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import tzinfo
+from typing import Any, Protocol
+
+from lineage_merge.model.elements import Reference
 
 Json = Mapping[str, Any]
 
 
 @dataclass(slots=True, eq=False)
-class Node:
+class PlanNode:
     """An operation or an expression: its class, its fields, and its position in the JVM tree.
 
     Facts that the JSON lacks are queried from `java`, the JVM node, which is fetched on first use.
@@ -16,9 +22,9 @@ class Node:
 
     class_name: str
     fields: Json
-    children: list["Node"] = field(default_factory=list)
+    children: list["PlanNode"] = field(default_factory=list)
     _find: Callable[[], Any] | None = None
-    _parent: "Node | None" = None
+    _parent: "PlanNode | None" = None
     _index: int = 0
     _java: Any = None
 
@@ -30,7 +36,7 @@ class Node:
     @property
     def java(self) -> Any:
         """Return the node in the JVM."""
-        path: list[Node] = []
+        path: list[PlanNode] = []
         node = self
         while node._java is None and node._parent is not None:
             path.append(node)
@@ -43,7 +49,7 @@ class Node:
         return self._java
 
 
-def build_tree(listed: list[Json], find: Callable[[], Any] | None = None) -> Node:
+def build_tree(listed: list[Json], find: Callable[[], Any] | None = None) -> PlanNode:
     """Build the tree of a list of nodes; `find` returns its root in the JVM."""
     root = _node(listed[0])
     root._find = find
@@ -60,9 +66,9 @@ def build_tree(listed: list[Json], find: Callable[[], Any] | None = None) -> Nod
     return root
 
 
-def _node(each: Json) -> Node:
+def _node(each: Json) -> PlanNode:
     fields = {name: value for name, value in each.items() if name not in ("class", "num-children")}
-    return Node(str(each["class"]), fields)
+    return PlanNode(str(each["class"]), fields)
 
 
 def is_tree(value: object) -> bool:
@@ -70,9 +76,9 @@ def is_tree(value: object) -> bool:
     return bool(isinstance(value, list) and value and isinstance(value[0], dict) and "class" in value[0])
 
 
-def bottom_up(root: Node) -> list[Node]:
+def bottom_up(root: PlanNode) -> list[PlanNode]:
     """Yield every node of a tree, children first, in order."""
-    found: list[Node] = []
+    found: list[PlanNode] = []
     waiting = [root]
     while waiting:
         node = waiting.pop()
@@ -92,3 +98,56 @@ def singleton(value: object) -> str:
     if not isinstance(value, dict):
         return ""
     return str(value.get("object") or value.get("product-class") or "").rpartition(".")[2].rstrip("$")
+
+
+@dataclass(frozen=True, slots=True)
+class SparkRelation:
+    """What a leaf of a plan reads.
+
+    `uris` as Spline's agent reports them; `table` for a table without a path. `params` are those of the read;
+    `problem` says why the source is unknown.
+    """
+
+    uris: tuple[str, ...] = ()
+    table: Reference | None = None
+    data_format: str = ""
+    params: Mapping[str, Any] = field(default_factory=dict)
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RddSources:
+    """The sources of an RDD: files, and RDDs of unknown origin."""
+
+    uris: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+
+class SparkMetadata(Protocol):
+    """Facts about single nodes."""
+
+    zone: tzinfo
+
+    def output(self, node: PlanNode) -> list[Json]:
+        """Return the output attributes of an operation, as trees of one node each."""
+
+    def rows(self, node: PlanNode, field: str) -> list[list[list[Json]]]:
+        """Return the trees of a field that is a list of lists of expressions."""
+
+    def relation(self, node: PlanNode) -> SparkRelation | None:
+        """Return what a leaf reads; None if it is not a relation but constants."""
+
+    def rdd(self, node: PlanNode) -> RddSources:
+        """Return the sources of the RDD in a `LogicalRDD`."""
+
+    def cached(self, node: PlanNode) -> PlanNode | None:
+        """Return the plan behind an `InMemoryRelation`; None if it is no longer available."""
+
+    def inner(self, node: PlanNode) -> Any:
+        """Return the JVM's plan of a subquery expression."""
+
+    def top(self, operation: PlanNode, index: int) -> Any:
+        """Return the JVM's expression at a position in an operation's expressions."""
+
+    def function_name(self, node: PlanNode) -> str:
+        """Return the SQL name of a function expression."""

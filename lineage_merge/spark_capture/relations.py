@@ -1,4 +1,4 @@
-"""Sources of the relations in a plan, queried from the JVM: paths, tables, addresses. No data is read."""
+"""Sources of the relations and RDDs in a plan, queried from the JVM. No data is read, nothing is run."""
 
 import json
 import re
@@ -12,15 +12,14 @@ from lineage_merge.column_lineage.table_parts import part_of_path
 from lineage_merge.model.elements import Reference
 from lineage_merge.naming import redact
 from lineage_merge.sources.spline.columns.stored_columns import PSEUDO_COLUMNS
-from lineage_merge.spark_capture.plan_tree import Json, Node
-from lineage_merge.spark_capture.spark_metadata import Relation
+from lineage_merge.spark_capture.plan_tree import Json, PlanNode, RddSources, SparkRelation
 
 _CONSTANTS = frozenset({"LocalRelation", "OneRowRelation", "Range", "EmptyRelation", "CommandResult"})
 _CHANGE_DATA_FEED = "DeltaCDFRelation"
 _TOPICS = re.compile(r"Subscribe\[([^\]]+)\]")
 
 
-def relation(node: Node) -> Relation | None:
+def relation(node: PlanNode) -> SparkRelation | None:
     """Return what a leaf of a plan reads; None for constants."""
     if node.name in _CONSTANTS:
         return None
@@ -30,16 +29,16 @@ def relation(node: Node) -> Relation | None:
                 return _without_pseudo_columns(_version_1(node), node, node.java.relation())
             case "HiveTableRelation":
                 location = node.java.tableMeta().location().toString()
-                return Relation((location,), None, "hive", _of_table(node.fields.get("tableMeta")))
+                return SparkRelation((location,), None, "hive", _of_table(node.fields.get("tableMeta")))
             case "DataSourceV2Relation" | "DataSourceV2ScanRelation":
                 java = node.java if node.name == "DataSourceV2Relation" else node.java.relation()
                 return _without_pseudo_columns(version_2(java), node, java.table())
     except Py4JError:
-        return Relation(problem="Spark does not report what it reads")
-    return Relation(problem=f"{node.name} is unknown, and so are its sources")
+        return SparkRelation(problem="Spark does not report what it reads")
+    return SparkRelation(problem=f"{node.name} is unknown, and so are its sources")
 
 
-def _without_pseudo_columns(found: Relation, node: Node, source: Any) -> Relation:
+def _without_pseudo_columns(found: SparkRelation, node: PlanNode, source: Any) -> SparkRelation:
     """Return the relation with the names of the columns that it has and its source does not."""
     output = {str(each[0].get("name")) for each in node.fields.get("output") or ()}
     stored = {str(each["name"]) for each in json.loads(str(source.schema().json()))["fields"]}
@@ -49,7 +48,7 @@ def _without_pseudo_columns(found: Relation, node: Node, source: Any) -> Relatio
     return replace(found, params={**found.params, PSEUDO_COLUMNS: pseudo}) if pseudo else found
 
 
-def _version_1(node: Node) -> Relation:
+def _version_1(node: PlanNode) -> SparkRelation:
     base = node.java.relation()
     table = node.fields.get("catalogTable")
     params = _of_table(table)
@@ -57,23 +56,25 @@ def _version_1(node: Node) -> Relation:
     provider = str((table or {}).get("provider") or "")
     if name == "HadoopFsRelation":
         paths = tuple(str(each) for each in items(base.location().rootPaths()))
-        return Relation(paths, None, provider or _format(base.fileFormat()), params)
+        return SparkRelation(paths, None, provider or _format(base.fileFormat()), params)
     if name == "JDBCRelation":
         return jdbc(base.jdbcOptions())
     if name == "KafkaRelation":
         found = _TOPICS.search(str(base.toString()))
         topics = found[1].split(",") if found else []
         problem = "" if topics else "Kafka's topics are a pattern"
-        return Relation(tuple(f"kafka:{each.strip()}" for each in topics), None, "kafka", problem=problem)
+        return SparkRelation(
+            tuple(f"kafka:{each.strip()}" for each in topics), None, "kafka", problem=problem
+        )
     if table:
-        return Relation((str(node.java.catalogTable().get().location()),), None, provider, params)
+        return SparkRelation((str(node.java.catalogTable().get().location()),), None, provider, params)
     if name == _CHANGE_DATA_FEED:
         path = base.snapshotWithSchemaMode().snapshot().deltaLog().dataPath()
-        return Relation((str(path.toString()),), None, "delta")
-    return Relation(problem=f"a relation of {name}: its sources are unknown")
+        return SparkRelation((str(path.toString()),), None, "delta")
+    return SparkRelation(problem=f"a relation of {name}: its sources are unknown")
 
 
-def version_2(java: Any) -> Relation:
+def version_2(java: Any) -> SparkRelation:
     """Return the source of a `DataSourceV2Relation`."""
     table = java.table()
     catalog = java.catalog()
@@ -88,7 +89,7 @@ def version_2(java: Any) -> Relation:
     if not (catalog.isDefined() and identifier.isDefined()):
         # Reads by path: the paths are options of the table.
         paths = items(table.paths()) if hasattr(table, "paths") else ()
-        return Relation(tuple(map(str, paths)), None, _format(table))
+        return SparkRelation(tuple(map(str, paths)), None, _format(table))
     *above, last = map(str, [*identifier.get().namespace(), identifier.get().name()])
     whole = ".".join([*above, last])
     of_catalog = str(catalog.get().name())
@@ -96,18 +97,18 @@ def version_2(java: Any) -> Relation:
         params = {"table": {"identifier": name}}
         by_path = part_of_path(name, ICEBERG_CHANGE)
         if by_path:
-            return Relation((by_path[0],), None, "iceberg", params)
-        return Relation((), Reference(of_catalog, ".".join(above)), "iceberg", params)
+            return SparkRelation((by_path[0],), None, "iceberg", params)
+        return SparkRelation((), Reference(of_catalog, ".".join(above)), "iceberg", params)
     if location:
         # A table by path has its path as the name.
         params = {"table": {"identifier": name if "/" in name else f"{of_catalog}.{whole}"}}
-        return Relation((str(location),), None, data_format or class_name, params)
-    return Relation((), Reference(of_catalog, whole), data_format, {"table": {"identifier": name}})
+        return SparkRelation((str(location),), None, data_format or class_name, params)
+    return SparkRelation((), Reference(of_catalog, whole), data_format, {"table": {"identifier": name}})
 
 
-def jdbc(options: Any) -> Relation:
+def jdbc(options: Any) -> SparkRelation:
     """Return the address of a JDBC source or target, without its password."""
-    return Relation((redact(str(options.url())) + ":" + str(options.tableOrQuery()),), None, "jdbc")
+    return SparkRelation((redact(str(options.url())) + ":" + str(options.tableOrQuery()),), None, "jdbc")
 
 
 def _format(named: Any) -> str:
@@ -130,3 +131,57 @@ def items(sequence: Any) -> list[Any]:
     if hasattr(sequence, "__len__"):
         return list(sequence)
     return [sequence.apply(index) for index in range(sequence.size())]
+
+
+_INPUT = "mapreduce.input.fileinputformat.inputdir"
+_MAX_RDDS = 10_000
+_RDD_CONSTANTS = frozenset({"ParallelCollectionRDD", "EmptyRDD"})
+
+
+def rdd_sources(rdd: Any) -> RddSources:
+    """Return the files below an RDD, and the RDDs without dependencies whose files are unknown."""
+    uris: dict[str, None] = {}
+    unknown: dict[str, None] = {}
+    seen: set[int] = set()
+    waiting = [rdd]
+    while waiting and len(seen) < _MAX_RDDS:
+        each = waiting.pop()
+        if each.id() in seen:
+            continue
+        seen.add(each.id())
+        name = str(each.getClass().getSimpleName())
+        found = _files(name, each)
+        if found is not None:
+            uris.update(dict.fromkeys(found))
+            continue
+        below = [dependency.rdd() for dependency in items(each.dependencies())]
+        if not below and name not in _RDD_CONSTANTS:
+            unknown[name] = None
+        waiting.extend(below)
+    return RddSources(tuple(sorted(uris)), tuple(sorted(unknown)))
+
+
+def _files(name: str, rdd: Any) -> list[str] | None:
+    """Return the files that an RDD itself reads; None if there are none, or they are unknown."""
+    try:
+        if name == "FileScanRDD":
+            return _of_partitions(items(rdd.filePartitions()))
+        if name == "DataSourceRDD":
+            return None
+        if name == "JDBCRDD":
+            return list(jdbc(rdd.options()).uris)
+        configuration = rdd.getConf()
+        folders = configuration.get(_INPUT) if configuration is not None else None
+    except (Py4JError, TypeError):
+        return None
+    # A comma in a path is escaped.
+    return [re.sub(r"\\(.)", r"\1", each) for each in re.split(r"(?<!\\),", folders)] if folders else None
+
+
+def _of_partitions(partitions: list[Any]) -> list[str]:
+    """Return the folders of files, without Spark's part file names."""
+    folders: dict[str, None] = {}
+    for partition in partitions:
+        for file in partition.files():
+            folders[str(file.filePath().toString())] = None
+    return list(folders)

@@ -8,10 +8,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from py4j.protocol import Py4JError, Py4JJavaError
 
 from lineage_merge.model.errors import SourceError
-from lineage_merge.spark_capture.plan_tree import Json, Node, build_tree
-from lineage_merge.spark_capture.rdd_sources import rdd_sources
-from lineage_merge.spark_capture.relations import relation
-from lineage_merge.spark_capture.spark_metadata import RddSources, Relation
+from lineage_merge.spark_capture.plan_tree import Json, PlanNode, RddSources, SparkRelation, build_tree
+from lineage_merge.spark_capture.relations import rdd_sources, relation
 
 
 class JvmSession:
@@ -23,7 +21,7 @@ class JvmSession:
         self.version = str(spark.version)
         self.application = str(spark.sparkContext.appName)
         self.zone = self._zone()
-        self._expressions: tuple[Node | None, Any] = (None, None)
+        self._expressions: tuple[PlanNode | None, Any] = (None, None)
 
     def _zone(self) -> tzinfo:
         try:
@@ -47,21 +45,21 @@ class JvmSession:
         of = self.jvm.scala.Option.apply(database)
         return self.jvm.org.apache.spark.sql.catalyst.TableIdentifier(table, of)
 
-    def tree(self, plan: Any) -> Node:
+    def tree(self, plan: Any) -> PlanNode:
         """Return a plan as a tree, in one call, however large it is."""
         try:
             return build_tree(json.loads(plan.toJSON()), lambda: plan)
         except Py4JJavaError as error:
             raise SourceError(f"Spark cannot serialize this plan: {type_of(error)}") from None
 
-    def output(self, node: Node) -> list[Json]:
+    def output(self, node: PlanNode) -> list[Json]:
         return self.attributes(node.java.output())
 
     def attributes(self, output: Any) -> list[Json]:
         """Return any number of attributes with their types, in one call."""
         return [each[0] for each in self._expressions_of(output)]
 
-    def rows(self, node: Node, field: str) -> list[list[list[Json]]]:
+    def rows(self, node: PlanNode, field: str) -> list[list[list[Json]]]:
         found = getattr(node.java, field)()
         return [self._expressions_of(found.apply(index).toList()) for index in range(found.size())]
 
@@ -72,20 +70,20 @@ class JvmSession:
         listed: list[list[Json]] = json.loads(project.toJSON())[0].get("projectList") or []
         return listed
 
-    def relation(self, node: Node) -> Relation | None:
+    def relation(self, node: PlanNode) -> SparkRelation | None:
         return relation(node)
 
-    def rdd(self, node: Node) -> RddSources:
+    def rdd(self, node: PlanNode) -> RddSources:
         return rdd_sources(node.java.rdd())
 
-    def cached(self, node: Node) -> Node | None:
+    def cached(self, node: PlanNode) -> PlanNode | None:
         linked = node.java.cacheBuilder().cachedPlan().logicalLink()
         return self.tree(linked.get()) if linked.isDefined() else None
 
-    def inner(self, node: Node) -> Any:
+    def inner(self, node: PlanNode) -> Any:
         return node.java.plan()
 
-    def top(self, operation: Node, index: int) -> Any:
+    def top(self, operation: PlanNode, index: int) -> Any:
         known, expressions = self._expressions
         if known is not operation:
             # As a vector: indexing a list visits all elements before.
@@ -93,7 +91,7 @@ class JvmSession:
             self._expressions = (operation, expressions)
         return expressions.apply(index)
 
-    def function_name(self, node: Node) -> str:
+    def function_name(self, node: PlanNode) -> str:
         try:
             return str(node.java.prettyName())
         except Py4JError:

@@ -1,10 +1,13 @@
-"""Targets of a write: a path, a catalog table, or not yet defined."""
+"""Targets of a write: a path, a catalog table, or not yet defined; and statements that write. None is run."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from lineage_merge.model.elements import Reference
+from lineage_merge.model.errors import CaptureError
+from lineage_merge.spark_capture.relations import items, jdbc
+from lineage_merge.spark_capture.relations import version_2 as table_of_version_2
 from lineage_merge.spark_capture.session import JvmSession
 
 # Placeholders for a DataFrame without a target, and for temporary views.
@@ -13,7 +16,7 @@ SESSION_CATALOG = "spark_catalog"
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class WriteTarget:
     """A dataset to write: its address, or without one the `table`; `params` are a write's.
 
     `columns` are the target's names if they differ from the query's.
@@ -28,23 +31,23 @@ class Target:
     columns: tuple[str, ...] = ()
 
 
-def named_target(session: JvmSession, text: str, append: bool) -> Target:
+def named_target(session: JvmSession, text: str, append: bool) -> WriteTarget:
     """Return the target that a user names: a path, an address, or a table."""
     if "/" in text or ":" in text:
-        return Target(_whole_path(session, text), append=append)
+        return WriteTarget(_whole_path(session, text), append=append)
     parts = [str(part) for part in _parts(session, text)]
     catalog = session.java.sessionState().catalog()
     if len(parts) > 2 and parts[0] != SESSION_CATALOG:
-        return Target(table=Reference(parts[0], ".".join(parts[1:])), append=append)
+        return WriteTarget(table=Reference(parts[0], ".".join(parts[1:])), append=append)
     database = parts[-2] if len(parts) > 1 else str(catalog.getCurrentDatabase())
     identifier = session.table_identifier(parts[-1], database)
     if catalog.tableExists(identifier):
         return table_target(session, catalog.getTableMetadata(identifier), append)
     uri = str(catalog.defaultTablePath(identifier).toString())
-    return Target(uri, append=append, params=_identified(database, parts[-1]))
+    return WriteTarget(uri, append=append, params=_identified(database, parts[-1]))
 
 
-def table_target(session: JvmSession, table: Any, append: bool) -> Target:
+def table_target(session: JvmSession, table: Any, append: bool) -> WriteTarget:
     """Return a `CatalogTable` of the session's catalog as target, existing or about to be created."""
     catalog = session.java.sessionState().catalog()
     identifier = table.identifier()
@@ -55,19 +58,23 @@ def table_target(session: JvmSession, table: Any, append: bool) -> Target:
     path = location.get() if location.isDefined() else catalog.defaultTablePath(identifier)
     provider = table.provider()
     data_format = str(provider.get()).lower() if provider.isDefined() else ""
-    return Target(str(path.toString()), append=append, data_format=data_format, params=_identified(of, name))
+    return WriteTarget(
+        str(path.toString()), append=append, data_format=data_format, params=_identified(of, name)
+    )
 
 
-def view_target(session: JvmSession, identifier: Any, columns: tuple[str, ...], is_temporary: bool) -> Target:
+def view_target(
+    session: JvmSession, identifier: Any, columns: tuple[str, ...], is_temporary: bool
+) -> WriteTarget:
     """Return a view that is about to be created. It has no path: its name identifies it."""
     name = str(identifier.table())
     if is_temporary:
-        return Target(table=Reference(DATAFRAME, name), is_view=True, columns=columns)
+        return WriteTarget(table=Reference(DATAFRAME, name), is_view=True, columns=columns)
     database = identifier.database()
     of = str(
         database.get() if database.isDefined() else session.java.sessionState().catalog().getCurrentDatabase()
     )
-    return Target(table=Reference(SESSION_CATALOG, f"{of}.{name}"), is_view=True, columns=columns)
+    return WriteTarget(table=Reference(SESSION_CATALOG, f"{of}.{name}"), is_view=True, columns=columns)
 
 
 def _identified(database: str, table: str) -> dict[str, Any]:
@@ -88,3 +95,97 @@ def _whole_path(session: JvmSession, text: str) -> str:
     return str(
         hadoop.FileSystem.get(session.java.sessionState().newHadoopConf()).makeQualified(path).toString()
     )
+
+
+Written = tuple[Any, WriteTarget]
+
+
+def written(session: JvmSession, plan: Any) -> Written | None:
+    """Return the plan whose rows a command writes, and its target; None for a query.
+
+    Raises `CaptureError` for a command that writes no rows, or that is not supported.
+    """
+    name = str(plan.getClass().getSimpleName())
+    if name == "CommandResult":  # the DataFrame of an executed command
+        return written(session, plan.commandLogicalPlan())
+    known = _COMMANDS.get(name)
+    if known:
+        return known(session, plan)
+    if session.is_command(plan):
+        raise CaptureError(f"{name} is neither a query nor a supported statement")
+    return None
+
+
+def _files(session: JvmSession, plan: Any) -> Written:
+    append = str(plan.mode().name()) == "Append"
+    table = plan.catalogTable()
+    if table.isDefined():
+        return plan.query(), table_target(session, table.get(), append)
+    return plan.query(), WriteTarget(str(plan.outputPath().toString()), append=append)
+
+
+def _hive_table(session: JvmSession, plan: Any) -> Written:
+    return plan.query(), table_target(session, plan.table(), not plan.overwrite())
+
+
+def _table_as_select(session: JvmSession, plan: Any) -> Written:
+    return plan.query(), table_target(session, plan.table(), str(plan.mode().name()) == "Append")
+
+
+def _hive_table_as_select(session: JvmSession, plan: Any) -> Written:
+    return plan.query(), table_target(session, plan.tableDesc(), str(plan.mode().name()) == "Append")
+
+
+def _view(session: JvmSession, plan: Any) -> Written:
+    columns = tuple(str(each._1()) for each in items(plan.userSpecifiedColumns()))
+    is_temporary = "Persisted" not in str(plan.viewType().toString())
+    return plan.plan(), view_target(session, plan.name(), columns, is_temporary)
+
+
+def _folder(session: JvmSession, plan: Any) -> Written:
+    location = plan.storage().locationUri()
+    if not location.isDefined():
+        raise CaptureError("INSERT OVERWRITE DIRECTORY without a path")
+    return plan.query(), WriteTarget(str(location.get().toString()), append=not plan.overwrite())
+
+
+def _relation(session: JvmSession, plan: Any) -> Written:
+    relation = plan.logicalRelation().relation()
+    if str(relation.getClass().getSimpleName()) != "JDBCRelation":
+        raise CaptureError(f"INSERT into {relation.getClass().getSimpleName()}: unknown target")
+    found = jdbc(relation.jdbcOptions())
+    return plan.query(), WriteTarget(found.uris[0], append=not plan.overwrite(), data_format="jdbc")
+
+
+def _version_2(session: JvmSession, plan: Any) -> Written:
+    append = str(plan.getClass().getSimpleName()) == "AppendData"
+    found = table_of_version_2(plan.table())
+    return plan.query(), WriteTarget(
+        "".join(found.uris[:1]), found.table, False, append, found.data_format, found.params
+    )
+
+
+def _version_2_as_select(session: JvmSession, plan: Any) -> Written:
+    catalog, identifier = plan.name().catalog(), plan.name().identifier()
+    parts = ".".join(map(str, [*identifier.namespace(), identifier.name()]))
+    location = plan.tableSpec().location()
+    uri = str(location.get()) if location.isDefined() else ""
+    return plan.query(), WriteTarget(uri, Reference(str(catalog.name()), parts))
+
+
+_COMMANDS: Mapping[str, Callable[[JvmSession, Any], Written]] = {
+    "InsertIntoHadoopFsRelationCommand": _files,
+    "InsertIntoHiveTable": _hive_table,
+    "CreateDataSourceTableAsSelectCommand": _table_as_select,
+    "CreateHiveTableAsSelectCommand": _hive_table_as_select,
+    "OptimizedCreateHiveTableAsSelectCommand": _hive_table_as_select,
+    "CreateViewCommand": _view,
+    "InsertIntoDataSourceDirCommand": _folder,
+    "InsertIntoHiveDirCommand": _folder,
+    "InsertIntoDataSourceCommand": _relation,
+    "AppendData": _version_2,
+    "OverwriteByExpression": _version_2,
+    "OverwritePartitionsDynamic": _version_2,
+    "CreateTableAsSelect": _version_2_as_select,
+    "ReplaceTableAsSelect": _version_2_as_select,
+}

@@ -173,15 +173,15 @@ def variables_for(environment: Path) -> dict[str, str]:
         "AWS_CA_BUNDLE",
         "LINEAGE_MERGE_CACHE",
         "LINEAGE_MERGE_MAVEN_REPOSITORY",
-        "LINEAGE_MERGE_IVY_SETTINGS",
     )
     variables = {
         name: value for name, value in os.environ.items() if name in passed or not name.startswith(hidden)
     }
-    variables.pop("PYTHONPATH", None)
+    for name in ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE"):  # Airflow is compiled once, not by each process
+        variables.pop(name, None)
     path = f"{environment / 'bin'}:{os.environ['PATH']}"
     # The installed package, not one of the working folder.
-    return {**variables, "PATH": path, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONSAFEPATH": "1"}
+    return {**variables, "PATH": path, "PYTHONSAFEPATH": "1"}
 
 
 def _run(command: list[str], variables: dict[str, str]) -> None:

@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from lineage_merge.model.elements import Reference
-from lineage_merge.spark_capture.plan_tree import Node
+from lineage_merge.spark_capture.plan_tree import PlanNode, SparkRelation
 from lineage_merge.spark_capture.relations import relation
-from lineage_merge.spark_capture.spark_metadata import Relation
 
 _CHANGE = ["_change_type", "_change_ordinal", "_commit_snapshot_id"]
 _FEED = ["_change_type", "_commit_version", "_commit_timestamp"]
@@ -28,13 +27,13 @@ def schema(*columns: str) -> Any:
     return java(json='{"fields": [%s]}' % ", ".join(f'{{"name": "{each}"}}' for each in columns))  # noqa: UP031
 
 
-def node(name: str, source: Any, output: list[str]) -> Node:
-    return Node(name, {"output": [[{"name": each}] for each in output]}, [], lambda: source)
+def node(name: str, source: Any, output: list[str]) -> PlanNode:
+    return PlanNode(name, {"output": [[{"name": each}] for each in output]}, [], lambda: source)
 
 
 def version_2(
     name: str, class_name: str, levels: list[str], columns: list[str], **known: str
-) -> Relation | None:
+) -> SparkRelation | None:
     """The relation of a table that is read with the columns of its schema, and `_file`."""
     table = java(class_name, name=name, properties=known, schema=schema(*columns))
     identifier = java(namespace=levels[:-1], name=levels[-1])
@@ -58,7 +57,7 @@ def test_a_metadata_table_has_the_location_of_its_table(
 ) -> None:
     found = version_2(name, "SparkTable", levels, ["file_path"], location="/lake/db/t", provider="iceberg")
 
-    assert found == Relation(("/lake/db/t",), None, "iceberg", params(identifier))
+    assert found == SparkRelation(("/lake/db/t",), None, "iceberg", params(identifier))
 
 
 def test_a_changelog_is_its_table_by_name_or_by_path() -> None:
@@ -67,8 +66,8 @@ def test_a_changelog_is_its_table_by_name_or_by_path() -> None:
     by_name = version_2("lake.db.t.changes", "SparkChangelogTable", ["db", "t", "changes"], columns)
     by_path = version_2("/lake/db/t.changes", "SparkChangelogTable", ["/lake/db", "t#changes"], columns)
 
-    assert by_name == Relation((), Reference("lake", "db.t"), "iceberg", params("lake.db.t.changes"))
-    assert by_path == Relation(("/lake/db/t",), None, "iceberg", params("/lake/db/t.changes"))
+    assert by_name == SparkRelation((), Reference("lake", "db.t"), "iceberg", params("lake.db.t.changes"))
+    assert by_path == SparkRelation(("/lake/db/t",), None, "iceberg", params("/lake/db/t.changes"))
 
 
 def test_a_change_data_feed_has_columns_that_its_table_does_not_store() -> None:
@@ -81,4 +80,4 @@ def test_a_change_data_feed_has_columns_that_its_table_does_not_store() -> None:
 
     found = relation(node("LogicalRelation", java(relation=feed), ["id", *_FEED]))
 
-    assert found == Relation(("file:/lake/d",), None, "delta", {"pseudoColumns": sorted(_FEED)})
+    assert found == SparkRelation(("file:/lake/d",), None, "delta", {"pseudoColumns": sorted(_FEED)})

@@ -1,4 +1,4 @@
-"""A few rounds of fault injection, one of each kind; `python -m tests.chaos` runs more."""
+"""A few rounds of fault injection, one of each kind, nightly; `python -m tests.chaos` runs more."""
 
 import os
 from collections.abc import Iterator
@@ -32,6 +32,7 @@ def round_with(*faults: Fault, mode: Mode = "driver", retry_seconds: int = 0) ->
     return Round(SEED, mode, "changed", retry_seconds, (faults,), merges=2, disputed=False)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("faults", "retry_seconds"),
     [
@@ -49,6 +50,7 @@ def test_a_merge_with_faults_ends_in_the_graph_of_a_fault_free_run(
     assert outcome.injected[faults[0].kind] == 1
 
 
+@pytest.mark.nightly
 def test_a_killed_and_repeated_job_ends_in_the_graph_of_a_fault_free_run(
     runner: RoundRunner,
 ) -> None:
@@ -56,12 +58,14 @@ def test_a_killed_and_repeated_job_ends_in_the_graph_of_a_fault_free_run(
     assert (outcome.failures, outcome.injected) == (["killed by signal 9"], {"job": 1})
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("mode", ["dags", "dag"])
 def test_concurrent_merges_end_in_the_graph_of_a_sequential_order(runner: RoundRunner, mode: Mode) -> None:
     outcome = runner.run_round(Round(SEED, mode, "first", 0, (), merges=2, disputed=mode == "dag"))
     assert outcome.runs == 2
 
 
+@pytest.mark.nightly
 def test_a_merge_restores_manually_removed_elements(runner: RoundRunner) -> None:
     runner.remove_by_hand(SEED, times=3)
 

@@ -13,8 +13,8 @@ from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge import config
 from lineage_merge.infra.embedded import process, settings
+from lineage_merge.infra.embedded.jars import gremlin_jars
 from lineage_merge.infra.embedded.java import find_java
-from lineage_merge.infra.embedded.maven_jars import gremlin_jars
 from lineage_merge.load.gremlin import configured_endpoint
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.orchestration.configuration import CONFIGURATION
@@ -116,7 +116,7 @@ def server_with(monkeypatch: pytest.MonkeyPatch, file: str, old: str, new: str) 
     monkeypatch.setattr(process, "write_settings", write)
     java = find_java()
     port = process.free_port("127.0.0.1")
-    server = process.ServerProcess(java, gremlin_jars(java, lambda _: None), "127.0.0.1", port, False, "256m")
+    server = process.ServerProcess(java, gremlin_jars(lambda _: None), "127.0.0.1", port, False, "256m")
     try:
         yield server.url
     finally:

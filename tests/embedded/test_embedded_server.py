@@ -25,8 +25,7 @@ from lineage_merge.infra.embedded.graph_store import (
     fault,
     without_login,
 )
-from lineage_merge.infra.embedded.java import find_java
-from lineage_merge.infra.embedded.maven_jars import gremlin_jars
+from lineage_merge.infra.embedded.jars import gremlin_jars
 from lineage_merge.infra.graph_files import default_graph_file, demo_graph_file
 from lineage_merge.model.errors import EmbeddedError
 
@@ -36,7 +35,7 @@ EVENTS = "dev|redshift://wh:5439|dev.public.events"
 
 @pytest.fixture(scope="module", autouse=True)
 def _jars_are_cached() -> None:
-    gremlin_jars(find_java(), lambda _: None)
+    gremlin_jars(lambda _: None)
 
 
 def fill(g: GraphTraversalSource) -> None:

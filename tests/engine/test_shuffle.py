@@ -11,7 +11,7 @@ from lineage_merge.infra.engine import shuffle
 from lineage_merge.merge.property_rows import Facts
 
 PARTITIONS = 7
-ROWS = [(f"key {number % 40}", number) for number in range(5000)]
+ROWS = [(f"key {number % 40}", number) for number in range(1500)]
 
 
 def partitions(*parts: Iterable[shuffle.Bucket]) -> list[list[shuffle.Bucket]]:

@@ -38,6 +38,7 @@ def expected(rows: Any) -> dict[str, dict[str, Any]]:
     }
 
 
+@pytest.mark.parametrize("each_engine", ["local", "spark"], indirect=True)
 def test_workers_write_the_rows_of_their_partitions(each_engine: Engine, tmp_path: Path) -> None:
     for kind, rows in (("nodes", MADE.nodes), ("edges", MADE.edges)):
         folder = str(tmp_path / kind)

@@ -1,5 +1,7 @@
-"""A mark for tests that run on each engine."""
+"""A mark for tests that run on each engine, on Spark nightly."""
 
 import pytest
 
-on_both_engines = pytest.mark.parametrize("engine", ["local", "spark"], indirect=True)
+from tests.engine_fixtures import ENGINES
+
+on_both_engines = pytest.mark.parametrize("engine", ENGINES, indirect=True)

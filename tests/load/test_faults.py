@@ -61,16 +61,6 @@ def test_an_error_of_neptune_is_classified_and_keeps_its_text(
 
 
 @pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shorten the backoff, for quick tests."""
-    slow = dict(error_classification.BACKOFF)
-    fast = {
-        kind: each._replace(first=each.first / 5, longest=each.longest / 5) for kind, each in slow.items()
-    }
-    monkeypatch.setattr(error_classification, "BACKOFF", fast)
-
-
-@pytest.fixture
 def proxy(gremlin_url: str, gremlin: GraphTraversalSource) -> Iterator[NeptuneProxy]:
     with neptune_proxy(gremlin_url) as running:
         yield running

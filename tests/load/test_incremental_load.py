@@ -15,6 +15,7 @@ from lineage_merge.load.gremlin.connection import Endpoint, connect
 from lineage_merge.load.remove_dag import Pipeline, remove
 from lineage_merge.load.result import LoadResult
 from lineage_merge.load.update import update
+from tests import drawing
 from tests.graph_reading import whole
 from tests.load.engines import on_both_engines
 from tests.made_merges import ALL, Made, dataset
@@ -235,7 +236,7 @@ def run_loads(load: Load, g: GraphTraversalSource, seed: int, *, verify: bool) -
     return graphs, compared
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", drawing.share_of(range(8)))
 def test_random_loads_end_in_the_graph_of_full_comparisons(
     load: Load, gremlin: GraphTraversalSource, seed: int
 ) -> None:
@@ -270,7 +271,7 @@ def _all_of(url: str) -> Any:
         return whole(g)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", drawing.share_of(range(4)))
 def test_concurrent_loads_lose_nothing_and_the_next_ones_resolve_conflicts(
     conflicting_url: str, seed: int
 ) -> None:

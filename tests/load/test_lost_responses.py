@@ -13,6 +13,8 @@ from lineage_merge.load.label_replacement import replace_labels
 from tests.graph_reading import whole
 from tests.load.neptune_proxy import Fault, neptune_proxy
 
+pytestmark = pytest.mark.usefixtures("quick")
+
 
 def vertex(name: str, *dags: str, label: str = "table") -> VertexUpsert:
     values = (("environment", "dev"), ("name", name))

@@ -87,6 +87,7 @@ def server(conflicting_url: str) -> Endpoint:
     return endpoint
 
 
+@pytest.mark.usefixtures("quick")
 def test_a_load_with_all_faults_ends_in_the_graph_of_a_fault_free_one(
     engine: Engine, server: Endpoint
 ) -> None:
@@ -98,7 +99,7 @@ def test_a_load_with_all_faults_ends_in_the_graph_of_a_fault_free_one(
     restore(server, start)
     trouble = Trouble(seed=5)
     with neptune_proxy(server.url, trouble.gate, trouble.fault) as proxy:
-        update(second, Endpoint(proxy.url, timeout_seconds=3, iam=Iam(REGION)), "dev", "d")
+        update(second, Endpoint(proxy.url, timeout_seconds=2, iam=Iam(REGION)), "dev", "d")
     found = graph(server)
     assert found[0] == quiet[0]
     assert found[1] == quiet[1]

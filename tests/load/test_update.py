@@ -47,7 +47,7 @@ def ends(*edges: tuple[str, str, str]) -> set[tuple[str, str, str]]:
     return {(dataset(start), label, dataset(end)) for start, label, end in edges}
 
 
-@on_both_engines
+@pytest.mark.parametrize("engine", ["local", "spark"], indirect=True)
 def test_an_unchanged_merge_writes_nothing_but_its_merge_run(
     load: Load, gremlin: GraphTraversalSource
 ) -> None:

@@ -396,6 +396,7 @@ def elements(made: Made) -> list[Row]:
     return [*made.nodes.values(), *made.edges.values()]
 
 
+@pytest.mark.parametrize("each_engine", ["local", "spark"], indirect=True)
 def test_engines_find_the_same_near_misses(each_engine: Engine) -> None:
     rows = each_engine.rows(elements(shop()), 3).cache()
     listed, notes = near_misses(rows, CONFIG)

@@ -11,8 +11,8 @@ from openlineage.client import OpenLineageClient
 from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
 from openlineage.client.transport.http import ApiKeyTokenProvider, HttpCompression, HttpConfig, HttpTransport
 
+from lineage_merge.infra.embedded.jars import Bundle, bundle_jars
 from lineage_merge.infra.embedded.java import find_java
-from lineage_merge.infra.embedded.maven_jars import Bundle, bundle_jars
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.orchestration.configuration import CONFIGURATION
@@ -24,10 +24,7 @@ TOKEN = "a-key-for-tests"
 LISTENER = "1.53.0"
 _JAR = Bundle(
     f"openlineage-spark {LISTENER} for Scala 2.12",
-    f"openlineage-spark_2.12-{LISTENER}",
-    20,
-    f'    <dependency org="io.openlineage" name="openlineage-spark_2.12" rev="{LISTENER}"'
-    ' conf="default" transitive="false"/>',
+    Path(__file__).parents[1] / "locks" / f"openlineage-spark_2.12-{LISTENER}.lock",
 )
 _JOB = """
 import sys
@@ -59,7 +56,7 @@ def read(running: Receiver) -> tuple[set[tuple[str, str, str]], set[tuple[str, .
 
 def spark_job(folder: Path, url: str) -> None:
     """A job of two writes in a Spark of its own, with openlineage-spark, to `url`."""
-    jars = bundle_jars(_JAR, find_java(), lambda _: None)
+    jars = bundle_jars(_JAR, lambda _: None)
     options = {
         "spark.master": "local[1]",
         "spark.app.name": "copy ids",

@@ -3,7 +3,7 @@
 import pytest
 from sqlglot.dialects.dialect import Dialect
 
-from lineage_merge.review.clauses import JOIN, Query, query_of
+from lineage_merge.review.clauses import JOIN, ComparableQuery, query_of
 
 
 def test_joined_ctes_are_those_relations_and_read_once() -> None:
@@ -22,11 +22,11 @@ def test_joined_ctes_are_those_relations_and_read_once() -> None:
     }
 
 
-def query(sql: str, dialect: str = "postgres") -> Query:
+def query(sql: str, dialect: str = "postgres") -> ComparableQuery:
     return query_of(sql, Dialect.get_or_raise(dialect), {})
 
 
-def compared(found: Query) -> tuple[object, ...]:
+def compared(found: ComparableQuery) -> tuple[object, ...]:
     """What two versions are compared by: without names of CTEs and aliases."""
     clauses = {(each.kind, each.text, each.sources): number for each, number in found.clauses.items()}
     return found.text, found.rest, found.sources, clauses

@@ -11,8 +11,8 @@ from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.review import clauses
 from lineage_merge.review.assessment import review_dbt
 from lineage_merge.review.consequences import PolicySettings
-from lineage_merge.review.dbt_files import Place, read_files
-from lineage_merge.review.dbt_renames import Texts
+from lineage_merge.review.dbt_files import ManifestPlace, read_files
+from lineage_merge.review.dbt_renames import DbtQueries
 from lineage_merge.review.findings import ReviewResult
 from tests.review.dbt_pull_requests.versions import SETTINGS, document, file_of, scope
 
@@ -33,7 +33,7 @@ def review(request: pytest.FixtureRequest, tmp_path: Path) -> Review:
         for name, content in (("base", base), ("head", head)):
             file = tmp_path / f"{name}.json"
             file.write_text(json.dumps(content))
-            places.append(Place(str(file)))
+            places.append(ManifestPlace(str(file)))
         return review_dbt(*read_files(*places), scope())
 
     return whole if request.param == "whole manifests" else of_files
@@ -185,13 +185,13 @@ def project(prefix: str, number: int) -> _Json:
 
 def test_each_query_is_parsed_a_fixed_number_of_times(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    original = Texts.of
+    original = DbtQueries.of
 
-    def counted(self: Texts, at: int, node: Any) -> clauses.Query:
+    def counted(self: DbtQueries, at: int, node: Any) -> clauses.ComparableQuery:
         asked.append(node.unique_id)
         return original(self, at, node)
 
-    monkeypatch.setattr(Texts, "of", counted)
+    monkeypatch.setattr(DbtQueries, "of", counted)
     result = whole(project("", 12), project("new_", 12))
     renames = {(each.finding.before, each.finding.after) for each in result.findings}
     assert renames == {(f"shop.main.m{at}", f"shop.main.new_m{at}") for at in range(12)}

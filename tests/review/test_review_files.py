@@ -11,7 +11,7 @@ from lineage_merge.graph_format.schema import edge_ddl, node_ddl
 from lineage_merge.questions.backends.files import read_folder
 from lineage_merge.questions.backends.parquet_folder import ParquetFolder
 from lineage_merge.review.assessment import review_dbt
-from lineage_merge.review.dbt_files import Place, read_files, reduce_documents
+from lineage_merge.review.dbt_files import ManifestPlace, read_files, reduce_documents
 from tests.review.dbt_pull_requests.project import PULL_REQUESTS
 from tests.review.dbt_pull_requests.versions import document, file_of, scope
 from tests.review.test_review_dbt import merged
@@ -36,7 +36,7 @@ def test_the_findings_are_those_of_whole_manifests(name: str, tmp_path: Path) ->
     for each in ("base", name):
         file = tmp_path / f"{each}.json"
         file.write_text(json.dumps(document(each)))
-        places.append(Place(str(file)))
+        places.append(ManifestPlace(str(file)))
     base, head = read_files(places[0], places[1])
     expected = review_dbt(file_of(document("base")), file_of(document(name)), scope())
     assert review_dbt(base, head, scope()) == expected
@@ -60,7 +60,9 @@ def test_a_malformed_manifest_is_reported_as_before(tmp_path: Path) -> None:
     head["parent_map"] = {"model.shop.y": 3, "model.shop.z": [None]}
     (tmp_path / "base.json").write_text(json.dumps(document("base")))
     (tmp_path / "head.json").write_text(json.dumps(head))
-    _, file = read_files(Place(str(tmp_path / "base.json")), Place(str(tmp_path / "head.json")))
+    _, file = read_files(
+        ManifestPlace(str(tmp_path / "base.json")), ManifestPlace(str(tmp_path / "head.json"))
+    )
     assert {each.document.rpartition(" ")[2] for each in file.problems if each.kind == "rejected"} >= {
         "model.shop.fct_orders",
         "model.shop.x",

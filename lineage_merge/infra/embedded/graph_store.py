@@ -18,7 +18,7 @@ from gremlin_python.driver.driver_remote_connection import DriverRemoteConnectio
 from gremlin_python.driver.protocol import GremlinServerError
 from gremlin_python.process.traversal import IO
 
-from lineage_merge.infra.embedded.private_files import make_folder, make_private, open_private
+from lineage_merge.infra.embedded.file_lock import make_folder, make_private, open_private
 from lineage_merge.infra.traversal_source import source
 from lineage_merge.model.errors import EmbeddedError
 

@@ -9,9 +9,9 @@ from gremlin_python.driver.protocol import GremlinServerError
 
 from lineage_merge.infra import graph_files
 from lineage_merge.infra.embedded import file_lock, graph_store
+from lineage_merge.infra.embedded.file_lock import make_folder, make_private
+from lineage_merge.infra.embedded.jars import gremlin_jars
 from lineage_merge.infra.embedded.java import find_java
-from lineage_merge.infra.embedded.maven_jars import gremlin_jars
-from lineage_merge.infra.embedded.private_files import make_folder, make_private
 from lineage_merge.infra.embedded.process import ServerProcess, free_port, port_is_free
 from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.model.errors import EmbeddedError
@@ -193,7 +193,7 @@ class EmbeddedServer:
             make_private(restoring)  # earlier versions wrote it with another mode
             graph_store.verify(restoring)
         java = find_java()
-        jars = gremlin_jars(java, self._on_progress)
+        jars = gremlin_jars(self._on_progress)
         self._on_progress("starting the embedded Gremlin Server")
         if self._port is not None and not port_is_free(self._host, self._port):
             raise EmbeddedError(f"port {self._port} on {self._host} is taken: choose another")

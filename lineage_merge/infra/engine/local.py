@@ -37,7 +37,7 @@ class LocalEngine(Engine):
         return LocalRows(self, [list(items)])
 
     def share(self, value: T) -> Shared[T]:
-        return _Value(value)
+        return _LocalValue(value)
 
     def reserve(self, input_bytes: int) -> None:
         pass
@@ -138,7 +138,7 @@ def _parts(rows: Rows[Any]) -> list[list[Any]]:
     return rows._parts
 
 
-class _Value(Generic[T]):
+class _LocalValue(Generic[T]):
     def __init__(self, value: T) -> None:
         self._value = value
 

@@ -47,7 +47,7 @@ class RunSettings(Protocol):
 
 
 @dataclass(slots=True)
-class Run:
+class ActiveRun:
     """A run. `counts` by name (``documents_read``, ``vertices_written``) of its steps so far.
 
     `dag_name`, `environment`: of the configuration; those of the files once a load has read them.
@@ -59,16 +59,16 @@ class Run:
     counts: dict[str, int] = field(default_factory=dict)
 
 
-_current: ContextVar[Run | None] = ContextVar("lineage_merge_run", default=None)
+_current: ContextVar[ActiveRun | None] = ContextVar("lineage_merge_run", default=None)
 
 
-def current() -> Run | None:
+def current() -> ActiveRun | None:
     """Return the active run, or None."""
     return _current.get()
 
 
 @contextmanager
-def running(config: RunSettings, out: TextIO | None = None) -> Iterator[Run]:
+def running(config: RunSettings, out: TextIO | None = None) -> Iterator[ActiveRun]:
     """Yield the active run, or start a new one, whose end is logged, traced and counted.
 
     `out`: target of metrics if `config.metrics` enables them (default: standard output).
@@ -77,7 +77,7 @@ def running(config: RunSettings, out: TextIO | None = None) -> Iterator[Run]:
     if active is not None:
         yield active
         return
-    run = Run(uuid.uuid4().hex, config.dag_name, config.environment)
+    run = ActiveRun(uuid.uuid4().hex, config.dag_name, config.environment)
     token = _current.set(run)
     started = time.monotonic()
     failed = True

@@ -14,7 +14,7 @@ from lineage_merge.infra.redaction import redact
 Attributes = Mapping[str, str | int]
 
 
-class Span:
+class TraceSpan:
     """The span of a step; does nothing without OpenTelemetry."""
 
     def __init__(self, span: Any = None) -> None:
@@ -36,11 +36,11 @@ def run_attributes(run_id: str, dag_name: str, environment: str) -> dict[str, st
 
 
 @contextmanager
-def span(name: str, attributes: Attributes) -> Iterator[Span]:
+def span(name: str, attributes: Attributes) -> Iterator[TraceSpan]:
     """Run a block in a span ``lineage_merge.<name>``, which records an exception of the block."""
     trace = _api()
     if trace is None:
-        yield Span()
+        yield TraceSpan()
         return
     tracer = trace.get_tracer("lineage_merge")
     with tracer.start_as_current_span(
@@ -50,7 +50,7 @@ def span(name: str, attributes: Attributes) -> Iterator[Span]:
         set_status_on_exception=False,
     ) as started:
         try:
-            yield Span(started)
+            yield TraceSpan(started)
         except SystemExit:
             # OpenTelemetry does not mark a SystemExit, by which commands end.
             started.set_status(trace.StatusCode.ERROR)

@@ -16,7 +16,7 @@ _step: ContextVar[str] = ContextVar("lineage_merge_step", default="")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ActiveStep:
     """An active step and its counts."""
 
     name: str
@@ -33,7 +33,7 @@ def current() -> str:
 
 
 @contextmanager
-def step(name: str) -> Iterator[Step]:
+def step(name: str) -> Iterator[ActiveStep]:
     """Run a block as a step: read, join, count, build, compare, load, export. Steps may be nested."""
     token = _step.set(name)
     started = time.monotonic()
@@ -41,7 +41,7 @@ def step(name: str) -> Iterator[Step]:
         run = runs.current()
         attributes = spans.run_attributes(run.id, run.dag_name, run.environment) if run else {}
         with spans.span(name, attributes) as span:
-            marked = Step(name)
+            marked = ActiveStep(name)
             yield marked
             span.set_counts(marked.counts)
         if run:

@@ -7,7 +7,7 @@ from typing import Any
 
 from lineage_merge.merge.dataset_resolver import from_config
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.review.dbt_versions import DbtFile, DbtVersion, Scope, relevant, version_of
+from lineage_merge.review.dbt_versions import DbtFile, DbtVersion, ReviewScope, relevant, version_of
 from lineage_merge.sources.dbt.manifest import read_manifest
 
 MANIFESTS = Path(__file__).parent / "manifests"
@@ -35,10 +35,10 @@ def file_of(content: dict[str, Any]) -> DbtFile:
     return DbtFile(manifest, {})
 
 
-def scope() -> Scope:
+def scope() -> ReviewScope:
     """Return the names of the tests' configuration."""
     config = CONFIGURATION.parse(SETTINGS)
-    return Scope(from_config(config), "daily", NAMESPACE)
+    return ReviewScope(from_config(config), "daily", NAMESPACE)
 
 
 def versions(base: dict[str, Any], head: dict[str, Any]) -> tuple[DbtVersion, DbtVersion]:

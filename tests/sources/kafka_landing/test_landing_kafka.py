@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from lineage_merge.infra.embedded import spark_kafka
+from lineage_merge.infra.embedded.jars import spark_kafka_options
 from lineage_merge.infra.engine.on_spark import SparkEngine
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.model.elements import Problem
@@ -38,7 +38,7 @@ ENTITIES = {"plan": "ExecutionPlan", "event": "ExecutionEvent"}
 @pytest.fixture(scope="module")
 def kafka(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     """A broker; the session learns Spark's Kafka source."""
-    for jar in spark_kafka.jars(lambda _: None):
+    for jar in spark_kafka_options(lambda _: None)["spark.jars"].split(","):
         spark.sql(f"ADD JAR '{jar}'")
     with broker(tmp_path_factory.mktemp("kafka")) as found:
         yield found

@@ -19,8 +19,8 @@ import venv
 from pathlib import Path
 from typing import Any
 
+from lineage_merge.infra.embedded.jars import Bundle, bundle_jars
 from lineage_merge.infra.embedded.java import find_java
-from lineage_merge.infra.embedded.maven_jars import Bundle, bundle_jars
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.model.records import Record
@@ -91,7 +91,7 @@ def installed(cache: Path) -> Path:
 def run_job(python: Path, folder: Path, scala: str) -> None:
     """Run the job; its events go to ``folder/events``."""
     java = find_java()
-    jars = bundle_jars(_listener(scala), java, lambda line: None)
+    jars = bundle_jars(_listener(scala), lambda line: None)
     home = _run([str(python), "-c", "import pyspark; print(pyspark.__path__[0])"]).strip()
     (folder / "events").mkdir()
     options = {
@@ -183,13 +183,8 @@ def _columns(rows: list[Record], kind: str) -> set[tuple[str, str, str]]:
 
 
 def _listener(scala: str) -> Bundle:
-    return Bundle(
-        f"openlineage-spark {LISTENER}",
-        f"openlineage-spark_{scala}-{LISTENER}",
-        20,
-        f'    <dependency org="io.openlineage" name="openlineage-spark_{scala}" rev="{LISTENER}"'
-        ' conf="default" transitive="false"/>',
-    )
+    lock = HERE.parents[1] / "locks" / f"openlineage-spark_{scala}-{LISTENER}.lock"
+    return Bundle(f"openlineage-spark {LISTENER}", lock)
 
 
 def _version(python: Path) -> str:

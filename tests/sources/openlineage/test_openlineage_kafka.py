@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from lineage_merge.infra.embedded import spark_kafka
+from lineage_merge.infra.embedded.jars import spark_kafka_options
 from lineage_merge.infra.engine.on_spark import SparkEngine
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.orchestration.configuration import CONFIGURATION
@@ -16,7 +16,7 @@ from tests.sources.openlineage.made_events import event
 
 
 def test_events_of_a_topic_are_combined_over_several_merges(spark: SparkSession, tmp_path: Path) -> None:
-    for jar in spark_kafka.jars(lambda _: None):
+    for jar in spark_kafka_options(lambda _: None)["spark.jars"].split(","):
         spark.sql(f"ADD JAR '{jar}'")
     start = event("START", "06:00", run="r1", inputs=["s3://lake|a"])
     end = event("COMPLETE", "06:01", run="r1", outputs=["s3://lake|b"])

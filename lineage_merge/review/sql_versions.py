@@ -11,7 +11,7 @@ from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.model.elements import Element, Problem
 from lineage_merge.model.errors import SourceMissing
 from lineage_merge.questions.backends.in_memory import InMemory
-from lineage_merge.review.git import Changes, contents, files_at
+from lineage_merge.review.git import GitChanges, contents, files_at
 from lineage_merge.sources.sql import files
 from lineage_merge.sources.sql.files import SqlText
 from lineage_merge.sources.sql.project import ProjectLineage, read_project
@@ -26,7 +26,7 @@ FileKey = tuple[int, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class SqlVersion:
     """All folders at one time: the lineage of their files, and the resulting graph.
 
     `edges`: rows as in edge files; `problems`: what could not be read.
@@ -41,7 +41,7 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True)
-class Folders:
+class SqlFolders:
     """The reviewed folders, and the resolver of their table names."""
 
     settings: tuple[SqlFiles, ...]
@@ -62,7 +62,7 @@ class Folders:
         folder = whole.parent.resolve()
         return (folder / whole.name).relative_to(top).as_posix() if folder.is_relative_to(top) else path
 
-    def with_insert_names(self, *, assumed: bool) -> "Folders":
+    def with_insert_names(self, *, assumed: bool) -> "SqlFolders":
         """Return the folders with or without assumed names of columns that INSERT fills."""
         settings = (replace(each, assume_insert_names=assumed) for each in self.settings)
         return replace(self, settings=tuple(settings))
@@ -72,10 +72,10 @@ class Folders:
         return {job_key(self.settings[at].project, name).name for at, name in keys}
 
 
-class Texts:
+class SqlTexts:
     """The parsed files of the folders; files in several versions are parsed once."""
 
-    def __init__(self, folders: Folders) -> None:
+    def __init__(self, folders: SqlFolders) -> None:
         self._folders = folders
         self.now: dict[FileKey, Script] = {}
         self.schema = [schema_of(each) for each in folders.settings]
@@ -85,7 +85,7 @@ class Texts:
             for script in parsed(files.read(_find(each.path).items()), each):
                 self.now[at, script.name] = script
 
-    def before(self, since: Changes) -> "EarlierFiles":
+    def before(self, since: GitChanges) -> "EarlierFiles":
         """Return the files before the changes."""
         changed = {each.before for each in since.changed} - {""}
         after = {(since.root / each.after).resolve(): each.after for each in since.changed if each.after}
@@ -146,12 +146,12 @@ def _name(path: Path, root: Path) -> str | None:
 
 
 def version(
-    folders: Folders,
+    folders: SqlFolders,
     scripts: Mapping[FileKey, Script],
-    texts: Texts,
+    texts: SqlTexts,
     known_columns: Shapes | None = None,
     only: set[FileKey] | None = None,
-) -> Version:
+) -> SqlVersion:
     """Return the lineage of files. `known_columns`: by dataset; `only`: files whose lineage is included."""
     projects: list[ProjectLineage] = []
     elements: list[Element] = []
@@ -171,4 +171,4 @@ def version(
     graph = InMemory(map(vertex_of_row, merged.nodes), map(edge_of_row, merged.edges))
     problems = dict.fromkeys(each for each in elements if isinstance(each, Problem))
     aliases = {other: means[0] for other, means in merged.aliases.items() if len(means) == 1}
-    return Version(tuple(projects), graph, tuple(merged.edges), tuple(problems), aliases)
+    return SqlVersion(tuple(projects), graph, tuple(merged.edges), tuple(problems), aliases)
