@@ -26,6 +26,7 @@ class Input(Enum):
     TIME = auto()
     TAG = auto()
     OWNER = auto()
+    TEXT = auto()
 
 
 # A unique name, qualified name, URI or id: of a dataset or column, and of these or a job.
@@ -36,6 +37,8 @@ Age = Annotated[str | int | timedelta, Input.AGE]
 Since = Annotated[str | int | date | timedelta, Input.TIME]
 TagName = Annotated[str, Input.TAG]
 OwnerName = Annotated[str, Input.OWNER]
+# Part of a name.
+SearchText = Annotated[str, Input.TEXT]
 
 
 @dataclass(frozen=True, slots=True)
