@@ -20,7 +20,7 @@ from lineage_merge.questions.cycles import CyclesQuestion
 from lineage_merge.questions.dataset_search import DatasetsQuestion
 from lineage_merge.questions.freshness import FreshnessQuestion
 from lineage_merge.questions.impact_question import ImpactQuestion
-from lineage_merge.questions.layers import LayersQuestion
+from lineage_merge.questions.layers_question import LayersQuestion
 from lineage_merge.questions.lineage_questions import DownstreamQuestion, UpstreamQuestion
 from lineage_merge.questions.listing import JobsQuestion, NoConsumerQuestion, NoProducerQuestion
 from lineage_merge.questions.ownership import OwnersQuestion
