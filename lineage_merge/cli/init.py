@@ -162,7 +162,7 @@ def _init(
     on_progress: "ProgressCallback",
 ) -> None:
     from lineage_merge.cli import init_report
-    from lineage_merge.config.values import namespace
+    from lineage_merge.config.section import namespace
     from lineage_merge.infra import storage
     from lineage_merge.orchestration.configuration import CONFIGURATION
     from lineage_merge.orchestration.init import configuration_text

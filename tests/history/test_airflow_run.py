@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lineage_merge.airflow.history_run import add_run, check_location
-from lineage_merge.history.location import history_location
+from lineage_merge.history.layout import history_location
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.orchestration import cluster_entrypoint
 from lineage_merge.orchestration.configuration import CONFIGURATION
