@@ -146,7 +146,6 @@ def name_of(file: str) -> MergeName | None:
     return MergeName.parse(file.removeprefix(ENTRY).removesuffix(".json"))
 
 
-
 def history_location(config: "Config", graph_file: Path | None = None) -> str:
     """Return the folder or prefix of the history; "" if none is configured.
 
