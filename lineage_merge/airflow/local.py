@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from lineage_merge.airflow.compat import BaseOperator
-from lineage_merge.airflow.openlineage_datasets import Datasets, facets, of_step
+from lineage_merge.airflow.openlineage_datasets import TaskWithDatasets, of_step
 from lineage_merge.airflow.settings import (
     Merge,
     attempt_of,
@@ -21,7 +21,7 @@ from lineage_merge.airflow.settings import (
 from lineage_merge.model.errors import PolicyViolated, RetireRefused
 
 
-class LocalStep(BaseOperator):  # type: ignore[misc] # mypy runs without Airflow
+class LocalStep(TaskWithDatasets, BaseOperator):  # type: ignore[misc] # mypy runs without Airflow
     """A step in the task's process."""
 
     template_fields = ("merge",)
@@ -32,7 +32,6 @@ class LocalStep(BaseOperator):  # type: ignore[misc] # mypy runs without Airflow
         super().__init__(**kwargs)
         self.step = step
         self.merge = merge
-        self._datasets = Datasets((), ())
 
     def execute(self, context: Mapping[str, Any]) -> None:
         """Run the step; its outcome is stored in the folder for the report."""
@@ -53,10 +52,6 @@ class LocalStep(BaseOperator):  # type: ignore[misc] # mypy runs without Airflow
                     raise
                 stages.record_refusal(folder, error.message)
         share_folder(step, context, folder)
-
-    def get_openlineage_facets_on_complete(self, _task_instance: Any) -> Any:
-        """Return inputs and outputs of the step, for the OpenLineage provider."""
-        return facets(self._datasets)
 
 
 def without_repeats(on_progress: Callable[[str], None]) -> Callable[[str], None]:

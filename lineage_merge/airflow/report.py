@@ -7,11 +7,7 @@ from urllib.parse import quote
 
 from lineage_merge.airflow.compat import AirflowFailException, Asset, BaseOperator, BaseOperatorLink, xcom
 from lineage_merge.airflow.connections import aws, environment
-from lineage_merge.airflow.openlineage_datasets import (
-    Datasets,
-    facets,
-    folder_dataset,
-)
+from lineage_merge.airflow.openlineage_datasets import TaskWithDatasets, folder_dataset
 from lineage_merge.airflow.report_check import judge
 from lineage_merge.airflow.settings import Merge, build_folder, fail_if_permanent, sibling
 
@@ -70,7 +66,7 @@ class MergeFailed(AirflowFailException):  # type: ignore[misc] # mypy runs witho
         self.counts = dict(counts or {})
 
 
-class ReportMerge(BaseOperator):  # type: ignore[misc] # mypy runs without Airflow
+class ReportMerge(TaskWithDatasets, BaseOperator):  # type: ignore[misc] # mypy runs without Airflow
     """Reports the outcomes of build and load, and updates the asset of the merge.
 
     Fails after the graph was loaded if a finding has the policy "fail" in `merge`.
@@ -84,7 +80,6 @@ class ReportMerge(BaseOperator):  # type: ignore[misc] # mypy runs without Airfl
     def __init__(self, *, merge: Merge, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.merge = merge
-        self._datasets = Datasets((), ())
 
     def execute(self, context: Mapping[str, Any]) -> dict[str, Any]:
         """Log the report; return counts and the first problems. Raises `MergeFailed`."""
@@ -115,10 +110,6 @@ class ReportMerge(BaseOperator):  # type: ignore[misc] # mypy runs without Airfl
             if isinstance(outlet, Asset):
                 context["outlet_events"][outlet].extra = asset_extra(counts)
         return counts
-
-    def get_openlineage_facets_on_complete(self, _task_instance: Any) -> Any:
-        """Return the inputs of the task, for the OpenLineage provider."""
-        return facets(self._datasets)
 
 
 def as_text(report: Mapping[str, Any], written: Mapping[str, Any]) -> str:
