@@ -212,7 +212,7 @@ def layers(options: QueryOptions, pairs: tuple[str, ...], adjacent: bool) -> Non
 COMMANDS: tuple[click.Command, ...] = (
     datasets,
     jobs,
-    *map(command_of, QUESTIONS.values()),
+    *(command_of(question) for question in QUESTIONS.values() if question.examples),
     no_consumer,
     no_producer,
     layers,

@@ -8,11 +8,9 @@ from rich.text import Text
 
 from lineage_merge.graph_format.elements import Vertex
 from lineage_merge.model.times import utc_time
-from lineage_merge.questions.formats.describe import one_line
 from lineage_merge.questions.formats.table import add_row, new_table
 
 if TYPE_CHECKING:
-    from lineage_merge.questions.comparison import Comparison
     from lineage_merge.questions.layers import LayerCheck
 
 
@@ -35,23 +33,6 @@ def job_table(jobs: Iterable[Vertex]) -> Table:
             ", ".join(properties.get("owners", ())),
         )
     return table
-
-
-def comparison_tables(comparison: "Comparison") -> Iterator[Table | Text]:
-    """Yield a table per environment of the elements that only it has."""
-    for only in (comparison.only_left, comparison.only_right):
-        if not only.is_empty:
-            yield Text(one_line(f"only in {only.environment}:"), style="bold")
-        table = new_table("kind", "what", name=f"only in {only.environment}")
-        for each in only.datasets:
-            add_row(table, "dataset", each)
-        for source, target in only.feeds:
-            add_row(table, "feed", f"{source} → {target}")
-        for each in only.columns:
-            add_row(table, "column", each)
-        yield table
-        if not only.is_empty:
-            yield Text()
 
 
 def layer_tables(check_layers: "LayerCheck") -> Iterator[Table | Text]:
