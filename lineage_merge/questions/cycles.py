@@ -31,11 +31,11 @@ class Cycles:
 def cycles(graph: LineageGraph, environment: str | None = None, dag: str | None = None) -> Cycles:
     """Return all cycles of `feeds`; with `dag` only those of its edges."""
     groups = strongly_connected_components(graph.pairs(["feeds"], environment, dag))
-    group_of = {each: number for number, group in enumerate(groups) for each in group}
+    group_of = {dataset: number for number, group in enumerate(groups) for dataset in group}
     edges = [
-        each
-        for each in graph.edges_from(sorted(group_of), ["feeds"], dag)
-        if group_of.get(each.to_id) == group_of[each.from_id]
+        edge
+        for edge in graph.edges_from(sorted(group_of), ["feeds"], dag)
+        if group_of.get(edge.to_id) == group_of[edge.from_id]
     ]
     return Cycles(groups, completed(graph, group_of, edges))
 

@@ -11,7 +11,7 @@ from lineage_merge.questions.formats.describe import title
 from lineage_merge.questions.graph import Direction
 from lineage_merge.questions.lineage import distances, lineage
 from lineage_merge.questions.question import DATASET, DEPTH, DatasetName, Parameter, Question, ToolText
-from lineage_merge.questions.result import Result, RowsResult
+from lineage_merge.questions.result import RowsResult
 from lineage_merge.questions.scoped_graph import ScopedGraph
 
 if TYPE_CHECKING:
@@ -89,10 +89,6 @@ class LineageResult(RowsResult):
             **{key: properties.get(key) for key in ("transformation", "expression", "write_mode", "via")},
         )
 
-    def tables(self) -> "Iterable[RenderableType]":
-        """Return a row per edge or, without edges, per vertex."""
-        return Result.tables(self)
-
     def csv_tables(self) -> "Iterable[RenderableType]":
         """Return a row per edge, also if there is none."""
         from lineage_merge.questions.formats.table import edge_table
@@ -105,17 +101,17 @@ class LineageResult(RowsResult):
 
         Influences end at datasets and begin at columns: they count from the datasets of the columns.
         """
-        is_up = self.direction == "up"
         edges = [edge for edge in self.graph.edges if edge.label != "has_column"]
         flows = [edge for edge in edges if edge.label != "influences"]
-        if is_up:
-            flows = [Edge(edge.id, edge.label, edge.to_id, edge.from_id) for edge in flows]
-        hops = distances([self.start.id], flows)
+        hops = distances([self.start.id], flows, self.direction)
         for identifier, distance in list(hops.items()):
             dataset = dataset_of(identifier)
             hops[dataset] = min(distance, hops.get(dataset, distance))
         last = max(hops.values()) + 1
-        return {edge.id: hops.get(edge.to_id if is_up else edge.from_id, last) + 1 for edge in edges}
+        return {
+            edge.id: hops.get(edge.to_id if self.direction == "up" else edge.from_id, last) + 1
+            for edge in edges
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,14 +44,16 @@ class OwnerOf:
     @property
     def counts(self) -> dict[str, int]:
         """The numbers of affected elements by kind."""
-        counted = Counter(each.kind for each in self.affected)
-        return {kind: counted[kind] for kind in KINDS}
+        counts = Counter(element.kind for element in self.affected)
+        return {kind: counts[kind] for kind in KINDS}
 
     @property
     def nearest(self) -> tuple[str, ...]:
         """The titles of the nearest datasets and exposures; of other elements if there are none."""
-        shown = [each for each in self.affected if each.kind in ("dataset", "exposure")] or self.affected
-        return tuple(each.vertex.title for each in shown if each.distance == shown[0].distance)
+        elements = [
+            element for element in self.affected if element.kind in ("dataset", "exposure")
+        ] or self.affected
+        return tuple(element.vertex.title for element in elements if element.distance == elements[0].distance)
 
     @property
     def dags(self) -> tuple[str, ...]:
@@ -75,35 +77,39 @@ def ownership(dependents: Dependents) -> Ownership:
     """
     responsible = _responsible(dependents.elements)
     by_owner: Mapping[str, list[Dependent]] = defaultdict(list)
-    for each in dependents.elements:
-        for owner in responsible[each.vertex.id]:
-            by_owner[owner].append(each)
+    for element in dependents.elements:
+        for owner in responsible[element.vertex.id]:
+            by_owner[owner].append(element)
     rows = [OwnerOf(owner, tuple(affected)) for owner, affected in by_owner.items()]
-    owned = {each for each, owners in responsible.items() if owners}
+    owned = {identifier for identifier, owners in responsible.items() if owners}
     # A dataset of which an affected column has an owner needs no other.
-    owned |= {dataset_of(each.vertex.id) for each in dependents.of_kind("column") if each.vertex.id in owned}
-    ownable = (each for each in dependents.elements if each.kind in ("dataset", "exposure"))
+    owned |= {
+        dataset_of(element.vertex.id)
+        for element in dependents.of_kind("column")
+        if element.vertex.id in owned
+    }
+    ownable = (element for element in dependents.elements if element.kind in ("dataset", "exposure"))
     return Ownership(
-        tuple(sorted(rows, key=lambda each: (each.distance, each.owner))),
-        tuple(each for each in ownable if each.vertex.id not in owned),
+        tuple(sorted(rows, key=lambda row: (row.distance, row.owner))),
+        tuple(element for element in ownable if element.vertex.id not in owned),
     )
 
 
 def _responsible(elements: Iterable[Dependent]) -> dict[str, set[str]]:
     """Return the owners of elements by id, as `ownership` assigns them."""
     elements = tuple(elements)
-    own = {each.vertex.id: set(each.vertex.properties.get("owners", ())) for each in elements}
+    own = {element.vertex.id: set(element.vertex.properties.get("owners", ())) for element in elements}
     outputs: Mapping[str, set[str]] = defaultdict(set)
-    for each in elements:
-        for job in each.jobs if each.kind == "dataset" else ():
-            outputs[job] |= own[each.vertex.id]
-    found: dict[str, set[str]] = {}
-    for each in elements:
-        owners = own[each.vertex.id].union(*(own.get(job, ()) for job in each.jobs))
-        if each.kind == "column":
-            owners |= own.get(dataset_of(each.vertex.id), set())
-        found[each.vertex.id] = owners or outputs.get(each.vertex.id, set())
-    return found
+    for element in elements:
+        for job in element.jobs if element.kind == "dataset" else ():
+            outputs[job] |= own[element.vertex.id]
+    responsible: dict[str, set[str]] = {}
+    for element in elements:
+        owners = own[element.vertex.id].union(*(own.get(job, ()) for job in element.jobs))
+        if element.kind == "column":
+            owners |= own.get(dataset_of(element.vertex.id), set())
+        responsible[element.vertex.id] = owners or outputs.get(element.vertex.id, set())
+    return responsible
 
 
 _COUNT = Shown(on=("frame", "tool"))

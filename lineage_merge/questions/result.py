@@ -193,6 +193,8 @@ class RowsResult(Result):
 
         from lineage_merge.questions.formats.describe import one_line
 
+        if not self.table:
+            return super().tables()
         lines = [Text(one_line(each)) for each in self.summary()]
         return [*self.csv_tables(), *([Text()] if self.items and lines else []), *lines]
 
