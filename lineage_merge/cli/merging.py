@@ -46,6 +46,20 @@ _verify = rare_option(
 )
 
 
+def _load_options(command: Any) -> Any:
+    """Add the options of commands that update the graph."""
+    for option in (
+        without_progress,
+        as_json_or_text,
+        _verify,
+        _allow_retire,
+        dry_run_only,
+        rare_graph_file_option,
+    ):
+        command = option(command)
+    return configured(command)
+
+
 @click.command(
     cls=Command,
     epilog=epilog(
@@ -55,13 +69,7 @@ _verify = rare_option(
         "lineage-merge run -c lineage_merge.yml --dry-run",
     ),
 )
-@configured
-@rare_graph_file_option
-@dry_run_only
-@_allow_retire
-@_verify
-@as_json_or_text
-@without_progress
+@_load_options
 def run(
     settings: Settings,
     graph_file: Path | None,
@@ -95,7 +103,7 @@ def run(
             with _task_counts(spark, config, on_progress) as counted, too_few_joined(as_json):
                 outcome = pipeline.run(spark, config, counted, dry_run=dry_run, graph_file=graph_file)
     if as_json:
-        print_json({"report": outcome.report.as_json(), "written": _written(outcome.loaded)})
+        print_json({"report": outcome.report.as_json(), "written": dataclasses.asdict(outcome.loaded)})
     else:
         print_report(make_console(), outcome.report, loaded_text(outcome.loaded))
         print_difference(make_console(), outcome.loaded)
@@ -158,13 +166,7 @@ def build(settings: Settings, folder: str, file_format: Any, as_json: bool, quie
     ),
 )
 @click.argument("folder", metavar="DIR")
-@configured
-@rare_graph_file_option
-@dry_run_only
-@_allow_retire
-@_verify
-@as_json_or_text
-@without_progress
+@_load_options
 def load(
     settings: Settings,
     folder: str,
@@ -197,7 +199,7 @@ def load(
                 spark, config, folder, counted, dry_run=dry_run, graph_file=graph_file
             )
     if as_json:
-        print_json({"written": _written(loaded)})
+        print_json({"written": dataclasses.asdict(loaded)})
     else:
         click.echo(f"written: {loaded_text(loaded)}")
         print_difference(make_console(), loaded)
@@ -252,10 +254,6 @@ def _task_counts(
 
     with count_tasks(spark, on_progress) as counted:
         yield counted
-
-
-def _written(loaded: Any) -> dict[str, Any]:
-    return dataclasses.asdict(loaded)
 
 
 def _exit_for(report: Any, config: "Config") -> None:

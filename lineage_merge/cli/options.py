@@ -27,6 +27,17 @@ _COMPLETED = {"dag_name": complete_dags, "environment": complete_environments}
 _SECTIONS = {source.key: source.name for source in SOURCES}
 
 
+def _config_file(text: str) -> Callable[[Any], Any]:
+    return click.option(
+        "--config",
+        "-c",
+        "config_file",
+        type=click.Path(path_type=Path, dir_okay=False),
+        envvar="LINEAGE_MERGE_CONFIG",
+        help=text,
+    )
+
+
 class Settings:
     """The configuration file and the keys set by flags."""
 
@@ -67,15 +78,7 @@ def configured(command: Command) -> Command:
     wrapped: Any = gather
     for key in reversed(CONFIGURATION.settable):
         wrapped = _option(key)(wrapped)
-    file = click.option(
-        "--config",
-        "-c",
-        "config_file",
-        type=click.Path(path_type=Path, dir_okay=False),
-        envvar="LINEAGE_MERGE_CONFIG",
-        help="configuration file (YAML)  [env: LINEAGE_MERGE_CONFIG]",
-    )
-    wrapped = file(wrapped)
+    wrapped = _config_file("configuration file (YAML)  [env: LINEAGE_MERGE_CONFIG]")(wrapped)
     existing = getattr(command, "__click_params__", [])
     wrapped.__click_params__ = [*existing, *wrapped.__click_params__]
     return wrapped  # type: ignore[no-any-return]
@@ -113,14 +116,7 @@ def _metavar(key: config.Key) -> str:
     return "TEXT" if isinstance(kind, list) else _METAVARS.get(kind, "TEXT")
 
 
-with_config_file = click.option(
-    "--config",
-    "-c",
-    "config_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    envvar="LINEAGE_MERGE_CONFIG",
-    help="configuration file (YAML); flags take precedence",
-)
+with_config_file = _config_file("configuration file (YAML); flags take precedence")
 as_json_or_text = click.option("--json", "as_json", is_flag=True, help="print the result as JSON")
 without_progress = click.option("--quiet", "-q", is_flag=True, help="do not show progress")
 dry_run_only = click.option("--dry-run", is_flag=True, help="print the changes without writing them")
