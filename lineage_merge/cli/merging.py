@@ -250,7 +250,7 @@ def _task_counts(
     if config.log.format == "json":
         yield on_progress
         return
-    from lineage_merge.cli.spark_progress import count_tasks
+    from lineage_merge.infra.progress import count_tasks
 
     with count_tasks(spark, on_progress) as counted:
         yield counted

@@ -10,7 +10,7 @@ from typing import Any
 from lineage_merge.config import file as files
 from lineage_merge.config import keys, layers, validation
 from lineage_merge.config.keys import Key
-from lineage_merge.config.origins import Layers, Origins
+from lineage_merge.config.layers import Layers, Origins
 from lineage_merge.config.section import Section
 from lineage_merge.config.settings import Config
 from lineage_merge.config.validation import CheckExporters

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from lineage_merge.config.origins import Layers, Origins
+from lineage_merge.config.layers import Layers, Origins
 from lineage_merge.config.section import Section
 from lineage_merge.config.settings import NO_HISTORY
 from lineage_merge.infra import storage

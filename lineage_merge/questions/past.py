@@ -11,7 +11,7 @@ from lineage_merge.history.layout import MergeName, Scope
 from lineage_merge.history.moments import Moment
 from lineage_merge.history.pictures import ScopedMerge, merges_until, picture_of
 from lineage_merge.infra import storage
-from lineage_merge.infra.garbage import collection_off
+from lineage_merge.infra.engine.local import collection_off
 from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.model.errors import NotFound
 from lineage_merge.questions.backends.in_memory import InMemory
