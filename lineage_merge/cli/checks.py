@@ -10,7 +10,7 @@ import click
 
 from lineage_merge.cli.command import Command
 from lineage_merge.cli.error_handling import epilog, handle_errors, make_console, print_json, progress
-from lineage_merge.cli.options import Settings, as_json_or_text, configured, without_progress
+from lineage_merge.cli.options import CommandSettings, as_json_or_text, configured, without_progress
 from lineage_merge.model.errors import ConfigError, IntermediateError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _MAX_FLAWS = 100
 )
 @configured
 @as_json_or_text
-def doctor(settings: Settings, as_json: bool) -> None:
+def doctor(settings: CommandSettings, as_json: bool) -> None:
     """Check the connections and permissions that a run needs, and print how to fix problems.
 
     The exit code is 0 if no check failed, otherwise that of the first failure. The checks create and delete

@@ -22,7 +22,13 @@ from lineage_merge.cli.error_handling import (
     progress,
 )
 from lineage_merge.cli.graph_options import rare_graph_file_option
-from lineage_merge.cli.options import Settings, as_json_or_text, configured, dry_run_only, without_progress
+from lineage_merge.cli.options import (
+    CommandSettings,
+    as_json_or_text,
+    configured,
+    dry_run_only,
+    without_progress,
+)
 from lineage_merge.query.selection import EMBEDDED
 
 if TYPE_CHECKING:
@@ -71,7 +77,7 @@ def _load_options(command: Any) -> Any:
 )
 @_load_options
 def run(
-    settings: Settings,
+    settings: CommandSettings,
     graph_file: Path | None,
     dry_run: bool,
     allow_retire: bool,
@@ -135,7 +141,7 @@ def run(
 )
 @as_json_or_text
 @without_progress
-def build(settings: Settings, folder: str, file_format: Any, as_json: bool, quiet: bool) -> None:
+def build(settings: CommandSettings, folder: str, file_format: Any, as_json: bool, quiet: bool) -> None:
     """Read the sources and merge them into node and edge files."""
     from lineage_merge.orchestration.report_text import print_report
 
@@ -168,7 +174,7 @@ def build(settings: Settings, folder: str, file_format: Any, as_json: bool, quie
 @click.argument("folder", metavar="DIR")
 @_load_options
 def load(
-    settings: Settings,
+    settings: CommandSettings,
     folder: str,
     graph_file: Path | None,
     dry_run: bool,
@@ -205,7 +211,9 @@ def load(
         print_difference(make_console(), loaded)
 
 
-def _with_flags(settings: Settings, graph_file: Path | None, allow_retire: bool, verify: bool) -> Settings:
+def _with_flags(
+    settings: CommandSettings, graph_file: Path | None, allow_retire: bool, verify: bool
+) -> CommandSettings:
     given = {"load.allow_retire": allow_retire, "load.verify": verify}
     flags = {name: "true" for name, is_given in given.items() if is_given}
     if graph_file:
@@ -213,7 +221,7 @@ def _with_flags(settings: Settings, graph_file: Path | None, allow_retire: bool,
         if endpoint != EMBEDDED:
             raise click.UsageError("--graph-file and --gremlin-endpoint select different graphs: set one")
         flags["gremlin.endpoint"] = EMBEDDED
-    return Settings(settings.file, {**settings.flags, **flags})
+    return CommandSettings(settings.file, {**settings.flags, **flags})
 
 
 @contextmanager

@@ -38,7 +38,7 @@ def _config_file(text: str) -> Callable[[Any], Any]:
     )
 
 
-class Settings:
+class CommandSettings:
     """The configuration file and the keys set by flags."""
 
     def __init__(self, file: Path | None, flags: dict[str, str]) -> None:
@@ -63,7 +63,7 @@ class Settings:
 
 
 def configured(command: Command) -> Command:
-    """Add `--config` and a flag for every key to a command; it gets them as `Settings`."""
+    """Add `--config` and a flag for every key to a command; it gets them as `CommandSettings`."""
 
     def gather(**given: Any) -> Any:
         flags = {}
@@ -71,7 +71,7 @@ def configured(command: Command) -> Command:
             value = given.pop(_parameter(key))
             if value is not None:
                 flags[key.dotted] = str(value)
-        return command(settings=Settings(given.pop("config_file"), flags), **given)
+        return command(settings=CommandSettings(given.pop("config_file"), flags), **given)
 
     gather.__name__ = command.__name__
     gather.__doc__ = command.__doc__

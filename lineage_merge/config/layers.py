@@ -12,7 +12,7 @@ MAX_FINDINGS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Origins:
+class SettingOrigins:
     """Where settings were set: the `file`, its `lines` by path, and variables or flags by path (`others`).
 
     Paths are texts such as ``dbt[0].manifest``, as in messages. `unknown_variables` have the prefix of this
@@ -67,7 +67,7 @@ class Layers(NamedTuple):
     """The settings of all layers in the structure of the YAML file, and their origins."""
 
     settings: dict[str, Any]
-    origins: Origins
+    origins: SettingOrigins
 
 
 def add_layers(

@@ -22,7 +22,7 @@ from lineage_merge.config.settings import (
     Merge,
     MetadataRule,
     Metrics,
-    Query,
+    QuerySettings,
     Rule,
     SparkOptions,
 )
@@ -132,9 +132,9 @@ def _metadata_rule(glob: str, rule: Mapping[str, Any]) -> MetadataRule:
     return MetadataRule(dataset, column, tags, owners, rule.get("description", ""))
 
 
-def _query(settings: Mapping[str, Any]) -> Query:
+def _query(settings: Mapping[str, Any]) -> QuerySettings:
     layers = settings.get("layers", {})
-    return Query(
+    return QuerySettings(
         {name: tuple(globs) if isinstance(globs, list) else (globs,) for name, globs in layers.items()}
     )
 

@@ -16,7 +16,7 @@ from lineage_merge.history import layout, merge_index
 from lineage_merge.history.details import write_details
 from lineage_merge.history.entry_files import write_rows
 from lineage_merge.history.fingerprints import add_sums, write_sums
-from lineage_merge.history.layout import ENTRY_KINDS, MergeName, Scope
+from lineage_merge.history.layout import ENTRY_KINDS, DagScope, MergeName
 from lineage_merge.history.merge_record import MergeKind, MergeRecord
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.infra.progress import ProgressCallback, no_progress
@@ -37,12 +37,12 @@ class Recorder:
     """The history of a DAG before a load: `before` is the load of the graph that the load continues."""
 
     location: str
-    scope: Scope
+    scope: DagScope
     endpoint: Endpoint
     before: LastLoad
 
     @classmethod
-    def before_load(cls, location: str, scope: Scope, endpoint: Endpoint) -> "Recorder":
+    def before_load(cls, location: str, scope: DagScope, endpoint: Endpoint) -> "Recorder":
         """Read what the graph stores about the last load of a DAG.
 
         Raises `GraphError`, and `IntermediateError` if the merge could not be added after the load: the
@@ -145,7 +145,7 @@ def new_name(merged_at: int, newest: MergeRecord | None) -> MergeName:
 
 
 def write_entry(
-    location: str, scope: Scope, name: MergeName, picture: Picture, spark: "SparkSession | None" = None
+    location: str, scope: DagScope, name: MergeName, picture: Picture, spark: "SparkSession | None" = None
 ) -> tuple[int, int]:
     """Write nodes and edges of an entry; return their numbers. The entry is not complete yet."""
     folders = [layout.entry_folder(location, kind, scope, name) for kind in ENTRY_KINDS]
@@ -163,7 +163,7 @@ def _runs(kind: MergeKind, name: MergeName, newest: MergeRecord | None) -> Merge
 
 
 def record_removal(
-    location: str, scope: Scope, retired: int, engine: Engine, endpoint: Endpoint, *, job: str = ""
+    location: str, scope: DagScope, retired: int, engine: Engine, endpoint: Endpoint, *, job: str = ""
 ) -> MergeRecord | None:
     """Add the removal of a DAG, or of a `job` of it; None if the DAG has no history.
 

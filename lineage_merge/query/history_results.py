@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from lineage_merge.history.pictures import ScopedMerge
-    from lineage_merge.history.timeline import Event
+    from lineage_merge.history.timeline import TimelineEvent
     from lineage_merge.questions.past import AsOf
 
 
@@ -198,7 +198,7 @@ class TimelineResult(NoGraphResult):
     }
 
     element: Vertex
-    events: "tuple[Event, ...]" = ()
+    events: "tuple[TimelineEvent, ...]" = ()
 
     def records(self) -> Iterator[Record]:
         """Yield the events, newest first."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from lineage_merge.history.layout import shown_time
 from lineage_merge.history.pictures import ScopedMerge
-from lineage_merge.history.timeline import Event, shown_events
+from lineage_merge.history.timeline import TimelineEvent, shown_events
 from lineage_merge.questions.formats.table import AnswerTable, add_row, new_table
 
 
@@ -19,7 +19,7 @@ def merge_table(merges: Iterable[ScopedMerge]) -> AnswerTable:
     return table
 
 
-def event_table(events: Sequence[Event], title: str) -> AnswerTable:
+def event_table(events: Sequence[TimelineEvent], title: str) -> AnswerTable:
     """Return a row per event, newest first, with its text; for terminals."""
     table = new_table("time", "merge", "DAG", title)
     for row in shown_events(events):
@@ -27,7 +27,7 @@ def event_table(events: Sequence[Event], title: str) -> AnswerTable:
     return table
 
 
-def event_rows(events: Sequence[Event]) -> AnswerTable:
+def event_rows(events: Sequence[TimelineEvent]) -> AnswerTable:
     """Return a row per event, newest first, with its parts; for CSV."""
     table = new_table("time", "merge", "DAG", "event", "what", "name", "before", "after")
     for each in reversed(events):

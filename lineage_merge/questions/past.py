@@ -7,7 +7,7 @@ from lineage_merge.graph_format.elements import COLUMN, JOB, Vertex, vertex_of_r
 from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.history import layout
 from lineage_merge.history.entry_files import read_table
-from lineage_merge.history.layout import MergeName, Scope
+from lineage_merge.history.layout import DagScope, MergeName
 from lineage_merge.history.moments import Moment
 from lineage_merge.history.pictures import ScopedMerge, merges_until, picture_of
 from lineage_merge.infra import storage
@@ -76,7 +76,7 @@ def resolve_past(
         raise error from None
 
 
-def _entry(merge: ScopedMerge) -> tuple[Scope, MergeName | None]:
+def _entry(merge: ScopedMerge) -> tuple[DagScope, MergeName | None]:
     return merge.scope, merge.record.entry
 
 
