@@ -30,19 +30,19 @@ def doctor(settings: Settings, as_json: bool) -> None:
     one vertex with a unique id, and one object under gremlin.bulk.s3. They take at most half a minute.
     """
     from lineage_merge.cli.findings import as_lines, colours
-    from lineage_merge.orchestration.doctor import CONFIGURATION, Finding
+    from lineage_merge.sources.diagnosis import Diagnosis
 
     with handle_errors():
         try:
             config = settings.load()
         except ConfigError as error:
             fix = "correct the file, flag or variable; see lineage-merge run --help-all for all keys"
-            found = [Finding(CONFIGURATION, "failed", line, fix, error.exit_code) for line in error.lines]
+            found = [Diagnosis("configuration", "failed", line, fix, error.exit_code) for line in error.lines]
         else:
             from lineage_merge.orchestration.doctor.examination import examine
 
             scope = f"{config.dag_name} in {config.environment}"
-            found = [Finding(CONFIGURATION, "ok", scope), *examine(config)]
+            found = [Diagnosis("configuration", "ok", scope), *examine(config)]
         code = next((each.exit_code or 1 for each in found if each.state == "failed"), 0)
         if as_json:
             print_json({"exit_code": code, "findings": [dataclasses.asdict(each) for each in found]})

@@ -5,14 +5,14 @@ from itertools import groupby, zip_longest
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lineage_merge.orchestration.doctor import Finding
+    from lineage_merge.sources.diagnosis import Diagnosis
 
 colours = {"ok": "green", "warning": "yellow", "failed": "bold red", "skipped": "dim"}
 _MARKS = {"ok": "✓", "warning": "!", "failed": "✗", "skipped": "-"}
 _PLAIN_MARKS = {"ok": "+", "warning": "!", "failed": "x", "skipped": "-"}
 
 
-def as_lines(findings: Sequence["Finding"], encoding: str) -> Iterator[tuple[str, str]]:
+def as_lines(findings: Sequence["Diagnosis"], encoding: str) -> Iterator[tuple[str, str]]:
     """``✗ failed   ArangoDB login: problem. Fix: command``, and the state.
 
     States are words, too, for output without colours; marks are ASCII if `encoding` is not UTF.

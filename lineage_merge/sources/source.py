@@ -48,8 +48,9 @@ class Source:
     Functions with imports that are too heavy for ``--help`` are given as ``module:function``. `read` is the
     reader (`sources.registry`). `size` lists the input without Spark and returns its bytes, or None if only
     reading shows them; it raises the errors of reading. `preflight` checks before Spark starts whether the
-    source can be read, and raises if not. `checks` are sections of `doctor`, each an
-    `orchestration.doctor.finding.Examine`.
+    source can be read, and raises if not. `checks` names the sections of `doctor`:
+    `diagnosis.SourceCheck`s; without them `preflight` is the only one. `without_sqlglot`: what is missing
+    where sqlglot is not installed.
 
     `files` are the files it reads. `needs_aws`: it needs AWS credentials for more than files in S3.
     `with_secrets` adds the secrets of the driver's environment to the settings, for Spark's executors.
@@ -72,7 +73,8 @@ class Source:
     size: str = ""
     paths: tuple[str, ...] = ()
     preflight: str = ""
-    checks: tuple[tuple[str, str], ...] = ()
+    checks: str = ""
+    without_sqlglot: str = ""
     files: Callable[[Any], Iterable[str]] = _no_files
     needs_aws: Callable[[Any], bool] = _needs_no_aws
     with_secrets: Callable[[Any], Any] = _unchanged
@@ -95,11 +97,10 @@ class Source:
         return schema_of(self.package)
 
 
-def function(reference: str) -> Callable[..., Any]:
-    """Import the function that ``module:function`` names."""
+def imported(reference: str) -> Any:
+    """Import what ``module:name`` names."""
     module, _, name = reference.partition(":")
-    found: Callable[..., Any] = getattr(import_module(module), name)
-    return found
+    return getattr(import_module(module), name)
 
 
 def schema_of(package: str) -> dict[str, Any]:

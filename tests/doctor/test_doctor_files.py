@@ -10,7 +10,9 @@ import pytest
 
 from lineage_merge import config
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.orchestration.doctor import Finding, aws, exports, glue
+from lineage_merge.orchestration.doctor import machine
+from lineage_merge.sources.diagnosis import Diagnosis
+from tests.doctor.diagnosing import examine
 from tests.s3_fixtures import S3
 
 NAMESPACE = "redshift://wh.us-east-1:5439"
@@ -20,13 +22,13 @@ def parsed(**settings: Any) -> config.Config:
     return CONFIGURATION.parse({"dag_name": "daily", "environment": "dev", **settings}, needs_source=False)
 
 
-def dbt(manifest: str | Path, **more: Any) -> list[Finding]:
+def dbt(manifest: str | Path, **more: Any) -> list[Diagnosis]:
     project = {"manifest": str(manifest), "namespace": NAMESPACE, **more}
-    return list(exports.examine_dbt(parsed(dbt=[project])))
+    return examine("dbt", parsed(dbt=[project]))
 
 
-def export(folder: str | Path) -> Finding:
-    (found,) = exports.examine_export(parsed(spline={"export": str(folder)}))
+def export(folder: str | Path) -> Diagnosis:
+    (found,) = examine("Spline export", parsed(spline={"export": str(folder)}))
     return found
 
 
@@ -137,7 +139,7 @@ def test_denied_s3_and_glue_name_the_required_permissions(s3: S3) -> None:
     s3.refuse_strangers()
 
     (manifest,) = dbt("s3://artifacts/manifest.json")
-    (catalog,) = glue.examine(parsed(glue=[{"region": "us-east-1"}]))
+    (catalog,) = examine("Glue catalog", parsed(glue=[{"region": "us-east-1"}]))
     folder = export("s3://artifacts/spline")
 
     assert [each.state for each in (manifest, catalog, folder)] == ["failed"] * 3
@@ -167,7 +169,7 @@ def test_an_export_of_spline_0_7_passes_with_its_limits(data: Path) -> None:
 def test_labels_for_an_export_of_spline_0_7_are_a_warning_with_a_hint(data: Path) -> None:
     settings = {"export": str(data / "spline_0_7"), "labels": {"airflow.dag_id": "daily"}}
 
-    (found,) = exports.examine_export(parsed(spline=settings))
+    (found,) = examine("Spline export", parsed(spline=settings))
 
     assert found.state == "warning"
     assert "spline.applications" in found.fix
@@ -202,7 +204,7 @@ def test_glue_counts_matching_databases_and_warns_of_none(s3: S3) -> None:
 
     one_of_two = {"region": "us-east-1", "databases": ["tickit", "absent"]}
     catalogs = [{"region": "us-east-1"}, {"region": "us-east-1", "databases": ["tikcit*"]}, one_of_two]
-    findings = glue.examine(parsed(glue=catalogs))
+    findings = examine("Glue catalog", parsed(glue=catalogs))
 
     assert [each.state for each in findings] == ["ok", "warning", "warning", "ok"]
 
@@ -211,14 +213,14 @@ def test_credentials_are_reported_only_by_their_source(monkeypatch: pytest.Monke
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI-secret")
     with_s3 = parsed(spline={"export": "s3://exports/spline"})
 
-    (found,) = aws.examine(with_s3)
+    (found,) = machine.examine_aws(with_s3)
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
-    (none,) = aws.examine(with_s3)
+    (none,) = machine.examine_aws(with_s3)
 
     assert (found.state, found.message) == ("ok", "from env, region us-east-1")
     assert (none.state, none.exit_code) == ("failed", 3)
-    assert list(aws.examine(parsed(spline={"export": "exports"}))) == []
+    assert list(machine.examine_aws(parsed(spline={"export": "exports"}))) == []
 
 
 def test_another_artifact_of_dbt_is_named_with_one_fix(data: Path) -> None:

@@ -30,7 +30,7 @@ from lineage_merge.sources.dbt.run_results import read_run_results
 from lineage_merge.sources.dbt.source_freshness import read_sources
 from lineage_merge.sources.dbt.translator import dataset_references
 from lineage_merge.sources.document_kind import Kind
-from lineage_merge.sources.source import function
+from lineage_merge.sources.source import imported
 from lineage_merge.sources.spline import arango, export
 from lineage_merge.sources.spline.settings import Spline
 
@@ -78,8 +78,8 @@ def _jobs(sources: Sources, on_progress: ProgressCallback) -> JobFindings:
         kind, location = _location(sources, source.key)
         with explained(kind, location):
             if source.preflight:
-                function(source.preflight)(parsed)
-            size += function(source.size)(parsed)
+                imported(source.preflight)(parsed)
+            size += imported(source.size)(parsed)
     limit = config.spark.distribute_above_mb << 20
     if size <= limit:
         try:

@@ -13,10 +13,10 @@ from lineage_merge.model.errors import (
     SourceMissing,
     SourceUnreachable,
 )
-from lineage_merge.orchestration.doctor.exports import fix_for
 from lineage_merge.orchestration.init import discovery
 from lineage_merge.orchestration.init.sources import Sources
 from lineage_merge.sources import document_kind
+from lineage_merge.sources.diagnosis import fix_for
 from lineage_merge.sources.document_kind import Kind
 
 _FLAGS = {

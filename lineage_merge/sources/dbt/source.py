@@ -11,8 +11,9 @@ DBT = Source(
     "lineage_merge.sources.dbt.reader:read_dbt",
     size="lineage_merge.sources.dbt.size:size",
     paths=("manifest", "catalog", "run_results", "sources"),
-    checks=(("dbt", "lineage_merge.orchestration.doctor.exports:examine_dbt"),),
+    checks="lineage_merge.sources.dbt.doctor:CHECKS",
     files=lambda projects: [file for each in projects for file in each.files],
+    without_sqlglot="no column lineage of dbt models",
     by_project=True,
     job_types=("dbt",),
 )

@@ -12,11 +12,7 @@ SPLINE = Source(
     size="lineage_merge.sources.spline.preflight:size",
     paths=("export", "agent", "kafka.landing"),
     preflight="lineage_merge.sources.spline.preflight:preflight",
-    checks=(
-        ("ArangoDB", "lineage_merge.orchestration.doctor.arango:examine"),
-        ("Spline export", "lineage_merge.orchestration.doctor.exports:examine_export"),
-        ("Spline agent", "lineage_merge.orchestration.doctor.agent:examine"),
-    ),
+    checks="lineage_merge.sources.spline.doctor:CHECKS",
     files=lambda spline: (spline.export, *spline.agent),
     needs_aws=lambda spline: bool(spline.arango and spline.arango.password_secret),
     with_secrets=lambda spline: spline.with_secrets(),

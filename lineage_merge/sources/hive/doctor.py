@@ -3,12 +3,10 @@
 from collections.abc import Iterator
 from itertools import islice
 
-from lineage_merge.config import Config
 from lineage_merge.infra.storage import Slice
 from lineage_merge.model.elements import Problem
-from lineage_merge.orchestration.doctor import logs
-from lineage_merge.orchestration.doctor.finding import Finding
-from lineage_merge.sources import document_kind, line_files
+from lineage_merge.sources import document_kind, line_files, log_diagnosis
+from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck
 from lineage_merge.sources.hive.log import Found, documents
 from lineage_merge.sources.hive.query import read_query
 from lineage_merge.sources.hive.settings import Hive
@@ -17,10 +15,9 @@ LOG = "Hive log"
 _HOOK = "set hive.exec.post.hooks=org.apache.hadoop.hive.ql.hooks.LineageLogger, and its logger to INFO"
 
 
-def examine(config: Config) -> Iterator[Finding]:
+def _examine(hive: Hive) -> Iterator[Diagnosis]:
     """Check the files of each location, and the last one for a line with lineage."""
-    hive = config.of(Hive)
-    return logs.examine(LOG, "hive.log", hive.log if hive else (), _inspect, _HOOK, document_kind.HIVE)
+    return log_diagnosis.examine(LOG, "hive.log", hive.log, _inspect, _HOOK, document_kind.HIVE)
 
 
 def _inspect(part: Slice) -> tuple[bool, Problem | None]:
@@ -32,3 +29,6 @@ def _inspect(part: Slice) -> tuple[bool, Problem | None]:
             return True, None
         problem = problem or query
     return False, problem
+
+
+CHECKS = (SourceCheck(LOG, _examine),)

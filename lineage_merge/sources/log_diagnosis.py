@@ -7,9 +7,8 @@ from lineage_merge.infra.storage import Slice
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceError
 from lineage_merge.naming import redact
-from lineage_merge.orchestration.doctor.exports import fix_for
-from lineage_merge.orchestration.doctor.finding import Finding, failed, ok, warning
 from lineage_merge.sources import line_files
+from lineage_merge.sources.diagnosis import Diagnosis, failed, fix_for, ok, warning
 from lineage_merge.sources.document_kind import Kind
 
 # Bytes at the end of a file to inspect: recent lines.
@@ -28,7 +27,7 @@ def examine(
     fix: str,
     expected: Kind,
     find: Find = line_files.find,
-) -> Iterator[Finding]:
+) -> Iterator[Diagnosis]:
     """Check the files of each location of `key`, and the end of the last one.
 
     `fix`: the remedy if it contains no lineage. `expected`: the kind of its documents.
