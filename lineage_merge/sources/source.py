@@ -9,9 +9,10 @@ from typing import Any, Protocol
 
 from lineage_merge.model.elements import Element, Reference
 from lineage_merge.model.records import Record
+from lineage_merge.sources.settings import NamespaceSetting
 
 
-def _no_files(_settings: Any) -> Iterable[str]:
+def _none(_settings: Any) -> tuple[()]:
     return ()
 
 
@@ -54,10 +55,12 @@ class Source:
 
     `files` are the files it reads. `needs_aws`: it needs AWS credentials for more than files in S3.
     `with_secrets` adds the secrets of the driver's environment to the settings, for Spark's executors.
-    `catalogs` maps Spark's catalog names to namespaces. `retire_after` (only sources that report runs): after
-    how many successful runs of a job without a write its target is retired (0: never); such a source reports
-    all runs of `job_types`. `by_project`: the source describes `job_types` project by project, and what a
-    project no longer contains is retired at once, unless a document of the source was rejected.
+    `catalogs` maps Spark's catalog names to namespaces; `namespaces` are those that are configured for its
+    tables. `has_raw_uris`: its datasets are raw URIs, which rules match. `retire_after` (only sources that
+    report runs): after how many successful runs of a job without a write its target is retired (0: never);
+    such a source reports all runs of `job_types`. `by_project`: the source describes `job_types` project by
+    project, and what a project no longer contains is retired at once, unless a document of the source was
+    rejected.
     `usual_job_types`: the types of most jobs, of a source without `job_types` because each document has its
     own. `is_catalog`: it only describes datasets that other sources reference.
 
@@ -75,10 +78,12 @@ class Source:
     preflight: str = ""
     checks: str = ""
     without_sqlglot: str = ""
-    files: Callable[[Any], Iterable[str]] = _no_files
+    files: Callable[[Any], Iterable[str]] = _none
     needs_aws: Callable[[Any], bool] = _needs_no_aws
     with_secrets: Callable[[Any], Any] = _unchanged
     catalogs: Callable[[Any], Mapping[str, str]] = _no_catalogs
+    namespaces: Callable[[Any], Iterable[NamespaceSetting]] = _none
+    has_raw_uris: bool = False
     retire_after: Callable[[Any], int] | None = None
     by_project: bool = False
     job_types: tuple[str, ...] = ()

@@ -1,6 +1,6 @@
 """Declaration of the dbt source."""
 
-from lineage_merge.sources.dbt.settings import parse
+from lineage_merge.sources.dbt.settings import namespaces, parse
 from lineage_merge.sources.source import Source
 
 DBT = Source(
@@ -14,6 +14,7 @@ DBT = Source(
     checks="lineage_merge.sources.dbt.doctor:CHECKS",
     files=lambda projects: [file for each in projects for file in each.files],
     without_sqlglot="no column lineage of dbt models",
+    namespaces=namespaces,
     by_project=True,
     job_types=("dbt",),
 )

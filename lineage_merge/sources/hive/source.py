@@ -15,6 +15,7 @@ HIVE = Source(
     checks="lineage_merge.sources.hive.doctor:CHECKS",
     files=lambda hive: hive.log,
     catalogs=lambda hive: dict.fromkeys(hive.spark_catalogs, hive.namespace),
+    namespaces=lambda hive: hive.namespaces(),
     retire_after=lambda hive: hive.retire_after,
     job_types=("hive",),
 )

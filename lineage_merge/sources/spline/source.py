@@ -16,6 +16,7 @@ SPLINE = Source(
     files=lambda spline: (spline.export, *spline.agent),
     needs_aws=lambda spline: bool(spline.arango and spline.arango.password_secret),
     with_secrets=lambda spline: spline.with_secrets(),
+    has_raw_uris=True,
     retire_after=lambda spline: spline.retire_after,
     job_types=("spark",),
     location_keys=LOCATION_KEYS,
