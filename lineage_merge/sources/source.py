@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.resources import files
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from lineage_merge.model.elements import Element, Reference
 from lineage_merge.model.records import Record
@@ -38,6 +38,30 @@ class Resolver(Protocol):
         """Return the id of a dataset, or the reference's own text if it names none."""
 
 
+class LineFiles(NamedTuple):
+    """Files of lines, such as logs, in which `init` searches for a source's documents.
+
+    `key`: the key of their locations; `contents`: what they are, in help and questions. `has_documents` is
+    given as ``module:function``: whether a `StoredFile` has one. `rejects`: the kinds of the problems that a
+    file with other documents causes.
+    """
+
+    key: str = ""
+    contents: str = ""
+    has_documents: str = ""
+    rejects: tuple[str, ...] = ("rejected",)
+
+
+_NO_LINE_FILES = LineFiles()
+
+
+class Sample(NamedTuple):
+    """What a part of a large input contains: jobs with the time of their last run, and datasets."""
+
+    jobs: Mapping[str, int]
+    references: frozenset[Reference]
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """A source: its display `name`, and its `key` in the configuration.
@@ -64,6 +88,10 @@ class Source:
     `usual_job_types`: the types of most jobs, of a source without `job_types` because each document has its
     own. `is_catalog`: it only describes datasets that other sources reference.
 
+    For `init`: `flags` by the key below `key` whose input they name, `line_files` of a source that reports
+    jobs, `job_word` for these, `selected_by`: the key that selects some of them. `version` returns the
+    version of what wrote the input, `sample` a `Sample` of input that is not in files of lines, else None.
+
     `location_keys` are the keys below `key` that say where to read from; if none is set, Airflow's connection
     `connection` supplies one.
     """
@@ -89,6 +117,12 @@ class Source:
     job_types: tuple[str, ...] = ()
     usual_job_types: tuple[str, ...] = ()
     is_catalog: bool = False
+    flags: Mapping[str, str] = field(default_factory=dict)
+    line_files: LineFiles = _NO_LINE_FILES
+    job_word: str = "job"
+    selected_by: str = ""
+    version: str = ""
+    sample: str = ""
     location_keys: tuple[str, ...] = ()
     connection: str = ""
 

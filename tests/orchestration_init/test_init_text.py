@@ -73,7 +73,7 @@ def test_all_artifacts_beside_a_manifest_are_in_the_configuration() -> None:
     "name", ["a: b", "- a", "#a", "'a'", '"a"', "yes", "1.0", "ä/ö", "{a}", "*a", "a # b", "a\tb", "null"]
 )
 def test_any_path_is_read_back(name: str, tmp_path: Path) -> None:
-    sources = Sources(spline_export=name, hive=(name, f"{name}2"), dbt=(name,))
+    sources = Sources(spline_export=name, line_files={"hive": (name, f"{name}2")}, dbt=(name,))
     proposal, findings = proposed(sources, project(name))
 
     file = tmp_path / "lineage_merge.yml"

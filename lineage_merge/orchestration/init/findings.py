@@ -17,16 +17,17 @@ class ObservedJob(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class JobFindings:
-    """What Spline, OpenLineage and Hive report.
+    """What sources report that have files of lines, or a database.
 
     `references` are the datasets of their jobs, as the sources name them. `catalogs`: namespaces by Spark's
-    catalog names. `is_sample`: the input is large and was read in part.
+    catalog names. `versions`: those of what wrote the input, by the key of the source. `is_sample`: the input
+    is large and was read in part.
     """
 
     jobs: tuple[ObservedJob, ...] = ()
     references: frozenset[Reference] = frozenset()
     catalogs: Mapping[str, str] = field(default_factory=dict)
-    spline_version: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
     is_sample: bool = False
 
 

@@ -27,12 +27,12 @@ from lineage_merge.sources.dbt.catalog import read_catalog
 from lineage_merge.sources.dbt.manifest import read_manifest
 from lineage_merge.sources.dbt.nodes import SEMANTIC, Manifest
 from lineage_merge.sources.dbt.run_results import read_run_results
+from lineage_merge.sources.dbt.source import DBT
 from lineage_merge.sources.dbt.source_freshness import read_sources
 from lineage_merge.sources.dbt.translator import dataset_references
 from lineage_merge.sources.document_kind import Kind
-from lineage_merge.sources.source import imported
-from lineage_merge.sources.spline import arango, export
-from lineage_merge.sources.spline.settings import Spline
+from lineage_merge.sources.source import Source, imported
+from lineage_merge.sources.sql.source import SQL
 
 # The names of a configuration that is only used for reading.
 _SCOPE = {"dag_name": "init", "environment": "init"}
@@ -59,10 +59,10 @@ def inspect(sources: Sources, on_progress: ProgressCallback = no_progress) -> Fi
     manifests = []
     for location in sources.dbt:
         on_progress(f"reading {location}")
-        with explained("dbt", location):
+        with explained(DBT, location):
             manifests.append(_manifest(location))
     for location in sources.sql:
-        with explained("sql", location):
+        with explained(SQL, location):
             input_bytes(CONFIGURATION.parse({**_SCOPE, "sql": [{"path": location, "dialect": "spark"}]}))
     return Findings(jobs, tuple(manifests))
 
@@ -75,8 +75,9 @@ def _jobs(sources: Sources, on_progress: ProgressCallback) -> JobFindings:
     size = 0
     for source, parsed in registry.configured(config):
         on_progress(f"reading {source.name}")
-        kind, location = _location(sources, source.key)
-        with explained(kind, location):
+        locations = sources.line_files.get(source.key, ())
+        location = " ".join(locations) or sources.spline_export
+        with explained(source, location, is_export=not locations):
             if source.preflight:
                 imported(source.preflight)(parsed)
             size += imported(source.size)(parsed)
@@ -94,15 +95,6 @@ def _jobs(sources: Sources, on_progress: ProgressCallback) -> JobFindings:
     return large_input.sample(config, limit, lambda part: _read_all(part, on_progress))
 
 
-def _location(sources: Sources, key: str) -> tuple[str, str]:
-    """Return the kind of a source in remedies, and its location ("": a database)."""
-    if key == "openlineage":
-        return key, " ".join(sources.openlineage)
-    if key == "hive":
-        return key, " ".join(sources.hive)
-    return ("agent", " ".join(sources.spline_agent)) if sources.spline_agent else (key, sources.spline_export)
-
-
 def _read_all(config: Config, on_progress: ProgressCallback) -> JobFindings:
     plain = dataset_resolver.from_config(config)
     resolver = _RecordingResolver(plain.environment, plain.rules, plain.catalogs)
@@ -111,21 +103,27 @@ def _read_all(config: Config, on_progress: ProgressCallback) -> JobFindings:
         records = read_all(LocalEngine(), config, resolver, [source], on_progress).collect()
         found = _observed_jobs(source.key, records)
         if not found:
-            _raise_if_rejected(source.key, records)
+            _raise_if_rejected(source, records)
         jobs += found
     return JobFindings(
         jobs=tuple(jobs),
         references=frozenset(resolver.seen),
         catalogs=plain.catalogs,
-        spline_version=_spline_version(config),
+        versions={
+            source.key: imported(source.version)(settings)
+            for source, settings in registry.configured(config)
+            if source.version
+        },
     )
 
 
-def _raise_if_rejected(source: str, records: list[Record]) -> None:
+def _raise_if_rejected(source: Source, records: list[Record]) -> None:
     """Raise the first problem of a source without a single valid document: it is another kind of file."""
-    # Spline's documents without lineage are valid; a JSON line that is no OpenLineage event is not.
-    kinds = ("rejected", "skipped") if source == "openlineage" else ("rejected",)
-    problems = [problem_of(each) for each in records if each.kind == "problem" and each.rule in kinds]
+    problems = [
+        problem_of(each)
+        for each in records
+        if each.kind == "problem" and each.rule in source.line_files.rejects
+    ]
     if problems:
         first = problems[0]
         raise DocumentError(first.document, first.field, f"{first.message}. Fix: {flag_fix(source)}")
@@ -134,9 +132,9 @@ def _raise_if_rejected(source: str, records: list[Record]) -> None:
 def _raise_if_missing(sources: Sources, config: Config, found: JobFindings) -> None:
     """Raise `SourceMissing` for files without a job. A new database of Spline may be empty."""
     for source in configured_sources(config):
-        kind, location = _location(sources, source.key)
-        if kind != "spline" and not any(each.source == source.key for each in found.jobs):
-            raise no_lineage(kind, location, _recognized(_locations(sources, kind)))
+        locations = sources.line_files.get(source.key, ())
+        if locations and not any(each.source == source.key for each in found.jobs):
+            raise no_lineage(source, " ".join(locations), _recognized(locations))
 
 
 def _recognized(locations: Sequence[str]) -> Kind | None:
@@ -146,11 +144,6 @@ def _recognized(locations: Sequence[str]) -> Kind | None:
         return None
 
 
-def _locations(sources: Sources, kind: str) -> Sequence[str]:
-    found = {"openlineage": sources.openlineage, "hive": sources.hive, "agent": sources.spline_agent}
-    return found.get(kind, ())
-
-
 def _observed_jobs(source: str, records: list[Record]) -> list[ObservedJob]:
     newest: dict[str, int] = {}
     for record in records:
@@ -158,19 +151,6 @@ def _observed_jobs(source: str, records: list[Record]) -> list[ObservedJob]:
             at = int(record.properties.get("last_run_at") or 0)
             newest[record.job_name] = max(at, newest.get(record.job_name, 0))
     return [ObservedJob(source, name, at) for name, at in sorted(newest.items())]
-
-
-def _spline_version(config: Config) -> str:
-    spline = config.of(Spline)
-    if spline is None or spline.agent:
-        return ""
-    if spline.arango:
-        server = arango.log_in(spline.arango)
-        with arango.database(server, retries=False) as db:
-            names = arango.collections_of(db, spline.arango)
-            return arango.versions_of(db, spline.arango, names).current
-    found = {each.current for each in export.versions_of(export.find(spline.export)).values()}
-    return ", ".join(sorted(found - {""}))
 
 
 def _manifest(location: str) -> ManifestFindings:

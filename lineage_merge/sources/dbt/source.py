@@ -17,4 +17,5 @@ DBT = Source(
     namespaces=namespaces,
     by_project=True,
     job_types=("dbt",),
+    flags=dict.fromkeys(("manifest", "catalog", "run_results"), "--dbt"),
 )

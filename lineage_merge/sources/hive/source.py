@@ -1,7 +1,7 @@
 """Declaration of the Hive source."""
 
 from lineage_merge.sources.hive.settings import parse
-from lineage_merge.sources.source import Source
+from lineage_merge.sources.source import LineFiles, Source
 
 HIVE = Source(
     "Hive",
@@ -18,4 +18,8 @@ HIVE = Source(
     namespaces=lambda hive: hive.namespaces(),
     retire_after=lambda hive: hive.retire_after,
     job_types=("hive",),
+    flags={"log": "--hive"},
+    line_files=LineFiles(
+        "log", "logs with Hive's lineage", "lineage_merge.sources.hive.preflight:has_lineage"
+    ),
 )

@@ -1,7 +1,7 @@
 """Declaration of the OpenLineage source. Its job types are those in the events."""
 
 from lineage_merge.sources.openlineage.settings import parse
-from lineage_merge.sources.source import Source
+from lineage_merge.sources.source import LineFiles, Source
 
 OPENLINEAGE = Source(
     "OpenLineage",
@@ -16,4 +16,12 @@ OPENLINEAGE = Source(
     files=lambda openlineage: openlineage.events,
     retire_after=lambda openlineage: openlineage.retire_after,
     usual_job_types=("spark",),
+    flags={"events": "--openlineage"},
+    line_files=LineFiles(
+        "events",
+        "OpenLineage events",
+        "lineage_merge.sources.openlineage.files:has_events",
+        # A JSON line that is no event is skipped.
+        rejects=("rejected", "skipped"),
+    ),
 )

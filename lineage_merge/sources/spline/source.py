@@ -1,6 +1,6 @@
 """Declaration of the Spline source: the server's database, exported or live, or the agents' files."""
 
-from lineage_merge.sources.source import Source
+from lineage_merge.sources.source import LineFiles, Source
 from lineage_merge.sources.spline.settings import LOCATION_KEYS, parse
 
 SPLINE = Source(
@@ -19,6 +19,14 @@ SPLINE = Source(
     has_raw_uris=True,
     retire_after=lambda spline: spline.retire_after,
     job_types=("spark",),
+    flags={"export": "--spline-export", "agent": "--spline-agent"},
+    line_files=LineFiles(
+        "agent", "files of Spline's agent", "lineage_merge.sources.spline.preflight:has_messages"
+    ),
+    job_word="application",
+    selected_by="applications",
+    version="lineage_merge.sources.spline.sampling:version",
+    sample="lineage_merge.sources.spline.sampling:sample",
     location_keys=LOCATION_KEYS,
     connection="arangodb_default",
 )

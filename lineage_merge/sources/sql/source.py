@@ -16,4 +16,5 @@ SQL = Source(
     namespaces=namespaces,
     by_project=True,
     job_types=("sql",),
+    flags={"path": "--sql"},
 )
