@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lineage_merge.cli.command import Command, Option
+from lineage_merge.cli.command import Command, rare_option
 from lineage_merge.cli.error_handling import epilog, handle_errors, print_json, progress
 from lineage_merge.cli.options import as_json_or_text, without_progress
 from lineage_merge.model.errors import ConfigError
@@ -29,11 +29,9 @@ def _line_file_options(function: "Callable[..., Any]") -> "Callable[..., Any]":
     """Add the flags of the sources with files of lines."""
     for source in reversed(SOURCES):
         if source.line_files.key:
-            option = click.option(
+            option = rare_option(
                 source.flags[source.line_files.key],
                 f"{source.key}_line_files",
-                cls=Option,
-                more=True,
                 section=source.name if len(source.flags) > 1 else _OTHERS,
                 multiple=True,
                 metavar="PATH",
@@ -58,47 +56,31 @@ def _line_file_options(function: "Callable[..., Any]") -> "Callable[..., Any]":
 @click.option("--environment", default="", metavar="NAME", help="environment  [default: dev]")
 @click.option("--spline-export", default="", metavar="PATH", help="folder of an export of Spline's database")
 @click.option("--spline-arango", default="", metavar="URL", help="address of Spline's ArangoDB")
-@click.option(
+@rare_option(
     "--spline-database",
-    cls=Option,
-    more=True,
     section=_SPLINE,
     default="",
     metavar="NAME",
     help="its database  [default: spline]",
 )
-@click.option(
+@rare_option(
     "--spline-username",
-    cls=Option,
-    more=True,
     section=_SPLINE,
     default="",
     metavar="NAME",
     help="its user  [default: root]",
 )
-@click.option(
+@rare_option(
     "--spline-password-env",
-    cls=Option,
-    more=True,
     section=_SPLINE,
     default="",
     metavar="VAR",
     help="environment variable with its password",
 )
 @_line_file_options
-@click.option(
-    "--sql",
-    cls=Option,
-    more=True,
-    section=_OTHERS,
-    multiple=True,
-    metavar="PATH",
-    help="folder of SQL files; repeatable",
-)
-@click.option(
+@rare_option("--sql", section=_OTHERS, multiple=True, metavar="PATH", help="folder of SQL files; repeatable")
+@rare_option(
     "--sql-dialect",
-    cls=Option,
-    more=True,
     section=_OTHERS,
     default="spark",
     show_default=True,
@@ -106,10 +88,8 @@ def _line_file_options(function: "Callable[..., Any]") -> "Callable[..., Any]":
     help="their dialect",
 )
 @click.option("--dbt", multiple=True, metavar="MANIFEST", help="dbt's manifest.json; repeatable")
-@click.option(
+@rare_option(
     "--dbt-namespace",
-    cls=Option,
-    more=True,
     section=_DBT,
     default="",
     metavar="URL",
@@ -155,7 +135,7 @@ def _init(
     on_progress: "ProgressCallback",
 ) -> None:
     from lineage_merge.cli import init_report
-    from lineage_merge.config.values import namespace
+    from lineage_merge.config.section import namespace
     from lineage_merge.infra import storage
     from lineage_merge.orchestration.configuration import CONFIGURATION
     from lineage_merge.orchestration.init import configuration_text

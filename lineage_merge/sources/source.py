@@ -91,6 +91,7 @@ class Source:
     For `init`: `flags` by the key below `key` whose input they name, `line_files` of a source that reports
     jobs, `job_word` for these, `selected_by`: the key that selects some of them. `version` returns the
     version of what wrote the input, `sample` a `Sample` of input that is not in files of lines, else None.
+    `how_to_create`: the remedy for a missing document, unless there is one nearby.
 
     `location_keys` are the keys below `key` that say where to read from; if none is set, Airflow's connection
     `connection` supplies one.
@@ -123,6 +124,7 @@ class Source:
     selected_by: str = ""
     version: str = ""
     sample: str = ""
+    how_to_create: str = ""
     location_keys: tuple[str, ...] = ()
     connection: str = ""
 

@@ -8,9 +8,10 @@ import yaml
 from lineage_merge.model.elements import Reference
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.init.configuration_text import text
-from lineage_merge.orchestration.init.findings import Findings, JobFindings, ManifestFindings, ObservedJob
+from lineage_merge.orchestration.init.findings import Findings, JobFindings, ObservedJob
 from lineage_merge.orchestration.init.proposal import Proposal, propose
 from lineage_merge.orchestration.init.sources import Sources, arango_settings
+from lineage_merge.sources.dbt.inspection import ManifestFindings
 
 TARGET = "dbt/target"
 WAREHOUSE = "redshift://sales.us-east-1:5439"

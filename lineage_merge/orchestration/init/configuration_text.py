@@ -7,10 +7,11 @@ from typing import Any
 
 import yaml
 
-from lineage_merge.orchestration.init.findings import Findings, JobFindings, ManifestFindings
+from lineage_merge.orchestration.init.findings import Findings, JobFindings
 from lineage_merge.orchestration.init.proposal import Project, Proposal
 from lineage_merge.orchestration.init.sources import JOB_SOURCES
 from lineage_merge.orchestration.init.warehouse import Choice
+from lineage_merge.sources.dbt.inspection import ManifestFindings
 from lineage_merge.sources.source import Source
 
 # Lines without comments; a longer configuration has its inner mappings on one line.

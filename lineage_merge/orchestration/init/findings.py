@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from lineage_merge.model.elements import Reference
+from lineage_merge.sources.dbt.inspection import ManifestFindings
 
 
 class ObservedJob(NamedTuple):
@@ -29,29 +30,6 @@ class JobFindings:
     catalogs: Mapping[str, str] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
     is_sample: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ManifestFindings:
-    """What a dbt manifest contains. `sources` and `built` are the names of its datasets in the warehouse.
-
-    `schemas` are its ``database.schema``, the most frequent first. `catalog`, `run_results` and
-    `freshness` (`sources.json`) are files beside the manifest, "" if missing.
-    """
-
-    location: str
-    project: str
-    adapter: str
-    dbt_version: str = ""
-    generated_at: int = 0
-    nodes: int = 0
-    sources: frozenset[str] = frozenset()
-    built: frozenset[str] = frozenset()
-    schemas: tuple[str, ...] = ()
-    catalog: str = ""
-    run_results: str = ""
-    freshness: str = ""
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

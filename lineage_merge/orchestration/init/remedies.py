@@ -64,12 +64,12 @@ def _with_fix(error: SourceError, source: Source, location: str, is_export: bool
     general = flag_fix(source, is_export=is_export)
     is_export = is_export and source is SPLINE
     if isinstance(error, DocumentError):
-        fix = _manifest_fix(location) if source is DBT else _flag(error.remedy, location) or general
+        fix = _created_fix(DBT, location) if source is DBT else _flag(error.remedy, location) or general
         problem = error.problem.removesuffix(f": {error.remedy}")  # it names a key of the configuration
         return DocumentError(error.document, error.field, f"{problem}. Fix: {fix}", fix)
     if error.remedy:
-        near = _near_export(location) if is_export and _flag_of(error.remedy) else ""
-        flag = f"--spline-export {near}" if near else _flag(error.remedy, location)
+        near = _near(SPLINE, location) if is_export and _flag_of(error.remedy) else ""
+        flag = near or _flag(error.remedy, location)
         problem = error.message.removesuffix(f": {error.remedy}")
         return type(error)(f"{problem}. Fix: {flag}", flag) if flag else error
     if not location:
@@ -77,9 +77,9 @@ def _with_fix(error: SourceError, source: Source, location: str, is_export: bool
     elif is_s3(location) and not isinstance(error, SourceMissing):
         fix = fix_for(error, location, "the location")
     elif source is DBT:
-        fix = _manifest_fix(location)
+        fix = _created_fix(DBT, location)
     else:
-        fix = _export_fix(location) if is_export else general
+        fix = _created_fix(SPLINE, location) if is_export else general
     return type(error)(f"{error.message}. Fix: {fix}", fix)
 
 
@@ -99,27 +99,17 @@ def _flag(remedy: str, location: str) -> str:
     if flag == "--dbt" and not (
         remedy == document_kind.MANIFEST.remedy and location.endswith((".json", ".json.gz"))
     ):
-        return _manifest_fix(location)
+        return _created_fix(DBT, location)
     return f"{flag} {location}" if flag else ""
 
 
-def _manifest_fix(location: str) -> str:
-    near = _nearby(location).dbt or _nearby(location.rpartition("/")[0] or ".").dbt
-    if near:
-        return f"--dbt {near[0]}"
-    return "run dbt compile, and give target/manifest.json"
+def _created_fix(source: Source, location: str) -> str:
+    return _near(source, location) or source.how_to_create
 
 
-def _export_fix(location: str) -> str:
-    if near := _near_export(location):
-        return f"--spline-export {near}"
-    return (
-        "export Spline's database with arangoexport --type jsonl, one file per collection, into this folder"
-    )
-
-
-def _near_export(location: str) -> str:
-    return _nearby(location).spline_export or _nearby(_parent(location)).spline_export
+def _near(source: Source, location: str) -> str:
+    """Return the flag with a document of the source at a location or beside it, "" if there is none."""
+    return _nearby(location).document_of(source) or _nearby(_parent(location)).document_of(source)
 
 
 def _nearby(folder: str) -> Sources:

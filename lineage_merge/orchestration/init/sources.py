@@ -6,7 +6,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from lineage_merge.sources.dbt.source import DBT
 from lineage_merge.sources.registry import SOURCES
+from lineage_merge.sources.source import Source
 from lineage_merge.sources.spline.source import SPLINE
 
 # Sources that report jobs of a cluster.
@@ -44,6 +46,12 @@ class Sources:
             line_files=line_files,
             dbt=self.dbt or found.dbt,
         )
+
+    def document_of(self, source: Source) -> str:
+        """Return the flag and the first location of a dbt manifest or an export of Spline, or ""."""
+        if source is SPLINE and self.spline_export:
+            return f"{SPLINE.flags['export']} {self.spline_export}"
+        return f"{DBT.flags['manifest']} {self.dbt[0]}" if source is DBT and self.dbt else ""
 
     def job_settings(self, folder: Path | None = None) -> dict[str, Any]:
         """Return the settings of the sources that report jobs, except SQL and dbt.

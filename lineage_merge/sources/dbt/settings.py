@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from lineage_merge.config.values import locations, namespace
-from lineage_merge.infra.error_collection import ErrorCollector
+from lineage_merge.config.section import locations, namespace
 from lineage_merge.infra.redaction import redact
+from lineage_merge.model.errors import ErrorCollector
 from lineage_merge.sources.dbt.artefact import What
 from lineage_merge.sources.settings import NamespaceSetting
 

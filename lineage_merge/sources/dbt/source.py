@@ -17,5 +17,6 @@ DBT = Source(
     namespaces=namespaces,
     by_project=True,
     job_types=("dbt",),
+    how_to_create="run dbt compile, and give target/manifest.json",
     flags=dict.fromkeys(("manifest", "catalog", "run_results"), "--dbt"),
 )

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lineage_merge.config.values import locations
-from lineage_merge.infra.error_collection import ErrorCollector
-from lineage_merge.model.errors import ConfigError
+from lineage_merge.config.section import locations
+from lineage_merge.model.errors import ConfigError, ErrorCollector
 from lineage_merge.sources.kafka_landing.settings import Kafka, kafka
 from lineage_merge.sources.settings import RunSelection, run_selection
 

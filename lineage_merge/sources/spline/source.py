@@ -27,6 +27,9 @@ SPLINE = Source(
     selected_by="applications",
     version="lineage_merge.sources.spline.sampling:version",
     sample="lineage_merge.sources.spline.sampling:sample",
+    how_to_create=(
+        "export Spline's database with arangoexport --type jsonl, one file per collection, into this folder"
+    ),
     location_keys=LOCATION_KEYS,
     connection="arangodb_default",
 )

@@ -5,10 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lineage_merge.config.values import locations, namespace
-from lineage_merge.infra.error_collection import ErrorCollector
+from lineage_merge.config.section import locations, namespace
 from lineage_merge.infra.redaction import redact
-from lineage_merge.model.errors import ConfigError
+from lineage_merge.model.errors import ConfigError, ErrorCollector
 from lineage_merge.naming.forms import fixed_namespace, namespace_form
 from lineage_merge.sources.settings import NamespaceSetting
 
