@@ -9,6 +9,7 @@ import boto3
 import pytest
 
 from lineage_merge import config
+from lineage_merge.infra.embedded import java
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.doctor import machine
 from lineage_merge.sources.diagnosis import Diagnosis
@@ -254,3 +255,31 @@ def test_missing_credentials_of_s3_have_the_fix_of_the_credentials_check(
 
     assert found.message == "s3://artifacts/manifest.json: no AWS credentials found"
     assert found.fix == "attach a role, run aws sso login, or set AWS_PROFILE"
+
+
+def test_a_source_without_checks_has_its_preflight_check(tmp_path: Path) -> None:
+    of = parsed(sql=[{"path": str(tmp_path / "sql"), "dialect": "spark"}])
+
+    (missing,) = examine("SQL files", of)
+    (tmp_path / "sql").mkdir()
+    (tmp_path / "sql" / "load.sql").write_text("INSERT INTO a SELECT * FROM b")
+    (present,) = examine("SQL files", of)
+
+    assert (missing.state, missing.exit_code) == ("failed", 3)
+    assert missing.fix == "correct sql, or create the input"
+    assert (present.state, present.message) == ("ok", "the input exists")
+
+
+def test_a_missing_sql_parser_is_reported_with_what_it_costs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "_version", lambda package: None if package == "sqlglot" else "3.5")
+    monkeypatch.setattr(java, "find_java", lambda: "/usr/bin/java")
+    project = {"manifest": "target/manifest.json", "namespace": NAMESPACE}
+
+    by_dbt, by_none = (
+        next(each for each in machine.examine(config) if each.check == "SQL parser")
+        for config in (parsed(dbt=[project]), parsed())
+    )
+
+    assert by_dbt.state == "warning"
+    assert by_dbt.message == "sqlglot is not installed: no column lineage of dbt models"
+    assert by_none.state == "skipped"

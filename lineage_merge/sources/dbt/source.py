@@ -9,7 +9,7 @@ DBT = Source(
     "lineage_merge.sources.dbt",
     parse,
     "lineage_merge.sources.dbt.reader:read_dbt",
-    size="lineage_merge.sources.dbt.size:size",
+    size="lineage_merge.sources.dbt.reader:size",
     paths=("manifest", "catalog", "run_results", "sources"),
     checks="lineage_merge.sources.dbt.doctor:CHECKS",
     files=lambda projects: [file for each in projects for file in each.files],

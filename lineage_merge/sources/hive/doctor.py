@@ -1,7 +1,6 @@
 """Check of Hive's logs: they exist and contain lineage."""
 
 from collections.abc import Iterator
-from itertools import islice
 
 from lineage_merge.infra.storage import Slice
 from lineage_merge.model.elements import Problem
@@ -22,13 +21,12 @@ def _examine(hive: Hive) -> Iterator[Diagnosis]:
 
 def _inspect(part: Slice) -> tuple[bool, Problem | None]:
     """Return whether there is a valid line, else the problem of the first one."""
-    problem: Problem | None = None
-    for found in islice(line_files.until_damage(documents(line_files.numbered(part))), 100):
-        query = read_query(found) if isinstance(found, Found) else found
-        if not isinstance(query, Problem):
-            return True, None
-        problem = problem or query
-    return False, problem
+    return log_diagnosis.validity(documents(line_files.numbered(part)), _problem)
+
+
+def _problem(document: Found) -> Problem | None:
+    query = read_query(document)
+    return query if isinstance(query, Problem) else None
 
 
 CHECKS = (SourceCheck(LOG, _examine),)

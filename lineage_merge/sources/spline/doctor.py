@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import islice
 
 from lineage_merge.infra.storage import Slice
 from lineage_merge.model.elements import Problem
@@ -93,13 +92,7 @@ def _examine_agent(spline: Spline) -> Iterator[Diagnosis]:
 
 def _inspect(part: Slice) -> tuple[bool, Problem | None]:
     """Return whether there is a valid message, else the problem of the first one."""
-    problem: Problem | None = None
-    for found in islice(line_files.until_damage(messages(line_files.numbered(part))), 100):
-        wrong = found if isinstance(found, Problem) else checks.problem(found)
-        if wrong is None:
-            return True, None
-        problem = problem or wrong
-    return False, problem
+    return log_diagnosis.validity(messages(line_files.numbered(part)), checks.problem)
 
 
 CHECKS = (
