@@ -4,11 +4,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from lineage_merge.model.errors import (
-    DocumentError,
-    SourceError,
-    SourceMissing,
-)
+from lineage_merge.model.errors import DocumentError, SourceError, SourceMissing
 from lineage_merge.naming import redact
 from lineage_merge.sources.dbt import artefact
 from lineage_merge.sources.dbt.catalog import read_catalog

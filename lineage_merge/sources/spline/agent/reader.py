@@ -17,7 +17,6 @@ from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceMissing
 from lineage_merge.model.records import Record
 from lineage_merge.sources import document_kind, line_files
-from lineage_merge.sources.kafka_landing.kafka import Headers, text_line
 from lineage_merge.sources.runs import run_selection
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.null_ordering import largest, nulls_first
@@ -26,7 +25,7 @@ from lineage_merge.sources.spline import key_filter, labels
 from lineage_merge.sources.spline.agent import checks
 from lineage_merge.sources.spline.agent.api_1_0 import is_1_0
 from lineage_merge.sources.spline.agent.events import header, progress
-from lineage_merge.sources.spline.agent.messages import Message, array_line, messages
+from lineage_merge.sources.spline.agent.messages import Message, messages
 from lineage_merge.sources.spline.agent.plans import documents, plan_id
 from lineage_merge.sources.spline.documents import Document, rejected
 from lineage_merge.sources.spline.events import event_rows
@@ -151,7 +150,7 @@ def _parts(engine: Engine, context: Context) -> tuple[list[Slice], tuple[Problem
         return line_files.find(spline.agent), ()
     from lineage_merge.infra.engine.on_spark import session_of
     from lineage_merge.sources.kafka_landing import kafka
-    from lineage_merge.sources.spline.agent.reader import record_line
+    from lineage_merge.sources.spline.agent.record_lines import record_line
 
     landed = kafka.landed(session_of(engine, "Kafka"), spline.kafka, record_line)
     found = line_files.find(spline.agent)
@@ -294,21 +293,3 @@ def _translate(context: Context, found: Plan, known: PlanFacts) -> Iterator[Tran
         yield of_plan(context, "", found.key, [problem])
     else:
         yield from translate_plan(context, "", found.key, parts, known, [])
-
-
-# The agent's headers: the type of a record, and the version of the producer API.
-_ENTITY = "ABSA-Spline-Entity-Type"
-_VERSION = "ABSA-Spline-API-Version"
-_KINDS = {"ExecutionPlan": "plan", "ExecutionEvent": "event"}
-# Versions that need no marker, because their forms differ.
-_BY_FORM = ("", "1", "1.0", "1.1", "1.2")
-
-
-def record_line(value: bytes, headers: Headers) -> bytes:
-    """Return ``["plan", {...}]``, with the version if the form does not show it; else the value."""
-    line = text_line(value, headers)
-    kind = _KINDS.get(headers.get(_ENTITY, b"").decode(errors="replace"))
-    version = headers.get(_VERSION, b"").decode(errors="replace")
-    if kind is None:
-        return line
-    return array_line(kind, line, "" if version in _BY_FORM else version)

@@ -7,7 +7,7 @@ import pytest
 
 from lineage_merge.sources.spline.agent import checks
 from lineage_merge.sources.spline.agent.messages import Malformed, Message, messages
-from lineage_merge.sources.spline.agent.reader import record_line
+from lineage_merge.sources.spline.agent.record_lines import record_line
 
 ID = "0f7d3c1e-7f9b-4f0e-9c39-5f2f1a4be611"
 PLAN: dict[str, Any] = {
