@@ -14,7 +14,7 @@ from lineage_merge.cli.options import CommandSettings, as_json_or_text, configur
 from lineage_merge.model.errors import ConfigError, IntermediateError
 
 if TYPE_CHECKING:
-    from lineage_merge.orchestration.doctor import Finding
+    from lineage_merge.sources.diagnosis import Diagnosis
 
 
 _MAX_FLAWS = 100
@@ -36,19 +36,19 @@ def doctor(settings: CommandSettings, as_json: bool) -> None:
     The exit code is 0 if no check failed, otherwise that of the first failure. The checks create and delete
     one vertex with a unique id, and one object under gremlin.bulk.s3. They take at most half a minute.
     """
-    from lineage_merge.orchestration.doctor import CONFIGURATION, Finding
+    from lineage_merge.sources.diagnosis import Diagnosis
 
     with handle_errors():
         try:
             config = settings.load()
         except ConfigError as error:
             fix = "correct the file, flag or variable; see lineage-merge run --help-all for all keys"
-            found = [Finding(CONFIGURATION, "failed", line, fix, error.exit_code) for line in error.lines]
+            found = [Diagnosis("configuration", "failed", line, fix, error.exit_code) for line in error.lines]
         else:
             from lineage_merge.orchestration.doctor.examination import examine
 
             scope = f"{config.dag_name} in {config.environment}"
-            found = [Finding(CONFIGURATION, "ok", scope), *examine(config)]
+            found = [Diagnosis("configuration", "ok", scope), *examine(config)]
         code = next((each.exit_code or 1 for each in found if each.state == "failed"), 0)
         if as_json:
             print_json({"exit_code": code, "findings": [dataclasses.asdict(each) for each in found]})
@@ -101,7 +101,7 @@ _MARKS = {"ok": "✓", "warning": "!", "failed": "✗", "skipped": "-"}
 _PLAIN_MARKS = {"ok": "+", "warning": "!", "failed": "x", "skipped": "-"}
 
 
-def as_lines(findings: Sequence["Finding"], encoding: str) -> Iterator[tuple[str, str]]:
+def as_lines(findings: Sequence["Diagnosis"], encoding: str) -> Iterator[tuple[str, str]]:
     """``✗ failed   ArangoDB login: problem. Fix: command``, and the state.
 
     States are words, too, for output without colours; marks are ASCII if `encoding` is not UTF.

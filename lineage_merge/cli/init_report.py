@@ -8,6 +8,7 @@ from typing import Any
 from lineage_merge.orchestration.init.configuration_text import job_lines, manifest_line, printable
 from lineage_merge.orchestration.init.findings import Findings
 from lineage_merge.orchestration.init.proposal import Project, Proposal
+from lineage_merge.orchestration.init.sources import JOB_SOURCES
 from lineage_merge.orchestration.init.verification import Verified
 from lineage_merge.orchestration.report_text import TITLE, near_miss_lines
 
@@ -44,9 +45,9 @@ def found_lines(proposal: Proposal, findings: Findings, notes: tuple[str, ...]) 
 
 def _found(proposal: Proposal, findings: Findings, notes: tuple[str, ...]) -> Iterator[str]:
     settings = proposal.settings()
-    for key, title in (("spline", "Spline"), ("openlineage", "OpenLineage"), ("hive", "Hive")):
-        if key in settings:
-            yield f"{title}: {job_lines(findings.jobs)[key]}"
+    for source in JOB_SOURCES:
+        if source.key in settings:
+            yield f"{source.name}: {job_lines(findings.jobs)[source.key]}"
     for project in proposal.projects:
         yield manifest_line(project.manifest)
         yield from (f"  {note}" for note in project.manifest.notes)
@@ -104,7 +105,11 @@ def as_json(outcome: InitOutcome) -> dict[str, Any]:
         "written": outcome.is_written,
         "settings": outcome.proposal.settings(),
         "jobs": [each._asdict() for each in findings.jobs.jobs],
-        "spline_version": findings.jobs.spline_version,
+        **{
+            f"{source.key}_version": findings.jobs.versions.get(source.key, "")
+            for source in JOB_SOURCES
+            if source.version
+        },
         "dbt": [_project_json(each) for each in outcome.proposal.projects],
         "checked": verified.is_read,
         "joined": dict(report.joined),
