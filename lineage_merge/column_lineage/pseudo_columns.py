@@ -8,15 +8,7 @@ from collections.abc import Iterable
 # https://iceberg.apache.org/spec/#reserved-field-ids; a table cannot be read by columns of its own with
 # these names.
 ICEBERG = frozenset(
-    {
-        "_deleted",
-        "_file",
-        "_last_updated_sequence_number",
-        "_partition",
-        "_pos",
-        "_row_id",
-        "_spec_id",
-    }
+    {"_deleted", "_file", "_last_updated_sequence_number", "_partition", "_pos", "_row_id", "_spec_id"}
 )
 # Those that Spark adds to a relation all together, in every version of Iceberg.
 ICEBERG_TOGETHER = frozenset({"_deleted", "_file", "_partition", "_pos", "_spec_id"})

@@ -27,13 +27,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
-from lineage_merge.graph_format.schema import (
-    EDGE_KEYS,
-    EDGE_PROPERTIES,
-    NODE_KEYS,
-    NODE_PROPERTIES,
-    Property,
-)
+from lineage_merge.graph_format.schema import EDGE_KEYS, EDGE_PROPERTIES, NODE_KEYS, NODE_PROPERTIES, Property
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.infra.storage import make_folder, write_file
 from lineage_merge.model.errors import IntermediateError, LineageMergeError

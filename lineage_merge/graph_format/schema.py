@@ -222,17 +222,7 @@ NODE_LABELS: tuple[Label, ...] = (
     Label(
         "column",
         "a column of a dataset",
-        (
-            "name",
-            "data_type",
-            "description",
-            "position",
-            "tags",
-            "owners",
-            "meta",
-            "constraints",
-            FIRST_SEEN,
-        ),
+        ("name", "data_type", "description", "position", "tags", "owners", "meta", "constraints", FIRST_SEEN),
     ),
     Label("job", "a named process that moves data", _JOB),
     Label("assertion", "a test or data quality check of a dataset or column", _ASSERTION),
@@ -306,13 +296,7 @@ DATASET_LABELS: tuple[str, ...] = get_args(DatasetLabel)
 # Sets that a merge may know completely: a row with an empty one says that there is no value.
 REPLACED_SETS = ("tags", "owners", "constraints")
 # Facts that only dbt projects state, of which a project always states all.
-PROJECT_FACTS = (
-    *_OF_DBT,
-    "exposure_type",
-    "metric_type",
-    "url",
-    "maturity",
-)
+PROJECT_FACTS = (*_OF_DBT, "exposure_type", "metric_type", "url", "maturity")
 # dbt's semantic layer: no platform stores these.
 SEMANTIC_LABELS = ("semantic_model", "metric", "saved_query")
 # Vertices with properties of their newest run: only these change with every run of a pipeline.

@@ -10,11 +10,7 @@ from lineage_merge.load import merge_run, merge_state
 from lineage_merge.load.graph_state import edges_from, tagged_ids, vertex_ids
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import by_request, open_executor
-from lineage_merge.load.property_values import (
-    stored_edge_values,
-    stored_first_seen,
-    stored_vertex_values,
-)
+from lineage_merge.load.property_values import stored_edge_values, stored_first_seen, stored_vertex_values
 from lineage_merge.load.snapshot import INTERIM, vertices_by_id
 
 _LOADER_LABELS = (merge_run.LABEL, merge_state.LABEL)

@@ -143,11 +143,7 @@ def _alias(resolved: str) -> str:
 
 
 def find_renames(
-    identities: Rows[IdentityRow],
-    nodes: Rows[Row],
-    existing: GraphState,
-    environment: str,
-    dag_name: str,
+    identities: Rows[IdentityRow], nodes: Rows[Row], existing: GraphState, environment: str, dag_name: str
 ) -> Renames:
     """Return the corrections that follow from the names of a merge."""
     resolved: Rows[tuple[str, _Fact]] = identities.map(_by_name)

@@ -6,13 +6,7 @@ from sqlglot import Dialect, exp
 
 from lineage_merge.column_lineage import pseudo_columns
 from lineage_merge.column_lineage.sql import notes
-from lineage_merge.column_lineage.sql.derivation import (
-    Derivation,
-    Influences,
-    Origin,
-    derived,
-    merged,
-)
+from lineage_merge.column_lineage.sql.derivation import Derivation, Influences, Origin, derived, merged
 from lineage_merge.column_lineage.sql.scope import Relation, Scope
 from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.column_lineage.sql.text import Text

@@ -218,9 +218,7 @@ def _upstreams(
     kind = DatasetLineageTypeClass.VIEW if vertex.label == "view" else DatasetLineageTypeClass.TRANSFORMED
     return [
         UpstreamClass(
-            dataset=names.dataset(source),
-            type=kind,
-            properties=_properties(feeds[source], deciding[source]),
+            dataset=names.dataset(source), type=kind, properties=_properties(feeds[source], deciding[source])
         )
         for source in sorted(feeds)
     ]

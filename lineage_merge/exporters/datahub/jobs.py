@@ -45,9 +45,7 @@ _CUSTOM = (
 def dag(names: Names, job: Job) -> Iterator[MetadataChangeProposalWrapper]:
     """Yield the DAG of a job."""
     info = DataFlowInfoClass(
-        name=job.dag,
-        customProperties={"environment": job.environment},
-        env=names.fabric(job.environment),
+        name=job.dag, customProperties={"environment": job.environment}, env=names.fabric(job.environment)
     )
     yield from aspects(names.dag(job.environment, job.dag), [info, StatusClass(removed=False)])
 

@@ -165,10 +165,7 @@ def _job_kind(job: JobLineage, known: Mapping[str, DatasetSchema]) -> str:
 def _of_job(job: JobLineage, kind: str) -> dict[str, JobFacet]:
     facets: dict[str, JobFacet] = {
         "jobType": job_type_job.JobTypeJobFacet(
-            processingType="BATCH",
-            integration=job.key.job_type.upper(),
-            jobType=kind,
-            producer=PRODUCER,
+            processingType="BATCH", integration=job.key.job_type.upper(), jobType=kind, producer=PRODUCER
         )
     }
     properties = job.vertex.properties if job.vertex else {}

@@ -51,13 +51,7 @@ from lineage_merge.load.neptune_bulk import loader_jobs
 from lineage_merge.load.neptune_bulk.api import Loader
 from lineage_merge.load.neptune_bulk.loader_jobs import Source
 from lineage_merge.load.property_values import row_to_write
-from lineage_merge.model.errors import (
-    BulkLoadFailed,
-    ConfigError,
-    GraphRejected,
-    SourceError,
-    SourceMissing,
-)
+from lineage_merge.model.errors import BulkLoadFailed, ConfigError, GraphRejected, SourceError, SourceMissing
 
 _SCHEMES = {"ws": ("http", 80), "wss": ("https", 443)}
 
@@ -97,12 +91,7 @@ def configured(gremlin: config.Gremlin, endpoint: Endpoint) -> BulkLoad | None:
             "gremlin.region", "is required for the bulk loader: not in the endpoint or the AWS configuration"
         )
     loader = Loader(
-        url,
-        region,
-        settings.role_arn,
-        endpoint.iam,
-        settings.parallelism,
-        settings.timeout_seconds,
+        url, region, settings.role_arn, endpoint.iam, settings.parallelism, settings.timeout_seconds
     )
     min_changes = 0 if gremlin.mode == "bulk" else settings.min_changes
     # The loader does not accept s3a URLs.

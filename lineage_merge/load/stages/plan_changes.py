@@ -54,12 +54,7 @@ def plan_changes(merge: Merge, target: Target, *, verify: bool) -> LoadPlan:
     if target.started_load.is_state_valid and not verify and last_state.names == digest:
         alias_ids = alias_ids_of(canonical_ids, identities)
         changes = compare_changes(
-            merge.nodes,
-            merge.edges,
-            alias_ids,
-            last_state,
-            *target[:3],
-            drops_values=_drops_values(merge),
+            merge.nodes, merge.edges, alias_ids, last_state, *target[:3], drops_values=_drops_values(merge)
         )
         if changes:
             comparison = _comparison_of(changes)
