@@ -6,6 +6,7 @@ compares in full.
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 from lineage_merge.graph_format.schema import DATASET_LABELS, Row
@@ -34,13 +35,9 @@ class Changes(NamedTuple):
 
 def names_digest(pairs: Mapping[str, str], identities: Rows[IdentityRow]) -> str:
     """Return an order-independent digest of the names and the datasets they resolve to."""
-    known = identities.map(_digest_of_identity).collect()
+    known = identities.map(lambda identity: shard_digests.digest_of(repr(tuple(identity)))).collect()
     known += [shard_digests.digest_of(repr(pair)) for pair in pairs.items()]
     return shard_digests.digest_of("\n".join(sorted(set(known))))
-
-
-def _digest_of_identity(identity: IdentityRow) -> str:
-    return shard_digests.digest_of(repr(tuple(identity)))
 
 
 def compare_changes(
@@ -71,12 +68,12 @@ def compare_changes(
     found = merge_state.compare_shards(
         shards, {each.number for each in present}, endpoint, environment, dag_name, last.shards
     ).cache()
-    if not found.filter(_is_damaged).is_empty():
+    if not found.filter(attrgetter("is_damaged")).is_empty():
         return None
     unmatched = merge_state.read_unmatched(endpoint, environment, dag_name, len(last.shards), last.left)
     if unmatched is None:
         return None
-    removed = engine.rows(unmatched).union(found.flat_map(_removed))
+    removed = engine.rows(unmatched).union(found.flat_map(attrgetter("removed")))
     changed_nodes, changed_edges = (found.flat_map(partial(_changed, kind)) for kind in _KINDS)
     existing = read_elements(
         changed_nodes.map(_id).union(removed.flat_map(partial(_id_of, "v"))),
@@ -88,7 +85,8 @@ def compare_changes(
         return None
     jobs: Rows[StoredVertex] = engine.empty()
     if not removed.is_empty():
-        jobs = read_elements(nodes.flat_map(_job_id), engine.empty(), endpoint, dag_name).vertices
+        job_ids = nodes.filter(lambda node: node.get("label") == "job").map(itemgetter("id"))
+        jobs = read_elements(job_ids, engine.empty(), endpoint, dag_name).vertices
     return Changes(
         diff.compare_nodes(changed_nodes, edges, existing, drops_values=drops_values)
         .union(found.flat_map(partial(_unchanged, "v")).map(diff.unchanged_node))
@@ -103,14 +101,6 @@ def compare_changes(
 
 
 _KINDS: tuple[Kind, Kind] = ("v", "e")
-
-
-def _is_damaged(found: Differing) -> bool:
-    return found.is_damaged
-
-
-def _removed(found: Differing) -> Iterable[Entry]:
-    return found.removed
 
 
 def _changed(kind: Kind, found: Differing) -> Iterator[Row]:
@@ -134,15 +124,11 @@ def _id_of(kind: Kind, entry: Entry) -> Iterable[str]:
     return (entry.id,) if entry.kind == kind else ()
 
 
-def _job_id(node: Row) -> Iterable[str]:
-    return (node["id"],) if node.get("label") == "job" else ()
-
-
 def _is_stored_under_alias(
     nodes: Rows[Row], existing: GraphState, endpoint: Endpoint, environment: str
 ) -> bool:
     """Return whether the graph has a dataset under an alias but not under its own id."""
-    stored = nodes.engine.share(frozenset(existing.vertices.map(_stored_id).collect()))
+    stored = nodes.engine.share(frozenset(existing.vertices.map(attrgetter("id")).collect()))
     missing = nodes.filter(
         lambda node: node.get("label") in DATASET_LABELS and node["id"] not in stored.value
     )
@@ -150,7 +136,3 @@ def _is_stored_under_alias(
         return False
     aliases = read_aliases(nodes.engine, endpoint, environment)
     return bool(vertex_merge.resolve_stored_aliases(missing, existing, aliases, frozenset(), environment))
-
-
-def _stored_id(vertex: StoredVertex) -> str:
-    return vertex.id

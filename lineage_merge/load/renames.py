@@ -146,31 +146,26 @@ def find_renames(
     identities: Rows[IdentityRow], nodes: Rows[Row], existing: GraphState, environment: str, dag_name: str
 ) -> Renames:
     """Return the corrections that follow from the names of a merge."""
-    resolved: Rows[tuple[str, _Fact]] = identities.map(_by_name)
-    facts = resolved.union(
-        nodes.flat_map(_in_merge), existing.vertices.flat_map(partial(_of_vertex, environment, dag_name))
-    )
+    resolved: Rows[tuple[str, _Fact]] = identities.map(lambda identity: (identity.alias_id, identity))
+    datasets = nodes.filter(lambda node: bool(node.get("label") in DATASET_LABELS and node.get("id")))
+    in_merge: Rows[tuple[str, _Fact]] = datasets.map(lambda node: (node["id"], True))
+    stored = existing.vertices.flat_map(partial(_of_vertex, environment, dag_name))
+    facts = resolved.union(in_merge, stored)
     changes = set(facts.group(itemgetter(0), _decide).collect())
     targets = {change.canonical_id or "" for change in changes if change.kind == "move"}
     if targets:
         # A temporary dataset that was omitted from the merge cannot be the target of a move.
         shared = nodes.engine.share(targets)
-        known = set(nodes.flat_map(partial(_id_if_in, shared)).collect())
+        known = set(
+            nodes.map(lambda node: node.get("id")).filter(lambda node_id: node_id in shared.value).collect()
+        )
         changes = {change for change in changes if change.kind != "move" or change.canonical_id in known}
-    return Renames(tuple(sorted(changes, key=_sort_key)))
+    return Renames(tuple(sorted(changes, key=lambda change: tuple(value or "" for value in change))))
 
 
 # A fact about a name: what it resolves to, its stored names, its stored vertex, or that the merge has its
 # node (True).
 _Fact = IdentityRow | StoredName | StoredVertex | bool
-
-
-def _by_name(identity: IdentityRow) -> tuple[str, _Fact]:
-    return identity.alias_id, identity
-
-
-def _in_merge(node: Row) -> Iterable[tuple[str, _Fact]]:
-    return ((node["id"], True),) if node.get("label") in DATASET_LABELS and node.get("id") else ()
 
 
 def _of_vertex(environment: str, dag_name: str, vertex: StoredVertex) -> Iterator[tuple[str, _Fact]]:
@@ -196,14 +191,6 @@ def _decide(identifier: str, facts: list[tuple[str, _Fact]]) -> Iterator[Change]
             case _:
                 name.in_merge = True
     return name.changes()
-
-
-def _id_if_in(ids: Shared[set[str]], node: Row) -> Iterable[str]:
-    return (node["id"],) if node.get("id") in ids.value else ()
-
-
-def _sort_key(change: Change) -> tuple[str, ...]:
-    return tuple(value or "" for value in change)
 
 
 def replaced_edges(

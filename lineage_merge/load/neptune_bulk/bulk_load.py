@@ -138,12 +138,12 @@ def parts(nodes: Rows[Compared], edges: Rows[Compared], canonical: frozenset[str
     `canonical`: ids of vertices that duplicates are moved to. `now`: `first_seen` of new elements.
     """
     rows = nodes.map(partial(_vertex_values, nodes.engine.share(canonical), now))
-    of_edges = edges.map(partial(_edge_values, now))
+    of_edges = edges.map(lambda edge: row_to_write(edge.row, EDGE_KEYS, edge.to_write, created_at(edge, now)))
     return Parts(
         first=rows.filter(_is_first).map(itemgetter(1)),
-        vertices=rows.filter(_is_not_first).map(_vertex),
+        vertices=rows.filter(lambda vertex: not _is_first(vertex)).map(_vertex),
         edges=of_edges.map(_edge).filter(is_unambiguous),
-        last=of_edges.filter(_is_last),
+        last=of_edges.filter(lambda row: not is_unambiguous(_edge(row))),
     )
 
 
@@ -162,20 +162,8 @@ def _vertex_values(canonical: Shared[frozenset[str]], now: int, node: Compared) 
     return _Vertex(by_request, row_to_write(row, NODE_KEYS, node.to_write, created_at(node, now)))
 
 
-def _edge_values(now: int, edge: Compared) -> Row:
-    return row_to_write(edge.row, EDGE_KEYS, edge.to_write, created_at(edge, now))
-
-
 def _is_first(vertex: _Vertex) -> bool:
     return vertex.by_request or not is_unambiguous(_vertex(vertex))
-
-
-def _is_not_first(vertex: _Vertex) -> bool:
-    return not _is_first(vertex)
-
-
-def _is_last(row: Row) -> bool:
-    return not is_unambiguous(_edge(row))
 
 
 def _vertex(vertex: _Vertex) -> tuple[Any, ...]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load import diff
@@ -161,8 +162,10 @@ def _effect(comparison: _Comparison, deletions: Deletions) -> Effect:
 
 def describe_changes(plan: LoadPlan) -> tuple[str, ...]:
     """Return the first changes of a plan as text."""
-    nodes = first_rows(plan.nodes.filter(_is_written), _SHOWN, _node_sort_key)
-    edges = first_rows(plan.edges.filter(_is_written), _SHOWN, _edge_sort_key)
+    nodes = first_rows(
+        plan.nodes.filter(attrgetter("is_written")), _SHOWN, lambda node: node.row.get("id") or ""
+    )
+    edges = first_rows(plan.edges.filter(attrgetter("is_written")), _SHOWN, _edge_sort_key)
     removed = [change for change in plan.renames.of_kind("remove") if change.property == "aliases"]
     return (
         *(
@@ -173,14 +176,6 @@ def describe_changes(plan: LoadPlan) -> tuple[str, ...]:
         *(f"{change} {row['label']} {row['id']}" for change, row, *_ in nodes),
         *(f"{change} {row['from']} -{row['label']}-> {row['to']}" for change, row, *_ in edges),
     )
-
-
-def _is_written(element: Compared) -> bool:
-    return element.is_written
-
-
-def _node_sort_key(node: Compared) -> str:
-    return node.row.get("id") or ""
 
 
 def _edge_sort_key(edge: Compared) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from functools import partial
+from operator import attrgetter
 from typing import NamedTuple
 
 from lineage_merge.infra.engine.rows import Rows
@@ -52,46 +53,40 @@ def _other_dags(plan: LoadPlan, target: Target) -> _OtherDags:
     def tags_of(ids: Rows[str]) -> frozenset[str]:
         return frozenset(ids.repartition(ids.engine.parallelism).map_partitions(read).distinct().collect())
 
-    changed = frozenset(plan.nodes.flat_map(_tags_if_changed).distinct().collect())
+    changed = _tags(plan.nodes.filter(attrgetter("is_written")))
     if started_load.overlaps:
         # The writes of a killed load are unknown.
-        changed |= frozenset(plan.existing.vertices.flat_map(_stored_tags).distinct().collect())
+        changed |= _tags(plan.existing.vertices)
     if plan.counts.edges_to_write or plan.deletions.edge_count:
         # The builder of a dataset determines the precedence of values.
         changed |= tags_of(plan.edges.flat_map(_built_if_changed).distinct())
     if plan.moves or plan.deletions.vertex_count or plan.renames.changes:
         renamed = [*plan.moves.values(), *(change.id for change in plan.renames.changes)]
         changed |= tags_of(plan.nodes.engine.rows(renamed))
-        changed |= frozenset(plan.nodes.flat_map(_tags_if_unmatched).distinct().collect())
+        changed |= _tags(plan.nodes.filter(_is_unmatched))
     if plan.moves:
-        changed |= frozenset(plan.nodes.flat_map(_tags).distinct().collect())
-    new = tags_of(plan.nodes.flat_map(_id_if_new)) if plan.result.nodes else frozenset()
+        changed |= _tags(plan.nodes)
+    new_nodes = plan.nodes.filter(lambda node: node.change == "new")
+    new = tags_of(new_nodes.map(_id)) if plan.result.nodes else frozenset()
     return _OtherDags(changed - {dag_name}, new)
 
 
-def _stored_tags(vertex: StoredVertex) -> Iterable[str]:
-    return vertex.others
+def _tags(elements: Rows[Compared] | Rows[StoredVertex]) -> frozenset[str]:
+    return frozenset(elements.flat_map(attrgetter("others")).distinct().collect())
 
 
-def _tags(node: Compared) -> Iterable[str]:
-    return node.others
+def _is_unmatched(element: Compared) -> bool:
+    return element.change == "unmatched"
 
 
-def _tags_if_changed(node: Compared) -> Iterable[str]:
-    return node.others if node.is_written else ()
-
-
-def _tags_if_unmatched(node: Compared) -> Iterable[str]:
-    return node.others if node.change == "unmatched" else ()
+def _id(element: Compared) -> str:
+    identifier: str = element.row["id"]
+    return identifier
 
 
 def _built_if_changed(edge: Compared) -> Iterable[str]:
     is_changed = edge.change in ("new", "unmatched") and edge.row.get("label") == "writes"
     return (edge.row["to"],) if is_changed else ()
-
-
-def _id_if_new(node: Compared) -> Iterable[str]:
-    return (node.row["id"],) if node.change == "new" else ()
 
 
 def _store_state(merge: Merge, target: Target, plan: LoadPlan) -> RunState | None:
@@ -124,7 +119,9 @@ def _store_state(merge: Merge, target: Target, plan: LoadPlan) -> RunState | Non
     changed = frozenset(index for index in range(number) if digests[index] not in stored[index : index + 1])
     if not merge_state.write_shards(shards, endpoint, environment, dag_name, engine.share(changed)):
         return None
-    unmatched = plan.nodes.flat_map(_unmatched_vertex).union(plan.edges.flat_map(_unmatched_edge)).collect()
+    vertex_entries = plan.nodes.filter(_is_unmatched).map(lambda node: Entry("v", _id(node)))
+    edge_entries = plan.edges.filter(_is_unmatched).map(lambda edge: Entry("e", _id(edge)))
+    unmatched = vertex_entries.union(edge_entries).collect()
     texts = [
         encode_entries(unmatched[start : start + SHARD_ELEMENTS])
         for start in range(0, len(unmatched), SHARD_ELEMENTS)
@@ -137,11 +134,3 @@ def _store_state(merge: Merge, target: Target, plan: LoadPlan) -> RunState | Non
     return RunState(
         shards=tuple(digests), left=len(texts), names=plan.names_digest, vertices=vertices, edges=edges
     )
-
-
-def _unmatched_vertex(node: Compared) -> Iterable[Entry]:
-    return (Entry("v", node.row["id"]),) if node.change == "unmatched" else ()
-
-
-def _unmatched_edge(edge: Compared) -> Iterable[Entry]:
-    return (Entry("e", edge.row["id"]),) if edge.change == "unmatched" else ()

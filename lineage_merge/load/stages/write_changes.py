@@ -8,6 +8,7 @@ follow it, because a failed load must delete nothing.
 import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from operator import attrgetter
 from typing import TypeVar
 
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
@@ -45,7 +46,7 @@ def write_changes(
 ) -> int:
     """Write all differences, then delete; returns the number of requests that wrote elements."""
     endpoint, environment, dag_name, started_load = target
-    nodes, edges = plan.nodes.filter(_is_written), plan.edges.filter(_is_written)
+    nodes, edges = plan.nodes.filter(attrgetter("is_written")), plan.edges.filter(attrgetter("is_written"))
     now = time.time_ns() // 1_000_000
     if plan.result.relabelled:
         # In sequence: concurrent replacements of neighbours conflict.
@@ -65,11 +66,12 @@ def write_changes(
         requests += write("edges", rows, endpoint, None, on_written)[1]
     if plan.counts.cleared:
         _in_one_partition(edges.flat_map(_cleared_properties), partial(_clear_edges, endpoint))
-        _in_one_partition(nodes.filter(_is_cleared), partial(_clear_jobs, endpoint))
+        _in_one_partition(nodes.filter(attrgetter("cleared")), partial(_clear_jobs, endpoint))
         _in_one_partition(nodes.flat_map(_dropped_values), partial(_drop_own_values, endpoint, dag_name))
     if plan.counts.interim:
         _in_one_partition(
-            plan.existing.edges.filter(_is_interim), partial(_repair, endpoint, environment, dag_name)
+            plan.existing.edges.filter(attrgetter("interim")),
+            partial(_repair, endpoint, environment, dag_name),
         )
     run = merge_run.run_id(environment, dag_name)
     delete_stale(plan.deletions, endpoint, run, started_load.token, dag_name)
@@ -81,10 +83,6 @@ def write_changes(
 
 def _in_one_partition(rows: Rows[T], function: Callable[[Iterable[T]], Iterable[int]]) -> None:
     rows.repartition(1).map_partitions(function).collect()
-
-
-def _is_written(element: Compared) -> bool:
-    return element.is_written
 
 
 def _row_to_write(keys: tuple[str, ...], now: int, element: Compared) -> Row:
@@ -168,10 +166,6 @@ def drop_own_values(
     return g.V(vertex).not_(others).properties(name).has_value(P.within(values)).drop()
 
 
-def _is_cleared(element: Compared) -> bool:
-    return bool(element.cleared)
-
-
 def _clear_jobs(endpoint: Endpoint, jobs: Iterable[Compared]) -> Iterator[int]:
     """Remove properties of an earlier run that the newest run does not have."""
     count = 0
@@ -186,10 +180,6 @@ def _clear_jobs(endpoint: Endpoint, jobs: Iterable[Compared]) -> Iterator[int]:
 def drop_run_properties(g: GraphTraversalSource, job: str, names: list[str], at: int) -> GraphTraversal:
     """Drop properties of a job, unless a later run has been merged since."""
     return g.V(job).not_(__.has("last_run_at", P.gt(long(at)))).properties(*names).drop()
-
-
-def _is_interim(edge: StoredEdge) -> bool:
-    return edge.interim
 
 
 def _repair(
