@@ -21,13 +21,10 @@ FILE_METADATA = "_metadata"
 _OF_EVERY_FILE = frozenset({"file_path", "file_name", "file_size", "file_modification_time"})
 # All versions of Spark, Delta's row tracking included.
 FILE_FIELDS = _OF_EVERY_FILE | {
-    "base_row_id",
-    "default_row_commit_version",
-    "file_block_length",
-    "file_block_start",
-    "row_commit_version",
-    "row_id",
-    "row_index",
+    *"""
+    base_row_id default_row_commit_version file_block_length file_block_start row_commit_version row_id
+    row_index
+    """.split()
 }
 
 

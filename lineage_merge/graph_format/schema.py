@@ -138,16 +138,8 @@ SETS = frozenset({"dag_name", *(each.name for each in NODE_PROPERTIES if each.ma
 LONGS = frozenset(each.name for each in (*NODE_PROPERTIES, *EDGE_PROPERTIES) if each.type == "long")
 
 # Of datasets, from dbt projects.
-_OF_DBT = (
-    "meta",
-    "file_path",
-    "access",
-    "group",
-    "contract",
-    "version",
-    "latest_version",
-    "deprecation_date",
-    "materialization",
+_OF_DBT = tuple(
+    "meta file_path access group contract version latest_version deprecation_date materialization".split()
 )
 _DATASET = (
     "name",
@@ -166,41 +158,18 @@ _DATASET = (
 )
 _OF_JOB = ("job_type", "job_name")
 _JOB = (
-    "name",
-    "job_type",
-    "framework",
-    "described_at",
-    "last_run_id",
-    "last_run_at",
-    "duration_ms",
-    "rows_written",
-    "status",
-    "project",
-    "owners",
-    "tags",
+    *"""
+    name job_type framework described_at last_run_id last_run_at duration_ms rows_written status project
+    owners tags
+    """.split(),
     FIRST_SEEN,
 )
 _ASSERTION = (
-    "name",
-    "assertion_type",
-    "description",
-    "column_name",
-    "severity",
-    "status",
-    "failures",
-    "last_run_id",
-    "last_run_at",
-    "duration_ms",
-    "max_loaded_at",
-    "warn_after_ms",
-    "error_after_ms",
-    "described_at",
-    "project",
-    "file_path",
-    "owners",
-    "tags",
-    "job_type",
-    "job_name",
+    *"""
+    name assertion_type description column_name severity status failures last_run_id last_run_at
+    duration_ms max_loaded_at warn_after_ms error_after_ms described_at project file_path owners tags
+    job_type job_name
+    """.split(),
     FIRST_SEEN,
 )
 
@@ -234,19 +203,11 @@ NODE_LABELS: tuple[Label, ...] = (
     Label(
         "merge_run",
         "the last merge of a DAG",
-        (
-            "name",
-            "last_merged_at",
-            "documents_read",
-            "elements_written",
-            "elements_retired",
-            "requests",
-            "elements_read",
-            "not_joined",
-            "report",
-            "load_token",
-            "state",
-            "touched",
+        tuple(
+            """
+            name last_merged_at documents_read elements_written elements_retired requests elements_read
+            not_joined report load_token state touched
+            """.split()
         ),
     ),
     Label("merge_state", "digests of elements that the last load of a DAG wrote", ("name", "state")),
@@ -258,13 +219,7 @@ EDGE_LABELS: tuple[Label, ...] = (
         "data flows from one dataset to another",
         (
             *_OF_JOB,
-            "operations",
-            "sequence",
-            "write_mode",
-            "via",
-            "column_lineage",
-            "undeclared",
-            "reads",
+            *"operations sequence write_mode via column_lineage undeclared reads".split(),
             FIRST_SEEN,
         ),
         _OF_JOB,

@@ -18,109 +18,30 @@ IDENTITY, TRANSFORMATION, AGGREGATION, CONDITIONAL, WINDOW = Transformation
 _FROM_OTHER_ROW = (exp.Lag, exp.Lead)
 # Aggregates that sqlglot parses as unknown functions.
 _AGGREGATES = frozenset(
-    {
-        "approximate_count_distinct",
-        "array_concat_agg",
-        "bool_and",
-        "bool_or",
-        "checksum",
-        "entropy",
-        "every",
-        "fsum",
-        "geometric_mean",
-        "histogram",
-        "json_agg",
-        "json_object_agg",
-        "jsonb_agg",
-        "jsonb_object_agg",
-        "kahan_sum",
-        "list",
-        "mad",
-        "map_agg",
-        "multimap_agg",
-        "ratio_to_report",
-        "set_agg",
-        "string_agg",
-        "sum_no_overflow",
-        "xmlagg",
-    }
+    """
+    approximate_count_distinct array_concat_agg bool_and bool_or checksum entropy every fsum
+    geometric_mean histogram json_agg json_object_agg jsonb_agg jsonb_object_agg kahan_sum list mad
+    map_agg multimap_agg ratio_to_report set_agg string_agg sum_no_overflow xmlagg
+    """.split()
 )
 # Unquoted keywords as arguments: `datediff(day, a, b)`.
 _DATE_PARTS = frozenset(
-    [
-        "year",
-        "years",
-        "yy",
-        "yyyy",
-        "quarter",
-        "qtr",
-        "q",
-        "month",
-        "months",
-        "mon",
-        "mm",
-        "week",
-        "weeks",
-        "wk",
-        "w",
-        "iso_week",
-        "isoweek",
-        "day",
-        "days",
-        "dd",
-        "d",
-        "dayofweek",
-        "dow",
-        "dayofyear",
-        "doy",
-        "hour",
-        "hours",
-        "hh",
-        "minute",
-        "minutes",
-        "mi",
-        "second",
-        "seconds",
-        "sec",
-        "ss",
-        "s",
-        "millisecond",
-        "milliseconds",
-        "ms",
-        "microsecond",
-        "microseconds",
-        "us",
-        "nanosecond",
-        "nanoseconds",
-        "ns",
-        "epoch",
-        "decade",
-        "century",
-    ]
+    """
+    year years yy yyyy quarter qtr q month months mon mm week weeks wk w iso_week isoweek day days dd
+    d dayofweek dow dayofyear doy hour hours hh minute minutes mi second seconds sec ss s millisecond
+    milliseconds ms microsecond microseconds us nanosecond nanoseconds ns epoch decade century
+    """.split()
 )
 _FUNCTIONS_WITHOUT_PARENTHESES = frozenset(
     {"sysdate", "systimestamp", "rownum", "level", "current_role", "current_database"}
 )
 # Pseudo columns of platforms: the location of a row.
 _PSEUDO_COLUMNS = frozenset(
-    [
-        "$file_modified_time",
-        "$file_size",
-        "$partition",
-        "$path",
-        "$size",
-        "$spectrum_oid",
-        "_file_name",
-        "_metadata",
-        "_partitiondate",
-        "_partitiontime",
-        "_table_suffix",
-        "metadata$file_content_key",
-        "metadata$file_last_modified",
-        "metadata$file_row_number",
-        "metadata$filename",
-        "metadata$start_scan_time",
-    ]
+    """
+    $file_modified_time $file_size $partition $path $size $spectrum_oid _file_name _metadata
+    _partitiondate _partitiontime _table_suffix metadata$file_content_key metadata$file_last_modified
+    metadata$file_row_number metadata$filename metadata$start_scan_time
+    """.split()
 )
 
 # Pseudo-columns of table formats. Any other table may store such a column, unless all its columns are known.

@@ -58,17 +58,10 @@ _RESULTS = {
     "failed": AssertionResultTypeClass.FAILURE,
     "error": AssertionResultTypeClass.ERROR,
 }
-_CUSTOM = (
-    "environment",
-    "dag_name",
-    "job_type",
-    "job_name",
-    "project",
-    "severity",
-    "file_path",
-    "owners",
-    "warn_after_ms",
-    "error_after_ms",
+_CUSTOM = tuple(
+    """
+    environment dag_name job_type job_name project severity file_path owners warn_after_ms error_after_ms
+    """.split()
 )
 _RESULT_DETAILS = ("status", "failures", "duration_ms", "max_loaded_at")
 

@@ -52,24 +52,11 @@ _SUBTYPES = {
     "saved_query": "Saved Query",
 }
 # Properties without an aspect in DataHub.
-_CUSTOM = (
-    "environment",
-    "dag_name",
-    "location",
-    "format",
-    "aliases",
-    "group",
-    "access",
-    "contract",
-    "version",
-    "latest_version",
-    "deprecation_date",
-    "materialization",
-    "file_path",
-    "exposure_type",
-    "maturity",
-    "metric_type",
-    "meta",
+_CUSTOM = tuple(
+    """
+    environment dag_name location format aliases group access contract version latest_version
+    deprecation_date materialization file_path exposure_type maturity metric_type meta
+    """.split()
 )
 
 

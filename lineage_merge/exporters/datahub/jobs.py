@@ -29,16 +29,8 @@ from lineage_merge.exporters.graph_batches import Dataset, Job
 from lineage_merge.graph_format.elements import Vertex
 from lineage_merge.questions.last_updates import LastUpdate
 
-_CUSTOM = (
-    "environment",
-    "job_type",
-    "framework",
-    "project",
-    "last_run_id",
-    "last_run_at",
-    "duration_ms",
-    "rows_written",
-    "status",
+_CUSTOM = tuple(
+    "environment job_type framework project last_run_id last_run_at duration_ms rows_written status".split()
 )
 
 
