@@ -7,23 +7,7 @@ from typing import Any
 
 from datahub.emitter import mce_builder
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
-from datahub.metadata.schema_classes import (
-    AuditStampClass,
-    ChangeAuditStampsClass,
-    DashboardInfoClass,
-    DataPlatformInstanceClass,
-    DatasetLineageTypeClass,
-    DatasetPropertiesClass,
-    DeprecationClass,
-    MetadataChangeProposalClass,
-    OtherSchemaClass,
-    SchemaFieldClass,
-    SchemaMetadataClass,
-    StatusClass,
-    SubTypesClass,
-    UpstreamClass,
-    UpstreamLineageClass,
-)
+from datahub.metadata import schema_classes as classes
 from datahub.specific.dashboard import DashboardPatchBuilder
 from datahub.specific.dataset import DatasetPatchBuilder
 
@@ -62,7 +46,7 @@ _CUSTOM = tuple(
 
 def description(
     names: Names, schema: DatasetSchema
-) -> Iterator[MetadataChangeProposalWrapper | MetadataChangeProposalClass]:
+) -> Iterator[MetadataChangeProposalWrapper | classes.MetadataChangeProposalClass]:
     """Yield properties, sub type, columns if known, deprecation, owners, and tags.
 
     Owners and tags are added to those in DataHub, where users may have set others.
@@ -71,13 +55,13 @@ def description(
     urn = names.dataset(vertex.id)
     properties = vertex.properties
     values: list[Any] = [
-        DatasetPropertiesClass(
+        classes.DatasetPropertiesClass(
             name=vertex.name,
             qualifiedName=properties.get("qualified_name"),
             description=properties.get("description"),
             customProperties=_custom(vertex),
         ),
-        SubTypesClass(typeNames=[_SUBTYPES.get(vertex.label, vertex.label.title())]),
+        classes.SubTypesClass(typeNames=[_SUBTYPES.get(vertex.label, vertex.label.title())]),
     ]
     if schema.columns:
         values.append(_schema(names, schema))
@@ -102,17 +86,17 @@ def lineage(
     """
     vertex = dataset.schema.dataset
     urn = names.dataset(vertex.id)
-    values: list[Any] = [StatusClass(removed=False)]
+    values: list[Any] = [classes.StatusClass(removed=False)]
     _, namespace, name = name_parts(vertex.id)
     found = names.of_dataset(namespace, name)
     if found.instance:
         platform = mce_builder.make_data_platform_urn(found.platform)
         instance = mce_builder.make_dataplatform_instance_urn(found.platform, found.instance)
-        values.append(DataPlatformInstanceClass(platform=platform, instance=instance))
+        values.append(classes.DataPlatformInstanceClass(platform=platform, instance=instance))
     if dataset.flow.feeds:
         known = {**columns, **{each.id: each for each in dataset.schema.columns}}
         values.append(
-            UpstreamLineageClass(
+            classes.UpstreamLineageClass(
                 upstreams=_upstreams(names, vertex, dataset.flow, known),
                 fineGrainedLineages=fine_grained(names, dataset.flow.column_feeds, known) or None,
             )
@@ -122,24 +106,24 @@ def lineage(
 
 def exposure(
     names: Names, dataset: Dataset
-) -> Iterator[MetadataChangeProposalWrapper | MetadataChangeProposalClass]:
+) -> Iterator[MetadataChangeProposalWrapper | classes.MetadataChangeProposalClass]:
     """Yield a dbt exposure as a dashboard, as DataHub's dbt source does."""
     vertex = dataset.schema.dataset
     # dbt's unique id is stored only in the job name.
     for unique_id in sorted({unique_id_of(each.job) for each in dataset.flow.feeds}):
-        never = AuditStampClass(time=0, actor=NO_USER)
+        never = classes.AuditStampClass(time=0, actor=NO_USER)
         yield from aspects(
             names.exposure(unique_id),
             [
-                DashboardInfoClass(
+                classes.DashboardInfoClass(
                     title=vertex.name,
                     description=vertex.properties.get("description", ""),
                     customProperties=_custom(vertex),
-                    lastModified=ChangeAuditStampsClass(created=never, lastModified=never),
+                    lastModified=classes.ChangeAuditStampsClass(created=never, lastModified=never),
                     datasets=[names.dataset(each) for each in dataset.flow.sources],
                     dashboardUrl=vertex.properties.get("url"),
                 ),
-                StatusClass(removed=False),
+                classes.StatusClass(removed=False),
             ],
         )
         patch = DashboardPatchBuilder(names.exposure(unique_id))
@@ -156,7 +140,7 @@ def _custom(vertex: Vertex) -> dict[str, str]:
     }
 
 
-def _deprecation(date: str) -> DeprecationClass:
+def _deprecation(date: str) -> classes.DeprecationClass:
     """Return the deprecation of a dbt model, which dbt will remove at this date."""
     try:
         at = datetime.fromisoformat(date)
@@ -164,22 +148,22 @@ def _deprecation(date: str) -> DeprecationClass:
         moment = None
     else:
         moment = int(at.replace(tzinfo=at.tzinfo or UTC).timestamp() * 1000)
-    return DeprecationClass(
+    return classes.DeprecationClass(
         deprecated=True, note=f"dbt: deprecation_date {date}", actor=NO_USER, decommissionTime=moment
     )
 
 
-def _schema(names: Names, schema: DatasetSchema) -> SchemaMetadataClass:
+def _schema(names: Names, schema: DatasetSchema) -> classes.SchemaMetadataClass:
     _, namespace, name = name_parts(schema.dataset.id)
     platform = names.of_dataset(namespace, name).platform
-    return SchemaMetadataClass(
+    return classes.SchemaMetadataClass(
         schemaName=schema.dataset.title,
         platform=mce_builder.make_data_platform_urn(platform),
         version=0,
         hash="",
-        platformSchema=OtherSchemaClass(rawSchema=""),
+        platformSchema=classes.OtherSchemaClass(rawSchema=""),
         fields=[
-            SchemaFieldClass(
+            classes.SchemaFieldClass(
                 fieldPath=column.name,
                 type=data_type(str(column.properties.get("data_type", ""))),
                 nativeDataType=str(column.properties.get("data_type", "")),
@@ -193,7 +177,7 @@ def _schema(names: Names, schema: DatasetSchema) -> SchemaMetadataClass:
 
 def _upstreams(
     names: Names, vertex: Vertex, flow: Flow, columns: Mapping[str, Vertex]
-) -> list[UpstreamClass]:
+) -> list[classes.UpstreamClass]:
     feeds: dict[str, list[Edge]] = defaultdict(list)
     for each in flow.feeds:
         feeds[each.from_id].append(each)
@@ -202,9 +186,10 @@ def _upstreams(
         if each.from_id in columns:
             text = f"{columns[each.from_id].name} ({each.properties.get('transformation', '')})"
             deciding[dataset_of(each.from_id)].add(text)
-    kind = DatasetLineageTypeClass.VIEW if vertex.label == "view" else DatasetLineageTypeClass.TRANSFORMED
+    kinds = classes.DatasetLineageTypeClass
+    kind = kinds.VIEW if vertex.label == "view" else kinds.TRANSFORMED
     return [
-        UpstreamClass(
+        classes.UpstreamClass(
             dataset=names.dataset(source), type=kind, properties=_properties(feeds[source], deciding[source])
         )
         for source in sorted(feeds)

@@ -4,23 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
-from datahub.metadata.schema_classes import (
-    AuditStampClass,
-    DataFlowInfoClass,
-    DataJobInfoClass,
-    DataJobInputOutputClass,
-    DataProcessInstancePropertiesClass,
-    DataProcessInstanceRelationshipsClass,
-    DataProcessInstanceRunEventClass,
-    DataProcessInstanceRunResultClass,
-    DataProcessRunStatusClass,
-    MetadataChangeProposalClass,
-    OperationClass,
-    OperationSourceTypeClass,
-    OperationTypeClass,
-    RunResultTypeClass,
-    StatusClass,
-)
+from datahub.metadata import schema_classes as classes
 from datahub.specific.datajob import DataJobPatchBuilder
 
 from lineage_merge.exporters.datahub.fields import NO_USER, add_owners_and_tags, aspects, fine_grained
@@ -36,18 +20,18 @@ _CUSTOM = tuple(
 
 def dag(names: Names, job: Job) -> Iterator[MetadataChangeProposalWrapper]:
     """Yield the DAG of a job."""
-    info = DataFlowInfoClass(
+    info = classes.DataFlowInfoClass(
         name=job.dag, customProperties={"environment": job.environment}, env=names.fabric(job.environment)
     )
-    yield from aspects(names.dag(job.environment, job.dag), [info, StatusClass(removed=False)])
+    yield from aspects(names.dag(job.environment, job.dag), [info, classes.StatusClass(removed=False)])
 
 
 def job(
     names: Names, job: Job, vertex: Vertex, columns: Mapping[str, Vertex]
-) -> Iterator[MetadataChangeProposalWrapper | MetadataChangeProposalClass]:
+) -> Iterator[MetadataChangeProposalWrapper | classes.MetadataChangeProposalClass]:
     """Yield a job: its newest run, inputs and outputs. `columns`: the ends of its column edges by id."""
     properties = vertex.properties
-    info = DataJobInfoClass(
+    info = classes.DataJobInfoClass(
         name=job.key.name,
         type=job.key.job_type.upper(),
         flowUrn=names.dag(job.environment, job.dag),
@@ -55,19 +39,19 @@ def job(
         env=names.fabric(job.environment),
     )
     edges = [edge for flow in job.flows for edge in flow.column_feeds]
-    moves = DataJobInputOutputClass(
+    moves = classes.DataJobInputOutputClass(
         inputDatasets=sorted({names.dataset(each) for flow in job.flows for each in flow.sources}),
         outputDatasets=sorted({names.dataset(flow.target) for flow in job.flows}),
         fineGrainedLineages=fine_grained(names, edges, columns) or None,
     )
     urn = names.job(job)
-    yield from aspects(urn, [info, moves, StatusClass(removed=False)])
+    yield from aspects(urn, [info, moves, classes.StatusClass(removed=False)])
     patch = DataJobPatchBuilder(urn)
     add_owners_and_tags(names, patch, vertex)
     yield from patch.build()
 
 
-_RESULTS = {"succeeded": RunResultTypeClass.SUCCESS, "failed": RunResultTypeClass.FAILURE}
+_RESULTS = {"succeeded": classes.RunResultTypeClass.SUCCESS, "failed": classes.RunResultTypeClass.FAILURE}
 
 
 def last_run(names: Names, job: Job, vertex: Vertex) -> Iterator[MetadataChangeProposalWrapper]:
@@ -78,15 +62,17 @@ def last_run(names: Names, job: Job, vertex: Vertex) -> Iterator[MetadataChangeP
         return
     run_id = str(properties.get("last_run_id", at))
     values: list[Any] = [
-        DataProcessInstancePropertiesClass(name=run_id, created=AuditStampClass(time=at, actor=NO_USER)),
-        DataProcessInstanceRelationshipsClass(upstreamInstances=[], parentTemplate=names.job(job)),
-        DataProcessInstanceRunEventClass(
+        classes.DataProcessInstancePropertiesClass(
+            name=run_id, created=classes.AuditStampClass(time=at, actor=NO_USER)
+        ),
+        classes.DataProcessInstanceRelationshipsClass(upstreamInstances=[], parentTemplate=names.job(job)),
+        classes.DataProcessInstanceRunEventClass(
             timestampMillis=at,
-            status=DataProcessRunStatusClass.COMPLETE,
-            result=DataProcessInstanceRunResultClass(type=result, nativeResultType=job.key.job_type),
+            status=classes.DataProcessRunStatusClass.COMPLETE,
+            result=classes.DataProcessInstanceRunResultClass(type=result, nativeResultType=job.key.job_type),
             durationMillis=properties.get("duration_ms"),
         ),
-        StatusClass(removed=False),
+        classes.StatusClass(removed=False),
     ]
     yield from aspects(names.run(vertex.id, run_id), values)
 
@@ -104,11 +90,13 @@ def last_write(names: Names, dataset: Dataset) -> Iterator[MetadataChangeProposa
     yield from aspects(
         names.dataset(vertex.id),
         [
-            OperationClass(
+            classes.OperationClass(
                 timestampMillis=written_at,
                 lastUpdatedTimestamp=written_at,
-                operationType=OperationTypeClass.INSERT if appends else OperationTypeClass.UPDATE,
-                sourceType=OperationSourceTypeClass.DATA_PROCESS,
+                operationType=classes.OperationTypeClass.INSERT
+                if appends
+                else classes.OperationTypeClass.UPDATE,
+                sourceType=classes.OperationSourceTypeClass.DATA_PROCESS,
             )
         ],
     )
