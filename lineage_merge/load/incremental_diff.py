@@ -19,7 +19,7 @@ from lineage_merge.load.shard_digests import Differing, Entry, Kind, RunState, S
 from lineage_merge.merge.resolved_names import IdentityRow
 
 
-class Changes(NamedTuple):
+class IncrementalChanges(NamedTuple):
     """The result of an incremental comparison.
 
     `existing`: the elements that were read. `jobs`: all jobs of the merge, only read if elements may be
@@ -50,7 +50,7 @@ def compare_changes(
     dag_name: str,
     *,
     drops_values: bool = True,
-) -> Changes | None:
+) -> IncrementalChanges | None:
     """Compare a merge with the state of the last load; None if a full comparison is required.
 
     `names`: alias ids of the merge, none of which may be in the graph.
@@ -87,7 +87,7 @@ def compare_changes(
     if not removed.is_empty():
         job_ids = nodes.filter(lambda node: node.get("label") == "job").map(itemgetter("id"))
         jobs = read_elements(job_ids, engine.empty(), endpoint, dag_name).vertices
-    return Changes(
+    return IncrementalChanges(
         diff.compare_nodes(changed_nodes, edges, existing, drops_values=drops_values)
         .union(found.flat_map(partial(_unchanged, "v")).map(diff.unchanged_node))
         .cache(),

@@ -30,7 +30,7 @@ from lineage_merge.model.elements import JobKey, decode, edge_id, encode
 Kind = Literal["move", "edges", "remove", "ignore"]
 
 
-class Change(NamedTuple):
+class NameCorrection(NamedTuple):
     """A correction of a vertex (`id`).
 
     `move`: move it to `canonical_id`. `edges`: remove edges of the DAG that the merge has at `canonical_id`.
@@ -49,9 +49,9 @@ class Change(NamedTuple):
 class Renames:
     """All corrections, usually none."""
 
-    changes: tuple[Change, ...] = ()
+    changes: tuple[NameCorrection, ...] = ()
 
-    def of_kind(self, kind: Kind) -> list[Change]:
+    def of_kind(self, kind: Kind) -> list[NameCorrection]:
         """Return the changes of one kind, in a stable order."""
         return [change for change in self.changes if change.kind == kind]
 
@@ -86,31 +86,31 @@ class Name:
     is_stored: bool = False
     is_tagged: bool = False
 
-    def changes(self) -> Iterator[Change]:
+    def changes(self) -> Iterator[NameCorrection]:
         """Yield the corrections of the graph."""
         others = sorted(self.resolves_to.keys() - {self.id})
         reasons = {how for hows in self.resolves_to.values() for how in hows}
         if len(others) == len(self.resolves_to) == 1 and reasons == {EVERYWHERE} and not self.in_merge:
             if self.is_stored:
-                yield Change("move", self.id, others[0])
+                yield NameCorrection("move", self.id, others[0])
         elif self.is_tagged:
-            yield from (Change("edges", self.id, each) for each in others)
+            yield from (NameCorrection("edges", self.id, each) for each in others)
         for each in self.stored:
             yield from self._stored_name_changes(each)
 
-    def _stored_name_changes(self, stored: StoredName) -> Iterator[Change]:
+    def _stored_name_changes(self, stored: StoredName) -> Iterator[NameCorrection]:
         # A location without a rule may still have a name from another source.
         targets = {each for each, hows in self.resolves_to.items() if stored.resolved or ALIAS in hows}
         is_own = bool(stored.resolved) and OWN in self.resolves_to.get(self.id, ())
         if is_own and not stored.elsewhere:
-            yield Change("ignore", stored.id, value=stored.alias)
+            yield NameCorrection("ignore", stored.id, value=stored.alias)
         if not targets or stored.id in targets:
             return
-        yield from (Change("edges", stored.id, each) for each in sorted(targets))
+        yield from (NameCorrection("edges", stored.id, each) for each in sorted(targets))
         if stored.resolved:
-            yield Change("remove", stored.id, property="resolved_names", value=stored.resolved)
+            yield NameCorrection("remove", stored.id, property="resolved_names", value=stored.resolved)
         if not stored.elsewhere:
-            yield Change("remove", stored.id, property="aliases", value=stored.alias)
+            yield NameCorrection("remove", stored.id, property="aliases", value=stored.alias)
 
 
 def stored_names(
@@ -177,7 +177,7 @@ def _of_vertex(environment: str, dag_name: str, vertex: StoredVertex) -> Iterato
         yield from stored_names(vertex.id, resolved, aliases, vertex.shared, environment, dag_name)
 
 
-def _decide(identifier: str, facts: list[tuple[str, _Fact]]) -> Iterator[Change]:
+def _decide(identifier: str, facts: list[tuple[str, _Fact]]) -> Iterator[NameCorrection]:
     name = Name(identifier)
     for _, fact in facts:
         match fact:

@@ -27,7 +27,7 @@ from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import GremlinExecutor, open_executor, send
 from lineage_merge.load.gremlin.upserts import Upsert
-from lineage_merge.load.snapshot import Edge, Snapshot, take_snapshot
+from lineage_merge.load.snapshot import EdgeSnapshot, VertexSnapshot, take_snapshot
 from lineage_merge.model.elements import JobKey, edge_id, encode
 from lineage_merge.model.errors import GraphRejected
 
@@ -90,7 +90,7 @@ def _move(endpoint: Endpoint, execute: GremlinExecutor, duplicate: str, canonica
 
 
 def _copy(
-    endpoint: Endpoint, execute: GremlinExecutor, found: list[Snapshot], new_ids: dict[str, str]
+    endpoint: Endpoint, execute: GremlinExecutor, found: list[VertexSnapshot], new_ids: dict[str, str]
 ) -> None:
     def vertices() -> Iterator[Upsert]:
         for each in found:
@@ -108,12 +108,12 @@ def _copy(
     send(endpoint, upserts.batches(edge.upsert() for edge in without_loops))
 
 
-def _copy_of(edge: Edge, new_ids: dict[str, str]) -> Edge:
+def _copy_of(edge: EdgeSnapshot, new_ids: dict[str, str]) -> EdgeSnapshot:
     start, end = new_ids.get(edge.from_id, edge.from_id), new_ids.get(edge.to_id, edge.to_id)
     properties = edge.properties
     job = JobKey(properties["job_type"], properties["job_name"]) if "job_name" in properties else None
     identifier = edge_id(properties["environment"], properties["dag_name"], job, start, edge.label, end)
-    return Edge(identifier, edge.label, start, end, properties)
+    return EdgeSnapshot(identifier, edge.label, start, end, properties)
 
 
 # The functions below apply the moves to the elements that were read: a merge is compared with the graph as it

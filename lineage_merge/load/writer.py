@@ -22,7 +22,7 @@ _POLL_SECONDS = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class _Outcome:
+class _PartitionOutcome:
     """The outcome of one partition.
 
     Errors are returned as data: raised in a worker, they would reach the driver as text inside a Spark error,
@@ -120,15 +120,17 @@ def _reporting(on_written: WriteProgress | None, kind: str, done: Counter, total
         reporter.join()
 
 
-def _write_partition(kind: str, endpoint: Endpoint, done: Counter, rows: Iterable[Row]) -> Iterator[_Outcome]:
+def _write_partition(
+    kind: str, endpoint: Endpoint, done: Counter, rows: Iterable[Row]
+) -> Iterator[_PartitionOutcome]:
     counting = _CountingRows(rows)
     edges: Iterator[Upsert] = map(upserts.edge_upsert, counting)
     batches = _node_batches(counting) if kind == "nodes" else upserts.batches(edges)
     try:
         sent = send(endpoint, batches)
-        outcome = _Outcome(counting.count, sent)
+        outcome = _PartitionOutcome(counting.count, sent)
     except LineageMergeError as error:
-        outcome = _Outcome(0, 0, error)
+        outcome = _PartitionOutcome(0, 0, error)
     done.add(1)
     yield outcome
 

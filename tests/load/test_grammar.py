@@ -20,17 +20,17 @@ from lineage_merge.load.gremlin.connection import Endpoint, open_client
 from lineage_merge.load.neptune_bulk import bulk_load
 from lineage_merge.load.prune import plan
 from lineage_merge.load.shard_digests import RunState
-from lineage_merge.load.snapshot import Edge, Snapshot, edges_at
+from lineage_merge.load.snapshot import EdgeSnapshot, VertexSnapshot, edges_at
 from tests.gremlin_text import passes_the_grammar
 
 BuildTraversal = Callable[[GraphTraversalSource], Any]
 
 IDS = ["dev|wh|it's", "dev|wh|$b"]
-SNAPSHOT = Snapshot(
+SNAPSHOT = VertexSnapshot(
     "dev|wh|it's",
     "view",
     {"environment": ["dev"], "name": ["a"], "dag_name": ["d", "e"], "last_run_at": [5]},
-    (Edge("e0", "feeds", "dev|wh|it's", "dev|wh|$b", {"dag_name": "d", "sequence": 3}),),
+    (EdgeSnapshot("e0", "feeds", "dev|wh|it's", "dev|wh|$b", {"dag_name": "d", "sequence": 3}),),
     1,
 )
 STARTED_LOAD = merge_run.StartedLoad("token", RunState(), "{}")

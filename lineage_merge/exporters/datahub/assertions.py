@@ -9,7 +9,7 @@ from datahub.metadata import schema_classes as classes
 
 from lineage_merge.exporters.datahub.fields import aspects, tag_of
 from lineage_merge.exporters.datahub.names import Names
-from lineage_merge.exporters.graph_batches import Check, CheckedDataset
+from lineage_merge.exporters.graph_batches import CheckedDataset, DatasetCheck
 from lineage_merge.graph_format.elements import Vertex, values_of
 from lineage_merge.questions.last_updates import FRESHNESS
 
@@ -66,7 +66,7 @@ def assertions(names: Names, checked: CheckedDataset) -> Iterator[MetadataChange
         yield from aspects(urn, values)
 
 
-def _definition(names: Names, dataset: Vertex, check: Check) -> classes.AssertionInfoClass:
+def _definition(names: Names, dataset: Vertex, check: DatasetCheck) -> classes.AssertionInfoClass:
     properties = check.assertion.properties
     custom = {name: ", ".join(str(each) for each in values_of(check.assertion, name)) for name in _CUSTOM}
     known: dict[str, Any] = {
@@ -84,7 +84,7 @@ def _definition(names: Names, dataset: Vertex, check: Check) -> classes.Assertio
     )
 
 
-def _of_dataset(names: Names, dataset: Vertex, check: Check) -> classes.DatasetAssertionInfoClass:
+def _of_dataset(names: Names, dataset: Vertex, check: DatasetCheck) -> classes.DatasetAssertionInfoClass:
     properties = check.assertion.properties
     kind = str(properties.get("assertion_type", ""))
     standard = _STANDARD.get(kind, _NATIVE) if check.column else _NATIVE

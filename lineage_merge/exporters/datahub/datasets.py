@@ -20,7 +20,7 @@ from lineage_merge.exporters.datahub.fields import (
     tag_of,
 )
 from lineage_merge.exporters.datahub.names import Names
-from lineage_merge.exporters.graph_batches import Dataset, DatasetSchema, Flow
+from lineage_merge.exporters.graph_batches import DatasetLineage, DatasetSchema, Flow
 from lineage_merge.graph_format.elements import Edge, Vertex, dataset_of, name_parts
 from lineage_merge.sources.dbt.jobs import unique_id_of
 
@@ -77,7 +77,7 @@ def description(
 
 
 def lineage(
-    names: Names, dataset: Dataset, columns: Mapping[str, Vertex]
+    names: Names, dataset: DatasetLineage, columns: Mapping[str, Vertex]
 ) -> Iterator[MetadataChangeProposalWrapper]:
     """Yield status, platform instance, and upstream lineage of the dataset and its columns, of all jobs.
 
@@ -105,7 +105,7 @@ def lineage(
 
 
 def exposure(
-    names: Names, dataset: Dataset
+    names: Names, dataset: DatasetLineage
 ) -> Iterator[MetadataChangeProposalWrapper | classes.MetadataChangeProposalClass]:
     """Yield a dbt exposure as a dashboard, as DataHub's dbt source does."""
     vertex = dataset.schema.dataset

@@ -61,8 +61,9 @@ _WORDS = {
     classes.BytesTypeClass: "binary varbinary varbyte bytea bytes blob raw image",
     classes.DateTypeClass: "date",
     classes.MapTypeClass: "map",
-    classes.NumberTypeClass: "tinyint byte smallint short int integer bigint long hugeint int2 int4 int8 int64 "
-    "float float4 float8 float64 real double decimal numeric number money smallmoney bignumeric serial bigserial",
+    classes.NumberTypeClass: "tinyint byte smallint short int integer bigint long hugeint int2 int4 "
+    "int8 int64 float float4 float8 float64 real double decimal numeric number money smallmoney "
+    "bignumeric serial bigserial",
     classes.RecordTypeClass: "struct record row object variant super json jsonb",
     classes.StringTypeClass: "string char character varchar nchar nvarchar bpchar text ntext clob uuid "
     "varchar2 nvarchar2 enum xml geometry geography",

@@ -9,7 +9,7 @@ from datahub.specific.datajob import DataJobPatchBuilder
 
 from lineage_merge.exporters.datahub.fields import NO_USER, add_owners_and_tags, aspects, fine_grained
 from lineage_merge.exporters.datahub.names import Names
-from lineage_merge.exporters.graph_batches import Dataset, Job
+from lineage_merge.exporters.graph_batches import DatasetLineage, JobLineage
 from lineage_merge.graph_format.elements import Vertex
 from lineage_merge.questions.last_updates import LastUpdate
 
@@ -18,7 +18,7 @@ _CUSTOM = tuple(
 )
 
 
-def dag(names: Names, job: Job) -> Iterator[MetadataChangeProposalWrapper]:
+def dag(names: Names, job: JobLineage) -> Iterator[MetadataChangeProposalWrapper]:
     """Yield the DAG of a job."""
     info = classes.DataFlowInfoClass(
         name=job.dag, customProperties={"environment": job.environment}, env=names.fabric(job.environment)
@@ -27,7 +27,7 @@ def dag(names: Names, job: Job) -> Iterator[MetadataChangeProposalWrapper]:
 
 
 def job(
-    names: Names, job: Job, vertex: Vertex, columns: Mapping[str, Vertex]
+    names: Names, job: JobLineage, vertex: Vertex, columns: Mapping[str, Vertex]
 ) -> Iterator[MetadataChangeProposalWrapper | classes.MetadataChangeProposalClass]:
     """Yield a job: its newest run, inputs and outputs. `columns`: the ends of its column edges by id."""
     properties = vertex.properties
@@ -54,7 +54,7 @@ def job(
 _RESULTS = {"succeeded": classes.RunResultTypeClass.SUCCESS, "failed": classes.RunResultTypeClass.FAILURE}
 
 
-def last_run(names: Names, job: Job, vertex: Vertex) -> Iterator[MetadataChangeProposalWrapper]:
+def last_run(names: Names, job: JobLineage, vertex: Vertex) -> Iterator[MetadataChangeProposalWrapper]:
     """Yield the newest run of a job with its result, if it is known."""
     properties = vertex.properties
     at, result = properties.get("last_run_at"), _RESULTS.get(properties.get("status", ""))
@@ -77,7 +77,7 @@ def last_run(names: Names, job: Job, vertex: Vertex) -> Iterator[MetadataChangeP
     yield from aspects(names.run(vertex.id, run_id), values)
 
 
-def last_write(names: Names, dataset: Dataset) -> Iterator[MetadataChangeProposalWrapper]:
+def last_write(names: Names, dataset: DatasetLineage) -> Iterator[MetadataChangeProposalWrapper]:
     """Yield the newest successful write of a dataset, from which DataHub shows its freshness.
 
     A view holds no rows: building it does not make its data newer.

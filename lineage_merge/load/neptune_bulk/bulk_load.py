@@ -49,7 +49,7 @@ from lineage_merge.load.gremlin.executor import by_request, open_executor
 from lineage_merge.load.gremlin.signing import region_of_chain
 from lineage_merge.load.neptune_bulk import loader_jobs
 from lineage_merge.load.neptune_bulk.api import Loader
-from lineage_merge.load.neptune_bulk.loader_jobs import Source
+from lineage_merge.load.neptune_bulk.loader_jobs import LoadFolder
 from lineage_merge.load.property_values import row_to_write
 from lineage_merge.model.errors import BulkLoadFailed, ConfigError, GraphRejected, SourceError, SourceMissing
 
@@ -201,7 +201,7 @@ def load(
     except SourceError as error:
         raise BulkLoadFailed(error.message) from None
     sources = [
-        Source(kind, f"{folder}/{kind}")
+        LoadFolder(kind, f"{folder}/{kind}")
         for kind, written in ((VERTICES, vertices), (EDGES, edges))
         if written.files
     ]

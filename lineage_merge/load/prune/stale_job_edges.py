@@ -133,7 +133,7 @@ class UnmatchedEdge(NamedTuple):
 
 
 @dataclass(slots=True)
-class JobFacts:
+class JobEdgeFacts:
     """Facts about one job. `runs`: number of successful runs that were read."""
 
     job_type: str
@@ -223,7 +223,7 @@ def _decide_job(
     facts: list[tuple[JobKey, _Fact]],
 ) -> Iterator[UnmatchedEdge]:
     runs, replaced_ids = known.value
-    job = JobFacts(*key, runs=runs.get(JobKey(*key)))
+    job = JobEdgeFacts(*key, runs=runs.get(JobKey(*key)))
     unmatched: list[Row] = []
     replaced: list[Row] = []
     keeps_edges = False

@@ -9,7 +9,7 @@ from lineage_merge.load import diff
 from lineage_merge.load.diff import Compared
 from lineage_merge.load.diff_counts import DiffCounts, count_differences
 from lineage_merge.load.graph_state import GraphState, StoredVertex
-from lineage_merge.load.incremental_diff import Changes, compare_changes, names_digest
+from lineage_merge.load.incremental_diff import IncrementalChanges, compare_changes, names_digest
 from lineage_merge.load.prune.plan import Deletions, first_rows, plan_deletions
 from lineage_merge.load.renames import Renames, replaced_edges
 from lineage_merge.load.result import Effect, LoadResult
@@ -21,7 +21,7 @@ from lineage_merge.load.stages.resolve_names import (
     identities_of,
     resolve_names,
 )
-from lineage_merge.load.stages.types import LoadPlan, Merge, Target
+from lineage_merge.load.stages.types import LoadPlan, LoadTarget, MergeOutput
 
 _SHOWN = 20
 
@@ -44,7 +44,7 @@ class _Comparison:
     shards: Rows[Shard] | None
 
 
-def plan_changes(merge: Merge, target: Target, *, verify: bool) -> LoadPlan:
+def plan_changes(merge: MergeOutput, target: LoadTarget, *, verify: bool) -> LoadPlan:
     """Compare a merge with the graph, incrementally if possible, and plan the changes.
 
     `verify`: always compare in full.
@@ -64,12 +64,12 @@ def plan_changes(merge: Merge, target: Target, *, verify: bool) -> LoadPlan:
     return _plan(merge, target, _compare_in_full(merge, target), digest)
 
 
-def _drops_values(merge: Merge) -> bool:
+def _drops_values(merge: MergeOutput) -> bool:
     """Return whether no document was rejected, which may contain tags or owners."""
     return merge.report is None or not merge.report.totals.get("rejected")
 
 
-def _comparison_of(changes: Changes) -> _Comparison:
+def _comparison_of(changes: IncrementalChanges) -> _Comparison:
     return _Comparison(
         nodes=changes.nodes,
         edges=changes.edges,
@@ -83,7 +83,7 @@ def _comparison_of(changes: Changes) -> _Comparison:
     )
 
 
-def _compare_in_full(merge: Merge, target: Target) -> _Comparison:
+def _compare_in_full(merge: MergeOutput, target: LoadTarget) -> _Comparison:
     resolved = resolve_names(merge, target)
     existing, renames = resolved.existing, resolved.renames
     compared = diff.compare_nodes(resolved.nodes, resolved.edges, existing, drops_values=_drops_values(merge))
@@ -112,7 +112,7 @@ def _compare_in_full(merge: Merge, target: Target) -> _Comparison:
     )
 
 
-def _plan(merge: Merge, target: Target, comparison: _Comparison, digest: str) -> LoadPlan:
+def _plan(merge: MergeOutput, target: LoadTarget, comparison: _Comparison, digest: str) -> LoadPlan:
     nodes, edges, counts = comparison.nodes, comparison.edges, comparison.counts
     replaced = replaced_edges(edges, comparison.renames, target.environment, target.dag_name)
     deletions = plan_deletions(

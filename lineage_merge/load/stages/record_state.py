@@ -19,10 +19,10 @@ from lineage_merge.load.shard_digests import (
     encode_entries,
     shard_count,
 )
-from lineage_merge.load.stages.types import LoadPlan, Merge, Target
+from lineage_merge.load.stages.types import LoadPlan, LoadTarget, MergeOutput
 
 
-def record_state(merge: Merge, target: Target, plan: LoadPlan, result: LoadResult) -> None:
+def record_state(merge: MergeOutput, target: LoadTarget, plan: LoadPlan, result: LoadResult) -> None:
     """Mark other DAGs whose vertices changed, store the state of the load, and remove its token."""
     endpoint, environment, dag_name, started_load = target
     others = _other_dags(plan, target)
@@ -46,7 +46,7 @@ class _OtherDags(NamedTuple):
     of_new: frozenset[str]
 
 
-def _other_dags(plan: LoadPlan, target: Target) -> _OtherDags:
+def _other_dags(plan: LoadPlan, target: LoadTarget) -> _OtherDags:
     endpoint, _, dag_name, started_load = target
     read = partial(merge_state.other_dags, endpoint, dag_name)
 
@@ -89,7 +89,7 @@ def _built_if_changed(edge: Compared) -> Iterable[str]:
     return (edge.row["to"],) if is_changed else ()
 
 
-def _store_state(merge: Merge, target: Target, plan: LoadPlan) -> RunState | None:
+def _store_state(merge: MergeOutput, target: LoadTarget, plan: LoadPlan) -> RunState | None:
     """Store digests for an incremental comparison; None if the next load must compare in full."""
     endpoint, environment, dag_name, started_load = target
     counts, deletions, engine = plan.counts, plan.deletions, plan.nodes.engine

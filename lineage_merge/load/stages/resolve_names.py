@@ -12,12 +12,12 @@ from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.load import vertex_merge
 from lineage_merge.load.graph_state import GraphState, StoredVertex, read_aliases, read_graph_state
 from lineage_merge.load.renames import find_renames
-from lineage_merge.load.stages.types import Merge, ResolvedNames, Target
+from lineage_merge.load.stages.types import LoadTarget, MergeOutput, ResolvedNames
 from lineage_merge.load.vertex_merge import CanonicalVertex
 from lineage_merge.merge.resolved_names import IdentityRow
 
 
-def resolve_names(merge: Merge, target: Target) -> ResolvedNames:
+def resolve_names(merge: MergeOutput, target: LoadTarget) -> ResolvedNames:
     """Read the stored graph, and resolve names that the merge or the graph has for the same dataset."""
     endpoint, environment, dag_name, _ = target
     nodes, edges, engine = merge.nodes, merge.edges, merge.nodes.engine
@@ -53,7 +53,7 @@ def resolve_names(merge: Merge, target: Target) -> ResolvedNames:
     return ResolvedNames(nodes, edges, existing, moves, renames)
 
 
-def canonical_ids_of(merge: Merge) -> dict[str, str]:
+def canonical_ids_of(merge: MergeOutput) -> dict[str, str]:
     """Return the canonical id of each alias id with one candidate."""
     aliases = (merge.aliases or {}).items()
     return {
@@ -63,7 +63,7 @@ def canonical_ids_of(merge: Merge) -> dict[str, str]:
     }
 
 
-def identities_of(merge: Merge) -> Rows[IdentityRow]:
+def identities_of(merge: MergeOutput) -> Rows[IdentityRow]:
     """Return the resolved names of a merge."""
     return merge.nodes.engine.empty() if merge.identities is None else merge.identities
 

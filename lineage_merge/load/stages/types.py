@@ -22,7 +22,7 @@ from lineage_merge.model.elements import JobKey
 
 
 @dataclass(frozen=True, slots=True)
-class Merge:
+class MergeOutput:
     """The output of a merge of one environment and DAG.
 
     `aliases`: the candidate ids of each alias id. `runs`: number of successful runs of each job that a source
@@ -39,7 +39,7 @@ class Merge:
     report: Report | None = None
 
 
-class Target(NamedTuple):
+class LoadTarget(NamedTuple):
     """The graph, environment and DAG of a load, and its state when the load started (`load.merge_run`)."""
 
     endpoint: Endpoint

@@ -28,9 +28,9 @@ from lineage_merge.load.neptune_bulk import bulk_load
 from lineage_merge.load.neptune_bulk.bulk_load import BulkLoad
 from lineage_merge.load.property_values import row_to_write
 from lineage_merge.load.prune.plan import delete_stale
-from lineage_merge.load.renames import Change
-from lineage_merge.load.snapshot import Edge
-from lineage_merge.load.stages.types import LoadPlan, Target
+from lineage_merge.load.renames import NameCorrection
+from lineage_merge.load.snapshot import EdgeSnapshot
+from lineage_merge.load.stages.types import LoadPlan, LoadTarget
 from lineage_merge.load.writer import WriteProgress, write
 
 T = TypeVar("T")
@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 def write_changes(
     plan: LoadPlan,
-    target: Target,
+    target: LoadTarget,
     *,
     in_bulk: BulkLoad | None,
     on_written: WriteProgress | None,
@@ -101,7 +101,7 @@ def _move(endpoint: Endpoint, pairs: Iterable[tuple[str, str]]) -> Iterator[int]
     yield vertex_merge.move(endpoint, pairs)
 
 
-def _remove_names(endpoint: Endpoint, removals: Iterable[Change]) -> Iterator[int]:
+def _remove_names(endpoint: Endpoint, removals: Iterable[NameCorrection]) -> Iterator[int]:
     """Remove stored names that resolve to other datasets now."""
     values: dict[tuple[str, str], list[str]] = {}
     for removal in removals:
@@ -187,7 +187,9 @@ def _repair(
 ) -> Iterator[int]:
     """Replace interim ids that a killed label replacement has left."""
     own = {"environment": environment, "dag_name": dag_name}
-    edges = [Edge(each.id, each.label, each.from_id, each.to_id, each.properties | own) for each in found]
+    edges = [
+        EdgeSnapshot(each.id, each.label, each.from_id, each.to_id, each.properties | own) for each in found
+    ]
     with open_executor(endpoint) as execute:
         replace_interim_edges(endpoint, execute, edges)
     yield len(edges)
