@@ -15,7 +15,8 @@ from lineage_merge.load import diff, merge_state, shard_digests, vertex_merge
 from lineage_merge.load.diff import Compared
 from lineage_merge.load.graph_state import GraphState, StoredVertex, read_aliases, read_elements
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.shard_digests import Differing, Entry, Kind, RunState, Shard
+from lineage_merge.load.merge_run import LoadTarget
+from lineage_merge.load.shard_digests import Differing, Entry, Kind, Shard
 from lineage_merge.merge.resolved_names import IdentityRow
 
 
@@ -44,10 +45,7 @@ def compare_changes(
     nodes: Rows[Row],
     edges: Rows[Row],
     names: Rows[str],
-    last: RunState,
-    endpoint: Endpoint,
-    environment: str,
-    dag_name: str,
+    target: LoadTarget,
     *,
     drops_values: bool = True,
 ) -> IncrementalChanges | None:
@@ -55,8 +53,8 @@ def compare_changes(
 
     `names`: alias ids of the merge, none of which may be in the graph.
     """
-    engine = nodes.engine
-    if merge_state.read_counts(endpoint, environment, dag_name) != (last.vertices, last.edges):
+    engine, endpoint, last = nodes.engine, target.endpoint, target.started_load.state
+    if merge_state.read_counts(target) != (last.vertices, last.edges):
         return None
     distinct_names = names.distinct().repartition(engine.parallelism)
     if not distinct_names.map_partitions(partial(merge_state.any_stored, endpoint)).is_empty():
@@ -65,12 +63,10 @@ def compare_changes(
     present = shards.map(shard_digests.summary_of).collect()
     if shard_digests.shard_count(sum(each.size for each in present), len(last.shards)) != len(last.shards):
         return None
-    found = merge_state.compare_shards(
-        shards, {each.number for each in present}, endpoint, environment, dag_name, last.shards
-    ).cache()
+    found = merge_state.compare_shards(shards, {each.number for each in present}, target, last.shards).cache()
     if not found.filter(attrgetter("is_damaged")).is_empty():
         return None
-    unmatched = merge_state.read_unmatched(endpoint, environment, dag_name, len(last.shards), last.left)
+    unmatched = merge_state.read_unmatched(target, len(last.shards), last.left)
     if unmatched is None:
         return None
     removed = engine.rows(unmatched).union(found.flat_map(attrgetter("removed")))
@@ -79,14 +75,14 @@ def compare_changes(
         changed_nodes.map(_id).union(removed.flat_map(partial(_id_of, "v"))),
         changed_edges.map(_id).union(removed.flat_map(partial(_id_of, "e"))),
         endpoint,
-        dag_name,
+        target.dag_name,
     )
-    if _is_stored_under_alias(changed_nodes, existing, endpoint, environment):
+    if _is_stored_under_alias(changed_nodes, existing, endpoint, target.environment):
         return None
     jobs: Rows[StoredVertex] = engine.empty()
     if not removed.is_empty():
         job_ids = nodes.filter(lambda node: node.get("label") == "job").map(itemgetter("id"))
-        jobs = read_elements(job_ids, engine.empty(), endpoint, dag_name).vertices
+        jobs = read_elements(job_ids, engine.empty(), endpoint, target.dag_name).vertices
     return IncrementalChanges(
         diff.compare_nodes(changed_nodes, edges, existing, drops_values=drops_values)
         .union(found.flat_map(partial(_unchanged, "v")).map(diff.unchanged_node))

@@ -42,11 +42,11 @@ from lineage_merge.exporters.graph_batches import (
     DatasetCheck,
     DatasetSchema,
     Flow,
+    JobLineage,
     checked_datasets,
     jobs,
     read_schemas,
 )
-from lineage_merge.exporters.graph_batches import JobLineage as JobLineage
 from lineage_merge.exporters.openlineage.facets import PRODUCER, column_lineage, ends, moment, of_dataset
 from lineage_merge.graph_format.elements import Vertex, dataset_id_of, name_parts, title_of_id
 from lineage_merge.graph_format.schema import DATASET_LABELS

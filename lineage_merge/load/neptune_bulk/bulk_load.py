@@ -47,6 +47,7 @@ from lineage_merge.load.gremlin.configured_endpoint import region_of
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import by_request, open_executor
 from lineage_merge.load.gremlin.signing import region_of_chain
+from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.neptune_bulk import loader_jobs
 from lineage_merge.load.neptune_bulk.api import Loader
 from lineage_merge.load.neptune_bulk.loader_jobs import LoadFolder
@@ -177,9 +178,7 @@ def _edge(row: Row) -> tuple[Any, ...]:
 
 def load(
     bulk: BulkLoad,
-    endpoint: Endpoint,
-    environment: str,
-    dag_name: str,
+    target: LoadTarget,
     nodes: Rows[Compared],
     parts: Parts,
     counts: tuple[int, int],
@@ -193,7 +192,7 @@ def load(
     comparison may help, and GraphUnreachable.
     """
     started = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
-    folder = f"{bulk.folder_of(environment, dag_name)}{started}-{uuid.uuid4().hex[:8]}"
+    folder = f"{bulk.folder_of(target.environment, target.dag_name)}{started}-{uuid.uuid4().hex[:8]}"
     on_progress("writing files for the bulk loader")
     try:
         vertices = write_rows(folder, VERTICES, parts.vertices, counts[0])
@@ -207,7 +206,7 @@ def load(
     ]
     if not sources:
         return
-    _reject_if_outdated(nodes, endpoint)
+    _reject_if_outdated(nodes, target.endpoint)
     try:
         loader_jobs.load(bulk.loader, sources, on_progress)
     except BulkLoadFailed as error:

@@ -10,6 +10,7 @@ from lineage_merge.load.diff import Compared
 from lineage_merge.load.diff_counts import DiffCounts, count_differences
 from lineage_merge.load.graph_state import GraphState, StoredVertex
 from lineage_merge.load.incremental_diff import IncrementalChanges, compare_changes, names_digest
+from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.prune.plan import Deletions, first_rows, plan_deletions
 from lineage_merge.load.renames import Renames, replaced_edges
 from lineage_merge.load.result import Effect, LoadResult
@@ -21,7 +22,7 @@ from lineage_merge.load.stages.resolve_names import (
     identities_of,
     resolve_names,
 )
-from lineage_merge.load.stages.types import LoadPlan, LoadTarget, MergeOutput
+from lineage_merge.load.stages.types import LoadPlan, MergeOutput
 
 _SHOWN = 20
 
@@ -51,11 +52,11 @@ def plan_changes(merge: MergeOutput, target: LoadTarget, *, verify: bool) -> Loa
     """
     canonical_ids, identities = canonical_ids_of(merge), identities_of(merge)
     digest = names_digest(canonical_ids, identities)
-    last_state = target.started_load.state
-    if target.started_load.is_state_valid and not verify and last_state.names == digest:
+    started_load = target.started_load
+    if started_load.is_state_valid and not verify and started_load.state.names == digest:
         alias_ids = alias_ids_of(canonical_ids, identities)
         changes = compare_changes(
-            merge.nodes, merge.edges, alias_ids, last_state, *target[:3], drops_values=_drops_values(merge)
+            merge.nodes, merge.edges, alias_ids, target, drops_values=_drops_values(merge)
         )
         if changes:
             comparison = _comparison_of(changes)

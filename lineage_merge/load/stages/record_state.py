@@ -9,6 +9,7 @@ from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load import merge_run, merge_state, shard_digests
 from lineage_merge.load.diff import Compared
 from lineage_merge.load.graph_state import StoredVertex
+from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.result import LoadResult
 from lineage_merge.load.shard_digests import (
     MAX_UNMATCHED,
@@ -19,16 +20,15 @@ from lineage_merge.load.shard_digests import (
     encode_entries,
     shard_count,
 )
-from lineage_merge.load.stages.types import LoadPlan, LoadTarget, MergeOutput
+from lineage_merge.load.stages.types import LoadPlan, MergeOutput
 
 
 def record_state(merge: MergeOutput, target: LoadTarget, plan: LoadPlan, result: LoadResult) -> None:
     """Mark other DAGs whose vertices changed, store the state of the load, and remove its token."""
-    endpoint, environment, dag_name, started_load = target
     others = _other_dags(plan, target)
-    merge_run.mark_dags(endpoint, environment, others.of_changed | others.of_new, started_load)
+    merge_run.mark_dags(target, others.of_changed | others.of_new)
     state = None if others.of_new or not plan.may_store_state else _store_state(merge, target, plan)
-    traffic = endpoint.traffic
+    traffic = target.endpoint.traffic
     stats = merge_run.LoadStats(
         written=result.nodes + result.edges,
         retired=result.retired_nodes + result.retired_edges,
@@ -36,7 +36,7 @@ def record_state(merge: MergeOutput, target: LoadTarget, plan: LoadPlan, result:
         requests=traffic.requests.value if traffic else 0,
         elements_read=traffic.read.value if traffic else 0,
     )
-    merge_run.end(endpoint, environment, dag_name, started_load, stats, state)
+    merge_run.end(target, stats, state)
 
 
 class _OtherDags(NamedTuple):
@@ -91,14 +91,13 @@ def _built_if_changed(edge: Compared) -> Iterable[str]:
 
 def _store_state(merge: MergeOutput, target: LoadTarget, plan: LoadPlan) -> RunState | None:
     """Store digests for an incremental comparison; None if the next load must compare in full."""
-    endpoint, environment, dag_name, started_load = target
     counts, deletions, engine = plan.counts, plan.deletions, plan.nodes.engine
     unmatched_count = counts.unmatched_vertices + counts.unmatched_edges
     if unmatched_count > MAX_UNMATCHED:
         return None
-    last = started_load.state
+    last = target.started_load.state
     is_unchanged = not (plan.result.nodes or plan.result.edges or unmatched_count)
-    vertices, edges = merge_state.read_counts(endpoint, environment, dag_name)
+    vertices, edges = merge_state.read_counts(target)
     if sum(vertices.values()) != sum(counts.nodes.values()) - deletions.vertex_count:
         return None
     if sum(edges.values()) != counts.stored_edges + counts.edges.get("new", 0) - deletions.edge_count:
@@ -117,7 +116,7 @@ def _store_state(merge: MergeOutput, target: LoadTarget, plan: LoadPlan) -> RunS
     for summary in shards.map(shard_digests.summary_of).collect():
         digests[summary.number] = summary.digest
     changed = frozenset(index for index in range(number) if digests[index] not in stored[index : index + 1])
-    if not merge_state.write_shards(shards, endpoint, environment, dag_name, engine.share(changed)):
+    if not merge_state.write_shards(shards, target, engine.share(changed)):
         return None
     vertex_entries = plan.nodes.filter(_is_unmatched).map(lambda node: Entry("v", _id(node)))
     edge_entries = plan.edges.filter(_is_unmatched).map(lambda edge: Entry("e", _id(edge)))
@@ -126,11 +125,9 @@ def _store_state(merge: MergeOutput, target: LoadTarget, plan: LoadPlan) -> RunS
         encode_entries(unmatched[start : start + SHARD_ELEMENTS])
         for start in range(0, len(unmatched), SHARD_ELEMENTS)
     ]
-    if not all(merge_state.write_texts(endpoint, environment, dag_name, enumerate(texts, start=number))):
+    if not all(merge_state.write_texts(target, enumerate(texts, start=number))):
         return None
-    merge_state.drop_surplus_shards(
-        endpoint, environment, dag_name, number + len(texts), len(last.shards) + last.left
-    )
+    merge_state.drop_surplus_shards(target, number + len(texts), len(last.shards) + last.left)
     return RunState(
         shards=tuple(digests), left=len(texts), names=plan.names_digest, vertices=vertices, edges=edges
     )

@@ -9,8 +9,6 @@ from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load.diff import Compared
 from lineage_merge.load.diff_counts import DiffCounts
 from lineage_merge.load.graph_state import GraphState
-from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.merge_run import StartedLoad
 from lineage_merge.load.prune.plan import Deletions
 from lineage_merge.load.renames import Renames
 from lineage_merge.load.result import LoadResult
@@ -37,15 +35,6 @@ class MergeOutput:
     identities: Rows[IdentityRow] | None = None
     coverage: SourceCompleteness = NOTHING
     report: Report | None = None
-
-
-class LoadTarget(NamedTuple):
-    """The graph, environment and DAG of a load, and its state when the load started (`load.merge_run`)."""
-
-    endpoint: Endpoint
-    environment: str
-    dag_name: str
-    started_load: StartedLoad
 
 
 class ResolvedNames(NamedTuple):

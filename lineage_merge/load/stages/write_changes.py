@@ -18,19 +18,20 @@ from gremlin_python.statics import long
 from lineage_merge.graph_format.schema import EDGE_KEYS, NODE_KEYS, Row
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.infra.progress import ProgressCallback
-from lineage_merge.load import merge_run, vertex_merge
+from lineage_merge.load import vertex_merge
 from lineage_merge.load.diff import Compared, created_at
 from lineage_merge.load.graph_state import StoredEdge
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import by_request, open_executor
 from lineage_merge.load.label_replacement import replace_interim_edges, replace_labels
+from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.neptune_bulk import bulk_load
 from lineage_merge.load.neptune_bulk.bulk_load import BulkLoad
 from lineage_merge.load.property_values import row_to_write
 from lineage_merge.load.prune.plan import delete_stale
 from lineage_merge.load.renames import NameCorrection
 from lineage_merge.load.snapshot import EdgeSnapshot
-from lineage_merge.load.stages.types import LoadPlan, LoadTarget
+from lineage_merge.load.stages.types import LoadPlan
 from lineage_merge.load.writer import WriteProgress, write
 
 T = TypeVar("T")
@@ -45,7 +46,7 @@ def write_changes(
     on_progress: ProgressCallback,
 ) -> int:
     """Write all differences, then delete; returns the number of requests that wrote elements."""
-    endpoint, environment, dag_name, started_load = target
+    endpoint, environment, dag_name, _ = target
     nodes, edges = plan.nodes.filter(attrgetter("is_written")), plan.edges.filter(attrgetter("is_written"))
     now = time.time_ns() // 1_000_000
     if plan.result.relabelled:
@@ -60,7 +61,7 @@ def write_changes(
         _in_one_partition(plan.nodes.engine.rows(plan.moves.items()), partial(_move, endpoint))
     if in_bulk and parts:
         counts = plan.result.nodes, plan.result.edges
-        bulk_load.load(in_bulk, endpoint, environment, dag_name, plan.nodes, parts, counts, on_progress)
+        bulk_load.load(in_bulk, target, plan.nodes, parts, counts, on_progress)
     if plan.result.edges:
         rows = parts.last if parts else edges.map(partial(_row_to_write, EDGE_KEYS, now))
         requests += write("edges", rows, endpoint, None, on_written)[1]
@@ -73,8 +74,7 @@ def write_changes(
             plan.existing.edges.filter(attrgetter("interim")),
             partial(_repair, endpoint, environment, dag_name),
         )
-    run = merge_run.run_id(environment, dag_name)
-    delete_stale(plan.deletions, endpoint, run, started_load.token, dag_name)
+    delete_stale(plan.deletions, endpoint, target.run_id, target.started_load.token, dag_name)
     # Last, so that until then a repeated load still finds the stored names.
     if removals := plan.renames.of_kind("remove"):
         _in_one_partition(plan.nodes.engine.rows(removals), partial(_remove_names, endpoint))
