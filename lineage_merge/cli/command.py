@@ -3,7 +3,7 @@
 An option of class `Option` with ``more=True`` appears only in `--help-all`, under the heading `section`.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import click
@@ -19,6 +19,11 @@ class Option(click.Option):
         super().__init__(*args, **attributes)
         self.section = section
         self.more = more
+
+
+def rare_option(*declarations: str, section: str = GENERAL, **attributes: Any) -> Callable[[Any], Any]:
+    """Return the decorator of an option that only `--help-all` lists."""
+    return click.option(*declarations, cls=Option, more=True, section=section, **attributes)
 
 
 class Command(click.Command):

@@ -50,7 +50,7 @@ class _Program(Group):
         variable = complete_var or f"_{prog_name}_COMPLETE".replace("-", "_").upper()
         if not os.environ.get(variable):
             return
-        from lineage_merge.cli.completion_shells import completing
+        from lineage_merge.cli.completion import completing
 
         with completing(variable):
             super()._main_shell_completion(ctx_args, prog_name, variable)

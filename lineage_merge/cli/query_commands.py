@@ -8,21 +8,11 @@ from lineage_merge.cli import time_options
 from lineage_merge.cli.answers import print_result
 from lineage_merge.cli.check import check
 from lineage_merge.cli.command import Command, Option
-from lineage_merge.cli.completion import (
-    complete_datasets,
-    complete_owners,
-    complete_tags,
-)
+from lineage_merge.cli.completion import complete_owners, complete_tags
 from lineage_merge.cli.diff import diff
 from lineage_merge.cli.error_handling import epilog
 from lineage_merge.cli.history import history
-from lineage_merge.cli.impact_commands import impact, owners
-from lineage_merge.cli.query_options import (
-    QueryOptions,
-    depth_option,
-    open_lineage,
-    query_command,
-)
+from lineage_merge.cli.query_options import QueryOptions, open_lineage, query_command
 from lineage_merge.cli.question_commands import command_of
 from lineage_merge.cli.tags import tags
 from lineage_merge.query.lineage import QUESTIONS
@@ -30,14 +20,6 @@ from lineage_merge.query.lineage import QUESTIONS
 if TYPE_CHECKING:
     from lineage_merge.questions.listing import JobOrder
 
-_COLUMNS = click.option("--columns", is_flag=True, help="include columns and column lineage")
-_INFLUENCES = click.option(
-    "--influences",
-    cls=Option,
-    more=True,
-    is_flag=True,
-    help="include columns that determine rows (filters, joins); they are not followed",
-)
 _SEARCH = click.option("--search", metavar="TEXT", default="", help="part of the name")
 _LIMIT = click.option(
     "--limit",
@@ -47,78 +29,6 @@ _LIMIT = click.option(
     metavar="N",
     help="maximum number of results  [default: all]",
 )
-
-
-@click.command(
-    cls=Command,
-    epilog=epilog(
-        "lineage-merge upstream top_events_by_sales",
-        "lineage-merge upstream top_events_by_sales#total_sales",
-        "lineage-merge upstream dev.public.sales --environment dev --depth 2 --columns",
-        "lineage-merge upstream top_events_by_sales --folder lineage --format mermaid",
-    ),
-)
-@click.argument("dataset", metavar="DATASET[#COLUMN]", shell_complete=complete_datasets)
-@depth_option
-@_COLUMNS
-@_INFLUENCES
-@query_command("tree")
-def upstream(options: QueryOptions, dataset: str, depth: int | None, columns: bool, influences: bool) -> None:
-    """Show the upstream lineage of a dataset or column.
-
-    DATASET is a unique short or qualified name, namespace|name, a URI, or an id.
-    """
-    with open_lineage(options) as lineage:
-        found = lineage.upstream(dataset, depth=depth, columns=columns, influences=influences)
-        print_result(found, options.format, options.out)
-
-
-@click.command(
-    cls=Command,
-    epilog=epilog(
-        "lineage-merge downstream s3://tickit-raw/sales",
-        "lineage-merge downstream s3://tickit-raw/sales#pricepaid --influences",
-        "lineage-merge downstream s3://tickit-raw/sales --dag tickit_daily --format graphml",
-    ),
-)
-@click.argument("dataset", metavar="DATASET[#COLUMN]", shell_complete=complete_datasets)
-@depth_option
-@_COLUMNS
-@_INFLUENCES
-@query_command("tree")
-def downstream(
-    options: QueryOptions, dataset: str, depth: int | None, columns: bool, influences: bool
-) -> None:
-    """Show the downstream lineage of a dataset or column.
-
-    DATASET is a unique short or qualified name, namespace|name, a URI, or an id.
-    """
-    with open_lineage(options) as lineage:
-        found = lineage.downstream(dataset, depth=depth, columns=columns, influences=influences)
-        print_result(found, options.format, options.out)
-
-
-@click.command(
-    cls=Command,
-    short_help="Show all paths from one dataset or column to another.",
-    epilog=epilog(
-        "lineage-merge path s3://tickit-raw/sales top_events_by_sales",
-        "lineage-merge path s3://tickit-raw/sales#pricepaid top_events_by_sales#total_sales --json",
-    ),
-)
-@click.argument("start", metavar="FROM", shell_complete=complete_datasets)
-@click.argument("end", metavar="TO", shell_complete=complete_datasets)
-@depth_option
-@_COLUMNS
-@_INFLUENCES
-@query_command("tree")
-def path(
-    options: QueryOptions, start: str, end: str, depth: int | None, columns: bool, influences: bool
-) -> None:
-    """Show all paths from one dataset to another, or from one column to another."""
-    with open_lineage(options) as lineage:
-        found = lineage.path(start, end, depth=depth, columns=columns, influences=influences)
-        print_result(found, options.format, options.out)
 
 
 @click.command(
@@ -272,21 +182,6 @@ def no_producer(options: QueryOptions) -> None:
 
 @click.command(
     cls=Command,
-    short_help="List datasets that feed themselves.",
-    epilog=epilog(
-        "lineage-merge cycles",
-        "lineage-merge cycles --environment prod --format mermaid",
-    ),
-)
-@query_command("table")
-def cycles(options: QueryOptions) -> None:
-    """List datasets that feed themselves, directly or through others."""
-    with open_lineage(options) as lineage:
-        print_result(lineage.cycles(), options.format, options.out)
-
-
-@click.command(
-    cls=Command,
     short_help="List edges that violate a declared order of layers.",
     epilog=epilog(
         "lineage-merge layers --layer 'raw=s3://*-raw/*' --layer 'mart=*_marts.*'",
@@ -317,18 +212,12 @@ def layers(options: QueryOptions, pairs: tuple[str, ...], adjacent: bool) -> Non
 COMMANDS: tuple[click.Command, ...] = (
     datasets,
     jobs,
-    upstream,
-    downstream,
-    path,
-    impact,
-    owners,
+    *map(command_of, QUESTIONS.values()),
     no_consumer,
     no_producer,
-    cycles,
     layers,
     diff,
     history,
     tags,
     check,
-    *map(command_of, QUESTIONS.values()),
 )

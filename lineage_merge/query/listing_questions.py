@@ -8,7 +8,6 @@ from lineage_merge.query.questions import Questions
 if TYPE_CHECKING:
     from lineage_merge.graph_format.elements import Subgraph
     from lineage_merge.query.listing_results import (
-        CyclesResult,
         DatasetsResult,
         JobsResult,
         LayersResult,
@@ -107,16 +106,6 @@ class ListingQuestions(Questions):
         from lineage_merge.questions.listing import no_producer
 
         return self._listed("no-producer", no_producer, "all read datasets have a producer")
-
-    def cycles(self) -> "CyclesResult":
-        """Return the datasets that feed themselves, directly or through others."""
-        from lineage_merge.query.listing_results import CyclesResult
-        from lineage_merge.questions.cycles import cycles
-
-        scope = self._session.scope
-        found = cycles(self._graph, scope.environment, scope.dag)
-        note = "" if found.groups else self._session.empty_note("no cycles")
-        return CyclesResult(question="cycles", scope=scope, graph=found.subgraph, note=note, cycles=found)
 
     def layers(self, layers: "Sequence[Layer]" = (), *, adjacent: bool = False) -> "LayersResult":
         """Return the edges that violate an order of layers, by default that of `query.layers`.

@@ -12,7 +12,6 @@ from lineage_merge.query.records import (
     edge_record,
     vertex_record,
 )
-from lineage_merge.questions.cycles import Cycles
 from lineage_merge.questions.dataset_search import FoundDatasets
 from lineage_merge.questions.layers import LayerCheck
 from lineage_merge.questions.result import Record, Result
@@ -127,31 +126,6 @@ class JobsResult(Result):
         from lineage_merge.questions.formats.answer_tables import job_table
 
         return [job_table(self.jobs)]
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class CyclesResult(Result):
-    """Datasets that feed themselves."""
-
-    columns: ClassVar[Mapping[str, type]] = {"cycle": int, **VERTEX_COLUMNS}
-
-    cycles: Cycles
-
-    def records(self) -> Iterator[Record]:
-        """Yield the datasets of each cycle, which are numbered from 1."""
-        for number, group in enumerate(self.cycles.groups, 1):
-            for each in group:
-                yield {"cycle": number, **vertex_record(self.graph.vertices[each])}
-
-    def parameters(self) -> dict[str, Any]:
-        """Return the ids of the datasets of each cycle."""
-        return {"groups": [list(each) for each in self.cycles.groups]}
-
-    def tables(self) -> "Iterable[RenderableType]":
-        """Return the datasets and jobs of each cycle."""
-        from lineage_merge.questions.formats.answer_tables import cycle_table
-
-        return [cycle_table(self.cycles)]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

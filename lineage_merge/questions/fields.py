@@ -4,7 +4,7 @@ What a field is decides how JSON, data frames and tables show it (here), and too
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from datetime import datetime
 from enum import Enum, auto
 from types import UnionType
@@ -63,7 +63,10 @@ NOT_FOR_TOOLS = Shown(on=("json", "frame"))
 
 
 class RowField(NamedTuple):
-    """A field of a row or answer. `value_type`: of one value; `is_list`, `is_optional`: of several, none."""
+    """A field of a row or answer. `value_type`: of one value; `is_list`, `is_optional`: of several, none.
+
+    `default`: MISSING without one; assistants are not shown it.
+    """
 
     attribute: str
     kind: Kind
@@ -71,6 +74,7 @@ class RowField(NamedTuple):
     is_list: bool
     is_optional: bool
     shown: Shown
+    default: Any = MISSING
 
     def is_on(self, surface: Surface) -> bool:
         """Whether the field is shown there."""
@@ -100,7 +104,7 @@ def fields_of(record: type) -> tuple[RowField, ...]:
     """Return the fields of a row."""
     if record not in _FIELDS:
         hints = get_type_hints(record, include_extras=True)
-        _FIELDS[record] = tuple(_field(each.name, hints[each.name]) for each in fields(record))
+        _FIELDS[record] = tuple(_field(each.name, hints[each.name], each.default) for each in fields(record))
     return _FIELDS[record]
 
 
@@ -184,10 +188,10 @@ def _plain(kind: Kind, value: Any, collection: type | None) -> Any:
     return dict(value) if kind == Kind.COUNTS else value
 
 
-def _field(name: str, hint: Any) -> RowField:
+def _field(name: str, hint: Any, default: Any = MISSING) -> RowField:
     kind, value_type, is_list, is_optional = unwrap(hint, Kind)
     kind = kind or (Kind.RECORD if is_dataclass(value_type) else Kind.VALUE)
-    return RowField(name, kind, value_type, is_list, is_optional, metadata(hint, Shown) or Shown())
+    return RowField(name, kind, value_type, is_list, is_optional, metadata(hint, Shown) or Shown(), default)
 
 
 class Unwrapped(NamedTuple):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from lineage_merge.mcp.answer_values import LONG, SHORT
 from lineage_merge.mcp.answer_values import text as readable
-from lineage_merge.mcp.answers import EdgeRow, FoundRow, Writer
+from lineage_merge.mcp.answers import FoundRow, PartRow, Writer
 from lineage_merge.mcp.paging import DEFAULT_SIZE, MIN_SIZE, Found, compact, fingerprint, fitted, page
 from lineage_merge.mcp.untrusted_text import escape
 from lineage_merge.model.errors import QueryError
@@ -155,12 +155,10 @@ def test_a_row_of_any_length_leaves_a_page_within_its_size() -> None:
 
 
 def edge(expression: str) -> dict[str, Any]:
-    """The row of an edge with an expression, as an answer has it."""
+    """The row of an input with an expression, as an answer has it."""
 
-    def row(_: int) -> EdgeRow:
-        return EdgeRow(
-            distance=1, source="a", target="b", kind="feeds_column", expression=readable(expression)
-        )
+    def row(_: int) -> PartRow:
+        return PartRow(id="a", role="computed_from", expression=readable(expression))
 
     (found,) = page(Found([1], row), QUESTION, DEFAULT_SIZE, None)["rows"]
     return dict(found)

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.cli.graph_ids import Location
-from lineage_merge.cli.property_values import read_values
+from lineage_merge.cli.completion_reading import Location, read_values
 from lineage_merge.graph_format.elements import edge_of_row, vertex_of_row
 from lineage_merge.infra.embedded import EmbeddedServer
 from lineage_merge.load.gremlin.connection import Endpoint

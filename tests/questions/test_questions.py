@@ -6,12 +6,12 @@ import pytest
 
 from lineage_merge.graph_format.elements import Subgraph, Vertex, name_parts
 from lineage_merge.questions.comparison import Only, compare
-from lineage_merge.questions.cycles import cycles, strongly_connected_components
+from lineage_merge.questions.cycles import cycles
 from lineage_merge.questions.dataset_search import search_datasets
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.impact import impact
 from lineage_merge.questions.layers import check_layers, parse_layers
-from lineage_merge.questions.lineage import lineage
+from lineage_merge.questions.lineage import lineage, strongly_connected_components
 from lineage_merge.questions.listing import jobs, no_consumer, no_producer
 from lineage_merge.questions.paths import all_paths
 from tests.lineage_made import at, col

@@ -13,7 +13,6 @@ from lineage_merge.questions.formats.table import add_row, new_table
 
 if TYPE_CHECKING:
     from lineage_merge.questions.comparison import Comparison
-    from lineage_merge.questions.cycles import Cycles
     from lineage_merge.questions.layers import LayerCheck
 
 
@@ -35,19 +34,6 @@ def job_table(jobs: Iterable[Vertex]) -> Table:
             properties.get("rows_written", ""),
             ", ".join(properties.get("owners", ())),
         )
-    return table
-
-
-def cycle_table(cycles: "Cycles") -> Table:
-    """Return a row per dataset of each cycle, with the jobs of the cycle."""
-    table = new_table("cycle", "dataset", "feeds", "job")
-    leaving: dict[str, list[tuple[str, str]]] = {}
-    for edge in cycles.subgraph.edges:
-        leaving.setdefault(edge.from_id, []).append((cycles.subgraph.vertices[edge.to_id].title, edge.job))
-    for number, group in enumerate(cycles.groups, 1):
-        for each in group:
-            for target, job in leaving.get(each, [("", "")]):
-                add_row(table, str(number), cycles.subgraph.vertices[each].title, target, job)
     return table
 
 
