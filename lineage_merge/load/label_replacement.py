@@ -125,9 +125,7 @@ def _finish(
 def replace_interim_edges(endpoint: Endpoint, execute: GremlinExecutor, edges: list[EdgeSnapshot]) -> None:
     """Create edges with their final ids and drop those with interim ids."""
     send(endpoint, upserts.batches(edge.upsert() for edge in edges))
-    ids = [edge.id + INTERIM for edge in edges]
-    for batch in by_request(ids):
-        execute(partial(drop_edges, ids=batch))
+    execute.in_batches(drop_edges, [edge.id + INTERIM for edge in edges])
 
 
 def drop_edges(g: GraphTraversalSource, ids: list[str]) -> GraphTraversal:

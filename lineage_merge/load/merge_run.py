@@ -22,7 +22,7 @@ from gremlin_python.process.traversal import Cardinality, Merge, P, T
 from gremlin_python.statics import long
 
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.gremlin.executor import by_request, open_executor
+from lineage_merge.load.gremlin.executor import open_executor
 from lineage_merge.load.shard_digests import RunState
 from lineage_merge.merge.report import Report
 from lineage_merge.model.elements import encode
@@ -153,7 +153,7 @@ def abort(target: LoadTarget) -> None:
             execute(lambda g: set_state(g, run, token, started_load.earlier_state))
         elif not started_load.overlaps:
             execute(lambda g: drop_state(g, run, token))
-        execute(lambda g: drop_marks(g, run, [_own_mark(token)]))
+        execute(lambda g: drop_marks(g, [_own_mark(token)], run))
         execute(lambda g: drop_load_token(g, run, token))
 
 
@@ -173,8 +173,7 @@ def end(target: LoadTarget, stats: LoadStats, state: RunState | None) -> None:
             # This load wrote after the other one had compared: the state of neither is valid.
             invalid = RunState(full=_FULL_AFTER_OVERLAP).text()
             execute(lambda g: set_properties(g, run, {"state": invalid}))
-        for batch in by_request(marks):
-            execute(partial(drop_marks, run=run, marks=batch))
+        execute.in_batches(partial(drop_marks, run=run), marks)
         execute(lambda g: drop_load_token(g, run, started_load.token))
 
 
@@ -182,8 +181,7 @@ def mark_dags(target: LoadTarget, dag_names: Iterable[str]) -> None:
     """Mark the `merge_run` vertices of other DAGs whose shared vertices this load changed."""
     runs = [run_id(target.environment, dag_name) for dag_name in sorted(set(dag_names))]
     with open_executor(target.endpoint) as execute:
-        for batch in by_request(runs):
-            execute(partial(add_mark, runs=batch, value=f"dag {target.started_load.token}"))
+        execute.in_batches(partial(add_mark, value=f"dag {target.started_load.token}"), runs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +260,7 @@ def add_mark(g: GraphTraversalSource, runs: list[str], value: str) -> GraphTrave
     return g.V(*runs).property(Cardinality.set_, "touched", value).count()
 
 
-def drop_marks(g: GraphTraversalSource, run: str, marks: list[str]) -> GraphTraversal:
+def drop_marks(g: GraphTraversalSource, marks: list[str], run: str) -> GraphTraversal:
     """Drop marks."""
     return g.V(run).properties("touched").has_value(P.within(marks)).drop()
 

@@ -204,8 +204,7 @@ def drop_surplus_shards(target: LoadTarget, first: int, earlier: int) -> None:
     """Drop shards with numbers from `first` to below `earlier`."""
     ids = (shard_id(target.environment, target.dag_name, number) for number in range(first, earlier))
     with open_executor(target.endpoint) as execute:
-        for batch in by_request(ids):
-            execute(partial(drop_shards, ids=batch))
+        execute.in_batches(drop_shards, ids)
 
 
 def drop_shards(g: GraphTraversalSource, ids: list[str]) -> GraphTraversal:
@@ -221,5 +220,4 @@ def other_dag_tags(g: GraphTraversalSource, ids: list[str], dag_name: str) -> Gr
 def other_dags(endpoint: Endpoint, dag_name: str, ids: Iterable[str]) -> Iterator[str]:
     """Yield the other DAGs whose tags these vertices have, possibly repeated."""
     with open_executor(endpoint) as execute:
-        for batch in by_request(ids):
-            yield from execute(partial(other_dag_tags, ids=batch, dag_name=dag_name))
+        yield from execute.in_batches(partial(other_dag_tags, dag_name=dag_name), ids)

@@ -16,7 +16,7 @@ from lineage_merge.load.diff import Compared
 from lineage_merge.load.diff_counts import DiffCounts
 from lineage_merge.load.graph_state import StoredVertex
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.gremlin.executor import by_request, open_executor
+from lineage_merge.load.gremlin.executor import open_executor
 from lineage_merge.load.prune.stale_job_edges import UnmatchedEdge, find_stale_job_edges, scope_of
 from lineage_merge.load.prune.stale_vertices import StaleColumnEdge, find_stale_vertices
 from lineage_merge.merge.source_completeness import SourceCompleteness
@@ -211,9 +211,7 @@ def _each_in_batches(endpoint: Endpoint, builders: list[Any], ids: Iterable[str]
 
 def _in_batches(endpoint: Endpoint, build: Any, ids: Iterable[str]) -> Iterator[int]:
     with open_executor(endpoint) as execute:
-        for batch in by_request(ids):
-            execute(partial(build, ids=batch))
-            yield len(batch)
+        yield from execute.in_batches(build, ids)
 
 
 def _if_token_matches(g: GraphTraversalSource, run: str, token: str) -> GraphTraversal:
@@ -221,20 +219,20 @@ def _if_token_matches(g: GraphTraversalSource, run: str, token: str) -> GraphTra
     return g.V(run).has("load_token", token).property(Cardinality.single, "load_token", token)
 
 
-def drop_edges(g: GraphTraversalSource, run: str, token: str, ids: list[str]) -> GraphTraversal:
+def drop_edges(g: GraphTraversalSource, ids: list[str], run: str, token: str) -> GraphTraversal:
     """Drop edges."""
     return _if_token_matches(g, run, token).E(*ids).drop()
 
 
 def drop_vertices(
-    g: GraphTraversalSource, run: str, token: str, ids: list[str], dag_name: str
+    g: GraphTraversalSource, ids: list[str], run: str, token: str, dag_name: str
 ) -> GraphTraversal:
     """Drop the vertices that have no edges and no tags of other DAGs now."""
     others = __.values("dag_name").is_(P.neq(dag_name))
     return _if_token_matches(g, run, token).V(*ids).not_(others).not_(__.both_e()).drop()
 
 
-def drop_tags(g: GraphTraversalSource, run: str, token: str, ids: list[str], dag_name: str) -> GraphTraversal:
+def drop_tags(g: GraphTraversalSource, ids: list[str], run: str, token: str, dag_name: str) -> GraphTraversal:
     """Drop the DAG's tag of vertices that are still needed but have no edges of the DAG now."""
     touched = __.both_e(*EDGE_LABEL_NAMES).has("dag_name", dag_name)
     needed = __.or_(__.values("dag_name").is_(P.neq(dag_name)), __.both_e())

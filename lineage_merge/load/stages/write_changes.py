@@ -22,7 +22,7 @@ from lineage_merge.load import vertex_merge
 from lineage_merge.load.diff import Compared, created_at
 from lineage_merge.load.graph_state import StoredEdge
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.gremlin.executor import by_request, open_executor
+from lineage_merge.load.gremlin.executor import open_executor
 from lineage_merge.load.label_replacement import replace_interim_edges, replace_labels
 from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.neptune_bulk import bulk_load
@@ -108,12 +108,11 @@ def _remove_names(endpoint: Endpoint, removals: Iterable[NameCorrection]) -> Ite
         values.setdefault((removal.id, removal.property or ""), []).append(removal.value or "")
     with open_executor(endpoint) as execute:
         for (vertex, name), found in values.items():
-            for batch in by_request(found):
-                execute(partial(drop_values, vertex=vertex, name=name, values=batch))
+            execute.in_batches(partial(drop_values, vertex=vertex, name=name), found)
     yield len(values)
 
 
-def drop_values(g: GraphTraversalSource, vertex: str, name: str, values: list[str]) -> GraphTraversal:
+def drop_values(g: GraphTraversalSource, values: list[str], vertex: str, name: str) -> GraphTraversal:
     """Drop values of a vertex's property."""
     return g.V(vertex).properties(name).has_value(P.within(values)).drop()
 
@@ -130,8 +129,7 @@ def _clear_edges(endpoint: Endpoint, cleared: Iterable[tuple[str, str]]) -> Iter
         ids.setdefault(name, []).append(edge)
     with open_executor(endpoint) as execute:
         for name, found in ids.items():
-            for batch in by_request(found):
-                execute(partial(drop_property, ids=batch, name=name))
+            execute.in_batches(partial(drop_property, name=name), found)
     yield len(ids)
 
 
@@ -152,14 +150,13 @@ def _drop_own_values(
     count = 0
     with open_executor(endpoint) as execute:
         for vertex, name, values in dropped:
-            for batch in by_request(values):
-                execute(partial(drop_own_values, vertex=vertex, name=name, values=batch, dag_name=dag_name))
+            execute.in_batches(partial(drop_own_values, vertex=vertex, name=name, dag_name=dag_name), values)
             count += 1
     yield count
 
 
 def drop_own_values(
-    g: GraphTraversalSource, vertex: str, name: str, values: list[str], dag_name: str
+    g: GraphTraversalSource, values: list[str], vertex: str, name: str, dag_name: str
 ) -> GraphTraversal:
     """Drop values of a vertex's property, unless another DAG has started to use the vertex."""
     others = __.values("dag_name").is_(P.neq(dag_name))
