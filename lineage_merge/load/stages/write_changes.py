@@ -50,15 +50,14 @@ def write_changes(
     nodes, edges = plan.nodes.filter(attrgetter("is_written")), plan.edges.filter(attrgetter("is_written"))
     now = time.time_ns() // 1_000_000
     if plan.result.relabelled:
-        # In sequence: concurrent replacements of neighbours conflict.
-        _in_one_partition(nodes.flat_map(_relabelled), partial(_replace_labels, endpoint))
+        _in_one_partition(endpoint, nodes.flat_map(_relabelled), replace_labels)
     requests = 0
     parts = bulk_load.parts(nodes, edges, frozenset(plan.moves.values()), now) if in_bulk else None
     if plan.result.nodes:
         rows = parts.first if parts else nodes.map(partial(_row_to_write, NODE_KEYS, now))
         requests += write("nodes", rows, endpoint, None, on_written)[1]
     if plan.moves:
-        _in_one_partition(plan.nodes.engine.rows(plan.moves.items()), partial(_move, endpoint))
+        _in_one_partition(endpoint, plan.nodes.engine.rows(plan.moves.items()), vertex_merge.move)
     if in_bulk and parts:
         counts = plan.result.nodes, plan.result.edges
         bulk_load.load(in_bulk, target, plan.nodes, parts, counts, on_progress)
@@ -66,23 +65,31 @@ def write_changes(
         rows = parts.last if parts else edges.map(partial(_row_to_write, EDGE_KEYS, now))
         requests += write("edges", rows, endpoint, None, on_written)[1]
     if plan.counts.cleared:
-        _in_one_partition(edges.flat_map(_cleared_properties), partial(_clear_edges, endpoint))
-        _in_one_partition(nodes.filter(attrgetter("cleared")), partial(_clear_jobs, endpoint))
-        _in_one_partition(nodes.flat_map(_dropped_values), partial(_drop_own_values, endpoint, dag_name))
+        _in_one_partition(endpoint, edges.flat_map(_cleared_properties), _clear_edges)
+        _in_one_partition(endpoint, nodes.filter(attrgetter("cleared")), _clear_jobs)
+        _in_one_partition(endpoint, nodes.flat_map(_dropped_values), partial(_drop_own_values, dag_name))
     if plan.counts.interim:
-        _in_one_partition(
-            plan.existing.edges.filter(attrgetter("interim")),
-            partial(_repair, endpoint, environment, dag_name),
-        )
+        interim = plan.existing.edges.filter(attrgetter("interim"))
+        _in_one_partition(endpoint, interim, partial(_repair, environment, dag_name))
     delete_stale(plan.deletions, endpoint, target.run_id, target.started_load.token, dag_name)
     # Last, so that until then a repeated load still finds the stored names.
     if removals := plan.renames.of_kind("remove"):
-        _in_one_partition(plan.nodes.engine.rows(removals), partial(_remove_names, endpoint))
+        _in_one_partition(endpoint, plan.nodes.engine.rows(removals), _remove_names)
     return requests
 
 
-def _in_one_partition(rows: Rows[T], function: Callable[[Iterable[T]], Iterable[int]]) -> None:
-    rows.repartition(1).map_partitions(function).collect()
+def _in_one_partition(
+    endpoint: Endpoint, rows: Rows[T], function: Callable[[Endpoint, Iterable[T]], object]
+) -> None:
+    """Apply a function to all rows together: concurrent changes of neighbours conflict."""
+    rows.repartition(1).map_partitions(partial(_apply, endpoint, function)).collect()
+
+
+def _apply(
+    endpoint: Endpoint, function: Callable[[Endpoint, Iterable[T]], object], rows: Iterable[T]
+) -> Iterable[int]:
+    function(endpoint, rows)
+    return ()
 
 
 def _row_to_write(keys: tuple[str, ...], now: int, element: Compared) -> Row:
@@ -93,15 +100,7 @@ def _relabelled(node: Compared) -> Iterable[tuple[str, str, str]]:
     return ((node.row["id"], node.old_label or "", node.row["label"]),) if node.change == "label" else ()
 
 
-def _replace_labels(endpoint: Endpoint, changes: Iterable[tuple[str, str, str]]) -> Iterator[int]:
-    yield replace_labels(endpoint, changes)
-
-
-def _move(endpoint: Endpoint, pairs: Iterable[tuple[str, str]]) -> Iterator[int]:
-    yield vertex_merge.move(endpoint, pairs)
-
-
-def _remove_names(endpoint: Endpoint, removals: Iterable[NameCorrection]) -> Iterator[int]:
+def _remove_names(endpoint: Endpoint, removals: Iterable[NameCorrection]) -> None:
     """Remove stored names that resolve to other datasets now."""
     values: dict[tuple[str, str], list[str]] = {}
     for removal in removals:
@@ -109,7 +108,6 @@ def _remove_names(endpoint: Endpoint, removals: Iterable[NameCorrection]) -> Ite
     with open_executor(endpoint) as execute:
         for (vertex, name), found in values.items():
             execute.in_batches(partial(drop_values, vertex=vertex, name=name), found)
-    yield len(values)
 
 
 def drop_values(g: GraphTraversalSource, values: list[str], vertex: str, name: str) -> GraphTraversal:
@@ -122,7 +120,7 @@ def _cleared_properties(edge: Compared) -> Iterator[tuple[str, str]]:
         yield name, edge.row["id"]
 
 
-def _clear_edges(endpoint: Endpoint, cleared: Iterable[tuple[str, str]]) -> Iterator[int]:
+def _clear_edges(endpoint: Endpoint, cleared: Iterable[tuple[str, str]]) -> None:
     """Remove properties (name, edge id) that the merge no longer has."""
     ids: dict[str, list[str]] = {}
     for name, edge in cleared:
@@ -130,7 +128,6 @@ def _clear_edges(endpoint: Endpoint, cleared: Iterable[tuple[str, str]]) -> Iter
     with open_executor(endpoint) as execute:
         for name, found in ids.items():
             execute.in_batches(partial(drop_property, name=name), found)
-    yield len(ids)
 
 
 def drop_property(g: GraphTraversalSource, ids: list[str], name: str) -> GraphTraversal:
@@ -144,15 +141,12 @@ def _dropped_values(node: Compared) -> Iterator[tuple[str, str, tuple[str, ...]]
 
 
 def _drop_own_values(
-    endpoint: Endpoint, dag_name: str, dropped: Iterable[tuple[str, str, tuple[str, ...]]]
-) -> Iterator[int]:
+    dag_name: str, endpoint: Endpoint, dropped: Iterable[tuple[str, str, tuple[str, ...]]]
+) -> None:
     """Drop values of sets that the sources no longer have."""
-    count = 0
     with open_executor(endpoint) as execute:
         for vertex, name, values in dropped:
             execute.in_batches(partial(drop_own_values, vertex=vertex, name=name, dag_name=dag_name), values)
-            count += 1
-    yield count
 
 
 def drop_own_values(
@@ -163,15 +157,12 @@ def drop_own_values(
     return g.V(vertex).not_(others).properties(name).has_value(P.within(values)).drop()
 
 
-def _clear_jobs(endpoint: Endpoint, jobs: Iterable[Compared]) -> Iterator[int]:
+def _clear_jobs(endpoint: Endpoint, jobs: Iterable[Compared]) -> None:
     """Remove properties of an earlier run that the newest run does not have."""
-    count = 0
     with open_executor(endpoint) as execute:
         for job in jobs:
             at = job.row["last_run_at"]
             execute(partial(drop_run_properties, job=job.row["id"], names=list(job.cleared), at=at))
-            count += 1
-    yield count
 
 
 def drop_run_properties(g: GraphTraversalSource, job: str, names: list[str], at: int) -> GraphTraversal:
@@ -179,14 +170,9 @@ def drop_run_properties(g: GraphTraversalSource, job: str, names: list[str], at:
     return g.V(job).not_(__.has("last_run_at", P.gt(long(at)))).properties(*names).drop()
 
 
-def _repair(
-    endpoint: Endpoint, environment: str, dag_name: str, found: Iterable[StoredEdge]
-) -> Iterator[int]:
+def _repair(environment: str, dag_name: str, endpoint: Endpoint, found: Iterable[StoredEdge]) -> None:
     """Replace interim ids that a killed label replacement has left."""
     own = {"environment": environment, "dag_name": dag_name}
-    edges = [
-        EdgeSnapshot(each.id, each.label, each.from_id, each.to_id, each.properties | own) for each in found
-    ]
+    edges = [EdgeSnapshot(*edge[:4], edge.properties | own) for edge in found]
     with open_executor(endpoint) as execute:
         replace_interim_edges(endpoint, execute, edges)
-    yield len(edges)
