@@ -77,6 +77,8 @@ def _option(declared: Declared) -> Any:
         attributes["type"] = click.Choice(get_args(declared.value_type))
     elif declared.value_type is int:
         attributes["type"] = click.IntRange(1)
+    if parameter.value_if_empty is not None:
+        attributes |= {"is_flag": False, "flag_value": parameter.value_if_empty}
     if declared.value_type is bool:
         attributes |= {"is_flag": True}
     else:

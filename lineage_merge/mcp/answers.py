@@ -30,27 +30,6 @@ class Answer(BaseModel):
     cut: bool = Field(default=False, description="a text or list beside the rows was cut")
 
 
-class FoundRow(Row):
-    """A dataset, column or job."""
-
-    id: str
-    kind: str
-    name: str
-    description: str = ""
-    owners: list[str] = []
-    tags: list[str] = []
-    tagged_columns: list[str] = []
-    failures: list[str] = Field(default=[], description="ids of failed jobs and tests")
-    status: str = Field(default="", description="of a job's newest run")
-    last_run_at: str = ""
-
-
-class FoundAnswer(Answer):
-    """Datasets, columns or jobs."""
-
-    rows: list[FoundRow]
-
-
 class PartRow(Row):
     """A column of a dataset, an input of a column, or a dataset that a job reads or writes."""
 

@@ -1,7 +1,7 @@
 """Arguments of the tools. Their descriptions are what an assistant reads."""
 
 import json
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
@@ -70,17 +70,6 @@ class PastArguments(Arguments):
     """Arguments of tools that also ask the history."""
 
     as_of: Moment = None
-
-
-class SearchArguments(PastArguments):
-    """Conditions on datasets, columns or jobs."""
-
-    text: Annotated[Text, Field(description="part of a name; empty: all")] = ""
-    kind: Literal["dataset", "column", "job"] = "dataset"
-    tags: Annotated[Names, Field(description="has all of these tags (datasets, columns)")] = []
-    owners: Annotated[Names, Field(description="has all of these owners (datasets)")] = []
-    without_owner: Annotated[bool, Field(description="only datasets without an owner")] = False
-    failed: Annotated[bool, Field(description="newest run or test failed (datasets, jobs)")] = False
 
 
 class ElementArguments(PastArguments):

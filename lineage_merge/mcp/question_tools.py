@@ -46,10 +46,12 @@ _INPUTS: Mapping[Input, Any] = {
     Input.TIME: Moment,
     Input.TAG: Text,
     Input.OWNER: Text,
+    Input.TEXT: Text,
 }
 _VALUES: Mapping[Kind, Callable[[Any], Any]] = {
     Kind.ELEMENT: lambda vertex: escape(vertex.id),
     Kind.ID: escape,
+    Kind.NAME: escape,
     Kind.TIME: moment,
     Kind.DURATION: duration_text,
     Kind.TEXT: text,
@@ -168,4 +170,4 @@ def _argument(declared: Declared) -> tuple[Any, Any]:
     if declared.default is None:
         value_type = value_type | None
     default = [] if declared.is_list else declared.default
-    return Annotated[value_type, Field(description=description)], default
+    return Annotated[value_type, Field(description=description or None)], default

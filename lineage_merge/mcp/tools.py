@@ -8,17 +8,10 @@ from pydantic import BaseModel
 from lineage_merge.mcp import answers, arguments, change_tools, data_tools, element_tools
 from lineage_merge.mcp.question_tools import Tool, tool_of
 from lineage_merge.query.lineage import QUESTIONS
+from lineage_merge.questions.search import SearchQuestion
 
 _ALL = (
-    Tool(
-        "search",
-        "Search the lineage graph",
-        "Find datasets (tables, files, views, topics, dashboards), columns or jobs by part of a name, tag, "
-        "owner or failure. Start here when you have no id or exact name.",
-        arguments.SearchArguments,
-        answers.FoundAnswer,
-        element_tools.search,
-    ),
+    tool_of(SearchQuestion),
     Tool(
         "describe",
         "Describe an element",

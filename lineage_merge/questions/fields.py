@@ -19,6 +19,7 @@ class Kind(Enum):
 
     ELEMENT = auto()
     ID = auto()
+    NAME = auto()
     TIME = auto()
     DURATION = auto()
     TEXT = auto()
@@ -31,6 +32,8 @@ class Kind(Enum):
 # A vertex, or its id: a dataset, column, job or assertion. JSON has the id, a table the title.
 Element = Annotated[Vertex, Kind.ELEMENT]
 ElementId = Annotated[str, Kind.ID]
+# A name that can be given to a tool again.
+Name = Annotated[str, Kind.NAME]
 # In ms, since 1970 and of any length. JSON has the number; the name of a duration ends with `_ms` there.
 Time = Annotated[int, Kind.TIME]
 Duration = Annotated[int, Kind.DURATION]

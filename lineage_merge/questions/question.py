@@ -26,6 +26,7 @@ class Input(Enum):
     TIME = auto()
     TAG = auto()
     OWNER = auto()
+    TEXT = auto()
 
 
 # A unique name, qualified name, URI or id: of a dataset or column, and of these or a job.
@@ -36,6 +37,8 @@ Age = Annotated[str | int | timedelta, Input.AGE]
 Since = Annotated[str | int | date | timedelta, Input.TIME]
 TagName = Annotated[str, Input.TAG]
 OwnerName = Annotated[str, Input.OWNER]
+# Part of a name.
+SearchText = Annotated[str, Input.TEXT]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,7 @@ class Parameter:
 
     `default`: in words, for the help. `flag`: where it is not the name of the field. `is_rare`: without it in
     the short help. `tool_help`: other words for assistants. `on`: where it can be given, besides Python.
+    `value_if_empty`: that of the option without a value.
     """
 
     help: str = ""
@@ -54,6 +58,7 @@ class Parameter:
     is_rare: bool = False
     tool_help: str = ""
     on: tuple[Literal["command", "tool"], ...] = ("command", "tool")
+    value_if_empty: int | None = None
 
 
 class Declared(NamedTuple):

@@ -1,7 +1,7 @@
 """Base class of the answers of `Lineage`, and their conversions."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -146,12 +146,14 @@ class RowsResult(Result):
     """An answer that is a list of rows, as `row_type` declares them; its header has the fields with `Shown`.
 
     `rows_name`: the attribute and JSON field with what the rows are made of; "": other fields are the JSON.
-    `table`: the attributes of a row by the headers of a table; {}: the answer has its own tables.
+    `table`: the attributes of a row by the headers of a table; {}: those of the graph.
+    `optional`: headers of the columns that terminals omit if they are empty.
     """
 
     row_type: ClassVar[type]
     rows_name: ClassVar[str] = ""
     table: ClassVar[Mapping[str, str]] = {}
+    optional: ClassVar[Collection[str]] = ()
 
     def __init_subclass__(cls) -> None:
         """Derive the columns of data frames."""
@@ -185,12 +187,12 @@ class RowsResult(Result):
 
     def tables(self) -> "Iterable[RenderableType]":
         """Return a table of the rows, then the lines of the summary."""
+        if not self.table:
+            return super().tables()
         from rich.text import Text
 
         from lineage_merge.questions.formats.describe import one_line
 
-        if not self.table:
-            return super().tables()
         lines = [Text(one_line(each)) for each in self.summary()]
         return [*self.csv_tables(), *([Text()] if self.items and lines else []), *lines]
 
@@ -200,7 +202,7 @@ class RowsResult(Result):
             return self.tables()
         from lineage_merge.questions.formats.table import row_table
 
-        return [row_table(map(self.row, self.items), self.table)]
+        return [row_table(map(self.row, self.items), self.table, optional=self.optional)]
 
     def summary(self) -> Iterator[str]:
         """Yield the lines below the table."""
