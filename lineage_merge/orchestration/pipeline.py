@@ -32,7 +32,7 @@ from lineage_merge.load.gremlin import configured_endpoint
 from lineage_merge.load.gremlin.connection import Endpoint, check
 from lineage_merge.load.neptune_bulk import bulk_load
 from lineage_merge.load.result import LoadResult
-from lineage_merge.load.stages.types import Merge
+from lineage_merge.load.stages.types import MergeOutput
 from lineage_merge.load.update import update
 from lineage_merge.merge import dataset_resolver, join
 from lineage_merge.merge.complete_report import complete_report
@@ -292,7 +292,7 @@ def load_graph(
         if history and not dry_run:
             recorder = Recorder.before_load(history, DagScope(*owner), target)
         loaded = update(
-            Merge(
+            MergeOutput(
                 built.nodes,
                 built.edges,
                 built.aliases,

@@ -16,7 +16,7 @@ from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.on_spark import SparkEngine
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.stages.types import Merge
+from lineage_merge.load.stages.types import MergeOutput
 from lineage_merge.merge.report import EMPTY
 from lineage_merge.model.errors import HistoryError, IntermediateError
 from lineage_merge.orchestration import pipeline
@@ -59,7 +59,7 @@ def test_spark_writes_without_pyarrow(
         write_rows(LocalEngine().rows(MADE.nodes.values()), "nodes", str(tmp_path / "x"))
 
 
-def built(merge: Merge) -> pipeline.Built:
+def built(merge: MergeOutput) -> pipeline.Built:
     return pipeline.Built(
         merge.nodes,
         merge.edges,
