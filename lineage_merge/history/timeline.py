@@ -13,7 +13,7 @@ from lineage_merge.graph_format.elements import JOB, Vertex
 from lineage_merge.history import layout, merge_index
 from lineage_merge.history.element_facts import FactKey, Facts, facts_of
 from lineage_merge.history.fingerprints import read_fingerprints
-from lineage_merge.history.layout import DagScope, MergeName, shown_time
+from lineage_merge.history.layout import DagScope, MergeName
 from lineage_merge.history.merge_record import MergeRecord
 from lineage_merge.history.pictures import ScopedMerge
 from lineage_merge.infra import storage
@@ -47,17 +47,6 @@ class TimelineEvent:
             return f"{subject}: {self.before or 'none'} -> {self.after or 'none'}"
         value = self.after or self.before
         return f"{subject} {self.kind}" + (f" ({value})" if value else "")
-
-    def as_json(self) -> dict[str, Any]:
-        """Return a JSON object for scripts."""
-        values = {
-            "event": self.kind,
-            "what": self.what,
-            "name": self.name,
-            "before": self.before,
-            "after": self.after,
-        }
-        return {**self.merge.as_json(), **{key: value for key, value in values.items() if value}}
 
 
 class _Read(NamedTuple):
@@ -209,11 +198,3 @@ def _summary(facts: Facts) -> str:
     counted = [f"{columns} column{'s' if columns != 1 else ''}"] if columns else []
     parts = [label, *counted, *(f"{number} {what}" for what, number in sorted(numbers.items()))]
     return ", ".join(each for each in parts if each)
-
-
-def shown_events(events: Iterable[TimelineEvent]) -> list[tuple[str, str, str, str]]:
-    """Return time, merge, DAG and text of events, newest first."""
-    return [
-        (shown_time(each.merge.record.name.time), each.merge.record.id, each.merge.scope.dag_name, str(each))
-        for each in reversed([*events])
-    ]
