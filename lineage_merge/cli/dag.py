@@ -214,12 +214,12 @@ def remove(
 def _record_removal(
     config: "Config", graph_file: Path | None, target: "Endpoint", what: "Pipeline", removed: "Removed"
 ) -> None:
-    from lineage_merge.history.layout import Scope, history_location
+    from lineage_merge.history.layout import DagScope, history_location
     from lineage_merge.history.recording import record_removal
     from lineage_merge.infra.engine.local import LocalEngine
 
     if location := history_location(config, graph_file):
-        scope = Scope(what.environment, what.dag_name)
+        scope = DagScope(what.environment, what.dag_name)
         retired = removed.edges + removed.dropped + removed.untagged
         record_removal(location, scope, retired, LocalEngine(), target, job=what.job)
 

@@ -112,9 +112,9 @@ def init(
     is_interactive = _is_interactive() and not (yes or as_json)
     # A spinner would overwrite the questions.
     with handle_errors(), progress(quiet or is_interactive) as on_progress:
-        from lineage_merge.cli.init_questions import NO_QUESTIONS, Questions
+        from lineage_merge.cli.init_questions import NO_QUESTIONS, InitQuestions
 
-        answers = Questions() if is_interactive else NO_QUESTIONS
+        answers = InitQuestions() if is_interactive else NO_QUESTIONS
         try:
             _init(folder, out, force, as_json, given, answers, on_progress)
         except click.Abort:  # Ctrl-C or Ctrl-D at a question
@@ -170,7 +170,7 @@ def _init(
         storage.make_folder(str(file.parent))
         storage.write_text(str(file), text)
     verified = verify(CONFIGURATION.load(file, environ={}), on_progress)
-    outcome = init_report.Outcome(out, is_new, proposal, findings, verified, notes)
+    outcome = init_report.InitOutcome(out, is_new, proposal, findings, verified, notes)
     if as_json:
         print_json(init_report.as_json(outcome))
     else:

@@ -46,7 +46,7 @@ class _Defaults:
 NO_QUESTIONS: Answers = _Defaults()
 
 
-class Questions:
+class InitQuestions:
     """Asks on the terminal."""
 
     def sources(self, named: Sources, found: Sources) -> Sources:

@@ -16,7 +16,7 @@ _MAX_NEAR_MISSES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class InitOutcome:
     """The outcome of `init`. `is_written` False: the file had this content already."""
 
     out: str
@@ -55,7 +55,7 @@ def _found(proposal: Proposal, findings: Findings, notes: tuple[str, ...]) -> It
     yield from (f"note: {note}" for note in notes)
 
 
-def written_lines(outcome: Outcome) -> Iterator[str]:
+def written_lines(outcome: InitOutcome) -> Iterator[str]:
     """Yield lines about the file, what it joins, and the next commands."""
     yield f"{'written' if outcome.is_written else 'unchanged'}: {outcome.out}"
     yield from (printable(line) for line in _joined(outcome.verified, outcome.next_commands[0]))
@@ -97,7 +97,7 @@ def _joined(verified: Verified, run: str) -> Iterator[str]:
     yield from (f"invalid, skipped: {each}" for each in verified.rejected)
 
 
-def as_json(outcome: Outcome) -> dict[str, Any]:
+def as_json(outcome: InitOutcome) -> dict[str, Any]:
     """Return the outcome for scripts."""
     findings, verified, report = outcome.findings, outcome.verified, outcome.verified.report
     return {

@@ -17,7 +17,7 @@ from lineage_merge.config import EMBEDDED, Config
 from lineage_merge.exporters import after_load
 from lineage_merge.graph_format import files
 from lineage_merge.graph_format.schema import Row
-from lineage_merge.history.layout import Scope, history_location
+from lineage_merge.history.layout import DagScope, history_location
 from lineage_merge.history.recording import Recorder
 from lineage_merge.infra.embedded.server import EmbeddedServer
 from lineage_merge.infra.engine.local import LocalEngine
@@ -290,7 +290,7 @@ def load_graph(
         run.environment, run.dag_name = owner
         recorder = None
         if history and not dry_run:
-            recorder = Recorder.before_load(history, Scope(*owner), target)
+            recorder = Recorder.before_load(history, DagScope(*owner), target)
         loaded = update(
             Merge(
                 built.nodes,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from lineage_merge.history.pictures import ScopedMerge
-    from lineage_merge.history.timeline import Event
+    from lineage_merge.history.timeline import TimelineEvent
 
 _LIMIT = Parameter("maximum number of results", "all", metavar="N", on=("command",))
 _MS = Shown(on=("frame", "tool"))
@@ -109,14 +109,14 @@ class TimelineResult(HistoryResult):
     }
 
     element: Annotated[Element, Shown(name="of")]
-    events: "tuple[Event, ...]" = ()
+    events: "tuple[TimelineEvent, ...]" = ()
 
     @property
-    def items(self) -> "tuple[Event, ...]":
+    def items(self) -> "tuple[TimelineEvent, ...]":
         """The events, newest first."""
         return self.events[::-1]
 
-    def row(self, item: "Event") -> EventRow:
+    def row(self, item: "TimelineEvent") -> EventRow:
         """Return an event."""
         return EventRow(
             **_merge(item.merge),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lineage_merge.cli.findings import as_lines
+from lineage_merge.cli.checks import as_lines
 from lineage_merge.cli.sample import config_file
 from lineage_merge.config import Config
 from lineage_merge.orchestration.configuration import CONFIGURATION
