@@ -26,7 +26,7 @@ def print_result(result: "Result", output_format: str, out: str | None = None) -
     elif output_format == "table":
         _print_tables(result.tables())
     else:
-        print_text(_text(result, output_format), out)
+        print_text(text_of(result, output_format), out)
 
 
 def print_text(text: str, out: str | None) -> None:
@@ -42,11 +42,8 @@ def print_text(text: str, out: str | None) -> None:
     click.echo(f"{out}: {len(encoded):,} bytes")
 
 
-def _text(result: "Result", output_format: str) -> str:
-    if output_format == "json":
-        from lineage_merge.questions.formats.json_text import json_text
-
-        return json_text(result.to_dict()) + "\n"
+def text_of(result: "Result", output_format: str) -> str:
+    """Return an answer in a format of `FORMATS` that is no table or tree, or in one that only it has."""
     if output_format == "dot":
         from lineage_merge.questions.formats.dot import dot
 
@@ -55,7 +52,12 @@ def _text(result: "Result", output_format: str) -> str:
         from lineage_merge.questions.formats.graphml import graphml
 
         return graphml(result.graph)
-    return {"csv": result.to_csv, "mermaid": result.to_mermaid, "svg": result.to_svg}[output_format]()
+    converted = getattr(result, "to_dict" if output_format == "json" else f"to_{output_format}")()
+    if isinstance(converted, dict):
+        from lineage_merge.questions.formats.json_text import json_text
+
+        converted = json_text(converted)
+    return converted if output_format in ("csv", "mermaid", "svg") else f"{converted}\n"
 
 
 def _print_tree(lines: "Iterable[Text]") -> None:

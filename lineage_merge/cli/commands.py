@@ -30,7 +30,6 @@ _PLACES: Mapping[str, Mapping[str, str]] = {
     _ASK: {
         "diff": "diff.diff",
         "history": "history.history",
-        "tags": "tags.tags",
         "check": "check.check",
     },
     "Share": {
@@ -68,10 +67,14 @@ def _command(name: str) -> click.Command | None:
 
 
 def _questions() -> "Mapping[str, type[Question[Any]]]":
-    """Return the questions with a command of their own by its name; others are part of a command."""
+    """Return the questions whose commands are derived, by name; others are part of a command."""
     from lineage_merge.query.lineage import QUESTIONS
 
-    return {name: question for name, question in QUESTIONS.items() if question.examples}
+    return {
+        name: question
+        for name, question in QUESTIONS.items()
+        if question.examples and name not in _PLACES[_ASK]
+    }
 
 
 class _Commands(Mapping[str, click.Command]):

@@ -137,11 +137,17 @@ _OUT = click.option(
 
 
 def query_command(
-    default: str, *, environment: bool = True, past: bool = True, formats: tuple[str, ...] = FORMATS
+    default: str,
+    *,
+    environment: bool = True,
+    past: bool = True,
+    formats: tuple[str, ...] = FORMATS,
+    out: Callable[[Command], Command] | None = None,
 ) -> Callable[[Command], Command]:
     """Add the options of query commands; the command gets them as `QueryOptions`.
 
-    `environment`, `past`: with `--environment`, and with `--as-of` and `--history`.
+    `environment`, `past`: with `--environment`, and with `--as-of` and `--history`. `out`: an option
+    `answer_file`, instead of the usual one.
     """
 
     def decorate(command: Command) -> Command:
@@ -201,7 +207,7 @@ def query_command(
                 help="output format",
             ),
             click.option("--json", "as_json", is_flag=True, help="same as --format json"),
-            *([_OUT] if "svg" in formats else []),
+            *([out] if out else [_OUT] if "svg" in formats else []),
         ]
         for option in reversed(decorators):
             wrapped = option(wrapped)

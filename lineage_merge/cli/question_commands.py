@@ -1,6 +1,6 @@
 """The command of a question, derived from its parameters."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from typing import Any, Literal, get_args, get_origin
 
@@ -26,21 +26,29 @@ _CALLBACKS: Mapping[Input | None, Any] = {
 }
 
 
-def command_of(question: type[Question[Any]]) -> click.Command:
-    """Return the command of a question."""
+def command_of(
+    question: type[Question[Any]],
+    print_answer: Callable[[Any, str, str | None], None] = print_result,
+    out: Callable[[Any], Any] | None = None,
+) -> click.Command:
+    """Return the command of a question. `print_answer`: of `out`, the option for a file, and a format."""
     parameters = parameters_of(question)
     has_clock = any(each.name == "now" for each in fields(question))  # type: ignore[arg-type]
 
     def run(options: QueryOptions, **values: Any) -> None:
         asked = question(**values, **({"now": time_options.now_ms()} if has_clock else {}))
         check_usage(asked)
+        try:
+            output_format = asked.output_format(options.format)
+        except QueryError as error:
+            raise click.UsageError(error.message) from None
         with open_session(options) as session:
-            print_result(ask(asked, session), options.format, options.out)
+            print_answer(ask(asked, session), output_format, options.out)
 
     run.__name__ = question.question.replace("-", "_")
     run.__doc__ = question.__doc__
     formats = question.formats or FORMATS
-    wrapped = with_options(parameters, query_command(question.default_format, formats=formats)(run))
+    wrapped = with_options(parameters, query_command(question.default_format, formats=formats, out=out)(run))
     return click.command(
         question.question,
         cls=Command,

@@ -71,25 +71,3 @@ class DescriptionAnswer(Answer):
     feeds: list[str] = Field(default=[], description="nearest downstream datasets")
     feeds_total: int = 0
     rows: list[PartRow]
-
-
-class TagRow(Row):
-    """A carrier of a tag, or a place where it stops; without `id`: numbers of a tag."""
-
-    tag: str
-    id: str = ""
-    how: str = Field(default="", description="own, inherited, by rows (through filters), or stopped")
-    origin: str = ""
-    reason: str = ""
-    path: list[str] = Field(default=[], description="elements from the origin")
-    own_datasets: int = 0
-    own_columns: int = 0
-    inherited_datasets: int = 0
-    inherited_columns: int = 0
-    stops: int = 0
-
-
-class TagsAnswer(Answer):
-    """Carriers and stops, or numbers by tag."""
-
-    rows: list[TagRow]

@@ -76,11 +76,3 @@ class ElementArguments(PastArguments):
     """One element."""
 
     name: Name
-
-
-class TagsArguments(PastArguments):
-    """Optionally an element or a tag."""
-
-    name: Annotated[Name | None, Field(description="dataset or dataset#column; default: everything")] = None
-    tag: Annotated[Text | None, Field(description="such as pii; default: all tags")] = None
-    own: Annotated[bool, Field(description="without tags that are inherited along lineage")] = False

@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass
 from typing import Annotated, Any
 
@@ -18,8 +18,8 @@ from lineage_merge.mcp.untrusted_text import escape
 from lineage_merge.model.errors import LineageMergeError
 from lineage_merge.model.times import duration_text
 from lineage_merge.questions.fields import Kind, RowField, fields_of, header_of
-from lineage_merge.questions.question import Declared, Input, Question, answer_of, ask, parameters_of
-from lineage_merge.questions.result import Result, RowsResult
+from lineage_merge.questions.question import Declared, Input, Question, answers_of, ask, parameters_of
+from lineage_merge.questions.result import RowsResult
 
 _log = logging.getLogger(__name__)
 
@@ -59,6 +59,7 @@ _VALUES: Mapping[Kind, Callable[[Any], Any]] = {
     Kind.DURATION: duration_text,
     Kind.TEXT: text,
     Kind.LABEL: lambda value: text(value, SHORT),
+    Kind.TAG: escape,
     Kind.VALUE: lambda value: value,
     Kind.COUNTS: lambda counts: {escape(key): number for key, number in counts.items()},
 }
@@ -66,11 +67,13 @@ _VALUES: Mapping[Kind, Callable[[Any], Any]] = {
 
 def tool_of(question: type[Question[Any]]) -> Tool:
     """Return the tool of a question, which has a `ToolText`."""
-    tool, result = question.tool, answer_of(question)
-    if tool is None or not issubclass(result, RowsResult):
+    tool, answers = question.tool, [each for each in answers_of(question) if issubclass(each, RowsResult)]
+    if tool is None or not answers:
         raise TypeError(f"{question.__name__} is not for assistants")
     parameters = [each for each in parameters_of(question) if "tool" in each.parameter.on]
-    row_model = _row_model(result)
+    row_model = _row_model(
+        [row_type for each in answers for row_type in each.tool_row_types or (each.row_type,)]
+    )
     base = PastArguments if tool.has_past else Arguments if tool.has_environment else Paged
 
     def ask_tool(scoped: ScopedGraph, arguments: BaseModel) -> Found:
@@ -78,11 +81,11 @@ def tool_of(question: type[Question[Any]]) -> Tool:
             scoped.require_history()
         values = {each.name: getattr(arguments, each.tool_name) for each in parameters}
         answer = ask(question(**values), scoped.session)
-        shown = {field.tool_name: _value(field, answer) for field in _header(type(answer))}
+        shown = _values(answer, header_of(type(answer)))
         note = answer.note_with(_message).replace("\n", "; ")
         return Found(
             answer.tool_items,
-            lambda item: row_model(**_values(answer.row(item))),
+            lambda item: row_model(**_row_values(answer.row(item))),
             {**shown, "note": text(note)},
         )
 
@@ -96,10 +99,9 @@ def tool_of(question: type[Question[Any]]) -> Tool:
             {each.tool_name: _argument(each) for each in parameters},
         ),
         _model(
-            result,
+            answers[0],
             Answer,
-            {field.tool_name: _output(field) for field in _header(result) if field.tool_name != "of"}
-            | {"rows": (list[row_model], ...)},  # type: ignore[valid-type]
+            _outputs([header_of(each) for each in answers], without="of") | {"rows": (list[row_model], ...)},  # type: ignore[valid-type]
         ),
         ask_tool,
         tool.reads_graph,
@@ -116,29 +118,23 @@ def _model(of: type, base: type[BaseModel], fields: Mapping[str, tuple[Any, Any]
     return create_model(of.__name__, __base__=base, __doc__=doc or of.__doc__, **fields)  # type: ignore[call-overload]
 
 
-def _header(answer: type[Result]) -> list[RowField]:
-    return [field for field in header_of(answer) if field.is_on("tool")]
-
-
-def _row_model(result: type[RowsResult]) -> type[Row]:
-    """Return the model of rows; what only some of several types have may be missing."""
-    row_types = result.tool_row_types or (result.row_type,)
-    fields = [field for row_type in row_types for field in fields_of(row_type) if field.is_on("tool")]
-    numbers = Counter(field.tool_name for field in fields)
-    model: type[Row] = _model(
-        row_types[0],
-        Row,
-        {
-            field.tool_name: _output(field, may_be_missing=numbers[field.tool_name] < len(row_types))
-            for field in fields
-        },
-        " ".join(str(row_type.__doc__) for row_type in row_types),
-    )
+def _row_model(row_types: Sequence[type]) -> type[Row]:
+    """Return the model of rows."""
+    documentation = " ".join(str(row_type.__doc__) for row_type in row_types)
+    model: type[Row] = _model(row_types[0], Row, _outputs([*map(fields_of, row_types)]), documentation)
     return model
 
 
-def _values(row: Any) -> dict[str, Any]:
-    return {each.tool_name: _value(each, row) for each in fields_of(type(row)) if each.is_on("tool")}
+def _for_tools(fields: Iterable[RowField]) -> list[RowField]:
+    return [each for each in fields if each.is_on("tool")]
+
+
+def _row_values(row: Any) -> dict[str, Any]:
+    return _values(row, fields_of(type(row)))
+
+
+def _values(record: Any, fields: Iterable[RowField]) -> dict[str, Any]:
+    return {each.tool_name: _value(each, record) for each in _for_tools(fields)}
 
 
 def _value(field: RowField, record: Any) -> Any:
@@ -158,6 +154,16 @@ def _plain(value: Any) -> Any:
 
 def _is_number(field: RowField) -> bool:
     return field.kind == Kind.VALUE and field.value_type in (int, float)
+
+
+def _outputs(several: Sequence[Iterable[RowField]], without: str = "") -> dict[str, tuple[Any, Any]]:
+    """Return the types and defaults of fields; what only some of several types have may be missing."""
+    fields = [field for of_type in several for field in _for_tools(of_type) if field.tool_name != without]
+    numbers = Counter(field.tool_name for field in fields)
+    return {
+        field.tool_name: _output(field, may_be_missing=numbers[field.tool_name] < len(several))
+        for field in fields
+    }
 
 
 def _output(field: RowField, *, may_be_missing: bool = False) -> tuple[Any, Any]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from lineage_merge.mcp import answers, arguments, data_tools, element_tools
+from lineage_merge.mcp import answers, arguments, element_tools
 from lineage_merge.mcp.question_tools import Tool, tool_of
 from lineage_merge.query.lineage import QUESTIONS
 from lineage_merge.questions.merge_history import HistoryQuestion
@@ -25,15 +25,6 @@ _ALL = (
         arguments.ElementArguments,
         answers.DescriptionAnswer,
         element_tools.describe,
-    ),
-    Tool(
-        "tags",
-        "Tags along lineage",
-        "Where a tag such as pii is, also inherited along column lineage, and where it stops; without name "
-        "and tag the numbers of all tags.",
-        arguments.TagsArguments,
-        answers.TagsAnswer,
-        data_tools.tags,
     ),
     *(tool_of(question) for question in _QUESTIONS if question.tool),
 )

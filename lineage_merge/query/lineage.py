@@ -9,11 +9,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from lineage_merge.infra.progress import ProgressCallback, no_progress
-from lineage_merge.query.questions import method
+from lineage_merge.query.questions import Questions, method
 from lineage_merge.query.selection import GraphSelection, default_config, selection_of
 from lineage_merge.query.session import Session, open_session
-from lineage_merge.query.tag_questions import TagQuestions
 from lineage_merge.questions.assertions import AssertionsQuestion
+from lineage_merge.questions.check import CheckQuestion
 from lineage_merge.questions.comparison import CompareQuestion
 from lineage_merge.questions.cycles import CyclesQuestion
 from lineage_merge.questions.dataset_search import DatasetsQuestion
@@ -29,6 +29,7 @@ from lineage_merge.questions.ownership import OwnersQuestion
 from lineage_merge.questions.paths import PathQuestion
 from lineage_merge.questions.question import Question
 from lineage_merge.questions.scoped_graph import GraphScope
+from lineage_merge.questions.tags import TagsQuestion
 from lineage_merge.questions.why import WhyQuestion
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from lineage_merge.questions.graph import LineageGraph
 
 
-class Lineage(TagQuestions):
+class Lineage(Questions):
     """An open graph that answers questions. It is a context manager; `close` ends its connections.
 
     Names of datasets, columns (``dataset#column``) and jobs are resolved as on the command line: a unique
@@ -56,6 +57,8 @@ class Lineage(TagQuestions):
     no_producer = method(NoProducerQuestion)
     cycles = method(CyclesQuestion)
     layers = method(LayersQuestion)
+    tags = method(TagsQuestion)
+    check = method(CheckQuestion)
     freshness = method(FreshnessQuestion)
     tests = method(AssertionsQuestion)
     why = method(WhyQuestion)

@@ -24,6 +24,7 @@ class Kind(Enum):
     DURATION = auto()
     TEXT = auto()
     LABEL = auto()
+    TAG = auto()
     VALUE = auto()
     COUNTS = auto()
     RECORD = auto()
@@ -40,6 +41,8 @@ Duration = Annotated[int, Kind.DURATION]
 # Texts of the graph: one to read, such as a description, and a short one, such as a status.
 Text = Annotated[str, Kind.TEXT]
 Label = Annotated[str, Kind.LABEL]
+# To assistants exact, because they ask for it.
+Tag = Annotated[str, Kind.TAG]
 Counts = Annotated[Mapping[str, int], Kind.COUNTS]
 
 Surface = Literal["json", "frame", "tool", "table"]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields
 from datetime import date, timedelta
 from enum import Enum, auto
-from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, get_type_hints
+from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, get_args, get_type_hints
 
 from lineage_merge.questions.fields import metadata, unwrap
 from lineage_merge.questions.result import Result
@@ -145,15 +145,19 @@ class Question(Generic[Answer]):
     def check(self, flag: Callable[[str], str]) -> None:
         """Raise `QueryError` if parameters exclude each other; `flag` returns the name of one to the user."""
 
+    def output_format(self, output_format: str) -> str:
+        """Return the format of the command for a requested one. Raises `QueryError` if there is none."""
+        return output_format
+
     @abstractmethod
     def answer(self, graph: ScopedGraph) -> Answer:
         """Return the answer."""
 
 
-def answer_of(question: type[Question[Any]]) -> type[Result]:
-    """Return the type of the answers."""
-    answer: type[Result] = get_type_hints(question.answer)["return"]
-    return answer
+def answers_of(question: type[Question[Any]]) -> tuple[type[Result], ...]:
+    """Return the types of the answers."""
+    answer = get_type_hints(question.answer)["return"]
+    return get_args(answer) or (answer,)
 
 
 def parameters_of(question: type[Question[Any]]) -> tuple[Declared, ...]:

@@ -60,6 +60,11 @@ class Carrier:
         return self.last is None
 
     @property
+    def carried(self) -> str:
+        """How it carries the tag: ``own``, ``by rows`` or ``inherited``."""
+        return "own" if self.own else "by rows" if self.by_rows else "inherited"
+
+    @property
     def previous(self) -> str:
         """The carrier before it: the start of the last edge, or a column's dataset; "" at the origin."""
         if self.last is None:

@@ -12,8 +12,8 @@ from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.questions.backends.in_memory import InMemory
 from lineage_merge.questions.backends.opening import open_graph
 from lineage_merge.questions.graph import LineageGraph
-from lineage_merge.questions.tag_answers import TagCounts, counts, paths, selected
 from lineage_merge.questions.tag_propagation import PropagatedTags, propagate
+from lineage_merge.questions.tags import TagCounts, counts, paths, selected
 from tests.lineage_made import MadeLineage, at, col
 
 

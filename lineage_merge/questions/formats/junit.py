@@ -5,7 +5,7 @@ from xml.etree import ElementTree as ET
 
 from lineage_merge.questions.formats.policy_text import path_lines
 from lineage_merge.questions.formats.xml_text import xml_characters
-from lineage_merge.questions.policies import PolicyCheck, PolicyResult, Violation
+from lineage_merge.questions.policies import CheckedPolicy, PolicyCheck, Violation
 
 
 def junit(check: PolicyCheck) -> str:
@@ -37,7 +37,7 @@ def _attributes(name: str, numbers: Sequence[int]) -> dict[str, str]:
     return {"name": name, "tests": tests, "failures": failures, "errors": "0", "skipped": skipped}
 
 
-def _cases(result: PolicyResult, check: PolicyCheck) -> list[ET.Element]:
+def _cases(result: CheckedPolicy, check: PolicyCheck) -> list[ET.Element]:
     if result.violations:
         return [_violation(result, each, check) for each in result.violations]
     name = f"{result.checked} checked"
@@ -47,7 +47,7 @@ def _cases(result: PolicyResult, check: PolicyCheck) -> list[ET.Element]:
     return [case]
 
 
-def _violation(result: PolicyResult, violation: Violation, check: PolicyCheck) -> ET.Element:
+def _violation(result: CheckedPolicy, violation: Violation, check: PolicyCheck) -> ET.Element:
     case = ET.Element("testcase", classname=result.policy.name, name=xml_characters(violation.title))
     if violation.file_path:
         case.set("file", xml_characters(violation.file_path))

@@ -11,7 +11,7 @@ from lineage_merge.questions.formats.policy_text import path_lines
 from lineage_merge.questions.formats.table import add_row, new_table
 
 if TYPE_CHECKING:
-    from lineage_merge.questions.policies import PolicyCheck, PolicyResult
+    from lineage_merge.questions.policies import CheckedPolicy, PolicyCheck
 
 _STYLES = {"error": "bold red", "warning": "bold yellow"}
 
@@ -47,7 +47,7 @@ def violation_table(check: "PolicyCheck") -> Table:
     return table
 
 
-def _violations(result: "PolicyResult", check: "PolicyCheck") -> Iterator[Text]:
+def _violations(result: "CheckedPolicy", check: "PolicyCheck") -> Iterator[Text]:
     policy = result.policy
     heading = Text(f"{policy.name} ", style="bold")
     heading.append(f"({policy.severity})", style=_STYLES[policy.severity])

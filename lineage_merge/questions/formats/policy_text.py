@@ -5,7 +5,7 @@ from typing import Any
 
 from lineage_merge.graph_format.elements import Edge, Subgraph, title_of_id
 from lineage_merge.questions.formats.describe import title
-from lineage_merge.questions.policies import PolicyCheck, PolicyResult, Violation
+from lineage_merge.questions.policies import CheckedPolicy, PolicyCheck, Violation
 
 
 def path_lines(violation: Violation, graph: Subgraph) -> Iterator[str]:
@@ -33,7 +33,7 @@ def title_in(graph: Subgraph, identifier: str) -> str:
     return title(graph, vertex) if vertex else title_of_id(identifier)
 
 
-def result_as_json(result: PolicyResult, graph: Subgraph) -> dict[str, Any]:
+def result_as_json(result: CheckedPolicy, graph: Subgraph) -> dict[str, Any]:
     """Return a policy with its violations; fields are only added to this format."""
     policy = result.policy
     return {

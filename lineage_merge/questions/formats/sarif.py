@@ -7,7 +7,7 @@ from urllib.parse import quote
 from lineage_merge.graph_format.elements import COLUMN
 from lineage_merge.model.version import __version__
 from lineage_merge.questions.formats.policy_text import edge_text, path_lines, title_in
-from lineage_merge.questions.policies import PolicyCheck, PolicyResult, Violation
+from lineage_merge.questions.policies import CheckedPolicy, PolicyCheck, Violation
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
 
@@ -46,7 +46,7 @@ def sarif(check: PolicyCheck) -> dict[str, Any]:
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def _rule(result: PolicyResult) -> dict[str, Any]:
+def _rule(result: CheckedPolicy) -> dict[str, Any]:
     policy = result.policy
     return {
         "id": policy.name,
@@ -56,7 +56,7 @@ def _rule(result: PolicyResult) -> dict[str, Any]:
     }
 
 
-def _result(index: int, result: PolicyResult, violation: Violation, check: PolicyCheck) -> dict[str, Any]:
+def _result(index: int, result: CheckedPolicy, violation: Violation, check: PolicyCheck) -> dict[str, Any]:
     lines = [f"{violation.title} {violation.message}", *path_lines(violation, check.subgraph)]
     found: dict[str, Any] = {
         "ruleId": result.policy.name,
@@ -97,7 +97,7 @@ def _logical(name: str, label: str) -> dict[str, str]:
     return {"fullyQualifiedName": name, "kind": "member" if label == COLUMN else "resource"}
 
 
-def _fingerprint(result: PolicyResult, violation: Violation) -> str:
+def _fingerprint(result: CheckedPolicy, violation: Violation) -> str:
     """Return an identity that stays equal between runs: policy, element, and the start of the path."""
     start = violation.path[0].from_id if violation.path else ""
     text = "\n".join((result.policy.name, violation.element_id or violation.title, start))

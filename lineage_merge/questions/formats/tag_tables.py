@@ -1,104 +1,96 @@
 """Tables and trees of carried tags."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
 
-from lineage_merge.graph_format.elements import Edge, Vertex, dataset_of
-from lineage_merge.questions.formats.describe import one_line, truncate
+from lineage_merge.graph_format.elements import Edge
+from lineage_merge.questions.formats.describe import one_line, title_in, truncate
 from lineage_merge.questions.formats.table import add_row, new_table
 
 if TYPE_CHECKING:
-    from lineage_merge.questions.tag_answers import TagCounts
     from lineage_merge.questions.tag_propagation import Carrier, PropagatedTags, Stop
 
 # In trees, which show the whole path.
 _MAX_LENGTH = 48
 
 
-def count_table(counts: "Iterable[TagCounts]") -> Table:
-    """Return a row per tag."""
-    table = new_table(
-        "tag", "own datasets", "own columns", "inherited datasets", "inherited columns", "stopped"
-    )
-    for each in counts:
-        numbers = (
-            each.own_datasets,
-            each.own_columns,
-            each.inherited_datasets,
-            each.inherited_columns,
-            each.stops,
-        )
-        add_row(table, each.tag, *numbers)
-    return table
-
-
-def carrier_tables(found: "PropagatedTags") -> Iterator[Table | Text]:
+def carrier_tables(chosen: "PropagatedTags") -> Iterator[Table | Text]:
     """Yield a row per carrier with its origin and the last step of its path, then a row per stop."""
-    names = _Names(found)
+    titles = chosen.vertices
     table = new_table("carrier", "tag", "kind", "origin", "steps", "last step", "job", name="carrier")
-    for carrier in found.carriers:
+    for carrier in chosen.carriers:
         last = carrier.last.edge if carrier.last else None
         add_row(
             table,
-            names.of(carrier.id),
+            title_in(titles, carrier.id),
             carrier.tag,
-            "own" if carrier.own else "by rows" if carrier.by_rows else "inherited",
-            "" if carrier.origin == carrier.id else names.of(carrier.origin),
+            carrier.carried,
+            "" if carrier.origin == carrier.id else title_in(titles, carrier.origin),
             len(carrier.path),
             _how(last) if last else "",
             last.job if last else "",
         )
     yield table
-    if found.stops:
+    if chosen.stops:
         yield Text()
     table = new_table("stopped at", "tag", "reason", "origin", "job", name="stopped at")
-    for stop in found.stops:
+    for stop in chosen.stops:
         job = stop.last.edge.job if stop.last else ""
-        add_row(table, names.of(stop.id), stop.tag, _reason(stop), names.of(stop.origin), job)
+        add_row(table, title_in(titles, stop.id), stop.tag, _reason(stop), title_in(titles, stop.origin), job)
     yield table
 
 
-def carrier_tree(found: "PropagatedTags", shown: "Sequence[Carrier]") -> Iterator[Text]:
+def carrier_tree(chosen: "PropagatedTags", propagated: "PropagatedTags") -> Iterator[Text]:
     """Yield lines: for each tag its origins, below each the carriers to which it leads, then the stops.
 
-    `shown`: carriers with all carriers on their paths. Each is at the end of its shortest path.
+    `propagated`: all carriers, also those on the paths to the chosen ones. Each is at the end of its shortest
+    path.
     """
-    names = _Names(found)
-    below: dict[tuple[str, str], list[Carrier]] = defaultdict(list)
-    for carrier in shown:
+    titles = chosen.vertices
+    below: Mapping[tuple[str, str], list[Carrier]] = defaultdict(list)
+    for carrier in _with_paths(chosen.carriers, propagated):
         below[carrier.tag, carrier.previous].append(carrier)
-    stops = {tag: [each for each in found.stops if each.tag == tag] for tag in {s.tag for s in found.stops}}
-    tags = sorted({each.tag for each in shown} | stops.keys())
-    for number, tag in enumerate(tags):
+    stops: Mapping[str, list[Stop]] = defaultdict(list)
+    for stop in chosen.stops:
+        stops[stop.tag].append(stop)
+    for number, tag in enumerate(sorted({tag for tag, _ in below} | stops.keys())):
         if number:
             yield Text()
         yield Text(one_line(tag), style="bold")
-        left = [("", each, True) for each in reversed(below[tag, ""])]
-        for guide, carrier, is_root in _walk(left, below):
-            line = Text(guide).append(one_line(names.of(carrier.id)), style="bold" if is_root else "")
+        for guide, carrier in _walk(tag, below):
+            line = Text(guide).append(one_line(title_in(titles, carrier.id)), style="" if guide else "bold")
             yield line.append(_arrived(carrier), style="cyan")
         for stop in stops.get(tag, ()):
-            line = Text(f"stopped: {one_line(names.of(stop.id))}", style="dim")
-            source = one_line(names.of(stop.last.start)) if stop.last else ""
-            yield line.append(f"  {one_line(_reason(stop))}{f'  ← {source}' if source else ''}")
+            line = Text(f"stopped: {one_line(title_in(titles, stop.id))}", style="dim")
+            source = f"  ← {one_line(title_in(titles, stop.last.start))}" if stop.last else ""
+            yield line.append(f"  {one_line(_reason(stop))}{source}")
 
 
-def _walk(
-    left: "list[tuple[str, Carrier, bool]]", below: "dict[tuple[str, str], list[Carrier]]"
-) -> "Iterator[tuple[str, Carrier, bool]]":
-    """Yield carriers with the guide before them, depth first; `left`: a stack of carriers."""
-    stack = [("", "", carrier, is_root) for _, carrier, is_root in left]
+def _with_paths(carriers: "Iterable[Carrier]", propagated: "PropagatedTags") -> "Iterator[Carrier]":
+    """Yield carriers and all carriers on their paths, by tag and id."""
+    known = {(carrier.tag, carrier.id): carrier for carrier in propagated.carriers}
+    needed: dict[tuple[str, str], Carrier] = {}
+    for carrier in carriers:
+        current: Carrier | None = carrier
+        while current is not None and (current.tag, current.id) not in needed:
+            needed[current.tag, current.id] = current
+            current = known.get((current.tag, current.previous))
+    return (needed[key] for key in sorted(needed))
+
+
+def _walk(tag: str, below: "Mapping[tuple[str, str], list[Carrier]]") -> "Iterator[tuple[str, Carrier]]":
+    """Yield the carriers of a tag with the guide before them, depth first."""
+    stack = [("", "", carrier) for carrier in reversed(below.get((tag, ""), ()))]
     while stack:
-        guide, branch, carrier, is_root = stack.pop()
-        yield guide + branch, carrier, is_root
+        guide, branch, carrier = stack.pop()
+        yield guide + branch, carrier
         inner = guide + {"": "", "├── ": "│   ", "└── ": "    "}[branch]
-        children = below.get((carrier.tag, carrier.id), [])
-        for number, child in enumerate(reversed(children)):
-            stack.append((inner, "├── " if number else "└── ", child, False))
+        for number, child in enumerate(reversed(below.get((tag, carrier.id), ()))):
+            stack.append((inner, "├── " if number else "└── ", child))
 
 
 def _arrived(carrier: "Carrier") -> str:
@@ -107,7 +99,7 @@ def _arrived(carrier: "Carrier") -> str:
         return ""
     edge = carrier.last.edge
     parts = (edge.job, "rows:" if carrier.by_rows else "", _how(edge))
-    return "  ← " + "  ".join(truncate(one_line(each), _MAX_LENGTH) for each in parts if each)
+    return "  ← " + "  ".join(truncate(one_line(part), _MAX_LENGTH) for part in parts if part)
 
 
 def _reason(stop: "Stop") -> str:
@@ -118,16 +110,4 @@ def _how(edge: Edge) -> str:
     if edge.label == "feeds":
         return "as a whole"
     values = (edge.properties.get(key) for key in ("transformation", "expression"))
-    return " ".join(str(each) for each in values if each)
-
-
-class _Names:
-    """Titles of elements; those of columns have the title of their dataset."""
-
-    def __init__(self, found: "PropagatedTags") -> None:
-        self._vertices = found.vertices
-
-    def of(self, identifier: str) -> str:
-        vertex = self._vertices.get(identifier) or Vertex(identifier, "column")
-        owner = None if vertex.is_dataset else self._vertices.get(dataset_of(identifier))
-        return f"{owner.title}#{vertex.name}" if owner else vertex.title
+    return " ".join(str(value) for value in values if value)

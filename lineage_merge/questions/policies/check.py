@@ -18,7 +18,7 @@ from lineage_merge.questions.policies.scope import Scope
 from lineage_merge.questions.policies.sources import sources
 from lineage_merge.questions.policies.tag_reach import tag_reach
 from lineage_merge.questions.policies.updates import updates
-from lineage_merge.questions.policies.violations import PolicyCheck, PolicyResult
+from lineage_merge.questions.policies.violations import CheckedPolicy, PolicyCheck
 
 
 @collection_off()  # what is read is needed until the end
@@ -49,7 +49,7 @@ def check_policies(
     return PolicyCheck(tuple(results), subgraph(scope.vertices(ids | owners).values(), edges))
 
 
-def _result(policy: Policy, scope: Scope) -> PolicyResult:
+def _result(policy: Policy, scope: Scope) -> CheckedPolicy:
     match policy.rule:
         case TagRule() as rule:
             return tag_reach(policy, rule, scope)
@@ -63,6 +63,6 @@ def _result(policy: Policy, scope: Scope) -> PolicyResult:
             return updates(policy, rule, scope)
 
 
-def _ordered(result: PolicyResult) -> PolicyResult:
+def _ordered(result: CheckedPolicy) -> CheckedPolicy:
     violations = sorted(result.violations, key=lambda each: (each.title, each.element_id, each.message))
     return replace(result, violations=tuple(violations))

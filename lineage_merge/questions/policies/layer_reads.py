@@ -7,12 +7,12 @@ from lineage_merge.config import Policy
 from lineage_merge.config.policies import LayerRule
 from lineage_merge.questions.dataset_globs import DatasetGlobs
 from lineage_merge.questions.policies.scope import Scope
-from lineage_merge.questions.policies.violations import PolicyResult, violation_of
+from lineage_merge.questions.policies.violations import CheckedPolicy, violation_of
 
 Path = tuple[str, ...]
 
 
-def layer_reads(policy: Policy, rule: LayerRule, scope: Scope) -> PolicyResult:
+def layer_reads(policy: Policy, rule: LayerRule, scope: Scope) -> CheckedPolicy:
     """Return the datasets of the layer that read a forbidden one, each with the shortest path.
 
     Datasets without a layer do not hide a read: the path leads through them. A dataset of a third layer ends
@@ -47,7 +47,7 @@ def layer_reads(policy: Policy, rule: LayerRule, scope: Scope) -> PolicyResult:
     if scope.dag and not of_layer and rule.layer in layers:
         notes.append(f"layer {rule.layer} has no datasets of DAG {scope.dag}")
     notes += scope.unmatched([glob for glob in policy.exceptions if glob not in used], policy.exceptions)
-    return PolicyResult(policy, len(targets), tuple(violations), tuple(notes))
+    return CheckedPolicy(policy, len(targets), tuple(violations), tuple(notes))
 
 
 def _passing(scope: Scope, forbidden: set[str]) -> set[str]:

@@ -6,7 +6,7 @@ from lineage_merge.graph_format.elements import Vertex
 from lineage_merge.graph_format.schema import SEMANTIC_LABELS
 from lineage_merge.questions.policies.missing import missing_datasets
 from lineage_merge.questions.policies.scope import Scope
-from lineage_merge.questions.policies.violations import PolicyResult, violation_of
+from lineage_merge.questions.policies.violations import CheckedPolicy, violation_of
 
 # Requirements of data: dashboards and metrics hold none.
 _OF_DATA = frozenset({"test", "freshness", "contract"})
@@ -21,7 +21,7 @@ _FIXES = {
 }
 
 
-def requirements(policy: Policy, rule: RequirementRule, scope: Scope) -> PolicyResult:
+def requirements(policy: Policy, rule: RequirementRule, scope: Scope) -> CheckedPolicy:
     """Return the datasets that lack something, one violation per dataset."""
     targets, notes = scope.select(rule.datasets, policy.exceptions)
     violations = []
@@ -31,7 +31,7 @@ def requirements(policy: Policy, rule: RequirementRule, scope: Scope) -> PolicyR
             fixes = dict.fromkeys(_fix(what) for what in missing)
             violations.append(violation_of(each, f"has no {_listed(missing)}", "; ".join(fixes), policy))
     absent, notes = missing_datasets(policy, rule.datasets, scope, notes)
-    return PolicyResult(policy, len(targets), (*violations, *absent), tuple(notes))
+    return CheckedPolicy(policy, len(targets), (*violations, *absent), tuple(notes))
 
 
 def _has(scope: Scope, dataset: Vertex, what: str) -> bool:

@@ -6,12 +6,12 @@ from lineage_merge.graph_format.elements import Vertex
 from lineage_merge.questions.dataset_globs import DatasetGlobs, is_name
 from lineage_merge.questions.policies.missing import missing_datasets, suggestion
 from lineage_merge.questions.policies.scope import Scope
-from lineage_merge.questions.policies.violations import PolicyResult, violation_of
+from lineage_merge.questions.policies.violations import CheckedPolicy, violation_of
 
 _MAX_SHOWN = 3
 
 
-def sources(policy: Policy, rule: SourceRule, scope: Scope) -> PolicyResult:
+def sources(policy: Policy, rule: SourceRule, scope: Scope) -> CheckedPolicy:
     """Return the datasets that a required source does not feed. A source may match several datasets."""
     targets, notes = scope.select(rule.datasets, policy.exceptions)
     violations = []
@@ -27,7 +27,7 @@ def sources(policy: Policy, rule: SourceRule, scope: Scope) -> PolicyResult:
                 fix = f"read the source, or correct its name in the policy{similar}"
                 violations.append(violation_of(each, message, fix, policy))
     absent, notes = missing_datasets(policy, rule.datasets, scope, notes)
-    return PolicyResult(policy, len(targets), (*violations, *absent), tuple(notes))
+    return CheckedPolicy(policy, len(targets), (*violations, *absent), tuple(notes))
 
 
 def _inputs(scope: Scope, dataset: Vertex) -> str:

@@ -8,11 +8,11 @@ from lineage_merge.graph_format.elements import COLUMN, Vertex, dataset_of, name
 from lineage_merge.model.errors import did_you_mean
 from lineage_merge.questions.dataset_globs import DatasetGlobs, Selection
 from lineage_merge.questions.policies.scope import Scope
-from lineage_merge.questions.policies.violations import PolicyResult, Violation, accept
+from lineage_merge.questions.policies.violations import CheckedPolicy, Violation, accept
 from lineage_merge.questions.tag_propagation import Carrier
 
 
-def tag_reach(policy: Policy, rule: TagRule, scope: Scope) -> PolicyResult:
+def tag_reach(policy: Policy, rule: TagRule, scope: Scope) -> CheckedPolicy:
     """Return the columns and datasets that carry a tag where they must not.
 
     `propagation` of the configuration decides where a tag stops. Columns that only carry the tag of their
@@ -59,7 +59,7 @@ def tag_reach(policy: Policy, rule: TagRule, scope: Scope) -> PolicyResult:
         if tag not in existing
     ]
     notes += scope.unmatched(unmatched, accepted.globs)
-    return PolicyResult(policy, len(selected), tuple(violations), tuple(notes))
+    return CheckedPolicy(policy, len(selected), tuple(violations), tuple(notes))
 
 
 def _is_violated(selected: tuple[Selection, Selection], column: str | None = None) -> bool:

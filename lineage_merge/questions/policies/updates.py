@@ -7,10 +7,10 @@ from lineage_merge.questions.expectations import Expectations
 from lineage_merge.questions.last_updates import LastUpdate, last_updates
 from lineage_merge.questions.policies.missing import missing_datasets
 from lineage_merge.questions.policies.scope import Scope
-from lineage_merge.questions.policies.violations import PolicyResult, Violation, violation_of
+from lineage_merge.questions.policies.violations import CheckedPolicy, Violation, violation_of
 
 
-def updates(policy: Policy, rule: UpdateRule, scope: Scope) -> PolicyResult:
+def updates(policy: Policy, rule: UpdateRule, scope: Scope) -> CheckedPolicy:
     """Return the datasets whose last update is too long ago or unknown. Those without rows have no age."""
     targets, notes = scope.select(rule.datasets, policy.exceptions)
     stored = [update for update in last_updates(scope.graph, targets).values() if update.stores_rows]
@@ -21,7 +21,7 @@ def updates(policy: Policy, rule: UpdateRule, scope: Scope) -> PolicyResult:
         violation for update in stored if (violation := _violation(policy, rule, update, expectations))
     ]
     absent, notes = missing_datasets(policy, rule.datasets, scope, notes)
-    return PolicyResult(policy, len(stored), (*violations, *absent), tuple(notes))
+    return CheckedPolicy(policy, len(stored), (*violations, *absent), tuple(notes))
 
 
 def _violation(

@@ -25,7 +25,7 @@ class Violation:
 
 
 @dataclass(frozen=True, slots=True)
-class PolicyResult:
+class CheckedPolicy:
     """The violations of a policy, by title. `checked`: the number of checked datasets or columns.
 
     `notes`: parts of the policy that match nothing.
@@ -41,7 +41,7 @@ class PolicyResult:
 class PolicyCheck:
     """The results of all policies, in their order, and the elements of the paths."""
 
-    results: tuple[PolicyResult, ...]
+    results: tuple[CheckedPolicy, ...]
     subgraph: Subgraph = field(default_factory=Subgraph)
 
     def count(self, severity: str) -> int:
