@@ -15,7 +15,7 @@ from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.merge.record_builder import Identity
 from lineage_merge.model.elements import Reference
 from lineage_merge.model.errors import DocumentError, InputTooLarge, SourceError, SourceMissing
-from lineage_merge.model.records import Record, problem_of
+from lineage_merge.model.records import JobRecord, ProblemRecord, Record
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.init import large_input
 from lineage_merge.orchestration.init.findings import Findings, JobFindings, ManifestFindings, ObservedJob
@@ -125,7 +125,8 @@ def _raise_if_rejected(source: str, records: list[Record]) -> None:
     """Raise the first problem of a source without a single valid document: it is another kind of file."""
     # Spline's documents without lineage are valid; a JSON line that is no OpenLineage event is not.
     kinds = ("rejected", "skipped") if source == "openlineage" else ("rejected",)
-    problems = [problem_of(each) for each in records if each.kind == "problem" and each.rule in kinds]
+    found = [record.problem for record in records if isinstance(record, ProblemRecord)]
+    problems = [problem for problem in found if problem.kind in kinds]
     if problems:
         first = problems[0]
         raise DocumentError(first.document, first.field, f"{first.message}. Fix: {flag_fix(source)}")
@@ -154,9 +155,9 @@ def _locations(sources: Sources, kind: str) -> Sequence[str]:
 def _observed_jobs(source: str, records: list[Record]) -> list[ObservedJob]:
     newest: dict[str, int] = {}
     for record in records:
-        if record.kind == "job" and record.job_name:
+        if isinstance(record, JobRecord) and record.job.name:
             at = int(record.properties.get("last_run_at") or 0)
-            newest[record.job_name] = max(at, newest.get(record.job_name, 0))
+            newest[record.job.name] = max(at, newest.get(record.job.name, 0))
     return [ObservedJob(source, name, at) for name, at in sorted(newest.items())]
 
 
