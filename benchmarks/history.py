@@ -24,7 +24,7 @@ from typing import Any
 
 from benchmarks import options, results
 from benchmarks.results import Figure
-from lineage_merge.graph_format.files import arrow_schema, write_parquet
+from lineage_merge.graph_format.arrow import arrow_schema, write_parquet
 from lineage_merge.graph_format.schema import edge_ddl, node_ddl
 from lineage_merge.history import merge_index
 from lineage_merge.history.layout import FINGERPRINTS, MergeName, Scope

@@ -27,7 +27,7 @@ from unittest.mock import patch
 
 from benchmarks import options, results
 from benchmarks.results import Figure
-from lineage_merge.graph_format.files import arrow_schema, write_parquet
+from lineage_merge.graph_format.arrow import arrow_schema, write_parquet
 from lineage_merge.graph_format.schema import edge_ddl, node_ddl
 from lineage_merge.merge import join
 from lineage_merge.merge.dataset_resolver import from_config

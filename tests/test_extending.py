@@ -225,8 +225,8 @@ def test_a_question_is_answered_with_the_listed_files(tree: Tree, tmp_path: Path
 def test_an_exporter_writes_with_the_listed_files(tree: Tree, tmp_path: Path) -> None:
     registry = tree.edit(
         "lineage_merge/exporters/registry.py",
-        ("graphml, mermaid, neptune_csv", "graphml, mermaid, names, neptune_csv"),
-        ("graphml, neptune_csv, mermaid, dot)", "graphml, neptune_csv, mermaid, dot, names)"),
+        ("import datahub, neptune_csv, openlineage", "import datahub, names, neptune_csv, openlineage"),
+        ("MERMAID, DOT)", "MERMAID, DOT, names.EXPORTER)"),
     )
     assert tree.add("exporter") | {registry} == listed("Add an exporter", "names")
 

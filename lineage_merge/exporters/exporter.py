@@ -1,4 +1,4 @@
-"""Definition of an exporter: name, settings, and a function that exports the lineage."""
+"""Definition of an exporter: name, settings, a function that exports the lineage; output of text."""
 
 import logging
 import os

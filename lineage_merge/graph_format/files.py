@@ -15,6 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
+from lineage_merge.graph_format.arrow import arrow_schema, write_parquet
 from lineage_merge.graph_format.json_schemas import edge_schema, node_schema
 from lineage_merge.graph_format.schema import Row, edge_ddl, node_ddl
 from lineage_merge.infra import shuffle_partitions
@@ -347,35 +348,3 @@ def _cause(text: str) -> str:
     if "No FileSystem for scheme" in cause:
         return f"no connector in this Spark ({cause}). Fix: use a local folder"
     return cause[:300]
-
-
-def arrow_schema(ddl: str, without: Collection[str] = ()) -> Any:
-    """Return a Spark schema (`schema.node_ddl`, `edge_ddl`) as that of Arrow, without some columns."""
-    import pyarrow as pa
-
-    types = {"string": pa.string(), "bigint": pa.int64(), "array<string>": pa.list_(pa.string())}
-    columns = (each.split() for each in ddl.split(", "))
-    named = ((name.strip("`"), types[declared]) for name, declared in columns)
-    return pa.schema([(name, kind) for name, kind in named if name not in without])
-
-
-def write_parquet(
-    file: Path, rows: Iterable[Row], schema: Any, compression: str = "snappy", group_rows: int | None = None
-) -> None:
-    """Write rows as one file; columns that the schema does not have are omitted."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    table = pa.Table.from_pylist(list(rows), schema)
-    pq.write_table(table, file, compression=compression, row_group_size=group_rows)
-
-
-def rows_of_batches(batches: Iterable[Any]) -> Iterator[Row]:
-    """Yield the rows of record batches; columns without any value are omitted."""
-    for batch in batches:
-        names = [
-            name
-            for name, column in zip(batch.schema.names, batch.columns, strict=True)
-            if column.null_count < len(column)
-        ]
-        yield from batch.select(names).to_pylist()

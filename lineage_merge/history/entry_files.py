@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lineage_merge.graph_format.files import arrow_schema, rows_of_batches, write_parquet
+from lineage_merge.graph_format.arrow import arrow_schema, rows_of_batches, write_parquet
 from lineage_merge.graph_format.schema import Row, edge_ddl, node_ddl
 from lineage_merge.history.fingerprints import Sums, add_sums, sums_of
 from lineage_merge.history.layout import PARTITION_KEYS, Kind

@@ -158,7 +158,7 @@ def _remove_job(execute: GremlinExecutor, pipeline: Pipeline) -> Removed:
 
 
 def _untag(execute: GremlinExecutor, ids: list[str], dag_name: str) -> tuple[int, int]:
-    # In this order a vertex has its last tag until it is dropped: see `load.prune.delete_stale`.
+    # In this order a vertex has its last tag until it is dropped: see `load.prune.plan.delete_stale`.
     untagged: int = execute(partial(drop_tags, ids=ids, dag_name=dag_name))[0]
     dropped: int = execute(partial(drop_vertices, ids=ids, dag_name=dag_name))[0]
     return dropped, untagged

@@ -1,4 +1,4 @@
-"""Snapshot of a stored vertex with its properties and edges, from which it can be recreated."""
+"""Reads stored elements with all properties, and takes snapshots from which a vertex can be recreated."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ class Edge:
 
     @classmethod
     def of(cls, element: Mapping[str, Any]) -> Self:
-        """Return an edge from a result of `element_reads.project_edges`, with its final id."""
+        """Return an edge from a result of `project_edges`, with its final id."""
         final_id = element["id"].removesuffix(INTERIM)
         return cls(final_id, element["label"], element["from"], element["to"], element["properties"])
 

@@ -1,4 +1,4 @@
-"""Influences of the clauses of a SELECT: WHERE, GROUP BY, ORDER BY and others."""
+"""Clauses of a SELECT: influences of WHERE, GROUP BY, ORDER BY and others; columns of PIVOT and UNPIVOT."""
 
 from sqlglot import Dialect, exp
 

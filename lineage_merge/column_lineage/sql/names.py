@@ -1,4 +1,4 @@
-"""Resolution of SQL table names to datasets, with the platform's rules for names."""
+"""Resolution of SQL table names to datasets and parts of tables, with the platform's rules for names."""
 
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Parsing of SQL text, with the names of functions as they are written."""
+"""Parsing of SQL text, with the names of functions as they are written; a larger stack for deep nesting."""
 
 import re
 import sys

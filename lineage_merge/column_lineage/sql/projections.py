@@ -1,4 +1,4 @@
-"""The select list: columns, their names, and the expansion of ``*``."""
+"""The select list: columns, their names, the expansion of ``*``, EXCEPT, USING; lists of set operations."""
 
 from collections import Counter
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Readable text of SQL expressions."""
+"""Readable text of SQL expressions and of errors of the parser."""
 
 import re
 from collections.abc import Container

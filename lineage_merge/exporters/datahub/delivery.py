@@ -1,4 +1,7 @@
-"""Sending of proposals to DataHub's metadata service (GMS) in batches, through the library's emitter."""
+"""Delivery of proposals: to DataHub's metadata service (GMS) in batches, or to a file for its file source.
+
+The file is a JSON array as the library's own writer makes it, which holds all proposals in memory.
+"""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -86,7 +89,7 @@ def _export_error(url: str, error: Exception, message: str) -> ExportError:
     return ExportError(f"DataHub at {url}: status {answer.status_code}: {' '.join(message.split())}")
 
 
-def write_file_of_proposals(destination: str | None, proposals: Iterable[Proposal]) -> dict[str, int]:
+def write(destination: str | None, proposals: Iterable[Proposal]) -> dict[str, int]:
     """Write proposals (None: to standard output) and return counts. Raises the errors of `open_text`."""
     counter = ProposalCounter()
     separator = "[\n"

@@ -1,4 +1,4 @@
-"""Aspects and column lineage of datasets and jobs."""
+"""Aspects of DataHub that datasets and jobs share: column lineage, types, owners and tags."""
 
 import re
 from collections import defaultdict

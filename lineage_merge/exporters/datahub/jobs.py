@@ -1,4 +1,4 @@
-"""DataHub aspects of DAGs and jobs."""
+"""DataHub aspects of DAGs and jobs, of the newest run of a job, and of the newest write of a dataset."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Sending of events to a server such as Marquez, through the client's HTTP transport: gzipped, with retries.
+"""Delivery of events: as JSON lines, or to a server such as Marquez through the client's HTTP transport.
 
 The client's own configuration (file, variables) is ignored.
 """

@@ -1,4 +1,4 @@
-"""Classification of the graph's errors by how to handle them.
+"""Classification of the graph's errors by how to handle them, and the policy of retries per kind.
 
 Neptune's errors have codes: the status message of a Gremlin response is JSON with ``code``,
 ``detailedMessage`` and ``requestId`` (AWS, "Graph engine error messages and codes"; botocore's model of

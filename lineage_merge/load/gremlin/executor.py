@@ -1,4 +1,7 @@
-"""Execution of traversals and batches of upserts, with retries.
+"""Execution of traversals and batches of upserts, with retries over connections that are reopened.
+
+A failed connection is never reused: a late response to an earlier request would be taken for that to the
+next one.
 
 Repeating a request whose response was lost is safe: writes are upserts by id, and deletions check their own
 conditions.

@@ -6,7 +6,7 @@ deleted when enough later successful runs of the job did not write it; of a targ
 write determines its inputs. A job that did not run keeps its lineage, and so does everything that the merge
 did not read.
 
-`scope` determines what a merge may delete at all; `stale_job_edges` decides about the edges of each job,
-`stale_vertices` about each dataset, its columns, and vertices that are no longer needed; `plan` combines both
-and refuses likely mistakes; `delete_stale` deletes.
+`stale_job_edges` decides what a merge may delete at all and about the edges of each job, `stale_vertices`
+about each dataset, its columns, and vertices that are no longer needed; `plan` combines both, refuses likely
+mistakes, and deletes.
 """

@@ -1,4 +1,4 @@
-"""Plans all deletions of a load, and refuses likely mistakes."""
+"""Plans all deletions of a load, refuses likely mistakes, and deletes."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass

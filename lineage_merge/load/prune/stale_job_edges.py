@@ -1,4 +1,4 @@
-"""Decides, per job, which of its unmatched edges are stale."""
+"""Decides what a merge may delete at all, and, per job, which of its unmatched edges are stale."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field

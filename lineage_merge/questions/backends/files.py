@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
+from lineage_merge.graph_format.arrow import rows_of_batches
 from lineage_merge.graph_format.elements import edge_of_row, vertex_of_row
-from lineage_merge.graph_format.files import rows_of_batches
 from lineage_merge.infra.storage import Slice, StoredFile, list_files, read_bytes, read_lines
 from lineage_merge.model.errors import IntermediateError, SourceMissing
 from lineage_merge.questions.backends.in_memory import InMemory
