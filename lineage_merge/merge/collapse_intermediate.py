@@ -13,7 +13,7 @@ from typing import NamedTuple
 from lineage_merge.config import Merge
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.merge.identity_rules import is_generated
-from lineage_merge.merge.path_contraction import Link, components, contract_paths
+from lineage_merge.merge.path_contraction import HopLink, components, contract_paths
 from lineage_merge.model.elements import DatasetName, JobKey, decode, path_of
 from lineage_merge.model.records import (
     AssertionRecord,
@@ -95,15 +95,12 @@ def collapse(resolved: Rows[ElementRecord], settings: Merge) -> Collapsed | None
 
 
 def _uses(record: ElementRecord) -> Iterator[tuple[str, _Uses]]:
-    if isinstance(record, FeedsRecord):
-        jobs, is_between = {record.job}, record.source != record.target
-        yield (
-            record.source,
-            _Uses(is_source=is_between, jobs=jobs, is_own=record.is_run_local, is_read=True),
-        )
-        yield record.target, _Uses(is_target=is_between, jobs={*jobs}, is_written=True)
-    elif isinstance(record, WritesRecord):
-        yield record.target, _Uses(jobs={record.job}, is_written=True)
+    match record:
+        case FeedsRecord(job, source, target, is_run_local=is_own):
+            yield source, _Uses(is_source=source != target, jobs={job}, is_own=is_own, is_read=True)
+            yield target, _Uses(is_target=source != target, jobs={job}, is_written=True)
+        case WritesRecord(job, target):
+            yield target, _Uses(jobs={job}, is_written=True)
 
 
 def _create(uses: _Uses) -> _Uses:
@@ -188,5 +185,5 @@ def _component(link: _LinkOfHops) -> str:
 def _contracted(_component: str, links: Iterable[_LinkOfHops]) -> Iterator[LinkRecord]:
     """Yield the edges between permanent datasets through the temporary ones of one component."""
     return contract_paths(
-        Link(record, out_of and out_of.path, into and into.path) for out_of, into, record in links
+        HopLink(record, out_of and out_of.path, into and into.path) for out_of, into, record in links
     )

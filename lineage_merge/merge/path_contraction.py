@@ -24,7 +24,7 @@ ColumnKey = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Link(Generic[AnyLink]):
+class HopLink(Generic[AnyLink]):
     """A record that starts or ends at a temporary dataset.
 
     `out_of`, `into`: the name in `via` of the temporary dataset at its source and at its target.
@@ -59,7 +59,7 @@ class _ColumnPath:
     is_assumed: bool = False
 
 
-def contract_paths(links: Iterable[Link[LinkRecord]]) -> Iterator[LinkRecord]:
+def contract_paths(links: Iterable[HopLink[LinkRecord]]) -> Iterator[LinkRecord]:
     """Yield the edges between permanent datasets that the links form together.
 
     `links`: all that start or end at the temporary datasets of one connected component. Job and
@@ -80,18 +80,18 @@ def contract_paths(links: Iterable[Link[LinkRecord]]) -> Iterator[LinkRecord]:
     yield from _inherited_influences(_of(FeedsRecord, last), steps, _of(InfluencesRecord, into), columns)
 
 
-def _of(kind: type[AnyLink], links: Iterable[Link[LinkRecord]]) -> list[Link[AnyLink]]:
-    return [Link(link.record, link.out_of, link.into) for link in links if isinstance(link.record, kind)]
+def _of(kind: type[AnyLink], links: Iterable[HopLink[LinkRecord]]) -> list[HopLink[AnyLink]]:
+    return [HopLink(link.record, link.out_of, link.into) for link in links if isinstance(link.record, kind)]
 
 
 def _fixed_point(
-    steps: Iterable[Link[AnyLink]],
+    steps: Iterable[HopLink[AnyLink]],
     ends: Callable[[AnyLink], tuple[Node, Node]],
-    extend: Callable[[Link[AnyLink], dict[Node, dict[Any, Any]]], Iterator[tuple[Any, Any]]],
+    extend: Callable[[HopLink[AnyLink], dict[Node, dict[Any, Any]]], Iterator[tuple[Any, Any]]],
     merge: Callable[[Any, Any], Any],
 ) -> dict[Node, dict[Any, Any]]:
     """Return the paths to each temporary node by start; cycles are followed to a fixed point."""
-    steps_to: dict[Node, list[Link[AnyLink]]] = defaultdict(list)
+    steps_to: dict[Node, list[HopLink[AnyLink]]] = defaultdict(list)
     followed_by: dict[Node, set[Node]] = defaultdict(set)
     for step in steps:
         start, end = ends(step.record)
@@ -112,9 +112,9 @@ def _fixed_point(
     return paths
 
 
-def _flows(steps: Iterable[Link[FeedsRecord]]) -> dict[str, dict[str, _Path]]:
+def _flows(steps: Iterable[HopLink[FeedsRecord]]) -> dict[str, dict[str, _Path]]:
     def extend(
-        step: Link[FeedsRecord], paths: Mapping[str, Mapping[str, _Path]]
+        step: HopLink[FeedsRecord], paths: Mapping[str, Mapping[str, _Path]]
     ) -> Iterator[tuple[str, _Path]]:
         record = step.record
         own = frozenset({step.into or "", *record.sets.get("via", ())})
@@ -159,10 +159,10 @@ def _shortest(chains: Iterable[_Chain]) -> frozenset[_Chain]:
 
 
 def _columns(
-    steps: Iterable[Link[FeedsColumnRecord]],
+    steps: Iterable[HopLink[FeedsColumnRecord]],
 ) -> dict[ColumnKey, dict[ColumnKey, _ColumnPath]]:
     def extend(
-        step: Link[FeedsColumnRecord], paths: Mapping[ColumnKey, Mapping[ColumnKey, _ColumnPath]]
+        step: HopLink[FeedsColumnRecord], paths: Mapping[ColumnKey, Mapping[ColumnKey, _ColumnPath]]
     ) -> Iterator[tuple[ColumnKey, _ColumnPath]]:
         record = step.record
         own = frozenset(record.transformations)
@@ -200,7 +200,7 @@ def _composed(nearer: Iterable[str], further: Iterable[str]) -> frozenset[str]:
 
 
 def _contracted_flows(
-    last: Iterable[Link[FeedsRecord]], flows: Mapping[str, Mapping[str, _Path]]
+    last: Iterable[HopLink[FeedsRecord]], flows: Mapping[str, Mapping[str, _Path]]
 ) -> Iterator[FeedsRecord]:
     for record in (step.record for step in last):
         for start, path in flows.get(record.source, {}).items():
@@ -221,7 +221,7 @@ def _contracted_flows(
 
 
 def _contracted_columns(
-    last: Iterable[Link[FeedsColumnRecord]], columns: Mapping[ColumnKey, Mapping[ColumnKey, _ColumnPath]]
+    last: Iterable[HopLink[FeedsColumnRecord]], columns: Mapping[ColumnKey, Mapping[ColumnKey, _ColumnPath]]
 ) -> Iterator[FeedsColumnRecord]:
     for record in (step.record for step in last):
         for (start, _), path in columns.get(_start(record), {}).items():
@@ -237,7 +237,7 @@ def _contracted_columns(
 
 
 def _contracted_influences(
-    last: Iterable[Link[InfluencesRecord]], columns: Mapping[ColumnKey, Mapping[ColumnKey, _ColumnPath]]
+    last: Iterable[HopLink[InfluencesRecord]], columns: Mapping[ColumnKey, Mapping[ColumnKey, _ColumnPath]]
 ) -> Iterator[InfluencesRecord]:
     for record in (step.record for step in last):
         for (start, _), path in columns.get(_start(record), {}).items():
@@ -245,9 +245,9 @@ def _contracted_influences(
 
 
 def _inherited_influences(
-    last: Iterable[Link[FeedsRecord]],
-    flows: Iterable[Link[FeedsRecord]],
-    influences: Iterable[Link[InfluencesRecord]],
+    last: Iterable[HopLink[FeedsRecord]],
+    flows: Iterable[HopLink[FeedsRecord]],
+    influences: Iterable[HopLink[InfluencesRecord]],
     columns: Mapping[ColumnKey, Mapping[ColumnKey, _ColumnPath]],
 ) -> Iterator[InfluencesRecord]:
     """Yield the influences on the rows of a temporary dataset for every dataset downstream of it."""
@@ -255,7 +255,7 @@ def _inherited_influences(
     for flow in flows:
         if flow.out_of is not None and _reads_rows(flow.record):
             sources[flow.record.target].add(flow.record.source)
-    influences_on: dict[str, list[Link[InfluencesRecord]]] = defaultdict(list)
+    influences_on: dict[str, list[HopLink[InfluencesRecord]]] = defaultdict(list)
     for influence in influences:
         influences_on[influence.record.target].append(influence)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage_merge.merge.path_contraction import Link, components, contract_paths
+from lineage_merge.merge.path_contraction import HopLink, components, contract_paths
 from lineage_merge.model.elements import JobKey
 from lineage_merge.model.records import FeedsColumnRecord, FeedsRecord, InfluencesRecord, LinkRecord
 from tests.properties.drawn import examples
@@ -49,14 +49,14 @@ def folded(rows: list[LinkRecord]) -> list[LinkRecord]:
     hops = hops_of(rows)
     tied = [(row.source, row.target) for row in rows if row.source in hops and row.target in hops]
     part = {hop: hop for hop in hops} | components(tied)
-    touching: defaultdict[str, list[Link[LinkRecord]]] = defaultdict(list)
+    touching: defaultdict[str, list[HopLink[LinkRecord]]] = defaultdict(list)
     lasting = []
     for row in rows:
         of = {part[end] for end in (row.source, row.target) if end in hops}
         if of:
             out_of = row.source if row.source in hops else None
             into = row.target if row.target in hops else None
-            touching[of.pop()].append(Link(row, out_of, into))
+            touching[of.pop()].append(HopLink(row, out_of, into))
         else:
             lasting.append(row)
     return [*lasting, *(each for group in touching.values() for each in contract_paths(group))]
