@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lineage_merge.airflow.callbacks import merge_counts as merge_counts
+    from lineage_merge.airflow.report import merge_counts as merge_counts
     from lineage_merge.airflow.task_group import lineage_asset as lineage_asset
     from lineage_merge.airflow.task_group import (
         lineage_merge_task_group as lineage_merge_task_group,

@@ -94,3 +94,13 @@ def facets(datasets: Datasets) -> Any:
         inputs=[NamedDataset(namespace=namespace, name=name) for namespace, name in datasets.inputs],
         outputs=[NamedDataset(namespace=namespace, name=name) for namespace, name in datasets.outputs],
     )
+
+
+class TaskWithDatasets:
+    """A task whose run sets `_datasets`, its inputs and outputs for the OpenLineage provider."""
+
+    _datasets = Datasets((), ())
+
+    def get_openlineage_facets_on_complete(self, _task_instance: Any) -> Any:
+        """Return the datasets for the OpenLineage provider."""
+        return facets(self._datasets)

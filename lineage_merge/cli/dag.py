@@ -215,8 +215,7 @@ def remove(
 def _record_removal(
     config: "Config", graph_file: Path | None, target: "Endpoint", what: "Pipeline", removed: "Removed"
 ) -> None:
-    from lineage_merge.history.layout import Scope
-    from lineage_merge.history.location import history_location
+    from lineage_merge.history.layout import Scope, history_location
     from lineage_merge.history.recording import record_removal
     from lineage_merge.infra.engine.local import LocalEngine
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lineage_merge.cli.command import Command, Option
+from lineage_merge.cli.command import Command, rare_option
 from lineage_merge.cli.error_handling import epilog, print_json, progress
 from lineage_merge.cli.query_options import QueryOptions, open_session, query_command
 from lineage_merge.exporters import registry
@@ -41,13 +41,7 @@ if TYPE_CHECKING:
     help="output file, or folder for neptune-csv; local or s3://  [default: standard output]",
 )
 @click.option("--url", metavar="URL", help="server of datahub or openlineage")
-@click.option(
-    "--token-env",
-    cls=Option,
-    more=True,
-    metavar="NAME",
-    help="environment variable with the server's token",
-)
+@rare_option("--token-env", metavar="NAME", help="environment variable with the server's token")
 @click.option(
     "--from",
     "start",

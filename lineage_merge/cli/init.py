@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lineage_merge.cli.command import Command, Option
+from lineage_merge.cli.command import Command, rare_option
 from lineage_merge.cli.error_handling import epilog, handle_errors, print_json, progress
 from lineage_merge.cli.options import as_json_or_text, without_progress
 from lineage_merge.model.errors import ConfigError
@@ -39,73 +39,51 @@ _SPLINE, _DBT, _OTHERS = "Spline", "dbt", "Other sources"
 @click.option("--environment", default="", metavar="NAME", help="environment  [default: dev]")
 @click.option("--spline-export", default="", metavar="PATH", help="folder of an export of Spline's database")
 @click.option("--spline-arango", default="", metavar="URL", help="address of Spline's ArangoDB")
-@click.option(
+@rare_option(
     "--spline-database",
-    cls=Option,
-    more=True,
     section=_SPLINE,
     default="",
     metavar="NAME",
     help="its database  [default: spline]",
 )
-@click.option(
+@rare_option(
     "--spline-username",
-    cls=Option,
-    more=True,
     section=_SPLINE,
     default="",
     metavar="NAME",
     help="its user  [default: root]",
 )
-@click.option(
+@rare_option(
     "--spline-password-env",
-    cls=Option,
-    more=True,
     section=_SPLINE,
     default="",
     metavar="VAR",
     help="environment variable with its password",
 )
-@click.option(
+@rare_option(
     "--spline-agent",
-    cls=Option,
-    more=True,
     section=_SPLINE,
     multiple=True,
     metavar="PATH",
     help="files of Spline's agent; repeatable",
 )
-@click.option(
+@rare_option(
     "--openlineage",
-    cls=Option,
-    more=True,
     section=_OTHERS,
     multiple=True,
     metavar="PATH",
     help="OpenLineage events; repeatable",
 )
-@click.option(
+@rare_option(
     "--hive",
-    cls=Option,
-    more=True,
     section=_OTHERS,
     multiple=True,
     metavar="PATH",
     help="logs with Hive's lineage; repeatable",
 )
-@click.option(
-    "--sql",
-    cls=Option,
-    more=True,
-    section=_OTHERS,
-    multiple=True,
-    metavar="PATH",
-    help="folder of SQL files; repeatable",
-)
-@click.option(
+@rare_option("--sql", section=_OTHERS, multiple=True, metavar="PATH", help="folder of SQL files; repeatable")
+@rare_option(
     "--sql-dialect",
-    cls=Option,
-    more=True,
     section=_OTHERS,
     default="spark",
     show_default=True,
@@ -113,10 +91,8 @@ _SPLINE, _DBT, _OTHERS = "Spline", "dbt", "Other sources"
     help="their dialect",
 )
 @click.option("--dbt", multiple=True, metavar="MANIFEST", help="dbt's manifest.json; repeatable")
-@click.option(
+@rare_option(
     "--dbt-namespace",
-    cls=Option,
-    more=True,
     section=_DBT,
     default="",
     metavar="URL",
@@ -162,7 +138,7 @@ def _init(
     on_progress: "ProgressCallback",
 ) -> None:
     from lineage_merge.cli import init_report
-    from lineage_merge.config.values import namespace
+    from lineage_merge.config.section import namespace
     from lineage_merge.infra import storage
     from lineage_merge.orchestration.configuration import CONFIGURATION
     from lineage_merge.orchestration.init import configuration_text

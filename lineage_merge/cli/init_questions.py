@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import click
 
-from lineage_merge.config.values import namespace
+from lineage_merge.config.section import namespace
 from lineage_merge.model.errors import ConfigError, NamingError
 from lineage_merge.orchestration.init.findings import Findings
 from lineage_merge.orchestration.init.proposal import Project, Proposal, given_choice, with_namespaces

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lineage_merge.cli.command import Command, Option
+from lineage_merge.cli.command import Command, rare_option
 from lineage_merge.cli.error_handling import (
     echo_error,
     epilog,
@@ -39,10 +39,8 @@ _allow_retire = click.option(
     is_flag=True,
     help="allow retiring more than 30% of the DAG's edges, or all edges of a job",
 )
-_verify = click.option(
+_verify = rare_option(
     "--verify",
-    cls=Option,
-    more=True,
     is_flag=True,
     help="compare everything that the graph stores for the DAG, not only changes",
 )

@@ -126,10 +126,6 @@ _OUT = click.option(
     help="file for --format, local or s3://  [default: standard output]",
 )
 
-depth_option = click.option(
-    "--depth", type=click.IntRange(1), metavar="N", help="maximum hops  [default: unlimited]"
-)
-
 
 def query_command(
     default: str, *, environment: bool = True, past: bool = True, formats: tuple[str, ...] = FORMATS

@@ -44,8 +44,7 @@ def command_of(question: type[Question[Any]]) -> click.Command:
     run.__name__ = question.question.replace("-", "_")
     run.__doc__ = question.__doc__
     formats = question.formats or FORMATS
-    default = formats[0] if question.formats else "table"
-    wrapped: Any = query_command(default, formats=formats)(run)
+    wrapped: Any = query_command(question.default_format, formats=formats)(run)
     for each in reversed(parameters):
         if "command" in each.parameter.on:
             wrapped = _option(each)(wrapped)
@@ -78,6 +77,8 @@ def _option(declared: Declared) -> Any:
         attributes["type"] = click.Choice(get_args(declared.value_type))
     elif declared.value_type is int:
         attributes["type"] = click.IntRange(1)
+    if parameter.value_if_empty is not None:
+        attributes |= {"is_flag": False, "flag_value": parameter.value_if_empty}
     if declared.value_type is bool:
         attributes |= {"is_flag": True}
     else:

@@ -1,25 +1,46 @@
 """The command `sql`: lineage of SQL files, and the check of a merge request."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
-from lineage_merge.cli.answers import Answer, print_answer
+from lineage_merge.cli.answers import print_result
 from lineage_merge.cli.command import Command, Option
 from lineage_merge.cli.error_handling import epilog, handle_errors, progress
 from lineage_merge.cli.query_options import QueryOptions, query_command
 from lineage_merge.cli.warehouse_namespace import Namespace, warehouse_namespace
 from lineage_merge.model.errors import CheckFailed, ConfigError
 from lineage_merge.query.session import require_graph_file
+from lineage_merge.questions.result import Record, Result
+from lineage_merge.questions.scoped_graph import GraphScope
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
     from lineage_merge.questions.graph import LineageGraph
     from lineage_merge.review.sql_review import SqlReview
     from lineage_merge.review.sql_versions import SqlFolders
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SqlResult(Result):
+    """The lineage of SQL files. `values`: the JSON fields beside it."""
+
+    columns: ClassVar[Mapping[str, type]] = {}
+
+    values: Record
+
+    def header(self) -> dict[str, Any]:
+        """Return the first JSON fields."""
+        return {"question": self.question, **self.values}
+
+    def records(self) -> Iterator[Record]:
+        """Yield nothing: the answer is a graph."""
+        yield from ()
+
 
 # As in a merge: success, but invalid statements were skipped.
 _REJECTED = 7
@@ -233,9 +254,16 @@ def _print_review(
     vertices = [
         each for each in elements if isinstance(each, Vertex) and (each.is_dataset or each.id in ends)
     ]
-    header = {"question": "sql", "since": since, "dag": options.dag, "notes": notes, **as_json(found)}
+    values = {"since": since, "dag": options.dag, "notes": notes, **as_json(found)}
     note = "" if found.files else "no SQL file changed" if since else "no SQL files found"
-    print_answer(Answer(subgraph(vertices, edges), header, note=note), options.format, options.out)
+    result = SqlResult(
+        question="sql",
+        scope=GraphScope(dag=options.dag),
+        graph=subgraph(vertices, edges),
+        note=note,
+        values=values,
+    )
+    print_result(result, options.format, options.out)
     for each in notes:
         click.echo(f"note: {each}", err=True)
     for_people = options.format in ("tree", "table")

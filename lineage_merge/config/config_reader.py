@@ -15,8 +15,7 @@ from lineage_merge.config.section import Section
 from lineage_merge.config.settings import Config
 from lineage_merge.config.validation import CheckExporters
 from lineage_merge.infra.json_schema import MISSING, UNKNOWN_KEY, Checker, SchemaError
-from lineage_merge.infra.similar_names import similar_names
-from lineage_merge.model.errors import ConfigError
+from lineage_merge.model.errors import ConfigError, similar_names
 
 
 def _no_exporters(settings: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:

@@ -4,11 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from lineage_merge.config.values import locations
+from lineage_merge.config.section import locations
 from lineage_merge.infra import durations
-from lineage_merge.infra.error_collection import ErrorCollector
-from lineage_merge.infra.similar_names import did_you_mean
-from lineage_merge.model.errors import ConfigError
+from lineage_merge.model.errors import ConfigError, ErrorCollector, did_you_mean
 
 Severity = Literal["error", "warning"]
 

@@ -10,7 +10,7 @@ from typing import Any
 from lineage_merge import naming
 from lineage_merge.config.policies import parse_policies
 from lineage_merge.config.propagation import parse_propagation
-from lineage_merge.config.section import Section
+from lineage_merge.config.section import Section, locations, namespace
 from lineage_merge.config.settings import (
     Bulk,
     Config,
@@ -26,12 +26,10 @@ from lineage_merge.config.settings import (
     Rule,
     SparkOptions,
 )
-from lineage_merge.config.values import locations, namespace
-from lineage_merge.infra.error_collection import ErrorCollector
 from lineage_merge.infra.graph_files import EMBEDDED
 from lineage_merge.infra.json_schema import path_text
 from lineage_merge.model.elements import DatasetName
-from lineage_merge.model.errors import ConfigError
+from lineage_merge.model.errors import ConfigError, ErrorCollector
 
 # Returns the settings by exporter. Raises `ConfigError` if they are invalid.
 CheckExporters = Callable[[Mapping[str, Any]], Mapping[str, Mapping[str, Any]]]

@@ -1,4 +1,4 @@
-"""Folders and names of the history. Pure.
+"""Location, folders and names of the history.
 
 ::
 
@@ -17,11 +17,18 @@ a merge do not count.
 
 import re
 from datetime import UTC, datetime, timedelta
-from typing import Literal, NamedTuple, Self
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
-from lineage_merge.infra.times import EPOCH, epoch_ms
+from lineage_merge.config import EMBEDDED, NO_HISTORY
+from lineage_merge.infra.graph_files import default_graph_file
 from lineage_merge.model.errors import QueryError
-from lineage_merge.model.times import utc_time
+from lineage_merge.model.times import EPOCH, epoch_ms, utc_time
+
+if TYPE_CHECKING:
+    from lineage_merge.config import Config
+
 
 Kind = Literal["nodes", "edges", "runs"]
 # The folders of Parquet files.
@@ -137,3 +144,19 @@ def dag_name_of(folder: str) -> str:
 def name_of(file: str) -> MergeName | None:
     """Return the merge that a file or the folder of an entry is named after."""
     return MergeName.parse(file.removeprefix(ENTRY).removesuffix(".json"))
+
+
+def history_location(config: "Config", graph_file: Path | None = None) -> str:
+    """Return the folder or prefix of the history; "" if none is configured.
+
+    That of the embedded graph (`graph_file`) is stored beside it.
+    """
+    configured = config.history.location
+    if configured == NO_HISTORY:
+        return ""
+    # The file that a flag selects is another graph than that of the configuration.
+    if configured and graph_file is None:
+        return configured.rstrip("/")
+    if config.gremlin.endpoint != EMBEDDED or not find_spec("pyarrow"):
+        return configured
+    return str((graph_file or default_graph_file()).with_suffix(".history"))

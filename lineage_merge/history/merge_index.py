@@ -6,8 +6,7 @@ from operator import itemgetter
 
 from lineage_merge.history import layout
 from lineage_merge.history.layout import DETAILS, KINDS, MERGES, MOVES, MergeName, Scope
-from lineage_merge.history.merge_record import MergeRecord, parse_record
-from lineage_merge.history.object_format import FORMAT, Migrations, parse_object
+from lineage_merge.history.merge_record import FORMAT, MergeRecord, Migrations, parse_object, parse_record
 from lineage_merge.infra import storage
 from lineage_merge.model.errors import IntermediateError, SourceError
 

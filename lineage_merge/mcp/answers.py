@@ -6,8 +6,6 @@ from pydantic import BaseModel, Field, model_validator
 
 from lineage_merge.mcp.untrusted_text import has_cut
 
-_ASSUMED = "the name of a column is assumed"
-
 
 class Row(BaseModel):
     """A row of an answer."""
@@ -32,27 +30,6 @@ class Answer(BaseModel):
     cut: bool = Field(default=False, description="a text or list beside the rows was cut")
 
 
-class FoundRow(Row):
-    """A dataset, column or job."""
-
-    id: str
-    kind: str
-    name: str
-    description: str = ""
-    owners: list[str] = []
-    tags: list[str] = []
-    tagged_columns: list[str] = []
-    failures: list[str] = Field(default=[], description="ids of failed jobs and tests")
-    status: str = Field(default="", description="of a job's newest run")
-    last_run_at: str = ""
-
-
-class FoundAnswer(Answer):
-    """Datasets, columns or jobs."""
-
-    rows: list[FoundRow]
-
-
 class PartRow(Row):
     """A column of a dataset, an input of a column, or a dataset that a job reads or writes."""
 
@@ -64,7 +41,7 @@ class PartRow(Row):
     job: str = ""
     transformation: str = ""
     expression: str = ""
-    assumed: bool = Field(default=False, description=_ASSUMED)
+    assumed: bool = Field(default=False, description="the name of a column is assumed")
 
 
 class Writer(Row):
@@ -94,71 +71,6 @@ class DescriptionAnswer(Answer):
     feeds: list[str] = Field(default=[], description="nearest downstream datasets")
     feeds_total: int = 0
     rows: list[PartRow]
-
-
-class EdgeRow(Row):
-    """Data that flows from source to target."""
-
-    distance: int = Field(description="hops between the element in question and the farther end")
-    source: str
-    target: str
-    kind: str = Field(description="feeds, feeds_column, or influences (decides rows)")
-    job: str = ""
-    transformation: str = ""
-    expression: str = ""
-    assumed: bool = Field(default=False, description=_ASSUMED)
-    via: str = Field(default="", description="collapsed temporary datasets")
-
-
-class EdgesAnswer(Answer):
-    """Edges, the nearest first."""
-
-    rows: list[EdgeRow]
-
-
-class PathAnswer(EdgesAnswer):
-    """Edges of all paths from `of` to `end`."""
-
-    end: str = ""
-
-
-class AffectedRow(Row):
-    """An affected element."""
-
-    id: str
-    kind: str = Field(description="dataset, column, job, exposure or test")
-    distance: int
-    effect: str = Field(default="", description="of a change: breaks, ...")
-    owners: list[str] = []
-    dags: list[str] = []
-
-
-class ImpactAnswer(Answer):
-    """Affected elements, the nearest first, then tests."""
-
-    change: str = ""
-    counts: dict[str, int] = Field(default={}, description="elements by kind")
-    effects: dict[str, int] = Field(default={}, description="elements by effect of the change")
-    rows: list[AffectedRow]
-
-
-class OwnerRow(Row):
-    """An owner; without `owner`: one element that has none."""
-
-    owner: str = ""
-    distance: int
-    datasets: int = 0
-    columns: int = 0
-    jobs: int = 0
-    exposures: int = 0
-    nearest: list[str] = []
-    dags: list[str] = []
-
-
-class OwnersAnswer(Answer):
-    """Owners, the nearest first, then elements without an owner."""
-
-    rows: list[OwnerRow]
 
 
 class TagRow(Row):

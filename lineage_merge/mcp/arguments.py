@@ -1,7 +1,7 @@
 """Arguments of the tools. Their descriptions are what an assistant reads."""
 
 import json
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
@@ -33,7 +33,6 @@ Name = Annotated[
     ),
     AfterValidator(unescape),
 ]
-Depth = Annotated[int | None, Field(ge=1, description="maximum hops; default: unlimited")]
 # As in the configuration: a name is also that of a folder of a history.
 Scope = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9_.~+-]+$")]
 Environment = Annotated[Scope | None, Field(description="such as prod; default: that of the server, or all")]
@@ -73,54 +72,10 @@ class PastArguments(Arguments):
     as_of: Moment = None
 
 
-class SearchArguments(PastArguments):
-    """Conditions on datasets, columns or jobs."""
-
-    text: Annotated[Text, Field(description="part of a name; empty: all")] = ""
-    kind: Literal["dataset", "column", "job"] = "dataset"
-    tags: Annotated[Names, Field(description="has all of these tags (datasets, columns)")] = []
-    owners: Annotated[Names, Field(description="has all of these owners (datasets)")] = []
-    without_owner: Annotated[bool, Field(description="only datasets without an owner")] = False
-    failed: Annotated[bool, Field(description="newest run or test failed (datasets, jobs)")] = False
-
-
 class ElementArguments(PastArguments):
     """One element."""
 
     name: Name
-
-
-class LineageArguments(ElementArguments):
-    """One dataset or column, and a depth."""
-
-    depth: Depth = None
-    influences: Annotated[
-        bool, Field(description="of a column: also columns that only decide rows (filters, joins)")
-    ] = False
-
-
-class PathArguments(PastArguments):
-    """Two datasets or columns."""
-
-    start: Name
-    end: Name
-    depth: Depth = None
-
-
-class ImpactArguments(ElementArguments):
-    """One element and its change."""
-
-    change: Annotated[
-        Literal["drop", "rename", "retype"] | None,
-        Field(description="what is planned, to know what breaks; retype needs a column"),
-    ] = None
-    depth: Depth = None
-
-
-class OwnersArguments(ElementArguments):
-    """One element, and a depth."""
-
-    depth: Depth = None
 
 
 class TagsArguments(PastArguments):

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, create_model
@@ -46,10 +46,12 @@ _INPUTS: Mapping[Input, Any] = {
     Input.TIME: Moment,
     Input.TAG: Text,
     Input.OWNER: Text,
+    Input.TEXT: Text,
 }
 _VALUES: Mapping[Kind, Callable[[Any], Any]] = {
     Kind.ELEMENT: lambda vertex: escape(vertex.id),
     Kind.ID: escape,
+    Kind.NAME: escape,
     Kind.TIME: moment,
     Kind.DURATION: duration_text,
     Kind.TEXT: text,
@@ -74,7 +76,9 @@ def tool_of(question: type[Question[Any]]) -> Tool:
         shown = {each.tool_name: _value(each, answer) for each in header}
         note = answer.note_with(_message).replace("\n", "; ")
         return Found(
-            answer.items, lambda item: row_model(**_values(answer.row(item))), {**shown, "note": text(note)}
+            answer.tool_items,
+            lambda item: row_model(**_values(answer.row(item))),
+            {**shown, "note": text(note)},
         )
 
     return Tool(
@@ -144,6 +148,8 @@ def _output(field: RowField, *, is_header: bool = False) -> tuple[Any, Any]:
         value_type, default = dict[str, int], {}
     elif field.is_optional or is_header:
         value_type, default = (value_type | None, None) if _is_number(field) else (value_type, "")
+    elif field.default is not MISSING:
+        default = field.default
     return value_type, Field(default=default, description=field.shown.help or None)
 
 
@@ -164,4 +170,4 @@ def _argument(declared: Declared) -> tuple[Any, Any]:
     if declared.default is None:
         value_type = value_type | None
     default = [] if declared.is_list else declared.default
-    return Annotated[value_type, Field(description=description)], default
+    return Annotated[value_type, Field(description=description or None)], default

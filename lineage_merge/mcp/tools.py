@@ -5,20 +5,13 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from lineage_merge.mcp import answers, arguments, change_tools, data_tools, element_tools, lineage_tools
+from lineage_merge.mcp import answers, arguments, change_tools, data_tools, element_tools
 from lineage_merge.mcp.question_tools import Tool, tool_of
 from lineage_merge.query.lineage import QUESTIONS
+from lineage_merge.questions.search import SearchQuestion
 
 _ALL = (
-    Tool(
-        "search",
-        "Search the lineage graph",
-        "Find datasets (tables, files, views, topics, dashboards), columns or jobs by part of a name, tag, "
-        "owner or failure. Start here when you have no id or exact name.",
-        arguments.SearchArguments,
-        answers.FoundAnswer,
-        element_tools.search,
-    ),
+    tool_of(SearchQuestion),
     Tool(
         "describe",
         "Describe an element",
@@ -28,48 +21,7 @@ _ALL = (
         answers.DescriptionAnswer,
         element_tools.describe,
     ),
-    Tool(
-        "upstream",
-        "Where data comes from",
-        "What feeds a dataset or, with #column, a column: edges with jobs and expressions, the nearest "
-        "first. For questions such as: where does this number come from?",
-        arguments.LineageArguments,
-        answers.EdgesAnswer,
-        lineage_tools.upstream,
-    ),
-    Tool(
-        "downstream",
-        "Where data goes",
-        "What a dataset or column feeds: edges, the nearest first. For what a change breaks use impact.",
-        arguments.LineageArguments,
-        answers.EdgesAnswer,
-        lineage_tools.downstream,
-    ),
-    Tool(
-        "path",
-        "Paths between two elements",
-        "All paths from one dataset or column to another: whether and how the first feeds the second.",
-        arguments.PathArguments,
-        answers.PathAnswer,
-        lineage_tools.path,
-    ),
-    Tool(
-        "impact",
-        "What a change breaks",
-        "Everything that depends on a dataset, column or job, with owners and tests; with change (drop, "
-        "rename, retype) what breaks. Use it before a table, column or job is changed.",
-        arguments.ImpactArguments,
-        answers.ImpactAnswer,
-        lineage_tools.impact,
-    ),
-    Tool(
-        "owners",
-        "Owners of what a change affects",
-        "The owners of everything that depends on an element: people to ask or to inform.",
-        arguments.OwnersArguments,
-        answers.OwnersAnswer,
-        lineage_tools.owners,
-    ),
+    *(tool_of(question) for question in QUESTIONS.values() if question.tool),
     Tool(
         "tags",
         "Tags along lineage",
@@ -79,7 +31,6 @@ _ALL = (
         answers.TagsAnswer,
         data_tools.tags,
     ),
-    *(tool_of(question) for question in QUESTIONS.values() if question.tool),
     Tool(
         "diff",
         "What changed between two moments",

@@ -151,7 +151,7 @@ def _part(found: Iterable[ReportFact]) -> Iterator[_Part]:
                 part.find(MERGE, problem)
         elif tag == "problem":
             source, kind, document, field_, message = names
-            part.find(source, Problem(cast(ProblemKind, kind), document, field_, message))
+            part.find(source, Problem(cast("ProblemKind", kind), document, field_, message))
         elif tag == "assumed":
             part.assumed += value
         else:

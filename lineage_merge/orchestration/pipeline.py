@@ -17,8 +17,7 @@ from lineage_merge.config import EMBEDDED, Config
 from lineage_merge.exporters import after_load
 from lineage_merge.graph_format import files
 from lineage_merge.graph_format.schema import Row
-from lineage_merge.history.layout import Scope
-from lineage_merge.history.location import history_location
+from lineage_merge.history.layout import Scope, history_location
 from lineage_merge.history.recording import Recorder
 from lineage_merge.infra.embedded.server import EmbeddedServer
 from lineage_merge.infra.engine.local import LocalEngine

@@ -10,15 +10,21 @@ from typing import TYPE_CHECKING, Any, Self
 
 from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.query.history_questions import HistoryQuestions
-from lineage_merge.query.lineage_questions import LineageQuestions
-from lineage_merge.query.listing_questions import ListingQuestions
 from lineage_merge.query.questions import method
 from lineage_merge.query.report_questions import ReportQuestions
 from lineage_merge.query.selection import GraphSelection, default_config, selection_of
 from lineage_merge.query.session import Session, open_session
 from lineage_merge.query.tag_questions import TagQuestions
 from lineage_merge.questions.assertions import AssertionsQuestion
+from lineage_merge.questions.cycles import CyclesQuestion
+from lineage_merge.questions.dataset_search import DatasetsQuestion
 from lineage_merge.questions.freshness import FreshnessQuestion
+from lineage_merge.questions.impact_question import ImpactQuestion
+from lineage_merge.questions.layers_question import LayersQuestion
+from lineage_merge.questions.lineage_questions import DownstreamQuestion, UpstreamQuestion
+from lineage_merge.questions.listing import JobsQuestion, NoConsumerQuestion, NoProducerQuestion
+from lineage_merge.questions.ownership import OwnersQuestion
+from lineage_merge.questions.paths import PathQuestion
 from lineage_merge.questions.question import Question
 from lineage_merge.questions.scoped_graph import GraphScope
 from lineage_merge.questions.why import WhyQuestion
@@ -28,7 +34,7 @@ if TYPE_CHECKING:
     from lineage_merge.questions.graph import LineageGraph
 
 
-class Lineage(LineageQuestions, ListingQuestions, TagQuestions, HistoryQuestions, ReportQuestions):
+class Lineage(TagQuestions, HistoryQuestions, ReportQuestions):
     """An open graph that answers questions. It is a context manager; `close` ends its connections.
 
     Names of datasets, columns (``dataset#column``) and jobs are resolved as on the command line: a unique
@@ -37,6 +43,17 @@ class Lineage(LineageQuestions, ListingQuestions, TagQuestions, HistoryQuestions
     """
 
     # The questions, one line each.
+    datasets = method(DatasetsQuestion)
+    jobs = method(JobsQuestion)
+    upstream = method(UpstreamQuestion)
+    downstream = method(DownstreamQuestion)
+    path = method(PathQuestion)
+    impact = method(ImpactQuestion)
+    owners = method(OwnersQuestion)
+    no_consumer = method(NoConsumerQuestion)
+    no_producer = method(NoProducerQuestion)
+    cycles = method(CyclesQuestion)
+    layers = method(LayersQuestion)
     freshness = method(FreshnessQuestion)
     tests = method(AssertionsQuestion)
     why = method(WhyQuestion)

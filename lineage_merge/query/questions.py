@@ -29,20 +29,14 @@ class Questions:
 
     def resolve(self, name: str) -> "Vertex":
         """Return the dataset, column or job of a name. Raises `NotFound`, `Ambiguous`."""
-        from lineage_merge.questions.names import resolve_any
-
-        with self._session.hints():
-            return resolve_any(self._graph, name, self._session.environment, self._session.dag)
+        return self._session.element(name)
 
     @property
     def _graph(self) -> "LineageGraph":
         return self._session.graph
 
     def _dataset_or_column(self, name: str) -> "Vertex":
-        from lineage_merge.questions.names import resolve_dataset_or_column
-
-        with self._session.hints():
-            return resolve_dataset_or_column(self._graph, name, self._session.environment, self._session.dag)
+        return self._session.dataset_or_column(name)
 
 
 def method(

@@ -25,7 +25,7 @@ class Session(ScopedGraph):
     @property
     def history(self) -> str | None:
         """The location of the history of this graph; None: it has none."""
-        from lineage_merge.history.location import history_location
+        from lineage_merge.history.layout import history_location
 
         selection = self.selection
         location = selection.history.rstrip("/") or history_location(self.config, selection.graph_file)
@@ -72,7 +72,7 @@ def _past_session(
 
 def require_history(location: str, config: "Config", graph_file: Path | None) -> str:
     """Return the location of the history: `--history`, or that of the graph. Raises `ConfigError`."""
-    from lineage_merge.history.location import history_location
+    from lineage_merge.history.layout import history_location
 
     if found := location.rstrip("/") or history_location(config, graph_file):
         return found

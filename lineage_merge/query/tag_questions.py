@@ -74,7 +74,7 @@ class TagQuestions(Questions):
         """Return the note of an empty answer. Raises `NotFound` if the environment or DAG is unknown."""
         from lineage_merge.graph_format.elements import COLUMN
         from lineage_merge.graph_format.schema import DATASET_LABELS
-        from lineage_merge.infra.similar_names import did_you_mean
+        from lineage_merge.model.errors import did_you_mean
         from lineage_merge.questions.names import check_scope
 
         scope = self._session.scope
@@ -98,7 +98,7 @@ def _selected(policies: "Sequence[Policy]", names: Sequence[str]) -> "list[Polic
     known = {each.name: each for each in policies}
     for name in names:
         if name not in known:
-            from lineage_merge.infra.similar_names import did_you_mean
+            from lineage_merge.model.errors import did_you_mean
 
             similar = did_you_mean(name, known) or f"; policies: {', '.join(known)}"
             raise ConfigError("--policy", f"unknown policy: {name}{similar}")

@@ -4,6 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from lineage_merge.graph_format.elements import COLUMN, Edge, Vertex, dataset_of
 from lineage_merge.questions.dependents import Dependents
@@ -22,6 +23,10 @@ class AffectedTest:
     `distance`: that of the nearest of them, 0 for the changed one. `effect`: None without a change.
     """
 
+    # As dependents have them.
+    kind: ClassVar = "test"
+    uses: ClassVar[tuple[Edge, ...]] = ()
+
     vertex: Vertex
     checks: tuple[str, ...]
     distance: int
@@ -37,32 +42,34 @@ def affected_tests(
     """
     changed = dependents.changed
     hops = {
-        each.vertex.id: each.distance for each in dependents.elements if each.kind in ("dataset", "column")
+        element.vertex.id: element.distance
+        for element in dependents.elements
+        if element.kind in ("dataset", "column")
     }
     hops |= dict.fromkeys((changed.id, *dependents.impact.changed_columns), 0)
     if changed.label == COLUMN:
         hops[dataset_of(changed.id)] = 0
     checks: Mapping[str, list[Edge]] = defaultdict(list)
-    for each in graph.edges_to(sorted(hops), ["checks", "references"], dag):
-        checks[each.from_id].append(each)
+    for edge in graph.edges_to(sorted(hops), ["checks", "references"], dag):
+        checks[edge.from_id].append(edge)
     columns = _columns(hops) if changed.label == COLUMN else None
-    found = []
+    tests = []
     for vertex in graph.vertices(sorted(checks)):
-        edges = [each for each in checks[vertex.id] if columns is None or _uses(vertex, each.to_id, columns)]
+        edges = [edge for edge in checks[vertex.id] if columns is None or _uses(vertex, edge.to_id, columns)]
         if edges:
-            of = tuple(sorted({each.to_id for each in edges}))
+            of = tuple(sorted({edge.to_id for edge in edges}))
             effect = _effect(dependents.states, vertex, of) if dependents.states else None
-            found.append(AffectedTest(vertex, of, min(hops[each] for each in of), effect))
-    return tuple(sorted(found, key=lambda each: (each.distance, each.vertex.id)))
+            tests.append(AffectedTest(vertex, of, min(hops[identifier] for identifier in of), effect))
+    return tuple(sorted(tests, key=lambda test: (test.distance, test.vertex.id)))
 
 
 def _columns(ids: Iterable[str]) -> Mapping[str, set[str]]:
     """Return the names of columns by the id of their dataset."""
-    found: Mapping[str, set[str]] = defaultdict(set)
-    for each in ids:
-        dataset, _, name = each.rpartition("|")
-        found[dataset].add(name)
-    return found
+    names: Mapping[str, set[str]] = defaultdict(set)
+    for identifier in ids:
+        dataset, _, name = identifier.rpartition("|")
+        names[dataset].add(name)
+    return names
 
 
 def _uses(test: Vertex, checked: str, columns: Mapping[str, set[str]]) -> bool:
@@ -70,15 +77,17 @@ def _uses(test: Vertex, checked: str, columns: Mapping[str, set[str]]) -> bool:
     named = str(test.properties.get("column_name", "")).lower()
     if not named or checked not in columns:
         return True
-    return any(re.search(rf"\b{re.escape(each)}\b", named) for each in columns[checked])
+    return any(re.search(rf"\b{re.escape(name)}\b", named) for name in columns[checked])
 
 
 def _effect(states: States, test: Vertex, checked: Iterable[str]) -> Effect:
     is_untyped = test.properties.get("assertion_type") in _UNTYPED
     of_column = Step(UNTYPED_TEST if is_untyped else TEST)
-    found = []
-    for each in checked:
+    effects = []
+    for identifier in checked:
         # A test of a dataset may use any of its columns.
-        step = Step(USE) if each in states.of_columns else of_column
-        found += [effect(states.change, follow(states.change, state, step)) for state in states.of(each)]
-    return worst(found)
+        step = Step(USE) if identifier in states.of_columns else of_column
+        effects += [
+            effect(states.change, follow(states.change, state, step)) for state in states.of(identifier)
+        ]
+    return worst(effects)

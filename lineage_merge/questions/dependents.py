@@ -10,7 +10,8 @@ from lineage_merge.model.errors import QueryError
 from lineage_merge.questions.effect_states import States, copies_of_all, propagate
 from lineage_merge.questions.effects import Change, Effect, State
 from lineage_merge.questions.graph import LineageGraph
-from lineage_merge.questions.impact import Impact, distances, impact, job_of
+from lineage_merge.questions.impact import Impact, impact, job_of
+from lineage_merge.questions.lineage import distances
 
 Kind = Literal["dataset", "exposure", "job", "column"]
 
@@ -43,13 +44,13 @@ class Dependents:
 
     def of_kind(self, kind: Kind) -> list[Dependent]:
         """Return the elements of a kind."""
-        return [each for each in self.elements if each.kind == kind]
+        return [element for element in self.elements if element.kind == kind]
 
     @property
     def effects(self) -> dict[Effect, int]:
         """The numbers of elements by effect; empty without a change."""
-        counted = Counter(each.effect for each in self.elements)
-        return {effect: counted[effect] for effect in Effect} if self.states else {}
+        counts = Counter(element.effect for element in self.elements)
+        return {effect: counts[effect] for effect in Effect} if self.states else {}
 
 
 def check_change(change: Change, changed: Vertex) -> None:
@@ -74,78 +75,78 @@ def dependents(
     """
     if change:
         check_change(change, changed)
-    found = impact(graph, changed, depth=depth, dag=dag)
-    edges = [each for each in found.subgraph.edges if each.label not in ("writes", "has_column")]
+    affected = impact(graph, changed, depth=depth, dag=dag)
+    edges = [edge for edge in affected.subgraph.edges if edge.label not in ("writes", "has_column")]
     if changed.label != COLUMN:
-        columns = {*found.changed_columns, *(each.id for each in found.columns)}
+        columns = {*affected.changed_columns, *(column.id for column in affected.columns)}
         between = graph.edges_from(sorted(columns), ["feeds_column"], dag)
-        edges += [each for each in between if each.to_id in columns]
-    hops = _distances(changed, found, edges)
-    states = _states(graph, changed, found, edges, change, dag) if change else None
-    made = _elements(changed, found, edges, hops, states)
-    return Dependents(changed, found, tuple(sorted(made, key=_nearest_first)), states)
+        edges += [edge for edge in between if edge.to_id in columns]
+    hops = _distances(changed, affected, edges)
+    states = _states(graph, changed, affected, edges, change, dag) if change else None
+    elements = _elements(changed, affected, edges, hops, states)
+    return Dependents(changed, affected, tuple(sorted(elements, key=_nearest_first)), states)
 
 
 def _nearest_first(dependent: Dependent) -> tuple[int, str]:
     return dependent.distance, dependent.vertex.id
 
 
-def _starts(changed: Vertex, found: Impact) -> list[str]:
+def _starts(changed: Vertex, impact: Impact) -> list[str]:
     """Return the ids of the changed elements; for a job those of what it writes."""
     if changed.label != JOB:
-        return [changed.id, *found.changed_columns]
-    written = [each.to_id for each in found.subgraph.edges if each.label == "writes"]
-    return [*written, *found.changed_columns]
+        return [changed.id, *impact.changed_columns]
+    written = [edge.to_id for edge in impact.subgraph.edges if edge.label == "writes"]
+    return [*written, *impact.changed_columns]
 
 
-def _distances(changed: Vertex, found: Impact, edges: list[Edge]) -> Mapping[str, int]:
-    starts = _starts(changed, found)
+def _distances(changed: Vertex, impact: Impact, edges: list[Edge]) -> Mapping[str, int]:
+    starts = _starts(changed, impact)
     if changed.label != COLUMN:
         return distances(starts, edges)
     # The datasets of columns are as near as the nearest column.
-    hops = distances(starts, [each for each in edges if each.label != "feeds"])
-    for column in (changed.id, *(each.id for each in found.columns)):
+    hops = distances(starts, [edge for edge in edges if edge.label != "feeds"])
+    for column in (changed.id, *(affected.id for affected in impact.columns)):
         dataset = dataset_of(column)
         hops[dataset] = min(hops[column], hops.get(dataset, hops[column]))
-    for each in edges:
-        if each.label == "feeds" and each.from_id in hops:
-            further = hops[each.from_id] + 1
-            hops[each.to_id] = min(further, hops.get(each.to_id, further))
+    for edge in edges:
+        if edge.label == "feeds" and edge.from_id in hops:
+            further = hops[edge.from_id] + 1
+            hops[edge.to_id] = min(further, hops.get(edge.to_id, further))
     return hops
 
 
 def _states(
-    graph: LineageGraph, changed: Vertex, found: Impact, edges: list[Edge], change: Change, dag: str | None
+    graph: LineageGraph, changed: Vertex, impact: Impact, edges: list[Edge], change: Change, dag: str | None
 ) -> States:
     # What a dropped job writes is not dropped, but no longer written.
     first = State.BROKEN if changed.label == JOB else State.CARRIED
     copied: set[str] = set()
     if change is Change.RENAME and changed.label == COLUMN:
         copied = copies_of_all(graph, edges, dag)
-    exposures = {each.id for each in found.exposures}
-    return propagate(change, dict.fromkeys(_starts(changed, found), first), edges, exposures, copied)
+    exposures = {exposure.id for exposure in impact.exposures}
+    return propagate(change, dict.fromkeys(_starts(changed, impact), first), edges, exposures, copied)
 
 
 def _elements(
     changed: Vertex,
-    found: Impact,
+    impact: Impact,
     edges: list[Edge],
     hops: Mapping[str, int],
     states: States | None,
 ) -> Iterator[Dependent]:
     arriving: dict[str, list[Edge]] = {}
-    for each in edges:
-        arriving.setdefault(each.to_id, []).append(each)
-    writers = _writers(found, edges)
+    for edge in edges:
+        arriving.setdefault(edge.to_id, []).append(edge)
+    writers = _writers(impact, edges)
     of_jobs: dict[str, int] = {}
-    for each in edges:
-        if (job := job_of(each)) and each.from_id in hops:
-            of_jobs[job] = min(hops[each.from_id] + 1, of_jobs.get(job, hops[each.from_id] + 1))
+    for edge in edges:
+        if (job := job_of(edge)) and edge.from_id in hops:
+            of_jobs[job] = min(hops[edge.from_id] + 1, of_jobs.get(job, hops[edge.from_id] + 1))
     kinds: tuple[tuple[Kind, Iterable[Vertex]], ...] = (
-        ("dataset", (*found.datasets, *found.indirectly_affected)),
-        ("exposure", found.exposures),
-        ("job", (each for each in found.jobs if each.id != changed.id)),
-        ("column", found.columns),
+        ("dataset", (*impact.datasets, *impact.indirectly_affected)),
+        ("exposure", impact.exposures),
+        ("job", (job for job in impact.jobs if job.id != changed.id)),
+        ("column", impact.columns),
     )
     for kind, vertices in kinds:
         for vertex in vertices:
@@ -161,20 +162,20 @@ def _elements(
             )
 
 
-def _writers(found: Impact, edges: Iterable[Edge]) -> Mapping[str, set[str]]:
+def _writers(impact: Impact, edges: Iterable[Edge]) -> Mapping[str, set[str]]:
     """Return the ids of the affected jobs by the id of the dataset or column that they write."""
-    jobs = {each.id for each in found.jobs}
+    jobs = {job.id for job in impact.jobs}
     written: Mapping[str, set[str]] = defaultdict(set)
-    for each in edges:
-        if (job := job_of(each)) and job in jobs:
-            written[each.to_id].add(job)
-            if each.label == "feeds_column":
-                written[dataset_of(each.to_id)].add(job)
+    for edge in edges:
+        if (job := job_of(edge)) and job in jobs:
+            written[edge.to_id].add(job)
+            if edge.label == "feeds_column":
+                written[dataset_of(edge.to_id)].add(job)
     return written
 
 
 def _nearest(edges: Iterable[Edge], hops: Mapping[str, int]) -> tuple[Edge, ...]:
     """Return the edges on the shortest paths."""
-    known = [each for each in edges if each.from_id in hops]
-    least = min((hops[each.from_id] for each in known), default=0)
-    return tuple(sorted((each for each in known if hops[each.from_id] == least), key=lambda each: each.id))
+    known = [edge for edge in edges if edge.from_id in hops]
+    least = min((hops[edge.from_id] for edge in known), default=0)
+    return tuple(sorted((edge for edge in known if hops[edge.from_id] == least), key=lambda edge: edge.id))

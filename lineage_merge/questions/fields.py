@@ -4,7 +4,7 @@ What a field is decides how JSON, data frames and tables show it (here), and too
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from datetime import datetime
 from enum import Enum, auto
 from types import UnionType
@@ -19,6 +19,7 @@ class Kind(Enum):
 
     ELEMENT = auto()
     ID = auto()
+    NAME = auto()
     TIME = auto()
     DURATION = auto()
     TEXT = auto()
@@ -31,6 +32,8 @@ class Kind(Enum):
 # A vertex, or its id: a dataset, column, job or assertion. JSON has the id, a table the title.
 Element = Annotated[Vertex, Kind.ELEMENT]
 ElementId = Annotated[str, Kind.ID]
+# A name that can be given to a tool again.
+Name = Annotated[str, Kind.NAME]
 # In ms, since 1970 and of any length. JSON has the number; the name of a duration ends with `_ms` there.
 Time = Annotated[int, Kind.TIME]
 Duration = Annotated[int, Kind.DURATION]
@@ -63,7 +66,10 @@ NOT_FOR_TOOLS = Shown(on=("json", "frame"))
 
 
 class RowField(NamedTuple):
-    """A field of a row or answer. `value_type`: of one value; `is_list`, `is_optional`: of several, none."""
+    """A field of a row or answer. `value_type`: of one value; `is_list`, `is_optional`: of several, none.
+
+    `default`: MISSING without one; assistants are not shown it.
+    """
 
     attribute: str
     kind: Kind
@@ -71,6 +77,7 @@ class RowField(NamedTuple):
     is_list: bool
     is_optional: bool
     shown: Shown
+    default: Any = MISSING
 
     def is_on(self, surface: Surface) -> bool:
         """Whether the field is shown there."""
@@ -100,7 +107,7 @@ def fields_of(record: type) -> tuple[RowField, ...]:
     """Return the fields of a row."""
     if record not in _FIELDS:
         hints = get_type_hints(record, include_extras=True)
-        _FIELDS[record] = tuple(_field(each.name, hints[each.name]) for each in fields(record))
+        _FIELDS[record] = tuple(_field(each.name, hints[each.name], each.default) for each in fields(record))
     return _FIELDS[record]
 
 
@@ -184,10 +191,10 @@ def _plain(kind: Kind, value: Any, collection: type | None) -> Any:
     return dict(value) if kind == Kind.COUNTS else value
 
 
-def _field(name: str, hint: Any) -> RowField:
+def _field(name: str, hint: Any, default: Any = MISSING) -> RowField:
     kind, value_type, is_list, is_optional = unwrap(hint, Kind)
     kind = kind or (Kind.RECORD if is_dataclass(value_type) else Kind.VALUE)
-    return RowField(name, kind, value_type, is_list, is_optional, metadata(hint, Shown) or Shown())
+    return RowField(name, kind, value_type, is_list, is_optional, metadata(hint, Shown) or Shown(), default)
 
 
 class Unwrapped(NamedTuple):

@@ -1,14 +1,13 @@
 """Impact of a change of a dataset, a column or a job."""
 
-from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
 from lineage_merge.graph_format.elements import COLUMN, JOB, Edge, Subgraph, Vertex, dataset_of, subgraph
 from lineage_merge.model.elements import JobKey, job_id
 from lineage_merge.questions.graph import LineageGraph
-from lineage_merge.questions.lineage import completed, ends
+from lineage_merge.questions.lineage import completed, distances, ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,20 +59,20 @@ def _of_datasets(graph: LineageGraph, changed: Vertex, depth: int | None, dag: s
     starts = {changed.id}
     if changed.label == JOB:
         written = graph.edges_from([changed.id], ["writes"], dag)
-        starts = {each.to_id for each in written}
+        starts = {edge.to_id for edge in written}
     edges = graph.edges_from(sorted(_inner(graph, starts, "feeds", depth, dag)), ["feeds"], dag)
-    found = completed(graph, {changed.id, *starts, *ends(edges)}, [*edges, *written], dag)
+    reached_graph = completed(graph, {changed.id, *starts, *ends(edges)}, [*edges, *written], dag)
     of_starts = graph.edges_from(sorted(starts), ["has_column"])
-    own = {each.to_id for each in of_starts}
+    own = {edge.to_id for edge in of_starts}
     reached = graph.reach(sorted(own), ["feeds_column"], "down", depth, dag)
     columns = reached | own if changed.label == JOB else reached - own
-    hit = [each for each in found.datasets if each.id != changed.id]
+    affected = [dataset for dataset in reached_graph.datasets if dataset.id != changed.id]
     return Impact(
-        found,
-        datasets=tuple(each for each in hit if each.label != "exposure"),
+        reached_graph,
+        datasets=tuple(dataset for dataset in affected if dataset.label != "exposure"),
         columns=_in_order(graph.vertices(columns)),
         jobs=_jobs(graph, edges),
-        exposures=tuple(each for each in hit if each.label == "exposure"),
+        exposures=tuple(dataset for dataset in affected if dataset.label == "exposure"),
         dags=_dags(edges),
         changed_columns=tuple(sorted(own)),
     )
@@ -83,32 +82,36 @@ def _of_column(graph: LineageGraph, changed: Vertex, depth: int | None, dag: str
     # Columns at the maximum depth are not followed: what they influence is one hop further.
     inner = _inner(graph, {changed.id}, "feeds_column", depth, dag)
     leaving = graph.edges_from(sorted(inner), ["feeds_column", "influences"], dag)
-    edges = [each for each in leaving if each.label == "feeds_column"]
-    influencing = [each for each in leaving if each.label == "influences"]
+    edges = [edge for edge in leaving if edge.label == "feeds_column"]
+    influencing = [edge for edge in leaving if edge.label == "influences"]
     columns = ends(edges) | {changed.id}
     own = dataset_of(changed.id)
-    owners = {dataset_of(each) for each in columns}
-    indirectly_affected = {each.to_id for each in influencing} - owners
+    owners = {dataset_of(column) for column in columns}
+    indirectly_affected = {edge.to_id for edge in influencing} - owners
     hops = distances([changed.id], leaving)
-    users = {dataset_of(each) for each in inner} | {
-        each for each in indirectly_affected if depth is None or hops[each] < depth
+    users = {dataset_of(column) for column in inner} | {
+        dataset for dataset in indirectly_affected if depth is None or hops[dataset] < depth
     }
     used = graph.edges_from(sorted(users), ["feeds"], dag)
-    targets = {each.id: each for each in graph.vertices({edge.to_id for edge in used})}
-    using = [each for each in used if each.to_id in targets and targets[each.to_id].label == "exposure"]
-    exposures = {each.to_id for each in using}
-    found = {each.id: each for each in graph.vertices(owners | indirectly_affected | columns | exposures)}
-    passed = [*edges, *influencing, *using]
+    targets = {vertex.id: vertex for vertex in graph.vertices({edge.to_id for edge in used})}
+    using = [edge for edge in used if edge.to_id in targets and targets[edge.to_id].label == "exposure"]
+    exposures = {edge.to_id for edge in using}
+    vertices = {
+        vertex.id: vertex for vertex in graph.vertices(owners | indirectly_affected | columns | exposures)
+    }
+    followed = [*edges, *influencing, *using]
+
+    def known(ids: Iterable[str]) -> tuple[Vertex, ...]:
+        return tuple(vertices[identifier] for identifier in sorted(ids) if identifier in vertices)
+
     return Impact(
-        subgraph((found[each] for each in columns | ends(passed) if each in found), passed),
-        datasets=_in_order(found[each] for each in owners - {own} if each in found),
-        indirectly_affected=_in_order(
-            found[each] for each in indirectly_affected - exposures if each in found
-        ),
-        columns=_in_order(found[each] for each in columns - {changed.id} if each in found),
-        jobs=_jobs(graph, passed),
-        exposures=_in_order(found[each] for each in exposures),
-        dags=_dags(passed),
+        subgraph(known(columns | ends(followed)), followed),
+        datasets=known(owners - {own}),
+        indirectly_affected=known(indirectly_affected - exposures),
+        columns=known(columns - {changed.id}),
+        jobs=_jobs(graph, followed),
+        exposures=known(exposures),
+        dags=_dags(followed),
     )
 
 
@@ -116,22 +119,6 @@ def _inner(graph: LineageGraph, starts: set[str], label: str, depth: int | None,
     """Return the ids of which the edges are within the depth."""
     less = None if depth is None else max(depth - 1, 0)
     return starts | graph.reach(sorted(starts), [label], "down", less, dag)
-
-
-def distances(starts: Iterable[str], edges: Iterable[Edge]) -> dict[str, int]:
-    """Return the hops of the shortest paths from the starts (0) over these edges, by id."""
-    leaving: Mapping[str, list[str]] = defaultdict(list)
-    for each in edges:
-        leaving[each.from_id].append(each.to_id)
-    found = dict.fromkeys(starts, 0)
-    waiting = deque(found)
-    while waiting:
-        here = waiting.popleft()
-        for following in leaving.get(here, ()):
-            if following not in found:
-                found[following] = found[here] + 1
-                waiting.append(following)
-    return found
 
 
 def job_of(edge: Edge) -> str | None:
@@ -149,13 +136,13 @@ def _job_id(environment: str, dag: str, job_type: str, name: str) -> str:
 
 def _jobs(graph: LineageGraph, edges: Iterable[Edge]) -> tuple[Vertex, ...]:
     """Return the jobs of these edges; edges to exposures have none."""
-    ids = {job for each in edges if (job := job_of(each))}
-    return _in_order(each for each in graph.vertices(sorted(ids)) if each.label == JOB)
+    ids = {job for edge in edges if (job := job_of(edge))}
+    return _in_order(vertex for vertex in graph.vertices(sorted(ids)) if vertex.label == JOB)
 
 
 def _dags(edges: Iterable[Edge]) -> tuple[str, ...]:
-    return tuple(sorted({each.properties["dag_name"] for each in edges if "dag_name" in each.properties}))
+    return tuple(sorted({edge.properties["dag_name"] for edge in edges if "dag_name" in edge.properties}))
 
 
 def _in_order(vertices: Iterable[Vertex]) -> tuple[Vertex, ...]:
-    return tuple(sorted(vertices, key=lambda each: each.id))
+    return tuple(sorted(vertices, key=lambda vertex: vertex.id))

@@ -1,6 +1,7 @@
-"""Upstream and downstream lineage of a dataset or column, as a subgraph."""
+"""Lineage upstream and downstream of a dataset or column as a subgraph, distances, and cycles."""
 
-from collections.abc import Iterable
+from collections import defaultdict, deque
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from lineage_merge.graph_format.elements import COLUMN, Edge, Subgraph, Vertex, dataset_of, subgraph
@@ -54,41 +55,101 @@ def completed(
 ) -> Subgraph:
     """Return the subgraph of these ids and edges, with columns and influences if requested."""
     vertices = graph.vertices(sorted(set(ids)))
-    found = list(edges)
+    all_edges = list(edges)
     if columns:
-        found += _columns(graph, vertices, dag)
+        all_edges += _columns(graph, vertices, dag)
     if influences:
-        found += _influences(graph, vertices, dag, influences)
-    known = {each.id for each in vertices}
-    return subgraph([*vertices, *graph.vertices(sorted(ends(found) - known))], found)
+        all_edges += _influences(graph, vertices, dag, influences)
+    known = {vertex.id for vertex in vertices}
+    return subgraph([*vertices, *graph.vertices(sorted(ends(all_edges) - known))], all_edges)
 
 
 def ends(edges: Iterable[Edge]) -> set[str]:
     """Return the ids of the ends of edges."""
-    return {end for each in edges for end in (each.from_id, each.to_id)}
+    return {end for edge in edges for end in (edge.from_id, edge.to_id)}
+
+
+def distances(starts: Iterable[str], edges: Iterable[Edge], direction: Direction = "down") -> dict[str, int]:
+    """Return the hops of the shortest paths from the starts (0) over these edges, by id."""
+    leaving: Mapping[str, list[str]] = defaultdict(list)
+    for edge in edges:
+        here, there = (edge.from_id, edge.to_id) if direction == "down" else (edge.to_id, edge.from_id)
+        leaving[here].append(there)
+    hops = dict.fromkeys(starts, 0)
+    waiting = deque(hops)
+    while waiting:
+        here = waiting.popleft()
+        for following in leaving.get(here, ()):
+            if following not in hops:
+                hops[following] = hops[here] + 1
+                waiting.append(following)
+    return hops
+
+
+def strongly_connected_components(pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, ...], ...]:
+    """Return strongly connected components (Tarjan's algorithm, iterative) by size, then name."""
+    following: dict[str, list[str]] = defaultdict(list)
+    for source, target in sorted(set(pairs)):
+        following[source].append(target)
+    index: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    waiting: list[str] = []
+    is_waiting: set[str] = set()
+    groups: list[tuple[str, ...]] = []
+    for root in sorted(following):
+        if root in index:
+            continue
+        walk = [(root, iter(following[root]))]
+        index[root] = lowest[root] = len(index)
+        waiting.append(root)
+        is_waiting.add(root)
+        while walk:
+            here, left = walk[-1]
+            for neighbor in left:
+                if neighbor not in index:
+                    index[neighbor] = lowest[neighbor] = len(index)
+                    waiting.append(neighbor)
+                    is_waiting.add(neighbor)
+                    walk.append((neighbor, iter(following.get(neighbor, ()))))
+                    break
+                if neighbor in is_waiting:
+                    lowest[here] = min(lowest[here], index[neighbor])
+            else:
+                walk.pop()
+                if walk:
+                    above = walk[-1][0]
+                    lowest[above] = min(lowest[above], lowest[here])
+                if lowest[here] == index[here]:
+                    group = [waiting.pop()]
+                    while group[-1] != here:
+                        group.append(waiting.pop())
+                    is_waiting.difference_update(group)
+                    if len(group) > 1 or here in following.get(here, ()):
+                        groups.append(tuple(sorted(group)))
+    return tuple(sorted(groups, key=lambda group: (-len(group), group)))
 
 
 def _columns(graph: LineageGraph, vertices: Iterable[Vertex], dag: str | None) -> list[Edge]:
-    owned = graph.edges_from([each.id for each in vertices if each.is_dataset], ["has_column"], dag)
-    columns = sorted({each.to_id for each in owned})
+    owned = graph.edges_from([vertex.id for vertex in vertices if vertex.is_dataset], ["has_column"], dag)
+    columns = sorted({edge.to_id for edge in owned})
     there = set(columns)
-    return owned + [each for each in graph.edges_from(columns, ["feeds_column"], dag) if each.to_id in there]
+    return owned + [edge for edge in graph.edges_from(columns, ["feeds_column"], dag) if edge.to_id in there]
 
 
 def _influences(
     graph: LineageGraph, vertices: Iterable[Vertex], dag: str | None, which: Influences
 ) -> list[Edge]:
     """Return influences between the datasets; if there are only columns, those selected by `which`."""
-    datasets = {each.id for each in vertices if each.is_dataset}
+    datasets = {vertex.id for vertex in vertices if vertex.is_dataset}
     if datasets:
         into = graph.edges_to(sorted(datasets), ["influences"], dag)
-        return [each for each in into if dataset_of(each.from_id) in datasets]
-    columns = {each.id for each in vertices if each.label == COLUMN}
-    owners = {dataset_of(each) for each in columns}
+        return [edge for edge in into if dataset_of(edge.from_id) in datasets]
+    columns = {vertex.id for vertex in vertices if vertex.label == COLUMN}
+    owners = {dataset_of(column) for column in columns}
     if which == "into":
         return graph.edges_to(sorted(owners), ["influences"], dag)
     by = graph.edges_from(sorted(columns), ["influences"], dag)
-    return [each for each in by if which == "by" or each.to_id in owners]
+    return [edge for edge in by if which == "by" or edge.to_id in owners]
 
 
 def _less(depth: int | None) -> int | None:

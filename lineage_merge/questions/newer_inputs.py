@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from lineage_merge.questions.cycles import strongly_connected_components
 from lineage_merge.questions.last_updates import LastUpdate
+from lineage_merge.questions.lineage import strongly_connected_components
 
 Inputs = Mapping[str, tuple[str, ...]]
 

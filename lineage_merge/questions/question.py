@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields
 from datetime import date, timedelta
 from enum import Enum, auto
-from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, get_type_hints
 
 from lineage_merge.questions.fields import metadata, unwrap
 from lineage_merge.questions.result import Result
@@ -26,6 +26,7 @@ class Input(Enum):
     TIME = auto()
     TAG = auto()
     OWNER = auto()
+    TEXT = auto()
 
 
 # A unique name, qualified name, URI or id: of a dataset or column, and of these or a job.
@@ -36,6 +37,8 @@ Age = Annotated[str | int | timedelta, Input.AGE]
 Since = Annotated[str | int | date | timedelta, Input.TIME]
 TagName = Annotated[str, Input.TAG]
 OwnerName = Annotated[str, Input.OWNER]
+# Part of a name.
+SearchText = Annotated[str, Input.TEXT]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,7 @@ class Parameter:
 
     `default`: in words, for the help. `flag`: where it is not the name of the field. `is_rare`: without it in
     the short help. `tool_help`: other words for assistants. `on`: where it can be given, besides Python.
+    `value_if_empty`: that of the option without a value.
     """
 
     help: str = ""
@@ -54,6 +58,7 @@ class Parameter:
     is_rare: bool = False
     tool_help: str = ""
     on: tuple[Literal["command", "tool"], ...] = ("command", "tool")
+    value_if_empty: int | None = None
 
 
 class Declared(NamedTuple):
@@ -87,6 +92,7 @@ class ToolText(NamedTuple):
 
 # Parameters of several questions.
 DATASET = Parameter(metavar="DATASET[#COLUMN]", is_argument=True)
+ELEMENT = Parameter(metavar="DATASET[#COLUMN]|JOB", is_argument=True)
 OPTIONAL_DATASET = Parameter(
     metavar="[DATASET[#COLUMN]]",
     is_argument=True,
@@ -105,7 +111,7 @@ class Question(Generic[Answer]):
     """A question; subclasses are frozen dataclasses, whose documentation is the help of the command.
 
     `question`: the name of the command, tool and method. `short_help`: if the first sentence is too long.
-    `formats`: of the command, the default first; none: all, by default a table.
+    `formats`: of the command; none: all.
     """
 
     __slots__ = ()
@@ -114,6 +120,7 @@ class Question(Generic[Answer]):
     short_help: ClassVar[str] = ""
     examples: ClassVar[tuple[str, ...]] = ()
     formats: ClassVar[tuple[str, ...]] = ()
+    default_format: ClassVar[str] = "table"
     tool: ClassVar[ToolText | None] = None
 
     def check(self, flag: Callable[[str], str]) -> None:
@@ -126,7 +133,7 @@ class Question(Generic[Answer]):
 
 def answer_of(question: type[Question[Any]]) -> type[Result]:
     """Return the type of the answers."""
-    answer: type[Result] = get_args(vars(question)["__orig_bases__"][0])[0]
+    answer: type[Result] = get_type_hints(question.answer)["return"]
     return answer
 
 

@@ -1,13 +1,13 @@
 """Base class of the answers of `Lineage`, and their conversions."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from lineage_merge.graph_format.elements import Subgraph
 from lineage_merge.model.errors import LineageMergeError
-from lineage_merge.questions.fields import as_record, cells, frame_columns, header_as_json, row_as_json
+from lineage_merge.questions.fields import as_record, frame_columns, header_as_json, row_as_json
 from lineage_merge.questions.graph import Direction
 from lineage_merge.questions.scoped_graph import GraphScope
 
@@ -145,13 +145,15 @@ class Result(ABC):
 class RowsResult(Result):
     """An answer that is a list of rows, as `row_type` declares them; its header has the fields with `Shown`.
 
-    `rows_name`: the attribute and JSON field with what the rows are made of; `table`: the attributes of a row
-    by the headers of a table.
+    `rows_name`: the attribute and JSON field with what the rows are made of; "": other fields are the JSON.
+    `table`: the attributes of a row by the headers of a table; {}: those of the graph.
+    `optional`: headers of the columns that terminals omit if they are empty.
     """
 
     row_type: ClassVar[type]
-    rows_name: ClassVar[str]
-    table: ClassVar[Mapping[str, str]]
+    rows_name: ClassVar[str] = ""
+    table: ClassVar[Mapping[str, str]] = {}
+    optional: ClassVar[Collection[str]] = ()
 
     def __init_subclass__(cls) -> None:
         """Derive the columns of data frames."""
@@ -167,17 +169,26 @@ class RowsResult(Result):
         items: Sequence[Any] = getattr(self, self.rows_name)
         return items
 
+    @property
+    def tool_items(self) -> Sequence[Any]:
+        """What the rows for assistants are made of."""
+        return self.items
+
     def records(self) -> Iterator[Record]:
         """Yield the rows as flat records."""
         return (as_record(self.row(each)) for each in self.items)
 
     def parameters(self) -> dict[str, Any]:
         """Return the header and the rows."""
-        rows = [row_as_json(self.row(each)) for each in self.items]
-        return {**header_as_json(self), self.rows_name: rows}
+        header = header_as_json(self)
+        if self.rows_name:
+            header[self.rows_name] = [row_as_json(self.row(item)) for item in self.items]
+        return header
 
     def tables(self) -> "Iterable[RenderableType]":
         """Return a table of the rows, then the lines of the summary."""
+        if not self.table:
+            return super().tables()
         from rich.text import Text
 
         from lineage_merge.questions.formats.describe import one_line
@@ -186,13 +197,12 @@ class RowsResult(Result):
         return [*self.csv_tables(), *([Text()] if self.items and lines else []), *lines]
 
     def csv_tables(self) -> "Iterable[RenderableType]":
-        """Return a table of the rows."""
-        from lineage_merge.questions.formats.table import add_row, new_table
+        """Return a table of the rows, or those of the answer."""
+        if not self.table:
+            return self.tables()
+        from lineage_merge.questions.formats.table import row_table
 
-        table = new_table(*self.table)
-        for each in self.items:
-            add_row(table, *cells(self.row(each), self.table.values()))
-        return [table]
+        return [row_table(map(self.row, self.items), self.table, optional=self.optional)]
 
     def summary(self) -> Iterator[str]:
         """Yield the lines below the table."""

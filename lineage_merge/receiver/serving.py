@@ -13,13 +13,19 @@ import uvicorn
 from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.infra.storage import make_folder
 from lineage_merge.model.errors import ConfigError, SourceError
-from lineage_merge.receiver import journal_paths
 from lineage_merge.receiver.app import Receiver, application
 from lineage_merge.receiver.bodies import Bodies
 from lineage_merge.receiver.commits import Commits
 from lineage_merge.receiver.connections import limited, protocol
-from lineage_merge.receiver.counts import ReceivedCounts
-from lineage_merge.receiver.journal import Journal, Limits
+from lineage_merge.receiver.documents import ReceivedCounts
+from lineage_merge.receiver.journal import (
+    KINDS,
+    Journal,
+    Limits,
+    finished_folder,
+    sync_folder,
+    unfinished_folder,
+)
 from lineage_merge.receiver.recovery import Ignored, recover
 from lineage_merge.receiver.uploads import Uploads
 
@@ -60,17 +66,13 @@ def receive(settings: Settings, on_progress: ProgressCallback) -> ReceivedCounts
 
 def _prepare(root: Path, on_progress: ProgressCallback) -> None:
     """Create the folders, and recover the files of earlier processes. Raises `SourceError`."""
-    folders = [
-        make(root, kind)
-        for kind in journal_paths.KINDS
-        for make in (journal_paths.unfinished, journal_paths.finished)
-    ]
+    folders = [make(root, kind) for kind in KINDS for make in (unfinished_folder, finished_folder)]
     _refuse_links(root)
     for folder in folders:
         make_folder(str(folder))
     try:
         for folder in (*folders, folders[0].parent, root, root.absolute().parent):
-            journal_paths.sync_folder(folder)
+            sync_folder(folder)
         ignored = []
         for found in recover(root):
             if isinstance(found, Ignored):
@@ -94,8 +96,8 @@ def _named(ignored: Sequence[Ignored]) -> str:
 
 def _refuse_links(root: Path) -> None:
     """Check that unfinished files are written below `root` itself. Raises `SourceError`."""
-    for kind in journal_paths.KINDS:
-        folder = journal_paths.unfinished(root, kind)
+    for kind in KINDS:
+        folder = unfinished_folder(root, kind)
         for each in (folder.parent, folder):
             if each.is_symlink():
                 raise SourceError(f"{each}: a symbolic link, not a folder of a receiver")
@@ -111,9 +113,7 @@ async def _serve(
         if uploads:
             uploads.finished()
 
-    spline, openlineage = (
-        Commits(Journal(settings.root, kind, settings.files), finished) for kind in journal_paths.KINDS
-    )
+    spline, openlineage = (Commits(Journal(settings.root, kind, settings.files), finished) for kind in KINDS)
     receiver = Receiver(
         root=settings.root,
         spline=spline,

@@ -5,8 +5,8 @@ from datetime import date, datetime, timedelta
 from typing import Any, Literal, NamedTuple
 
 from lineage_merge.infra.durations import parse_duration
-from lineage_merge.infra.times import epoch_ms
 from lineage_merge.model.errors import ConfigError
+from lineage_merge.model.times import epoch_ms
 
 
 class Runs(NamedTuple):

@@ -188,7 +188,7 @@ def build(config: Config) -> pipeline.Built:
         merged.nodes,
         merged.edges,
         report,
-        cast(SparkSession, None),
+        cast("SparkSession", None),
         merged.aliases.candidates,
         job_runs(records),
         identities(records, merged.aliases).cache(),

@@ -64,7 +64,7 @@ def built(merge: Merge) -> pipeline.Built:
         merge.nodes,
         merge.edges,
         EMPTY,
-        cast(SparkSession, None),
+        cast("SparkSession", None),
         merge.aliases,
         merge.runs,
         merge.identities,

@@ -14,8 +14,8 @@ from lineage_merge.questions.backends.in_memory import InMemory
 from lineage_merge.questions.backends.opening import open_graph
 from lineage_merge.questions.dependents import Dependents, dependents
 from lineage_merge.questions.effects import Change
-from lineage_merge.questions.formats.impact_json import impact_as_json, ownership_as_json
 from lineage_merge.questions.graph import LineageGraph
+from lineage_merge.questions.impact_question import affected_row, impact_as_json
 from lineage_merge.questions.ownership import ownership
 from tests import dbt_shop
 from tests.dbt_shop import PROJECT, TABLES
@@ -334,6 +334,8 @@ def test_all_backends_give_the_same_answers(
     for graph in backends:
         found = dependents(graph, vertex(graph, identifier), change=change)
         of_impact = impact_as_json(found, affected_tests(graph, found))
-        answers.append((of_impact, ownership_as_json(ownership(found))))
+        owners = ownership(found)
+        without_owner = [affected_row(element) for element in owners.without_owner]
+        answers.append((of_impact, owners.owners, without_owner))
     assert answers[0] == answers[1] == answers[2]
-    assert answers[0][1]["owners"]
+    assert answers[0][1]

@@ -412,7 +412,7 @@ def test_unknown_and_ambiguous_names_are_errors(lineage: Lineage) -> None:
         Lineage.of_graph(in_memory(two)).downstream("sales")
     assert set(several.value.candidates) == {at("one.sales"), at("two.sales")}
     with pytest.raises(QueryError, match="unknown change: burn"):
-        lineage.impact("mart", change="burn")
+        lineage.impact("mart", change="burn")  # type: ignore[arg-type]
 
 
 def test_jobs_since_a_time_an_age_or_a_duration() -> None:

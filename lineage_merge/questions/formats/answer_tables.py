@@ -1,54 +1,16 @@
 """Tables of query results that are not a plain subgraph."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
 
-from lineage_merge.graph_format.elements import Vertex
-from lineage_merge.model.times import utc_time
 from lineage_merge.questions.formats.describe import one_line
 from lineage_merge.questions.formats.table import add_row, new_table
 
 if TYPE_CHECKING:
     from lineage_merge.questions.comparison import Comparison
-    from lineage_merge.questions.cycles import Cycles
-    from lineage_merge.questions.layers import LayerCheck
-
-
-def job_table(jobs: Iterable[Vertex]) -> Table:
-    """Return a table of jobs with their newest run."""
-    names = ("name", "type", "DAG", "environment", "status", "last run", "duration", "rows", "owners")
-    table = new_table(*names, optional=("owners",))
-    for each in jobs:
-        properties = each.properties
-        add_row(
-            table,
-            each.name,
-            properties.get("job_type", ""),
-            ", ".join(each.dags),
-            each.environment,
-            properties.get("status", ""),
-            utc_time(properties.get("last_run_at")),
-            f"{properties['duration_ms'] / 1000:,.1f} s" if "duration_ms" in properties else "",
-            properties.get("rows_written", ""),
-            ", ".join(properties.get("owners", ())),
-        )
-    return table
-
-
-def cycle_table(cycles: "Cycles") -> Table:
-    """Return a row per dataset of each cycle, with the jobs of the cycle."""
-    table = new_table("cycle", "dataset", "feeds", "job")
-    leaving: dict[str, list[tuple[str, str]]] = {}
-    for edge in cycles.subgraph.edges:
-        leaving.setdefault(edge.from_id, []).append((cycles.subgraph.vertices[edge.to_id].title, edge.job))
-    for number, group in enumerate(cycles.groups, 1):
-        for each in group:
-            for target, job in leaving.get(each, [("", "")]):
-                add_row(table, str(number), cycles.subgraph.vertices[each].title, target, job)
-    return table
 
 
 def comparison_tables(comparison: "Comparison") -> Iterator[Table | Text]:
@@ -66,20 +28,3 @@ def comparison_tables(comparison: "Comparison") -> Iterator[Table | Text]:
         yield table
         if not only.is_empty:
             yield Text()
-
-
-def layer_tables(check_layers: "LayerCheck") -> Iterator[Table | Text]:
-    """Yield the number of datasets per layer, then the edges that violate the order."""
-    counts = new_table("layer", "datasets", is_summary=True)
-    for name, number in check_layers.datasets.items():
-        add_row(counts, name or "(none)", number)
-    yield counts
-    if check_layers.breaches:
-        yield Text()
-    table = new_table("from", "from layer", "to", "to layer", "job", "DAG")
-    for each in check_layers.breaches:
-        source, target = (check_layers.subgraph.vertices[end] for end in (each.edge.from_id, each.edge.to_id))
-        layer = f"{each.target} (skips)" if each.skipped else each.target
-        dag = str(each.edge.properties.get("dag_name", ""))
-        add_row(table, source.title, each.source, target.title, layer, each.edge.job, dag)
-    yield table

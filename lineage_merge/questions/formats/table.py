@@ -1,11 +1,13 @@
 """A subgraph as a table of its edges or, without edges, of its vertices."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
 from lineage_merge.graph_format.elements import Subgraph, Vertex
+from lineage_merge.questions.fields import cells
 from lineage_merge.questions.formats.describe import one_line, title, transformation
 
 
@@ -76,6 +78,16 @@ def vertex_table(vertices: Iterable[Vertex]) -> AnswerTable:
         add_row(
             made, each.title, each.label, namespace, each.environment, ", ".join(each.dags), "  ".join(about)
         )
+    return made
+
+
+def row_table(
+    rows: Iterable[Any], columns: Mapping[str, str], name: str = "", optional: Collection[str] = ()
+) -> AnswerTable:
+    """Return a table of rows; `columns`: their attributes by header. See `AnswerTable`."""
+    made = new_table(*columns, name=name, optional=optional)
+    for row in rows:
+        add_row(made, *cells(row, columns.values()))
     return made
 
 

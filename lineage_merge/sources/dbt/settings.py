@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from lineage_merge.config.values import locations, namespace
-from lineage_merge.infra.error_collection import ErrorCollector
+from lineage_merge.config.section import locations, namespace
+from lineage_merge.model.errors import ErrorCollector
 from lineage_merge.sources.dbt.artefact import What
 
 

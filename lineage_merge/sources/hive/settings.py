@@ -6,9 +6,8 @@ from datetime import timedelta
 from typing import Any, Literal
 
 from lineage_merge import naming
-from lineage_merge.config.values import locations, namespace
-from lineage_merge.infra.error_collection import ErrorCollector
-from lineage_merge.model.errors import ConfigError, NamingError
+from lineage_merge.config.section import locations, namespace
+from lineage_merge.model.errors import ConfigError, ErrorCollector, NamingError
 from lineage_merge.sources.kafka_landing.settings import Kafka, kafka
 from lineage_merge.sources.settings import Runs, lookback, runs
 

@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from lineage_merge.config.values import locations
-from lineage_merge.infra.error_collection import ErrorCollector
-from lineage_merge.model.errors import ConfigError
+from lineage_merge.config.section import locations
+from lineage_merge.model.errors import ConfigError, ErrorCollector
 from lineage_merge.sources.kafka_landing.settings import Kafka, kafka
 from lineage_merge.sources.settings import Runs, lookback, runs
 

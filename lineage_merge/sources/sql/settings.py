@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lineage_merge.config.values import locations, namespace
-from lineage_merge.infra.error_collection import ErrorCollector
-from lineage_merge.model.errors import ConfigError
+from lineage_merge.config.section import locations, namespace
+from lineage_merge.model.errors import ConfigError, ErrorCollector
 from lineage_merge.naming.forms import fixed_namespace, namespace_form
 
 # Their tables are in Spark's catalog, unless a namespace is set.

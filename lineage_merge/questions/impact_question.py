@@ -1,0 +1,300 @@
+"""The question `impact`: everything that depends on a dataset, column or job, and what a change breaks."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from lineage_merge.graph_format.elements import Edge, column_title, dataset_id_of, title_of_id
+from lineage_merge.questions.affected_tests import AffectedTest, affected_tests
+from lineage_merge.questions.arguments import change_of
+from lineage_merge.questions.dependents import Dependent, Dependents, dependents
+from lineage_merge.questions.fields import (
+    JSON_ONLY,
+    NOT_FOR_TOOLS,
+    Counts,
+    Element,
+    ElementId,
+    Label,
+    Shown,
+    row_as_json,
+)
+from lineage_merge.questions.formats.describe import one_line
+from lineage_merge.questions.question import DEPTH, ELEMENT, ElementName, Parameter, Question, ToolText
+from lineage_merge.questions.result import RowsResult
+from lineage_merge.questions.scoped_graph import ScopedGraph
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from lineage_merge.questions.formats.table import AnswerTable
+
+_LISTS = ("datasets", "indirectly_affected", "columns", "jobs", "exposures")
+# Names in a cell.
+_MAX_NAMES = 3
+# More columns of a table, by its name.
+_MORE = {
+    "datasets": {"label": "label"},
+    "indirectly_affected": {"label": "label"},
+    "exposures": {"type": "exposure_type", "url": "url"},
+    "columns": {"how": "how"},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class UseRow:
+    """How a column is computed from another."""
+
+    column: ElementId
+    transformation: str | None
+    expression: str | None
+    job: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class AffectedRow:
+    """An affected element."""
+
+    element: Annotated[Element, Shown(name="id")]
+    kind: Annotated[str, Shown("dataset, column, job, exposure or test")]
+    label: Annotated[str, NOT_FOR_TOOLS]
+    title: Annotated[str, NOT_FOR_TOOLS]
+    distance: int
+    effect: Annotated[Label | None, Shown("of a change: breaks, ...")]
+    owners: tuple[Label, ...]
+    dags: tuple[Label, ...]
+    exposure_type: Annotated[str | None, JSON_ONLY]
+    url: Annotated[str | None, JSON_ONLY]
+    uses: tuple[UseRow, ...]
+
+    @property
+    def how(self) -> str:
+        """How a column uses others: the expressions if there are some."""
+        texts = ("  ".join(filter(None, (use.transformation, use.expression))) for use in self.uses)
+        return " | ".join(dict.fromkeys(texts))
+
+
+@dataclass(frozen=True, slots=True)
+class AffectedTestRow:
+    """A test of affected elements."""
+
+    element: Annotated[Element, Shown(name="id")]
+    name: str
+    assertion_type: str | None
+    status: str | None
+    checks: tuple[ElementId, ...]
+    distance: int
+    effect: str | None
+    owners: tuple[str, ...]
+
+    @property
+    def checked(self) -> str:
+        """The titles of some of the elements."""
+        return some_names([_title(element) for element in self.checks])
+
+
+def affected_row(element: Dependent | AffectedTest) -> AffectedRow:
+    """Return the row of an affected element or test."""
+    vertex, properties = element.vertex, element.vertex.properties
+    return AffectedRow(
+        element=vertex,
+        kind=element.kind,
+        label=vertex.label,
+        title=vertex.title,
+        distance=element.distance,
+        effect=element.effect and element.effect.value,
+        owners=properties.get("owners", ()),
+        dags=vertex.dags,
+        exposure_type=properties.get("exposure_type"),
+        url=properties.get("url"),
+        uses=tuple(map(_use, element.uses)),
+    )
+
+
+def _use(edge: Edge) -> UseRow:
+    properties = edge.properties
+    return UseRow(
+        edge.from_id, properties.get("transformation"), properties.get("expression"), edge.job or None
+    )
+
+
+def _test_row(test: AffectedTest) -> AffectedTestRow:
+    properties = test.vertex.properties
+    return AffectedTestRow(
+        element=test.vertex,
+        name=test.vertex.name,
+        assertion_type=properties.get("assertion_type"),
+        status=properties.get("status"),
+        checks=test.checks,
+        distance=test.distance,
+        effect=test.effect and test.effect.value,
+        owners=properties.get("owners", ()),
+    )
+
+
+def some_names(names: Sequence[str]) -> str:
+    """Return the first names, and how many more there are; the JSON has all."""
+    more = f" and {len(names) - _MAX_NAMES:,} more" if len(names) > _MAX_NAMES else ""
+    return ", ".join(names[:_MAX_NAMES]) + more
+
+
+def _title(identifier: str) -> str:
+    is_dataset = dataset_id_of(identifier) == identifier
+    return title_of_id(identifier) if is_dataset else column_title(identifier)
+
+
+def impact_as_json(affected: Dependents, tests: Sequence[AffectedTest]) -> dict[str, Any]:
+    """Return the fields of an impact::
+
+        {"counts": {"datasets": 2, ...}, "datasets": ["<id>", ...], ..., "dags": ["tickit_daily"],
+         "effects": {"breaks": 1, "changes": 0, "depends": 4, "unaffected": 0},
+         "affected": [{"id": "<id>", "kind": "column", ...}], "tests": [{"id": "<id>", ...}]}
+
+    `effects` is null unless a change is known.
+    """
+    impact = affected.impact
+    return {
+        "counts": impact.counts,
+        **{name: [vertex.id for vertex in getattr(impact, name)] for name in _LISTS},
+        "dags": list(impact.dags),
+        "effects": {effect.value: number for effect, number in affected.effects.items()} or None,
+        "affected": [row_as_json(affected_row(element)) for element in affected.elements],
+        "tests": [row_as_json(_test_row(test)) for test in tests],
+    }
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ImpactResult(RowsResult):
+    """What depends on `dependents.changed`, and the tests of it."""
+
+    row_type = AffectedRow
+
+    dependents: Dependents
+    tests: Sequence[AffectedTest] = ()
+    change: Annotated[str | None, Shown()] = None
+    depth: Annotated[int | None, JSON_ONLY] = None
+
+    @property
+    def changed(self) -> Annotated[Element, Shown(name="of")]:
+        """The changed element."""
+        return self.dependents.changed
+
+    @property
+    def counts(self) -> Annotated[Counts, Shown("elements by kind", on=("tool",))]:
+        """The numbers of elements and tests by kind."""
+        return Counter(item.kind for item in self.items)
+
+    @property
+    def effects(self) -> Annotated[Counts, Shown("elements by effect of the change", on=("tool",))]:
+        """The numbers of elements by effect, without zeros."""
+        return {effect.value: number for effect, number in self.dependents.effects.items() if number}
+
+    @property
+    def items(self) -> Sequence[Dependent | AffectedTest]:
+        """The affected elements, the nearest first, then the tests."""
+        return [*self.dependents.elements, *self.tests]
+
+    @property
+    def roots(self) -> Sequence[str]:
+        """The changed element."""
+        return [self.changed.id]
+
+    def row(self, item: Dependent | AffectedTest) -> AffectedRow:
+        """Return an affected element or test."""
+        return affected_row(item)
+
+    def fields(self) -> dict[str, Any]:
+        """Return the affected elements and tests."""
+        return impact_as_json(self.dependents, self.tests)
+
+    def tables(self) -> "Iterator[RenderableType]":
+        """Yield the changed element, counts, then the elements by kind."""
+        from rich.text import Text
+
+        from lineage_merge.questions.formats.table import add_row, new_table, row_table
+
+        affected, impact = self.dependents, self.dependents.impact
+        yield Text(one_line(f"affected by a change of {self.changed.title}:"), style="bold")
+        counts = new_table("", "number", is_summary=True)
+        for kind, number in {**impact.counts, "tests": len(self.tests)}.items():
+            add_row(counts, kind, number)
+        for effect, number in affected.effects.items():
+            add_row(counts, effect.value, number)
+        yield counts
+        distance = {**({"effect": "effect"} if self.change else {}), "hops": "distance"}
+        indirect = {vertex.id for vertex in impact.indirectly_affected}
+        datasets = affected.of_kind("dataset")
+        groups = {
+            "datasets": [element for element in datasets if element.vertex.id not in indirect],
+            "indirectly_affected": [element for element in datasets if element.vertex.id in indirect],
+            "exposures": affected.of_kind("exposure"),
+            "jobs": affected.of_kind("job"),
+            "columns": affected.of_kind("column"),
+        }
+        # Tables without rows, too, because the CSV has their columns.
+        for name, elements in groups.items():
+            columns = {name: "title", **_MORE.get(name, {}), **distance, "owners": "owners", "DAGs": "dags"}
+            yield from _spaced(row_table(map(affected_row, elements), columns, name))
+        columns = {"tests": "name", "type": "assertion_type", **distance}
+        columns |= {"status": "status", "checks": "checked", "owners": "owners"}
+        yield from _spaced(row_table(map(_test_row, self.tests), columns, "tests"))
+        dags = new_table("DAGs", name="DAGs")
+        for dag in impact.dags:
+            add_row(dags, dag)
+        yield from _spaced(dags)
+
+
+def _spaced(table: "AnswerTable") -> "Iterator[RenderableType]":
+    """Yield a table after an empty line, if it has rows."""
+    from rich.text import Text
+
+    if table.row_count:
+        yield Text()
+    yield table
+
+
+@dataclass(frozen=True, slots=True)
+class ImpactQuestion(Question[ImpactResult]):
+    """Count and list everything that depends on a dataset, a column or a job.
+
+    These are the datasets, columns, jobs, DAGs and exposures downstream, with their owners and tests. For a
+    column also datasets whose rows it determines (indirectly_affected). For a job, the datasets that it
+    writes and everything downstream.
+    """
+
+    question = "impact"
+    short_help = "List everything that depends on a dataset, column or job."
+    examples = (
+        "lineage-merge impact s3://tickit-raw/sales",
+        "lineage-merge impact s3://tickit-raw/sales#pricepaid --change rename",
+        "lineage-merge impact tickit_sales_ingest --json",
+    )
+    tool = ToolText(
+        "What a change breaks",
+        "Everything that depends on a dataset, column or job, with owners and tests; with change (drop, "
+        "rename, retype) what breaks. Use it before a table, column or job is changed.",
+    )
+
+    name: Annotated[ElementName, ELEMENT]
+    _: KW_ONLY
+    change: Annotated[
+        Literal["drop", "rename", "retype"] | None,
+        Parameter("show what breaks, changes or only depends on it; retype needs a column"),
+    ] = None
+    depth: Annotated[int | None, DEPTH] = None
+
+    def answer(self, graph: ScopedGraph) -> ImpactResult:
+        """Return what depends on the element."""
+        change = change_of(self.change)
+        changed = graph.element(self.name)
+        affected = dependents(graph.graph, changed, change=change, depth=self.depth, dag=graph.dag)
+        return ImpactResult(
+            question=self.question,
+            scope=graph.scope,
+            graph=affected.impact.subgraph,
+            note="" if affected.elements else f"nothing depends on {changed.title}",
+            dependents=affected,
+            tests=affected_tests(graph.graph, affected, graph.dag),
+            change=self.change,
+            depth=self.depth,
+        )

@@ -1,0 +1,201 @@
+"""The questions `upstream` and `downstream`: the lineage of a dataset or column."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+
+from lineage_merge.graph_format.elements import Edge, Subgraph, dataset_of
+from lineage_merge.questions.fields import JSON_ONLY, Element, ElementId, Label, Name, Shown, Text
+from lineage_merge.questions.formats.describe import title
+from lineage_merge.questions.graph import Direction
+from lineage_merge.questions.lineage import distances, lineage
+from lineage_merge.questions.question import DATASET, DEPTH, DatasetName, Parameter, Question, ToolText
+from lineage_merge.questions.result import RowsResult
+from lineage_merge.questions.scoped_graph import ScopedGraph
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+COLUMNS = Parameter("include columns and column lineage", on=("command",))
+INFLUENCES = Parameter(
+    "include columns that determine rows (filters, joins); they are not followed", is_rare=True
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EdgeRow:
+    """Data that flows from source to target."""
+
+    distance: Annotated[int, Shown("hops between the element in question and the farther end", on=("tool",))]
+    from_id: Annotated[ElementId, Shown(tool_name="source")]
+    to_id: Annotated[ElementId, Shown(tool_name="target")]
+    label: Annotated[str, Shown("feeds, feeds_column, or influences (decides rows)", tool_name="kind")]
+    source: Annotated[str, Shown(name="from", on=("frame",))]
+    target: Annotated[str, Shown(name="to", on=("frame",))]
+    job: Name | None
+    dag: Annotated[str | None, Shown(on=("frame",))]
+    transformation: Label | None
+    expression: Text | None
+    write_mode: Annotated[str | None, Shown(on=("frame",))]
+    assumed: Annotated[bool, Shown("the name of a column is assumed", on=("tool",))] = False
+    via: Annotated[Text | None, Shown("collapsed temporary datasets")]
+
+    @classmethod
+    def of(cls, graph: Subgraph, edge: Edge, *, distance: int = 0, **others: Any) -> Self:
+        """Return the row of an edge; `others`: fields of subclasses."""
+        properties, vertices = edge.properties, graph.vertices
+        return cls(
+            distance=distance,
+            from_id=edge.from_id,
+            to_id=edge.to_id,
+            label=edge.label,
+            source=title(graph, vertices[edge.from_id]),
+            target=title(graph, vertices[edge.to_id]),
+            job=edge.job or None,
+            dag=properties.get("dag_name"),
+            assumed=properties.get("assumed") == "true",
+            **{key: properties.get(key) for key in ("transformation", "expression", "write_mode", "via")},
+            **others,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class LineageResult(RowsResult):
+    """The lineage upstream or downstream of `start` within `depth` hops (None: unlimited)."""
+
+    row_type = EdgeRow
+
+    start: Annotated[Element, Shown(name="of")]
+    depth: Annotated[int | None, JSON_ONLY] = None
+
+    @property
+    def items(self) -> Sequence[Edge]:
+        """The edges."""
+        return self.graph.edges
+
+    @property
+    def tool_items(self) -> Sequence[Edge]:
+        """The edges along which data flows, the nearest first."""
+        hops = self._hops
+        edges = [edge for edge in self.items if edge.id in hops]
+        return sorted(edges, key=lambda edge: (hops[edge.id], edge.from_id, edge.to_id, edge.label, edge.id))
+
+    @property
+    def roots(self) -> Sequence[str]:
+        """The start."""
+        return [self.start.id]
+
+    @property
+    def direction(self) -> Direction:
+        """The direction from the start."""
+        return "up" if self.question == "upstream" else "down"
+
+    def row(self, item: Edge) -> EdgeRow:
+        """Return an edge."""
+        return EdgeRow.of(self.graph, item, distance=self._hops.get(item.id, 0))
+
+    def csv_tables(self) -> "Iterable[RenderableType]":
+        """Return a row per edge, also if there is none."""
+        from lineage_merge.questions.formats.table import edge_table
+
+        return [edge_table(self.graph)]
+
+    @cached_property
+    def _hops(self) -> Mapping[str, int]:
+        """The distance of the farther end of each edge along which data flows, by id.
+
+        Influences end at datasets and begin at columns: they count from the datasets of the columns.
+        """
+        edges = [edge for edge in self.graph.edges if edge.label != "has_column"]
+        flows = [edge for edge in edges if edge.label != "influences"]
+        hops = distances([self.start.id], flows, self.direction)
+        for identifier, distance in list(hops.items()):
+            dataset = dataset_of(identifier)
+            hops[dataset] = min(distance, hops.get(dataset, distance))
+        last = max(hops.values()) + 1
+        return {
+            edge.id: hops.get(edge.to_id if self.direction == "up" else edge.from_id, last) + 1
+            for edge in edges
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _LineageQuestion(Question[LineageResult]):
+    """A question on the lineage of a dataset or column in one direction."""
+
+    default_format = "tree"
+
+    towards: ClassVar[Direction]
+
+    name: Annotated[DatasetName, DATASET]
+    _: KW_ONLY
+    depth: Annotated[int | None, DEPTH] = None
+    columns: Annotated[bool, COLUMNS] = False
+    influences: Annotated[bool, INFLUENCES] = False
+
+    def answer(self, graph: ScopedGraph) -> LineageResult:
+        """Return the lineage."""
+        start = graph.dataset_or_column(self.name)
+        answer = lineage(
+            graph.graph,
+            start,
+            self.towards,
+            depth=self.depth,
+            dag=graph.dag,
+            columns=self.columns,
+            influences=self.influences,
+        )
+        is_empty = all(edge.label == "has_column" for edge in answer.edges)
+        return LineageResult(
+            question=self.question,
+            scope=graph.scope,
+            graph=answer,
+            note=f"{start.title}: no {self.question} datasets" if is_empty else "",
+            start=start,
+            depth=self.depth,
+        )
+
+
+class UpstreamQuestion(_LineageQuestion):
+    """Show the upstream lineage of a dataset or column.
+
+    DATASET is a unique short or qualified name, namespace|name, a URI, or an id.
+    """
+
+    __slots__ = ()
+
+    towards = "up"
+    question = "upstream"
+    examples = (
+        "lineage-merge upstream top_events_by_sales",
+        "lineage-merge upstream top_events_by_sales#total_sales",
+        "lineage-merge upstream dev.public.sales --environment dev --depth 2 --columns",
+        "lineage-merge upstream top_events_by_sales --folder lineage --format mermaid",
+    )
+    tool = ToolText(
+        "Where data comes from",
+        "What feeds a dataset or, with #column, a column: edges with jobs and expressions, the nearest "
+        "first. For questions such as: where does this number come from?",
+    )
+
+
+class DownstreamQuestion(_LineageQuestion):
+    """Show the downstream lineage of a dataset or column.
+
+    DATASET is a unique short or qualified name, namespace|name, a URI, or an id.
+    """
+
+    __slots__ = ()
+
+    towards = "down"
+    question = "downstream"
+    examples = (
+        "lineage-merge downstream s3://tickit-raw/sales",
+        "lineage-merge downstream s3://tickit-raw/sales#pricepaid --influences",
+        "lineage-merge downstream s3://tickit-raw/sales --dag tickit_daily --format graphml",
+    )
+    tool = ToolText(
+        "Where data goes",
+        "What a dataset or column feeds: edges, the nearest first. For what a change breaks use impact.",
+    )
