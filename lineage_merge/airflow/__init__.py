@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "lineage_asset": "task_group",
     "lineage_merge_task_group": "task_group",
-    "merge_counts": "callbacks",
+    "merge_counts": "report",
     "unmanaged_merge_task_group": "unmanaged_jobs",
 }
 __all__ = ["lineage_asset", "lineage_merge_task_group", "merge_counts", "unmanaged_merge_task_group"]

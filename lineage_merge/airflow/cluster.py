@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lineage_merge.airflow.attempts import Attempt
 from lineage_merge.airflow.compat import AirflowException, AirflowFailException
 from lineage_merge.airflow.connections import aws, check_history_location, environment
-from lineage_merge.airflow.openlineage_datasets import Datasets, of_step
+from lineage_merge.airflow.openlineage_datasets import TaskDatasets, of_step
 from lineage_merge.airflow.settings import (
     Merge,
     fail_if_permanent,
@@ -28,7 +28,7 @@ class JobCall(NamedTuple):
     """The arguments of a step's job, and its input and output datasets."""
 
     arguments: dict[str, str]
-    datasets: Datasets
+    datasets: TaskDatasets
 
 
 def job_call(step: "Step", merge: Merge, task: Any, context: Mapping[str, Any], attempt: Attempt) -> JobCall:

@@ -15,7 +15,7 @@ from lineage_merge.airflow.compat import (
     show_rendered,
 )
 from lineage_merge.airflow.connections import aws, environment, existing_aws
-from lineage_merge.airflow.openlineage_datasets import Datasets, facets
+from lineage_merge.airflow.openlineage_datasets import TaskDatasets, facets
 from lineage_merge.airflow.settings import (
     Merge,
     attempt_of,
@@ -152,7 +152,7 @@ class GlueStep(GlueJobOperator):  # type: ignore[misc] # mypy runs without Airfl
     def get_openlineage_facets_on_complete(self, _task_instance: Any) -> Any:
         """Return inputs and outputs of the step, for the OpenLineage provider."""
         record = self._record
-        return facets(Datasets.of(record.inputs, record.outputs) if record else Datasets((), ()))
+        return facets(TaskDatasets.of(record.inputs, record.outputs) if record else TaskDatasets((), ()))
 
     @property
     def _glue(self) -> Any:

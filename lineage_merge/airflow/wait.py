@@ -14,7 +14,7 @@ from lineage_merge.airflow.compat import (
     BaseSensorOperator,
 )
 from lineage_merge.airflow.connections import ARANGODB, PASSWORD_VARIABLE
-from lineage_merge.airflow.openlineage_datasets import Datasets, TaskWithDatasets, spline_database
+from lineage_merge.airflow.openlineage_datasets import TaskDatasets, TaskWithDatasets, spline_database
 from lineage_merge.airflow.settings import (
     Merge,
     applications,
@@ -121,7 +121,7 @@ class WaitForSpline(TaskWithDatasets, BaseSensorOperator):  # type: ignore[misc]
             if spline is None or spline.arango is None:
                 self.log.info("nothing to wait for: the merge reads no live Spline")
                 return True
-            self._datasets = Datasets((spline_database(spline.arango),), ())
+            self._datasets = TaskDatasets((spline_database(spline.arango),), ())
             expected = self._expected(spline, context)
             try:
                 absent = missing_runs(spline.arango, expected, spline.lookback)

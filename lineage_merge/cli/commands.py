@@ -4,12 +4,15 @@ import os
 from collections.abc import Iterator, Mapping, MutableMapping
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from lineage_merge.cli.error_handling import epilog
 from lineage_merge.model.version import __version__
+
+if TYPE_CHECKING:
+    from lineage_merge.questions.question import Question
 
 _ASK = "Ask"
 # Where the commands are, but for those of questions, in the order of `lineage-merge --help`.
@@ -60,9 +63,15 @@ def _command(name: str) -> click.Command | None:
             command: click.Command = getattr(import_module(f"lineage_merge.cli.{module}"), attribute)
             return command
     from lineage_merge.cli.question_commands import command_of
+
+    return command_of(questions[name]) if name in (questions := _questions()) else None
+
+
+def _questions() -> "Mapping[str, type[Question[Any]]]":
+    """Return the questions with a command of their own by its name; others are part of a command."""
     from lineage_merge.query.lineage import QUESTIONS
 
-    return command_of(QUESTIONS[name]) if name in QUESTIONS else None
+    return {name: question for name, question in QUESTIONS.items() if question.examples}
 
 
 class _Commands(Mapping[str, click.Command]):
@@ -81,10 +90,8 @@ class _Commands(Mapping[str, click.Command]):
 
 
 def _by_heading() -> Iterator[tuple[str, list[str]]]:
-    from lineage_merge.query.lineage import QUESTIONS
-
     for heading, places in _PLACES.items():
-        yield heading, [*(QUESTIONS if heading == _ASK else ()), *places]
+        yield heading, [*(_questions() if heading == _ASK else ()), *places]
 
 
 class Program(click.Group):

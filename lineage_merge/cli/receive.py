@@ -117,10 +117,10 @@ def receive(
         if upload is not None and not upload.startswith("s3://"):
             raise ConfigError("--upload", "must be s3://BUCKET/PREFIX")
         from lineage_merge.receiver.journal import Limits
-        from lineage_merge.receiver.serving import Settings
+        from lineage_merge.receiver.serving import ReceiverSettings
         from lineage_merge.receiver.serving import receive as serve
 
-        settings = Settings(
+        settings = ReceiverSettings(
             root=out,
             host=host,
             port=port,

@@ -49,7 +49,7 @@ _ENVIRONMENT_NAME = re.compile(r"[A-Za-z0-9_.~+-]+")
 _NAME = re.compile(r"(\d{8}T\d{6})(\d{3})Z-([0-9a-f]{12})")
 
 
-class Scope(NamedTuple):
+class DagScope(NamedTuple):
     """An environment and a DAG, whose merges form one sequence."""
 
     environment: str
@@ -93,7 +93,7 @@ def shown_time(time: int) -> str:
     return utc_time(time, seconds=True)
 
 
-def scope_folder(location: str, kind: str, scope: Scope) -> str:
+def scope_folder(location: str, kind: str, scope: DagScope) -> str:
     """Return the folder of an environment and DAG."""
     return f"{environment_folder(location, kind, scope.environment)}/{_DAG}{scope.dag_name}"
 
@@ -105,27 +105,27 @@ def environment_folder(location: str, kind: str, environment: str) -> str:
     return f"{location.rstrip('/')}/{kind}/{_ENVIRONMENT}{environment}"
 
 
-def entry_folder(location: str, kind: Kind, scope: Scope, name: MergeName) -> str:
+def entry_folder(location: str, kind: Kind, scope: DagScope, name: MergeName) -> str:
     """Return the folder of the Parquet files of a merge."""
     return f"{scope_folder(location, kind, scope)}/{ENTRY}{name}"
 
 
-def merge_file(location: str, scope: Scope, name: MergeName) -> str:
+def merge_file(location: str, scope: DagScope, name: MergeName) -> str:
     """Return the object of a merge."""
     return f"{scope_folder(location, MERGES, scope)}/{name}.json"
 
 
-def moves_file(location: str, scope: Scope, name: MergeName) -> str:
+def moves_file(location: str, scope: DagScope, name: MergeName) -> str:
     """Return the file with the ids that a merge replaced, which few merges have."""
     return f"{scope_folder(location, MOVES, scope)}/{name}.json"
 
 
-def fingerprints_file(location: str, scope: Scope, name: MergeName) -> str:
+def fingerprints_file(location: str, scope: DagScope, name: MergeName) -> str:
     """Return the file with the fingerprints of an entry."""
     return f"{scope_folder(location, FINGERPRINTS, scope)}/{name}.json"
 
 
-def details_file(location: str, scope: Scope, name: MergeName) -> str:
+def details_file(location: str, scope: DagScope, name: MergeName) -> str:
     """Return the file with the report and the configuration of a merge."""
     return f"{scope_folder(location, DETAILS, scope)}/{name}.json"
 

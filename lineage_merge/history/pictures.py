@@ -13,7 +13,7 @@ from lineage_merge.graph_format.elements import Subgraph, edge_of_row, vertex_of
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.history import layout, merge_index
 from lineage_merge.history.entry_files import missing_files, read_rows
-from lineage_merge.history.layout import ENTRY_KINDS, MergeName, Scope, shown_time
+from lineage_merge.history.layout import ENTRY_KINDS, DagScope, MergeName, shown_time
 from lineage_merge.history.merge_record import MergeRecord
 from lineage_merge.history.moments import Moment
 from lineage_merge.infra import storage
@@ -24,7 +24,7 @@ from lineage_merge.model.errors import NotFound
 class ScopedMerge(NamedTuple):
     """A merge of an environment and DAG."""
 
-    scope: Scope
+    scope: DagScope
     record: MergeRecord
 
     def __str__(self) -> str:
@@ -60,7 +60,7 @@ def merges_until(location: str, moment: Moment, environment: str | None = None) 
     return sorted(found, key=lambda each: each.record.name)
 
 
-def _time_of(location: str, scopes: Sequence[Scope], moment: Moment) -> int:
+def _time_of(location: str, scopes: Sequence[DagScope], moment: Moment) -> int:
     """Return the time of a moment, looked up if it is a merge."""
     if not moment.merge:
         return moment.time
@@ -113,7 +113,7 @@ def _precedence(merge: ScopedMerge) -> tuple[int, int]:
     return (record.entry.time if record.entry else 0, record.name.time)
 
 
-def entry_rows(location: str, scope: Scope, record: MergeRecord) -> tuple[dict[str, Row], list[Row]]:
+def entry_rows(location: str, scope: DagScope, record: MergeRecord) -> tuple[dict[str, Row], list[Row]]:
     """Return the nodes by id, and the edges, of a DAG after a merge.
 
     Raises `IntermediateError` if files of the entry are missing.
@@ -138,7 +138,7 @@ def entry_rows(location: str, scope: Scope, record: MergeRecord) -> tuple[dict[s
 
 
 def renamed(
-    nodes: Mapping[str, Row], edges: Iterable[Row], ids: Mapping[str, str], scope: Scope
+    nodes: Mapping[str, Row], edges: Iterable[Row], ids: Mapping[str, str], scope: DagScope
 ) -> tuple[dict[str, Row], list[Row]]:
     """Return nodes by id, and edges, with the new ids of datasets; a node of the new id takes precedence."""
     moved: dict[str, Row] = {}
@@ -149,7 +149,7 @@ def renamed(
     return moved, [each for edge in edges for each in _renamed_edge(edge, ids, scope)]
 
 
-def _renamed_edge(edge: Row, ids: Mapping[str, str], scope: Scope) -> Iterator[Row]:
+def _renamed_edge(edge: Row, ids: Mapping[str, str], scope: DagScope) -> Iterator[Row]:
     from lineage_merge.load.graph_state import end_is_column
 
     start, end = (

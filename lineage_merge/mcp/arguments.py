@@ -84,31 +84,3 @@ class TagsArguments(PastArguments):
     name: Annotated[Name | None, Field(description="dataset or dataset#column; default: everything")] = None
     tag: Annotated[Text | None, Field(description="such as pii; default: all tags")] = None
     own: Annotated[bool, Field(description="without tags that are inherited along lineage")] = False
-
-
-class DiffArguments(Arguments):
-    """Two moments."""
-
-    start: Annotated[str, Field(max_length=40, description="now, a date, time, age (3d) or id of a merge")]
-    end: Annotated[str, Field(max_length=40, description="as start; default: now")] = "now"
-    upstream_of: Annotated[Name | None, Field(description="only what feeds this element")] = None
-    downstream_of: Annotated[Name | None, Field(description="only what this element feeds")] = None
-
-
-class CompareArguments(Paged):
-    """Two environments."""
-
-    first: Annotated[Scope, Field(description="environment, such as dev")]
-    second: Annotated[Scope, Field(description="environment, such as prod")]
-
-
-class HistoryArguments(Arguments):
-    """Optionally an element."""
-
-    name: Annotated[Name | None, Field(description="element, also a removed one; default: merges")] = None
-
-
-class ReportArguments(PastArguments):
-    """A DAG; not needed if the graph has one."""
-
-    dag: Annotated[Scope | None, Field(description="Airflow DAG; default: that of the server")] = None

@@ -1,6 +1,7 @@
 """The tool of a question, derived from its parameters, rows and answer."""
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass
 from typing import Annotated, Any
@@ -9,7 +10,7 @@ from pydantic import BaseModel, Field, create_model
 
 from lineage_merge.mcp.answer_values import SHORT, moment, text
 from lineage_merge.mcp.answers import Answer, Row
-from lineage_merge.mcp.arguments import Arguments, Moment, Name, Names, PastArguments, Text
+from lineage_merge.mcp.arguments import Arguments, Moment, Name, Names, Paged, PastArguments, Scope, Text
 from lineage_merge.mcp.paging import Found
 from lineage_merge.mcp.scoped_graph import ScopedGraph
 from lineage_merge.mcp.tool_errors import as_error
@@ -18,7 +19,7 @@ from lineage_merge.model.errors import LineageMergeError
 from lineage_merge.model.times import duration_text
 from lineage_merge.questions.fields import Kind, RowField, fields_of, header_of
 from lineage_merge.questions.question import Declared, Input, Question, answer_of, ask, parameters_of
-from lineage_merge.questions.result import RowsResult
+from lineage_merge.questions.result import Result, RowsResult
 
 _log = logging.getLogger(__name__)
 
@@ -44,6 +45,8 @@ _INPUTS: Mapping[Input, Any] = {
     Input.ELEMENT: Name,
     Input.AGE: Annotated[str, Field(max_length=20)],
     Input.TIME: Moment,
+    Input.MOMENT: Annotated[str, Field(max_length=40)],
+    Input.SCOPE: Scope,
     Input.TAG: Text,
     Input.OWNER: Text,
     Input.TEXT: Text,
@@ -57,7 +60,7 @@ _VALUES: Mapping[Kind, Callable[[Any], Any]] = {
     Kind.TEXT: text,
     Kind.LABEL: lambda value: text(value, SHORT),
     Kind.VALUE: lambda value: value,
-    Kind.COUNTS: dict,
+    Kind.COUNTS: lambda counts: {escape(key): number for key, number in counts.items()},
 }
 
 
@@ -67,13 +70,15 @@ def tool_of(question: type[Question[Any]]) -> Tool:
     if tool is None or not issubclass(result, RowsResult):
         raise TypeError(f"{question.__name__} is not for assistants")
     parameters = [each for each in parameters_of(question) if "tool" in each.parameter.on]
-    row_model = _row_model(result.row_type)
-    header = [each for each in header_of(result) if each.is_on("tool")]
+    row_model = _row_model(result)
+    base = PastArguments if tool.has_past else Arguments if tool.has_environment else Paged
 
     def ask_tool(scoped: ScopedGraph, arguments: BaseModel) -> Found:
-        values = {each.name: getattr(arguments, each.name) for each in parameters}
+        if not tool.reads_graph:
+            scoped.require_history()
+        values = {each.name: getattr(arguments, each.tool_name) for each in parameters}
         answer = ask(question(**values), scoped.session)
-        shown = {each.tool_name: _value(each, answer) for each in header}
+        shown = {field.tool_name: _value(field, answer) for field in _header(type(answer))}
         note = answer.note_with(_message).replace("\n", "; ")
         return Found(
             answer.tool_items,
@@ -87,16 +92,17 @@ def tool_of(question: type[Question[Any]]) -> Tool:
         tool.description,
         _model(
             question,
-            PastArguments if tool.has_past else Arguments,
-            {each.name: _argument(each) for each in parameters},
+            base,
+            {each.tool_name: _argument(each) for each in parameters},
         ),
         _model(
             result,
             Answer,
-            {each.tool_name: _output(each, is_header=True) for each in header if each.tool_name != "of"}
+            {field.tool_name: _output(field) for field in _header(result) if field.tool_name != "of"}
             | {"rows": (list[row_model], ...)},  # type: ignore[valid-type]
         ),
         ask_tool,
+        tool.reads_graph,
     )
 
 
@@ -106,13 +112,28 @@ def _message(error: LineageMergeError) -> str:
     return str(as_error(error)["message"])
 
 
-def _model(of: type, base: type[BaseModel], fields: Mapping[str, tuple[Any, Any]]) -> Any:
-    return create_model(of.__name__, __base__=base, __doc__=of.__doc__, **fields)  # type: ignore[call-overload]
+def _model(of: type, base: type[BaseModel], fields: Mapping[str, tuple[Any, Any]], doc: str = "") -> Any:
+    return create_model(of.__name__, __base__=base, __doc__=doc or of.__doc__, **fields)  # type: ignore[call-overload]
 
 
-def _row_model(row_type: type) -> type[Row]:
-    fields = {each.tool_name: _output(each) for each in fields_of(row_type) if each.is_on("tool")}
-    model: type[Row] = _model(row_type, Row, fields)
+def _header(answer: type[Result]) -> list[RowField]:
+    return [field for field in header_of(answer) if field.is_on("tool")]
+
+
+def _row_model(result: type[RowsResult]) -> type[Row]:
+    """Return the model of rows; what only some of several types have may be missing."""
+    row_types = result.tool_row_types or (result.row_type,)
+    fields = [field for row_type in row_types for field in fields_of(row_type) if field.is_on("tool")]
+    numbers = Counter(field.tool_name for field in fields)
+    model: type[Row] = _model(
+        row_types[0],
+        Row,
+        {
+            field.tool_name: _output(field, may_be_missing=numbers[field.tool_name] < len(row_types))
+            for field in fields
+        },
+        " ".join(str(row_type.__doc__) for row_type in row_types),
+    )
     return model
 
 
@@ -124,7 +145,8 @@ def _value(field: RowField, record: Any) -> Any:
     """Return a value as assistants read it; the default of `_output` if there is none."""
     value = getattr(record, field.attribute)
     if field.is_list:
-        return [escape(str(_plain(each))) for each in value or ()]
+        show = text if field.kind == Kind.TEXT else escape
+        return [show(str(_plain(item))) for item in value or ()]
     if value is None:
         return None if _is_number(field) else ""
     return _VALUES[field.kind](value)
@@ -138,7 +160,7 @@ def _is_number(field: RowField) -> bool:
     return field.kind == Kind.VALUE and field.value_type in (int, float)
 
 
-def _output(field: RowField, *, is_header: bool = False) -> tuple[Any, Any]:
+def _output(field: RowField, *, may_be_missing: bool = False) -> tuple[Any, Any]:
     """Return the type and default of a field of an answer."""
     value_type: Any = field.value_type if field.kind == Kind.VALUE else str
     default: Any = ...
@@ -146,8 +168,9 @@ def _output(field: RowField, *, is_header: bool = False) -> tuple[Any, Any]:
         value_type, default = list[str], []
     elif field.kind == Kind.COUNTS:
         value_type, default = dict[str, int], {}
-    elif field.is_optional or is_header:
-        value_type, default = (value_type | None, None) if _is_number(field) else (value_type, "")
+    elif field.is_optional or may_be_missing:
+        default = "" if not _is_number(field) else None if field.is_optional else 0
+        value_type = value_type | None if default is None else value_type
     elif field.default is not MISSING:
         default = field.default
     return value_type, Field(default=default, description=field.shown.help or None)

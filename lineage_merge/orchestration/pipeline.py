@@ -17,7 +17,7 @@ from lineage_merge.config import EMBEDDED, Config
 from lineage_merge.exporters import after_load
 from lineage_merge.graph_format import files
 from lineage_merge.graph_format.schema import Row
-from lineage_merge.history.layout import Scope, history_location
+from lineage_merge.history.layout import DagScope, history_location
 from lineage_merge.history.recording import Recorder
 from lineage_merge.infra.embedded.server import EmbeddedServer
 from lineage_merge.infra.engine.local import LocalEngine
@@ -32,7 +32,7 @@ from lineage_merge.load.gremlin import configured_endpoint
 from lineage_merge.load.gremlin.connection import Endpoint, check
 from lineage_merge.load.neptune_bulk import bulk_load
 from lineage_merge.load.result import LoadResult
-from lineage_merge.load.stages.types import Merge
+from lineage_merge.load.stages.types import MergeOutput
 from lineage_merge.load.update import update
 from lineage_merge.merge import dataset_resolver, join
 from lineage_merge.merge.complete_report import complete_report
@@ -290,9 +290,9 @@ def load_graph(
         run.environment, run.dag_name = owner
         recorder = None
         if history and not dry_run:
-            recorder = Recorder.before_load(history, Scope(*owner), target)
+            recorder = Recorder.before_load(history, DagScope(*owner), target)
         loaded = update(
-            Merge(
+            MergeOutput(
                 built.nodes,
                 built.edges,
                 built.aliases,

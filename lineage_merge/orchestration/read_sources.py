@@ -17,7 +17,7 @@ from lineage_merge.merge.report_builder import of_source
 from lineage_merge.model.errors import InputTooLarge
 from lineage_merge.model.records import Record
 from lineage_merge.sources import registry
-from lineage_merge.sources.source import Resolver, Source, function
+from lineage_merge.sources.source import Resolver, Source, imported
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,7 +36,7 @@ def read_all(
     for source in sources:
         with step("read"):
             on_progress(f"reading {source.name}")
-            read = function(source.read)(engine, config, resolver)
+            read = imported(source.read)(engine, config, resolver)
             if source.is_catalog:
                 catalogs.append((source, read))
             else:
@@ -57,7 +57,7 @@ def input_bytes(config: Config) -> int | None:
     """Return the input size of all sources in bytes; None if it is unknown before reading."""
     total = 0
     for source, settings in registry.configured(config):
-        size = function(source.size)(settings) if source.size else None
+        size = imported(source.size)(settings) if source.size else None
         if size is None:
             return None
         total += size

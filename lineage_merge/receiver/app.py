@@ -22,7 +22,7 @@ from starlette.routing import Route
 from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.model.errors import DocumentError
 from lineage_merge.receiver import documents
-from lineage_merge.receiver.bodies import Bodies
+from lineage_merge.receiver.bodies import RequestBodies
 from lineage_merge.receiver.commits import Commits
 from lineage_merge.receiver.documents import Reader, ReceivedCounts, Taken
 from lineage_merge.receiver.journal import KINDS, finished_folder, unfinished_folder
@@ -52,7 +52,7 @@ class Receiver:
     root: Path
     spline: Commits
     openlineage: Commits
-    bodies: Bodies
+    bodies: RequestBodies
     tokens: tuple[bytes, ...]
     keep_free: int
     on_progress: ProgressCallback

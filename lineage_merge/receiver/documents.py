@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 from lineage_merge.model.errors import DocumentError
 from lineage_merge.sources.openlineage.documents import is_event
-from lineage_merge.sources.spline.agent.array_line import array_line
+from lineage_merge.sources.spline.agent.messages import array_line
 
 Kind = Literal["plan", "event", "openlineage"]
 

@@ -14,7 +14,7 @@ from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.infra.storage import make_folder
 from lineage_merge.model.errors import ConfigError, SourceError
 from lineage_merge.receiver.app import Receiver, application
-from lineage_merge.receiver.bodies import Bodies
+from lineage_merge.receiver.bodies import RequestBodies
 from lineage_merge.receiver.commits import Commits
 from lineage_merge.receiver.connections import limited, protocol
 from lineage_merge.receiver.documents import ReceivedCounts
@@ -37,7 +37,7 @@ _MAX_NAMED = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ReceiverSettings:
     """Settings of the receiver. Sizes are in bytes; `upload` is an S3 prefix, or empty."""
 
     root: Path
@@ -53,7 +53,7 @@ class Settings:
     head_seconds: float = 10.0
 
 
-def receive(settings: Settings, on_progress: ProgressCallback) -> ReceivedCounts:
+def receive(settings: ReceiverSettings, on_progress: ProgressCallback) -> ReceivedCounts:
     """Receive documents until SIGTERM or SIGINT, then finish all files.
 
     SIGHUP finishes the open files. Must run in the main thread. Raises `ConfigError` if the address cannot be
@@ -104,7 +104,7 @@ def _refuse_links(root: Path) -> None:
 
 
 async def _serve(
-    settings: Settings, listener: socket.socket, on_progress: ProgressCallback
+    settings: ReceiverSettings, listener: socket.socket, on_progress: ProgressCallback
 ) -> ReceivedCounts:
     uploads = Uploads(settings.root, settings.upload, on_progress) if settings.upload else None
 
@@ -118,7 +118,7 @@ async def _serve(
         root=settings.root,
         spline=spline,
         openlineage=openlineage,
-        bodies=Bodies(settings.max_bytes),
+        bodies=RequestBodies(settings.max_bytes),
         tokens=tuple(token.encode() for token in settings.tokens),
         keep_free=settings.keep_free,
         on_progress=on_progress,

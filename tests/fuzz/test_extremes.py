@@ -30,7 +30,7 @@ from lineage_merge.sources.runs.run_selection import SelectedPlan
 from lineage_merge.sources.spline import export
 from lineage_merge.sources.spline.agent.reader import _found, _together, _translate
 from lineage_merge.sources.spline.plans import PlanFacts
-from lineage_merge.sources.sql.root import elements as of_sql
+from lineage_merge.sources.sql.reader import elements as of_sql
 from lineage_merge.sources.sql.settings import SqlFiles
 from tests.agent_lines import line, of_database
 from tests.dbt_column_project import Project

@@ -328,14 +328,14 @@ _STOPPED_AT_ONCE = """
 import os, signal, sys
 from pathlib import Path
 from lineage_merge.receiver.journal import Limits
-from lineage_merge.receiver.serving import Settings, receive
+from lineage_merge.receiver.serving import ReceiverSettings, receive
 
 def say(line):
     if line.startswith("listening"):
         os.kill(os.getpid(), signal.SIGTERM)
 
 limits = Limits(1 << 20, 60)
-print(receive(Settings(Path(sys.argv[1]), "127.0.0.1", 0, (), 1 << 20, 8, limits, 0), say))
+print(receive(ReceiverSettings(Path(sys.argv[1]), "127.0.0.1", 0, (), 1 << 20, 8, limits, 0), say))
 """
 
 

@@ -82,9 +82,9 @@ def vertex_table(vertices: Iterable[Vertex]) -> AnswerTable:
 
 
 def row_table(
-    rows: Iterable[Any], columns: Mapping[str, str], name: str = "", optional: Collection[str] = ()
+    rows: Iterable[Any], columns: Mapping[str, str], name: str = "", *, optional: Collection[str] = ()
 ) -> AnswerTable:
-    """Return a table of rows; `columns`: their attributes by header. See `AnswerTable`."""
+    """Return a table of rows; `columns`: their attributes by header."""
     made = new_table(*columns, name=name, optional=optional)
     for row in rows:
         add_row(made, *cells(row, columns.values()))

@@ -15,8 +15,7 @@ from lineage_merge.model.records import WritesRecord
 from lineage_merge.orchestration import pipeline
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.preflight import check_sources
-from lineage_merge.sources.sql.reader import read_sql
-from lineage_merge.sources.sql.root import elements
+from lineage_merge.sources.sql.reader import elements, read_sql
 from lineage_merge.sources.sql.settings import SqlFiles
 from tests.record_reading import records_of
 

@@ -9,7 +9,6 @@ from typing import Any
 from arango.database import StandardDatabase
 from arango.exceptions import ArangoServerError
 
-from lineage_merge.config import Config
 from lineage_merge.model.errors import (
     LineageMergeError,
     SourceDenied,
@@ -17,7 +16,7 @@ from lineage_merge.model.errors import (
     SourceMissing,
     SourceUnreachable,
 )
-from lineage_merge.orchestration.doctor.finding import Finding, failed, ok, skipped_all, warning
+from lineage_merge.sources.diagnosis import Diagnosis, failed, ok, skipped_all, warning
 from lineage_merge.sources.spline import arango
 from lineage_merge.sources.spline.documents import COLLECTIONS, REQUIRED, TRANSACTIONS
 from lineage_merge.sources.spline.settings import Arango, Spline
@@ -47,10 +46,9 @@ _CLOCK_MS = 5 * 60 * 1000
 _DENIED = (11, 403)
 
 
-def examine(config: Config) -> Iterator[Finding]:
+def examine(spline: Spline) -> Iterator[Diagnosis]:
     """Check from the connection to the newest write; skip the rest after the first failure."""
-    spline = config.of(Spline)
-    if spline is None or spline.arango is None:
+    if spline.arango is None:
         return
     settings = spline.arango
     quick = replace(settings, timeout_seconds=min(settings.timeout_seconds, _SECONDS))
@@ -107,7 +105,7 @@ def _fix_for(error: SourceError, settings: Arango) -> str:
     return "check the log of the ArangoDB server"
 
 
-def _inside(db: StandardDatabase, server: arango.Server, has_labels: bool) -> Iterator[Finding]:
+def _inside(db: StandardDatabase, server: arango.Server, has_labels: bool) -> Iterator[Diagnosis]:
     settings = server.settings
     try:
         version = str(db.version())
@@ -132,7 +130,7 @@ def _inside(db: StandardDatabase, server: arango.Server, has_labels: bool) -> It
         yield _newest_write(server)
 
 
-def _collections(settings: Arango, names: frozenset[str], versions: Versions) -> Finding:
+def _collections(settings: Arango, names: frozenset[str], versions: Versions) -> Diagnosis:
     expected = [name for name in COLLECTIONS if not (versions.is_0_7 and name in TRANSACTIONS)]
     missing = [name for name in expected if name not in names]
     required = [name for name in missing if name in REQUIRED]
@@ -148,7 +146,7 @@ def _collections(settings: Arango, names: frozenset[str], versions: Versions) ->
     return ok(COLLECTION, f"{len(expected) - len(missing)} of {len(expected)}{others}")
 
 
-def _spline_version(names: frozenset[str], versions: Versions, has_labels: bool) -> Finding:
+def _spline_version(names: frozenset[str], versions: Versions, has_labels: bool) -> Diagnosis:
     fix = "run spline-admin db-upgrade URL"
     if COLLECTION_OF_VERSIONS not in names:
         return warning(VERSION, "no collection dbVersion: older than all tested versions", fix)
@@ -169,7 +167,7 @@ def _spline_version(names: frozenset[str], versions: Versions, has_labels: bool)
     return ok(VERSION, state)
 
 
-def _readable(db: StandardDatabase, settings: Arango, collections: list[str]) -> Finding:
+def _readable(db: StandardDatabase, settings: Arango, collections: list[str]) -> Diagnosis:
     denied = []
     for collection in collections:
         try:
@@ -184,7 +182,7 @@ def _readable(db: StandardDatabase, settings: Arango, collections: list[str]) ->
     return ok(READ, f"{len(collections)} collections")
 
 
-def _indexes(db: StandardDatabase, names: frozenset[str]) -> Finding:
+def _indexes(db: StandardDatabase, names: frozenset[str]) -> Diagnosis:
     missing = []
     for collection, attribute in _INDEXED:
         if collection not in names:
@@ -199,7 +197,7 @@ def _indexes(db: StandardDatabase, names: frozenset[str]) -> Finding:
     return ok(INDEXES, "complete")
 
 
-def _newest_write(server: arango.Server) -> Finding:
+def _newest_write(server: arango.Server) -> Diagnosis:
     seen = arango.overview(server)
     if not seen.events:
         fix = "run a Spark job with Spline's agent, and check the agent's log"

@@ -2,25 +2,24 @@
 
 from collections.abc import Iterator
 
-from lineage_merge.config import Config
 from lineage_merge.model.errors import SourceDenied, SourceError, SourceUnreachable
-from lineage_merge.orchestration.doctor.finding import Finding, failed, ok, warning
+from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck, failed, ok, warning
 from lineage_merge.sources.glue import client
 from lineage_merge.sources.glue.settings import GlueCatalog
 
 CATALOG = "Glue catalog"
 
 
-def examine(config: Config) -> Iterator[Finding]:
-    """Yield one finding per catalog."""
-    for index, catalog in enumerate(config.sources.get("glue", ())):
+def _examine(catalogs: tuple[GlueCatalog, ...]) -> Iterator[Diagnosis]:
+    """Yield one diagnosis per catalog."""
+    for index, catalog in enumerate(catalogs):
         try:
             yield from _catalog(catalog, index)
         except SourceError as error:
             yield failed(CATALOG, error, _fix_for(error, catalog, index))
 
 
-def _catalog(catalog: GlueCatalog, index: int) -> Iterator[Finding]:
+def _catalog(catalog: GlueCatalog, index: int) -> Iterator[Diagnosis]:
     databases = client.all_databases(catalog)
     names = client.selected(catalog, databases)
     missing = client.unmatched(catalog, databases)
@@ -42,3 +41,6 @@ def _fix_for(error: SourceError, catalog: GlueCatalog, index: int) -> str:
         case SourceUnreachable():
             return "correct the region, and check the network (Glue endpoint of the VPC)"
     return f"correct glue[{index}]"
+
+
+CHECKS = (SourceCheck(CATALOG, _examine),)
