@@ -40,7 +40,7 @@ from lineage_merge.merge.expectations import fail_if_unmet
 from lineage_merge.merge.report import EMPTY, REPORT, Report
 from lineage_merge.merge.resolved_names import IdentityRow, identities, job_runs
 from lineage_merge.merge.source_completeness import NOTHING, SourceCompleteness, assess
-from lineage_merge.model.elements import JobKey
+from lineage_merge.model.elements import JobKey, Problem
 from lineage_merge.model.errors import (
     DocumentError,
     ExportError,
@@ -48,7 +48,7 @@ from lineage_merge.model.errors import (
     IntermediateError,
     SourceMissing,
 )
-from lineage_merge.model.records import Record, problem_of
+from lineage_merge.model.records import ProblemRecord, Record
 from lineage_merge.orchestration.read_sources import (
     configured_sources,
     input_bytes,
@@ -391,11 +391,12 @@ def _released_on_error(engine: Engine) -> Iterator[None]:
 
 
 def _stop_at_rejected(records: Rows[Record]) -> None:
-    rejected = records.filter(_is_rejected).map(problem_of).collect()
+    rejected = records.flat_map(_rejected).collect()
     if rejected:
-        first = min(rejected, key=lambda each: (each.document, each.field))
+        first = min(rejected, key=lambda problem: (problem.document, problem.field))
         raise DocumentError(first.document, first.field, first.message)
 
 
-def _is_rejected(record: Record) -> bool:
-    return record.kind == "problem" and record.rule == "rejected"
+def _rejected(record: Record) -> Iterator[Problem]:
+    if isinstance(record, ProblemRecord) and record.problem.kind == "rejected":
+        yield record.problem

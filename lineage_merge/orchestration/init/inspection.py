@@ -17,7 +17,7 @@ from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.merge.record_builder import Identity
 from lineage_merge.model.elements import Reference
 from lineage_merge.model.errors import DocumentError, InputTooLarge, SourceError
-from lineage_merge.model.records import Record, problem_of
+from lineage_merge.model.records import JobRecord, ProblemRecord, Record
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.init.findings import Findings, JobFindings, ObservedJob
 from lineage_merge.orchestration.init.remedies import explained, flag_fix, no_lineage
@@ -113,11 +113,8 @@ def _read_all(config: Config, on_progress: ProgressCallback) -> JobFindings:
 
 def _raise_if_rejected(source: Source, records: list[Record]) -> None:
     """Raise the first problem of a source without a single valid document: it is another kind of file."""
-    problems = [
-        problem_of(each)
-        for each in records
-        if each.kind == "problem" and each.rule in source.line_files.rejects
-    ]
+    found = [record.problem for record in records if isinstance(record, ProblemRecord)]
+    problems = [problem for problem in found if problem.kind in source.line_files.rejects]
     if problems:
         first = problems[0]
         raise DocumentError(first.document, first.field, f"{first.message}. Fix: {flag_fix(source)}")
@@ -141,9 +138,9 @@ def _recognized(locations: Sequence[str]) -> Kind | None:
 def _observed_jobs(source: str, records: list[Record]) -> list[ObservedJob]:
     newest: dict[str, int] = {}
     for record in records:
-        if record.kind == "job" and record.job_name:
+        if isinstance(record, JobRecord) and record.job.name:
             at = int(record.properties.get("last_run_at") or 0)
-            newest[record.job_name] = max(at, newest.get(record.job_name, 0))
+            newest[record.job.name] = max(at, newest.get(record.job.name, 0))
     return [ObservedJob(source, name, at) for name, at in sorted(newest.items())]
 
 
