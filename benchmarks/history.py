@@ -27,7 +27,7 @@ from benchmarks.results import Figure
 from lineage_merge.graph_format.arrow import arrow_schema, write_parquet
 from lineage_merge.graph_format.schema import edge_ddl, node_ddl
 from lineage_merge.history import merge_index
-from lineage_merge.history.layout import FINGERPRINTS, MergeName, Scope
+from lineage_merge.history.layout import FINGERPRINTS, DagScope, MergeName
 from lineage_merge.history.merge_record import MergeRecord
 from lineage_merge.history.recording import write_entry
 from lineage_merge.infra.engine.local import LocalEngine
@@ -39,7 +39,7 @@ TIMES = 1.5
 MAX_SECONDS = 3.0
 COLUMNS = 8
 PARENTS = 3
-SCOPE = Scope("prod", "daily")
+SCOPE = DagScope("prod", "daily")
 NAMESPACE = "redshift://warehouse.eu-west-1:5439"
 FIRST = datetime(2025, 1, 1, 4, tzinfo=UTC)
 Row = dict[str, Any]

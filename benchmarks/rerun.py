@@ -21,7 +21,7 @@ from benchmarks.made_lineage import DAG, Lineage, changed, project, rows
 from benchmarks.results import Figure
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.result import LoadResult
-from lineage_merge.load.stages.types import Merge
+from lineage_merge.load.stages.types import MergeOutput
 from lineage_merge.load.update import update
 from lineage_merge.merge.source_completeness import SourceCompleteness
 
@@ -41,10 +41,10 @@ class Round:
     loaded: LoadResult
 
 
-def merge_of(bench: Bench, made: Lineage) -> Merge:
+def merge_of(bench: Bench, made: Lineage) -> MergeOutput:
     """Return the merge of a lineage, with all sources complete."""
     coverage = SourceCompleteness(runs=True, projects={"dbt": True})
-    return Merge(rows(bench.engine, made.nodes), rows(bench.engine, made.edges), coverage=coverage)
+    return MergeOutput(rows(bench.engine, made.nodes), rows(bench.engine, made.edges), coverage=coverage)
 
 
 def measure(bench: Bench, vertices: int) -> dict[str, Round]:

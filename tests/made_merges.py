@@ -11,7 +11,7 @@ from lineage_merge.graph_format.schema import (
     NODE_PROPERTIES,
 )
 from lineage_merge.infra.engine.rows import Engine, Rows
-from lineage_merge.load.stages.types import Merge
+from lineage_merge.load.stages.types import MergeOutput
 from lineage_merge.merge.resolved_names import EVERYWHERE, OWN, IdentityRow
 from lineage_merge.merge.source_completeness import SourceCompleteness
 from lineage_merge.model.elements import JobKey, column_id, edge_id, job_id
@@ -123,9 +123,9 @@ class Made:
         self.runs.append(("spark", job, times))
         return self
 
-    def merge(self, engine: Engine, coverage: SourceCompleteness = ALL) -> Merge:
+    def merge(self, engine: Engine, coverage: SourceCompleteness = ALL) -> MergeOutput:
         """The merge as rows of an engine."""
-        return Merge(
+        return MergeOutput(
             nodes=known_rows(engine, self.nodes.values()),
             edges=known_rows(engine, self.edges.values()),
             aliases=dict(self.aliases),
@@ -145,9 +145,9 @@ def merge_of_rows(
     edges: Sequence[Row],
     runs: Sequence[tuple[str, str, int]] = (),
     coverage: SourceCompleteness = ALL,
-) -> Merge:
+) -> MergeOutput:
     """A merge of rows that are there already, such as those of `merge.in_memory`."""
-    return Merge(
+    return MergeOutput(
         nodes=known_rows(engine, nodes),
         edges=known_rows(engine, edges),
         runs=_fewest(runs),

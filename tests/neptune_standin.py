@@ -278,6 +278,9 @@ def _of_text(shape: Shape, text: str) -> Any:
 @pytest.fixture
 def neptune_loader(s3: object, gremlin_url: str) -> Iterator[Standin]:
     """The loader of a cluster whose graph is the Gremlin Server's; it reads the tests' S3."""
-    with closing(Standin(gremlin_url)) as standin, receiving(standin.answer) as server:
+    with (
+        closing(Standin(gremlin_url)) as standin,
+        receiving(lambda request: standin.answer(request)) as server,
+    ):
         standin.url = server.url
         yield standin

@@ -3,11 +3,21 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from typing import TypeVar
 
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.model.records import Record
+from lineage_merge.model.records import (
+    CountRecord,
+    FeedsRecord,
+    JobRecord,
+    ProblemRecord,
+    Record,
+    RunsRecord,
+    WritesRecord,
+)
 
 Flow = tuple[str, str, str]
+AnyRecord = TypeVar("AnyRecord", bound=Record)
 
 
 def rows_of(records: Rows[Record]) -> list[Record]:
@@ -15,43 +25,56 @@ def rows_of(records: Rows[Record]) -> list[Record]:
     return records.collect()
 
 
+def records_of(kind: type[AnyRecord], rows: Iterable[Record]) -> list[AnyRecord]:
+    """The records of one kind."""
+    return [row for row in rows if isinstance(row, kind)]
+
+
 def comparable(rows: Iterable[Record]) -> Counter[str]:
     """Records in no order, each with how often it is there."""
-    return Counter(json.dumps(row._asdict(), sort_keys=True) for row in rows)
+    return Counter(
+        f"{type(row).__name__} {json.dumps(row._asdict(), sort_keys=True, default=repr)}" for row in rows
+    )
 
 
 def flows_of(rows: Iterable[Record], job: str | None = None) -> set[Flow]:
     """(job, source, target) of every `feeds`, of one job or of all; ids without the environment."""
     return {
-        (str(row.job_name), _short(row.source), _short(row.target))
-        for row in rows
-        if row.kind == "feeds" and job in (None, row.job_name)
+        (row.job.name, _short(row.source), _short(row.target))
+        for row in records_of(FeedsRecord, rows)
+        if job in (None, row.job.name)
     }
 
 
 def writes_of(rows: Iterable[Record]) -> set[tuple[str, str]]:
     """(job, target) of every `writes`."""
-    return {(str(row.job_name), _short(row.target)) for row in rows if row.kind == "writes"}
+    return {(row.job.name, _short(row.target)) for row in records_of(WritesRecord, rows)}
 
 
 def jobs_of(rows: Iterable[Record]) -> dict[str, Mapping[str, str]]:
     """The facts of every job: of several records of one job, those with the newest time."""
     newest: dict[str, tuple[int, Mapping[str, str]]] = {}
-    for row in rows:
-        if row.kind == "job":
-            job, found = str(row.job_name), (row.at or 0, row.properties)
-            newest[job] = max(newest.get(job, found), found, key=lambda each: each[0])
+    for row in records_of(JobRecord, rows):
+        job, facts = row.job.name, (row.at, row.properties)
+        newest[job] = max(newest.get(job, facts), facts, key=lambda each: each[0])
     return {job: facts for job, (_, facts) in newest.items()}
 
 
 def problems_of(rows: Iterable[Record]) -> set[tuple[str, str, str, str]]:
     """(kind, document, field, message) of every problem."""
-    return {
-        (str(row.rule), str(row.document), str(row.field), str(row.message))
-        for row in rows
-        if row.kind == "problem"
-    }
+    problems = (row.problem for row in records_of(ProblemRecord, rows))
+    return {(problem.kind, problem.document, problem.field, problem.message) for problem in problems}
 
 
-def _short(identifier: str | None) -> str:
-    return str(identifier).partition("|")[2]
+def counts_of(rows: Iterable[Record]) -> dict[str, int]:
+    """The number of each kind of items that were read, if no two records count the same."""
+    return {row.items: row.number for row in records_of(CountRecord, rows)}
+
+
+def runs_of(rows: Iterable[Record]) -> dict[str, int]:
+    """The number of successful runs by job."""
+    return {row.job.name: row.number for row in records_of(RunsRecord, rows)}
+
+
+def _short(identifier: str) -> str:
+    return identifier.partition("|")[2]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.airflow.source_connections import need
+from lineage_merge.airflow.connections import connection_need
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.registry import SOURCES
 from lineage_merge.sources.spline.source import SPLINE
@@ -18,7 +18,7 @@ BY_HOST = {"spline": {"arango": {"hosts": "http://arangodb:8529", "database": "s
 
 
 def needs(settings: dict[str, Any], *, named: bool = False, upstream: bool = False) -> str:
-    return need(SPLINE, settings, named=named, has_upstream_jobs=lambda: upstream)
+    return connection_need(SPLINE, settings, named=named, has_upstream_jobs=lambda: upstream)
 
 
 @pytest.mark.parametrize("upstream", [False, True])
@@ -67,7 +67,7 @@ def test_a_connection_that_the_group_names_is_required_whatever_else_is_read() -
 def test_no_other_source_takes_a_connection() -> None:
     for source in SOURCES:
         if source is not SPLINE:
-            assert need(source, {}, named=False, has_upstream_jobs=lambda: True) == "none"
+            assert connection_need(source, {}, named=False, has_upstream_jobs=lambda: True) == "none"
 
 
 @pytest.mark.parametrize("settings", [OPENLINEAGE, HIVE, SQL, DBT, BY_HOST])

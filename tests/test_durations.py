@@ -6,8 +6,7 @@ from importlib.resources import files
 import pytest
 
 from lineage_merge.infra.durations import FORM, parse_duration, parse_time
-from lineage_merge.infra.times import epoch_ms
-from lineage_merge.model.times import duration_text, utc_moment, utc_time
+from lineage_merge.model.times import duration_text, epoch_ms, utc_moment, utc_time
 
 MINUTE = 60_000
 HOUR = 60 * MINUTE

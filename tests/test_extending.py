@@ -102,8 +102,19 @@ def settings(tmp_path: Path) -> Path:
     return file
 
 
+def test_a_source_is_one_folder_and_one_line(tree: Tree) -> None:
+    registry = "lineage_merge/sources/registry.py"
+    before = (tree.folder / registry).read_text().splitlines()
+    files = with_letters(tree) - {registry}
+    after = (tree.folder / registry).read_text().splitlines()
+
+    assert {each.rpartition("/")[0] for each in files} == {"lineage_merge/sources/letters"}
+    # Its import, and its entry in the line of all sources.
+    assert [len({*after} - {*before}), len({*before} - {*after})] == [2, 1]
+
+
 @pytest.mark.parametrize(
-    ("chapter", "most"), [("Add a source", 8), ("Add a question", 4), ("Add an exporter", 4)]
+    ("chapter", "most"), [("Add a source", 9), ("Add a question", 4), ("Add an exporter", 4)]
 )
 def test_the_list_of_files_is_short(chapter: str, most: int) -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text().partition(f"## {chapter}\n")[2].partition("\n## ")[0]
@@ -149,7 +160,7 @@ def test_settings_of_a_source_are_flags_and_validated(tree: Tree, settings: Path
 
 
 @pytest.mark.jvm
-def test_doctor_checks_a_source_by_its_preflight(tree: Tree, settings: Path, tmp_path: Path) -> None:
+def test_doctor_and_init_have_the_surface_of_a_source(tree: Tree, settings: Path, tmp_path: Path) -> None:
     with_letters(tree)
 
     def letters() -> tuple[str, int]:
@@ -157,9 +168,27 @@ def test_doctor_checks_a_source_by_its_preflight(tree: Tree, settings: Path, tmp
         states = {each["check"]: each["state"] for each in json.loads(done.stdout)["findings"]}
         return states["Letters"], done.returncode
 
+    assert letters()[0] == "warning"
+    (tmp_path / "letters.txt").write_text("copier: a -> b\n")
     assert letters()[0] == "ok"
-    (tmp_path / "letters.txt").unlink()
+    (tmp_path / "letters.txt").rename(tmp_path / "letters.log")
     assert letters() == ("failed", 3)
+
+
+def test_init_finds_the_files_of_a_source(tree: Tree, tmp_path: Path) -> None:
+    with_letters(tree)
+    folder = tmp_path / "letters"
+    folder.mkdir()
+    (folder / "letters.log").write_text("copier: a -> b\n")
+
+    done = tree.run("init", folder, "--out", tmp_path / "first.yml", "--yes", "--json")
+
+    assert done.returncode == 0, done.stderr
+    outcome = json.loads(done.stdout)
+    assert outcome["settings"]["letters"] == {"file": str(folder / "letters.log")}
+    assert [each["name"] for each in outcome["jobs"]] == ["copier"]
+    assert "# 1 copier found: copier" in (tmp_path / "first.yml").read_text()
+    assert "--letters" in tree.run("init", "--help-all").stdout
 
 
 def graph_folder(folder: Path) -> Path:
@@ -225,8 +254,8 @@ def test_a_question_is_answered_with_the_listed_files(tree: Tree, tmp_path: Path
 def test_an_exporter_writes_with_the_listed_files(tree: Tree, tmp_path: Path) -> None:
     registry = tree.edit(
         "lineage_merge/exporters/registry.py",
-        ("graphml, mermaid, neptune_csv", "graphml, mermaid, names, neptune_csv"),
-        ("graphml, neptune_csv, mermaid, dot)", "graphml, neptune_csv, mermaid, dot, names)"),
+        ("import datahub, neptune_csv, openlineage", "import datahub, names, neptune_csv, openlineage"),
+        ("MERMAID, DOT)", "MERMAID, DOT, names.EXPORTER)"),
     )
     assert tree.add("exporter") | {registry} == listed("Add an exporter", "names")
 

@@ -18,7 +18,7 @@ from lineage_merge.model.errors import InputTooLarge
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources import line_files
 from lineage_merge.sources.registry import configured
-from lineage_merge.sources.source import function
+from lineage_merge.sources.source import imported
 from lineage_merge.sources.spline import arango as spline_arango
 from lineage_merge.sources.spline import export
 from lineage_merge.sources.spline.agent.messages import messages
@@ -48,13 +48,13 @@ def read(**sources: Any) -> int:
     """Read the only source of a configuration: how many records."""
     found = CONFIGURATION.parse({"dag_name": "d", "environment": "dev", **sources}, needs_source=False)
     ((source, _),) = configured(found)
-    return len(function(source.read)(LocalEngine(), found, from_config(found)).collect())
+    return len(imported(source.read)(LocalEngine(), found, from_config(found)).collect())
 
 
 def size(**sources: Any) -> int:
     found = CONFIGURATION.parse({"dag_name": "d", "environment": "dev", **sources}, needs_source=False)
     ((source, settings),) = configured(found)
-    listed: int = function(source.size)(settings)
+    listed: int = imported(source.size)(settings)
     return listed
 
 

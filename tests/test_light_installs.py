@@ -49,10 +49,17 @@ ON_AIRFLOW = sorted(
 )
 
 
-@pytest.mark.parametrize("module", [*ON_AIRFLOW, "lineage_merge.cli.commands"])
-def test_what_the_airflow_side_uses_imports_without_spark(module: str) -> None:
+COMMANDS = " ".join(f"lineage_merge.cli.{file.stem}" for file in sorted(PACKAGE.joinpath("cli").glob("*.py")))
+
+
+@pytest.mark.parametrize("modules", [*ON_AIRFLOW, COMMANDS], ids=lambda modules: modules.partition(" ")[0])
+def test_what_the_airflow_side_uses_imports_without_spark(modules: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", BLOCKED, module], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", BLOCKED, *modules.split()],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
 
     assert done.returncode == 0, done.stderr

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lineage_merge.airflow.callbacks import merge_counts as merge_counts
+    from lineage_merge.airflow.report import merge_counts as merge_counts
     from lineage_merge.airflow.task_group import lineage_asset as lineage_asset
     from lineage_merge.airflow.task_group import (
         lineage_merge_task_group as lineage_merge_task_group,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "lineage_asset": "task_group",
     "lineage_merge_task_group": "task_group",
-    "merge_counts": "callbacks",
+    "merge_counts": "report",
     "unmanaged_merge_task_group": "unmanaged_jobs",
 }
 __all__ = ["lineage_asset", "lineage_merge_task_group", "merge_counts", "unmanaged_merge_task_group"]

@@ -5,11 +5,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lineage_merge.airflow import history_run
 from lineage_merge.airflow.attempts import Attempt
 from lineage_merge.airflow.compat import AirflowException, AirflowFailException
-from lineage_merge.airflow.connections import aws, environment
-from lineage_merge.airflow.openlineage_datasets import Datasets, of_step
+from lineage_merge.airflow.connections import aws, check_history_location, environment
+from lineage_merge.airflow.openlineage_datasets import TaskDatasets, of_step
 from lineage_merge.airflow.settings import (
     Merge,
     fail_if_permanent,
@@ -29,7 +28,7 @@ class JobCall(NamedTuple):
     """The arguments of a step's job, and its input and output datasets."""
 
     arguments: dict[str, str]
-    datasets: Datasets
+    datasets: TaskDatasets
 
 
 def job_call(step: "Step", merge: Merge, task: Any, context: Mapping[str, Any], attempt: Attempt) -> JobCall:
@@ -44,7 +43,7 @@ def job_call(step: "Step", merge: Merge, task: Any, context: Mapping[str, Any], 
             raise ConfigError(
                 "", f"a cluster needs folder or artifacts as s3://bucket/prefix, not {attempt.folder}"
             )
-        history_run.check_location(config.history.location)
+        check_history_location(config.history.location)
         arguments = cluster_entrypoint.arguments(
             step, attempt.folder, CONFIGURATION.by_key(settings), attempt=attempt.name
         )

@@ -1,16 +1,19 @@
-"""Airflow's connections as settings of a merge.
+"""Airflow's connections and run as settings of a merge.
 
 Read only at run time and through Airflow, so that secrets backends apply and parsing stays fast. Passwords
 never become settings: a local step gets an environment variable while it runs, a cluster the name of a
-secret.
+secret. Imports Airflow only at run time.
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from lineage_merge.model.errors import ConfigError
+
+if TYPE_CHECKING:
+    from lineage_merge.sources.source import Source
 
 ARANGODB = "arangodb_default"
 GREMLIN = "gremlin_default"
@@ -170,3 +173,55 @@ def _set(variables: Mapping[str, str | None]) -> None:
             os.environ.pop(name, None)
         else:
             os.environ[name] = value
+
+
+Need = Literal["required", "optional", "none"]
+
+
+def connection_need(
+    source: "Source", settings: Mapping[str, Any], *, named: bool, has_upstream_jobs: Callable[[], bool]
+) -> Need:
+    """Return whether `source` needs its connection under these settings (as in a configuration file).
+
+    `named`: the task group names the connection. `has_upstream_jobs`: whether Spark jobs run before the
+    merge; only called if needed. A source without a section is read by default after Spark jobs, in addition
+    to dbt or SQL, if the connection exists and no other source reports runs.
+    """
+    from lineage_merge.sources.registry import SOURCES
+
+    if not source.connection:
+        return "none"
+    if named:
+        return "required"
+    section = settings.get(source.key)
+    if section:
+        located = isinstance(section, Mapping) and not section.keys().isdisjoint(source.location_keys)
+        return "none" if located else "required"
+    others = [
+        other for other in SOURCES if other != source and not other.is_catalog and settings.get(other.key)
+    ]
+    if not others:
+        return "required"
+    if any(other.retire_after for other in others) or not has_upstream_jobs():
+        return "none"
+    return "optional"
+
+
+def add_run_to_history(settings: dict[str, Any], context: Mapping[str, Any]) -> None:
+    """Add run id and logical date to the settings of the history, if it is configured and has none."""
+    history = settings.get("history")
+    if not isinstance(history, dict):
+        return
+    run = context.get("dag_run")
+    for name in ("run_id", "logical_date"):
+        if value := getattr(run, name, None):  # Airflow 3 has runs without a logical date
+            history.setdefault(name, str(value))
+
+
+def check_history_location(location: str) -> None:
+    """Raise `ConfigError` for a folder, because a cluster's local disks are deleted after the job."""
+    from lineage_merge.config import NO_HISTORY
+    from lineage_merge.infra.storage import is_s3
+
+    if location not in ("", NO_HISTORY) and not is_s3(location):
+        raise ConfigError("history.location", f"a cluster needs s3://bucket/prefix, not {location}")

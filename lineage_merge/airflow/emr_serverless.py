@@ -8,7 +8,7 @@ from airflow.providers.amazon.aws.operators.emr import EmrServerlessStartJobOper
 from lineage_merge.airflow import attempts, cluster
 from lineage_merge.airflow.compat import show_rendered
 from lineage_merge.airflow.connections import existing_aws
-from lineage_merge.airflow.openlineage_datasets import Datasets, facets
+from lineage_merge.airflow.openlineage_datasets import TaskWithDatasets
 from lineage_merge.airflow.settings import Merge, attempt_of, share_folder
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ _POLL_SECONDS = 30
 _MAX_POLLS = 240
 
 
-class EmrServerlessStep(EmrServerlessStartJobOperator):  # type: ignore[misc] # as above
+class EmrServerlessStep(TaskWithDatasets, EmrServerlessStartJobOperator):  # type: ignore[misc] # as above
     """A step as a job run: `EmrServerlessStartJobOperator`, with a job driver that is set at run time.
 
     `spark_submit_parameters` are appended to those of the published package.
@@ -42,7 +42,6 @@ class EmrServerlessStep(EmrServerlessStartJobOperator):  # type: ignore[misc] # 
         self.step = step
         self.merge = merge
         self.spark_submit_parameters = spark_submit_parameters
-        self._datasets = Datasets((), ())
 
     def execute(self, context: Mapping[str, Any], event: dict[str, Any] | None = None) -> Any:
         """Start the job run and wait for it; return its id."""
@@ -78,10 +77,6 @@ class EmrServerlessStep(EmrServerlessStartJobOperator):  # type: ignore[misc] # 
         """Continue after a deferral; a failed trigger raises the reason of the job."""
         with cluster.report_job_failure(self.merge, attempt_of(self.step, self.merge, context)):
             return super().resume_execution(next_method, next_kwargs, context)
-
-    def get_openlineage_facets_on_complete(self, _task_instance: Any) -> Any:
-        """Return inputs and outputs of the step, for the OpenLineage provider."""
-        return facets(self._datasets)
 
     @staticmethod
     def _driver(script: str, arguments: Mapping[str, str], parameters: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.amazon.aws.operators.glue import GlueJobOperator
 
-from lineage_merge.airflow import attempts, cluster, glue_network, glue_runs
+from lineage_merge.airflow import attempts, cluster, glue_network, glue_trigger
 from lineage_merge.airflow.attempts import Attempt, RunRecord
 from lineage_merge.airflow.compat import (
     AirflowException,
@@ -15,7 +15,7 @@ from lineage_merge.airflow.compat import (
     show_rendered,
 )
 from lineage_merge.airflow.connections import aws, environment, existing_aws
-from lineage_merge.airflow.openlineage_datasets import Datasets, facets
+from lineage_merge.airflow.openlineage_datasets import TaskDatasets, facets
 from lineage_merge.airflow.settings import (
     Merge,
     attempt_of,
@@ -133,10 +133,8 @@ class GlueStep(GlueJobOperator):  # type: ignore[misc] # mypy runs without Airfl
 
     def defer(self, **options: Any) -> None:
         """Wait in the triggerer, with a trigger that reports failure reasons and stops abandoned runs."""
-        from lineage_merge.airflow.glue_trigger import GlueRunTrigger
-
         hook = {"aws_conn_id": self.aws_conn_id, "region_name": self.region_name}
-        trigger = GlueRunTrigger(
+        trigger = glue_trigger.GlueRunTrigger(
             self.job_name,
             str(self._job_run_id),
             float(self.waiter_delay),
@@ -154,7 +152,7 @@ class GlueStep(GlueJobOperator):  # type: ignore[misc] # mypy runs without Airfl
     def get_openlineage_facets_on_complete(self, _task_instance: Any) -> Any:
         """Return inputs and outputs of the step, for the OpenLineage provider."""
         record = self._record
-        return facets(Datasets.of(record.inputs, record.outputs) if record else Datasets((), ()))
+        return facets(TaskDatasets.of(record.inputs, record.outputs) if record else TaskDatasets((), ()))
 
     @property
     def _glue(self) -> Any:
@@ -168,15 +166,15 @@ class GlueStep(GlueJobOperator):  # type: ignore[misc] # mypy runs without Airfl
         if record is None:
             return None
         client = self._glue.conn
-        run_id = record.run_id or glue_runs.run_of_attempt(client, record.job_name, record.attempt)
-        state = glue_runs.state(client, record.job_name, run_id) if run_id else ""
-        if state not in glue_runs.ACTIVE:
+        run_id = record.run_id or glue_trigger.run_of_attempt(client, record.job_name, record.attempt)
+        state = glue_trigger.state(client, record.job_name, run_id) if run_id else ""
+        if state not in glue_trigger.ACTIVE:
             return None
-        if state != glue_runs.STOPPING and (record.job_name, record.digest) == (self.job_name, digest):
+        if state != glue_trigger.STOPPING and (record.job_name, record.digest) == (self.job_name, digest):
             self.log.info("run %s of an earlier try is %s: waiting for it", run_id, state)
             return replace(record, run_id=run_id)
         self.log.info("run %s of an earlier try is %s: stopping it", run_id, state)
-        if not glue_runs.stop(client, record.job_name, run_id, self.job_poll_interval):
+        if not glue_trigger.stop(client, record.job_name, run_id, self.job_poll_interval):
             raise AirflowException(f"run {run_id} of Glue job {record.job_name} does not stop")
         return None
 
@@ -211,8 +209,8 @@ class GlueStep(GlueJobOperator):  # type: ignore[misc] # mypy runs without Airfl
         """Raise for a stopped run, which the provider treats as a success."""
         if not self.wait_for_completion or not self._record:
             return
-        found = glue_runs.outcome(self._glue.conn, self.job_name, self._record.run_id)
-        if found["state"] != glue_runs.SUCCEEDED:
+        found = glue_trigger.outcome(self._glue.conn, self.job_name, self._record.run_id)
+        if found["state"] != glue_trigger.SUCCEEDED:
             raise AirflowException(_failure(self._record, found))
 
     def _succeeded(self, context: Mapping[str, Any], run_id: str | None) -> str | None:

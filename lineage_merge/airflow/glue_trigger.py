@@ -1,4 +1,4 @@
-"""Trigger that waits for a deferred Glue run.
+"""Runs of a Glue job, and the trigger that waits for a deferred run.
 
 The provider's trigger raises for failed runs (up to 9.x), which Airflow reports as `TaskDeferralError`
 without the reason; this trigger always yields an event. It stops the run if its task is no longer deferred:
@@ -6,17 +6,74 @@ marked as failed or successful, or cleared.
 """
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import suppress
+from itertools import islice
 from typing import Any
 
-from lineage_merge.airflow import glue_runs
 from lineage_merge.airflow.compat import (
     BaseTrigger,
     TriggerEvent,
     in_thread,
     is_deferred,
 )
+
+# States in which a run may still write. A STOPPING run must not be resumed.
+ACTIVE = frozenset({"STARTING", "RUNNING", "WAITING", "STOPPING"})
+SUCCEEDED = "SUCCEEDED"
+STOPPING = "STOPPING"
+# Newest first: enough to find the run of a killed worker.
+_PAGES_OF_RUNS = 3
+# Glue needs seconds to stop a run.
+_STOP_POLLS = 120
+
+
+def run_of_attempt(client: Any, job_name: str, attempt: str) -> str:
+    """Return the id of the run with this `--attempt`, or ""."""
+    pages = client.get_paginator("get_job_runs").paginate(JobName=job_name)
+    try:
+        for page in islice(pages, _PAGES_OF_RUNS):
+            for run in page["JobRuns"]:
+                if (run.get("Arguments") or {}).get("--attempt") == attempt:
+                    return str(run["Id"])
+    except client.exceptions.EntityNotFoundException:
+        pass
+    return ""
+
+
+def state(client: Any, job_name: str, run_id: str) -> str:
+    """Return the state of a run, or ""."""
+    return str(_run(client, job_name, run_id).get("JobRunState", ""))
+
+
+def outcome(client: Any, job_name: str, run_id: str) -> dict[str, str]:
+    """Return state and error message of a run."""
+    found = _run(client, job_name, run_id)
+    return {"state": str(found.get("JobRunState", "")), "message": str(found.get("ErrorMessage") or "")}
+
+
+def _run(client: Any, job_name: str, run_id: str) -> Mapping[str, Any]:
+    try:
+        found: Mapping[str, Any] = client.get_job_run(JobName=job_name, RunId=run_id)["JobRun"]
+    except client.exceptions.EntityNotFoundException:
+        return {}
+    return found
+
+
+def request_stop(client: Any, job_name: str, run_id: str) -> None:
+    """Request the stop of a run; no effect on a completed run."""
+    client.batch_stop_job_run(JobName=job_name, JobRunIds=[run_id])
+
+
+def stop(client: Any, job_name: str, run_id: str, poll_seconds: float) -> bool:
+    """Stop a run and wait for its end; return whether it has ended."""
+    request_stop(client, job_name, run_id)
+    for _ in range(_STOP_POLLS):
+        if state(client, job_name, run_id) not in ACTIVE:
+            return True
+        time.sleep(poll_seconds)
+    return False
 
 
 class GlueRunTrigger(BaseTrigger):  # type: ignore[misc] # mypy runs without Airflow
@@ -63,11 +120,11 @@ class GlueRunTrigger(BaseTrigger):  # type: ignore[misc] # mypy runs without Air
         for _ in range(self.max_polls):
             try:
                 client = client or await in_thread(self._client)
-                found = await in_thread(glue_runs.outcome, client, self.job_name, self.run_id)
+                found = await in_thread(outcome, client, self.job_name, self.run_id)
             except Exception as error:  # noqa: BLE001 (an exception here loses the reason)
                 return self._event("error", found["state"], f"{type(error).__name__}: {error}")
-            if found["state"] not in glue_runs.ACTIVE:
-                status = "success" if found["state"] == glue_runs.SUCCEEDED else "failed"
+            if found["state"] not in ACTIVE:
+                status = "success" if found["state"] == SUCCEEDED else "failed"
                 return self._event(status, found["state"], found["message"])
             await asyncio.sleep(self.poll_seconds)
         limit = f"not completed after {self.max_polls} polls of {self.poll_seconds:.0f} s"
@@ -87,7 +144,7 @@ class GlueRunTrigger(BaseTrigger):  # type: ignore[misc] # mypy runs without Air
             if unless_deferred and await is_deferred(self.task_instance):
                 return  # continued by another triggerer
             client = await in_thread(self._client)
-            await in_thread(glue_runs.request_stop, client, self.job_name, self.run_id)
+            await in_thread(request_stop, client, self.job_name, self.run_id)
             self.log.info("stopping run %s of Glue job %s", self.run_id, self.job_name)
         except Exception as error:  # noqa: BLE001 (the trigger ends in any case)
             self.log.warning("run %s of Glue job %s may continue: %s", self.run_id, self.job_name, error)

@@ -1,22 +1,27 @@
-"""Build and load with Spark on the worker, which needs Java and ``lineage-merge[local]``."""
+"""Steps on the worker: build and load with Spark (Java, ``lineage-merge[local]``), policies without it.
+
+The policies are checked on the loaded graph, as the optional last step.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from lineage_merge.airflow.compat import BaseOperator
-from lineage_merge.airflow.openlineage_datasets import Datasets, facets, of_step
+from lineage_merge.airflow.openlineage_datasets import TaskWithDatasets, of_step
 from lineage_merge.airflow.settings import (
     Merge,
     attempt_of,
+    build_folder,
     fail_if_permanent,
     refusal_is_warning,
     resolved,
     share_folder,
+    violation_is_warning,
 )
-from lineage_merge.model.errors import RetireRefused
+from lineage_merge.model.errors import PolicyViolated, RetireRefused
 
 
-class LocalStep(BaseOperator):  # type: ignore[misc] # mypy runs without Airflow
+class LocalStep(TaskWithDatasets, BaseOperator):  # type: ignore[misc] # mypy runs without Airflow
     """A step in the task's process."""
 
     template_fields = ("merge",)
@@ -27,7 +32,6 @@ class LocalStep(BaseOperator):  # type: ignore[misc] # mypy runs without Airflow
         super().__init__(**kwargs)
         self.step = step
         self.merge = merge
-        self._datasets = Datasets((), ())
 
     def execute(self, context: Mapping[str, Any]) -> None:
         """Run the step; its outcome is stored in the folder for the report."""
@@ -49,10 +53,6 @@ class LocalStep(BaseOperator):  # type: ignore[misc] # mypy runs without Airflow
                 stages.record_refusal(folder, error.message)
         share_folder(step, context, folder)
 
-    def get_openlineage_facets_on_complete(self, _task_instance: Any) -> Any:
-        """Return inputs and outputs of the step, for the OpenLineage provider."""
-        return facets(self._datasets)
-
 
 def without_repeats(on_progress: Callable[[str], None]) -> Callable[[str], None]:
     """Return a callback without repeated lines, for logs."""
@@ -65,3 +65,32 @@ def without_repeats(on_progress: Callable[[str], None]) -> Callable[[str], None]
             on_progress(line)
 
     return report_changes
+
+
+class CheckPolicies(BaseOperator):  # type: ignore[misc] # mypy runs without Airflow
+    """Checks the policies of the configuration on the datasets of the DAG.
+
+    Fails if a policy with the severity error is violated, or warns, by the policy in `merge`.
+    """
+
+    template_fields = ("merge",)
+    template_fields_renderers = {"merge": "json"}  # noqa: RUF012 (as Airflow declares it)
+    ui_color = "#e8f4db"
+
+    def __init__(self, *, merge: Merge, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.merge = merge
+
+    def execute(self, context: Mapping[str, Any]) -> dict[str, Any]:
+        """Check the policies; return the number of violations."""
+        from lineage_merge.orchestration import policy_check
+
+        folder = build_folder(context)
+        with fail_if_permanent(), resolved(self.merge, self, context, here=True) as (_, config):
+            try:
+                return policy_check.check(config, folder, self.log.info)
+            except PolicyViolated as error:
+                if not violation_is_warning(self.merge):
+                    raise
+                self.log.warning("%s", error.message)
+                return policy_check.counts(folder)

@@ -11,26 +11,26 @@ if TYPE_CHECKING:
 Dataset = tuple[str, str]
 
 
-class Datasets(NamedTuple):
+class TaskDatasets(NamedTuple):
     """The inputs and outputs of a task."""
 
     inputs: tuple[Dataset, ...]
     outputs: tuple[Dataset, ...]
 
     @classmethod
-    def of(cls, inputs: Iterable[Sequence[str]], outputs: Iterable[Sequence[str]]) -> "Datasets":
+    def of(cls, inputs: Iterable[Sequence[str]], outputs: Iterable[Sequence[str]]) -> "TaskDatasets":
         """Restore pairs from JSON."""
         return cls(tuple((a, b) for a, b in inputs), tuple((a, b) for a, b in outputs))
 
 
-def of_step(step: str, config: "Config", folder: str) -> Datasets:
+def of_step(step: str, config: "Config", folder: str) -> TaskDatasets:
     """Return inputs and outputs of a build, a load or a check: sources, folder, graph."""
     files = tuple(_named([folder]))
     if step == "build":
-        return Datasets(tuple(sorted({*sources(config)})), files)
+        return TaskDatasets(tuple(sorted({*sources(config)})), files)
     if step == "check":
-        return Datasets((graph(config),), ())
-    return Datasets(files, (graph(config),))
+        return TaskDatasets((graph(config),), ())
+    return TaskDatasets(files, (graph(config),))
 
 
 def sources(config: "Config") -> Iterator[Dataset]:
@@ -60,9 +60,9 @@ def graph(config: "Config") -> Dataset:
     return f"gremlin://{_host(config.gremlin.endpoint, 8182)}", name
 
 
-def folder_dataset(folder: str) -> Datasets:
+def folder_dataset(folder: str) -> TaskDatasets:
     """Return a folder as the only input, for the report."""
-    return Datasets(tuple(_named([folder])), ())
+    return TaskDatasets(tuple(_named([folder])), ())
 
 
 def _host(url: str, default_port: int) -> str:
@@ -83,7 +83,7 @@ def _named(locations: Iterable[str]) -> Iterator[Dataset]:
         yield named.name.namespace, named.name.name
 
 
-def facets(datasets: Datasets) -> Any:
+def facets(datasets: TaskDatasets) -> Any:
     """Return the datasets for the OpenLineage provider; None if it is not installed."""
     try:
         from airflow.providers.openlineage.extractors import OperatorLineage
@@ -94,3 +94,13 @@ def facets(datasets: Datasets) -> Any:
         inputs=[NamedDataset(namespace=namespace, name=name) for namespace, name in datasets.inputs],
         outputs=[NamedDataset(namespace=namespace, name=name) for namespace, name in datasets.outputs],
     )
+
+
+class TaskWithDatasets:
+    """A task whose run sets `_datasets`, its inputs and outputs for the OpenLineage provider."""
+
+    _datasets = TaskDatasets((), ())
+
+    def get_openlineage_facets_on_complete(self, _task_instance: Any) -> Any:
+        """Return the datasets for the OpenLineage provider."""
+        return facets(self._datasets)

@@ -10,7 +10,7 @@ def get_provider_info() -> dict[str, Any]:
         "name": "Lineage merge",
         "description": "Task groups that merge Spark and dbt lineage into one graph.",
         "extra-links": [
-            "lineage_merge.airflow.links.ReportLink",
-            "lineage_merge.airflow.links.PageLink",
+            "lineage_merge.airflow.report.ReportLink",
+            "lineage_merge.airflow.report.PageLink",
         ],
     }

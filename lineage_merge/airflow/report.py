@@ -1,25 +1,57 @@
-"""The last step: report of the merge in the log, and its counts as an XCom."""
+"""The last step: report of the merge in the log, its counts as an XCom, and its links (see `provider.py`)."""
 
 from collections.abc import Mapping
 from io import StringIO
 from typing import Any
+from urllib.parse import quote
 
-from lineage_merge.airflow.compat import AirflowFailException, Asset, BaseOperator
+from lineage_merge.airflow.compat import AirflowFailException, Asset, BaseOperator, BaseOperatorLink, xcom
 from lineage_merge.airflow.connections import aws, environment
-from lineage_merge.airflow.links import (
-    PAGE_URL,
-    REPORT_URL,
-    PageLink,
-    ReportLink,
-    report_url,
-)
-from lineage_merge.airflow.openlineage_datasets import (
-    Datasets,
-    facets,
-    folder_dataset,
-)
+from lineage_merge.airflow.openlineage_datasets import TaskWithDatasets, folder_dataset
 from lineage_merge.airflow.report_check import judge
-from lineage_merge.airflow.settings import Merge, build_folder, fail_if_permanent
+from lineage_merge.airflow.settings import Merge, build_folder, fail_if_permanent, sibling
+
+REPORT_URL = "lineage_report_url"
+PAGE_URL = "lineage_page_url"
+
+
+class _PushedLink(BaseOperatorLink):  # type: ignore[misc] # mypy runs without Airflow
+    """A link with an address that the task pushed as an XCom."""
+
+    key = ""
+
+    def get_link(self, operator: Any, *, ti_key: Any) -> str:
+        """Return the address, or ""."""
+        try:
+            found = xcom().get_value(key=self.key, ti_key=ti_key)
+        except Exception:  # noqa: BLE001 (a link must not break the page, nor the end of a task)
+            found = None
+        return found if isinstance(found, str) else ""
+
+
+class ReportLink(_PushedLink):
+    """Link to the report of the merge."""
+
+    name = "Merge report"
+    key = REPORT_URL
+
+
+class PageLink(_PushedLink):
+    """Link to the page of the graph, if the task group sets one."""
+
+    name = "Lineage page"
+    key = PAGE_URL
+
+
+def report_url(file: str, region: str = "") -> str:
+    """Return the address of a file: in the S3 console, or of the file itself."""
+    scheme, _, rest = file.partition("://")
+    if scheme not in ("s3", "s3a", "s3n"):
+        return file if "://" in file else f"file://{file}"
+    bucket, _, key = rest.partition("/")
+    where = f"region={region}&" if region else ""
+    return f"https://console.aws.amazon.com/s3/object/{bucket}?{where}prefix={quote(key)}"
+
 
 # XComs are stored in Airflow's database; the folder has the complete report.
 MAX_EXAMPLES = 20
@@ -34,7 +66,7 @@ class MergeFailed(AirflowFailException):  # type: ignore[misc] # mypy runs witho
         self.counts = dict(counts or {})
 
 
-class ReportMerge(BaseOperator):  # type: ignore[misc] # mypy runs without Airflow
+class ReportMerge(TaskWithDatasets, BaseOperator):  # type: ignore[misc] # mypy runs without Airflow
     """Reports the outcomes of build and load, and updates the asset of the merge.
 
     Fails after the graph was loaded if a finding has the policy "fail" in `merge`.
@@ -48,7 +80,6 @@ class ReportMerge(BaseOperator):  # type: ignore[misc] # mypy runs without Airfl
     def __init__(self, *, merge: Merge, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.merge = merge
-        self._datasets = Datasets((), ())
 
     def execute(self, context: Mapping[str, Any]) -> dict[str, Any]:
         """Log the report; return counts and the first problems. Raises `MergeFailed`."""
@@ -80,10 +111,6 @@ class ReportMerge(BaseOperator):  # type: ignore[misc] # mypy runs without Airfl
                 context["outlet_events"][outlet].extra = asset_extra(counts)
         return counts
 
-    def get_openlineage_facets_on_complete(self, _task_instance: Any) -> Any:
-        """Return the inputs of the task, for the OpenLineage provider."""
-        return facets(self._datasets)
-
 
 def as_text(report: Mapping[str, Any], written: Mapping[str, Any]) -> str:
     """Return the report as the command line prints it."""
@@ -114,3 +141,16 @@ def short(report: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, An
 def asset_extra(counts: Mapping[str, Any]) -> dict[str, Any]:
     """Return the counts for the asset event."""
     return {name: counts[name] for name in ("read", "nodes", "edges", "totals", "written")}
+
+
+def merge_counts(context: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the counts of the group's report in a callback of any of its tasks; None if not available yet.
+
+    `read`, `nodes`, `edges`, `joined`, `totals` (problems by kind), `problems`, `written`, `refusal`.
+    """
+    raised = getattr(context.get("exception"), "counts", None)
+    if isinstance(raised, dict):
+        return raised
+    instance = context["ti"]
+    found = instance.xcom_pull(task_ids=sibling(instance.task_id, "report"), map_indexes=instance.map_index)
+    return found if isinstance(found, dict) else None

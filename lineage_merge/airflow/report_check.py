@@ -17,7 +17,7 @@ _TITLES = {REJECTED: "rejected documents"}
 _MAX_EXAMPLES = 5
 
 
-class Finding(NamedTuple):
+class ReportFinding(NamedTuple):
     """A finding of one kind, as a line."""
 
     kind: str
@@ -43,10 +43,10 @@ def judge(report: Mapping[str, Any], written: Mapping[str, Any], policies: Mappi
     )
 
 
-def _findings(kind: str, report: Mapping[str, Any], written: Mapping[str, Any]) -> list[Finding]:
+def _findings(kind: str, report: Mapping[str, Any], written: Mapping[str, Any]) -> list[ReportFinding]:
     if kind == RETIRE_REFUSED:
         refusal = written.get("refusal")
-        return [Finding(kind, f"nothing was loaded: {refusal}")] if refusal else []
+        return [ReportFinding(kind, f"nothing was loaded: {refusal}")] if refusal else []
     if kind == NEAR_MISS:
         return _near_misses(report.get("near_misses") or [])
     number = (report.get("totals") or {}).get(kind, 0)
@@ -55,15 +55,15 @@ def _findings(kind: str, report: Mapping[str, Any], written: Mapping[str, Any]) 
     examples = [_line(each) for each in report.get("problems") or () if each["kind"] == kind]
     shown = "; ".join(examples[:_MAX_EXAMPLES])
     rest = f"; and {number - _MAX_EXAMPLES} more" if number > _MAX_EXAMPLES else ""
-    return [Finding(kind, f"{number} {_TITLES.get(kind, kind)}: {shown}{rest}")]
+    return [ReportFinding(kind, f"{number} {_TITLES.get(kind, kind)}: {shown}{rest}")]
 
 
-def _near_misses(found: Sequence[Mapping[str, Any]]) -> list[Finding]:
+def _near_misses(found: Sequence[Mapping[str, Any]]) -> list[ReportFinding]:
     if not found:
         return []
     shown = "; ".join(f"written {each['written']}, read {each['read']}" for each in found[:_MAX_EXAMPLES])
     rest = f"; and {len(found) - _MAX_EXAMPLES} more" if len(found) > _MAX_EXAMPLES else ""
-    return [Finding(NEAR_MISS, f"{len(found)} near misses: {shown}{rest}")]
+    return [ReportFinding(NEAR_MISS, f"{len(found)} near misses: {shown}{rest}")]
 
 
 def _line(problem: Mapping[str, str]) -> str:

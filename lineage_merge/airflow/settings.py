@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lineage_merge.airflow import connections, history_run, upstream_tasks
+from lineage_merge.airflow import connections, upstream_tasks
 from lineage_merge.airflow.attempts import Attempt, try_folder
 from lineage_merge.airflow.compat import (
     AirflowFailException,
@@ -119,7 +119,7 @@ def resolved(merge: Merge, task: Any, context: Mapping[str, Any], *, here: bool)
             flags |= {key: _text(value) for key, value in reached.settings.items()}
             settings = CONFIGURATION.gather(merge.get("config") or None, flags=flags)
         _add_applications(settings, task, context)
-        history_run.add_run(settings, context)
+        connections.add_run_to_history(settings, context)
         with connections.environment(reached.environment):
             yield Resolved(settings, CONFIGURATION.parse(settings))
 
@@ -163,13 +163,12 @@ def _connected(
     merge: Merge, settings: Mapping[str, Any], task: Any, context: Mapping[str, Any], *, here: bool
 ) -> connections.ConnectionSettings:
     """Return settings from the group's connections, and from default connections for missing settings."""
-    from lineage_merge.airflow import source_connections
     from lineage_merge.sources.registry import SOURCES
 
     found = connections.ConnectionSettings({}, {})
     for source in SOURCES:
         named = merge.get(_CONNECTION_OF.get(source.connection, ""))
-        need = source_connections.need(
+        need = connections.connection_need(
             source,
             settings,
             named=bool(named),

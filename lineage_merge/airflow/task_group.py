@@ -5,8 +5,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
 from lineage_merge.airflow.compat import Asset, TaskGroup
-from lineage_merge.airflow.local import LocalStep
-from lineage_merge.airflow.policy_check import CheckPolicies
+from lineage_merge.airflow.local import CheckPolicies, LocalStep
 from lineage_merge.airflow.report import ReportMerge
 from lineage_merge.airflow.report_check import (
     NEAR_MISS,

@@ -14,11 +14,7 @@ from lineage_merge.airflow.compat import (
     BaseSensorOperator,
 )
 from lineage_merge.airflow.connections import ARANGODB, PASSWORD_VARIABLE
-from lineage_merge.airflow.openlineage_datasets import (
-    Datasets,
-    facets,
-    spline_database,
-)
+from lineage_merge.airflow.openlineage_datasets import TaskDatasets, TaskWithDatasets, spline_database
 from lineage_merge.airflow.settings import (
     Merge,
     applications,
@@ -33,7 +29,7 @@ if TYPE_CHECKING:
 WhenMissing = Literal["fail", "merge"]
 
 
-class WaitForSpline(BaseSensorOperator):  # type: ignore[misc] # mypy runs without Airflow
+class WaitForSpline(TaskWithDatasets, BaseSensorOperator):  # type: ignore[misc] # mypy runs without Airflow
     """Waits until Spline has a successful write of each upstream run since the start of the DAG run.
 
     Occupies no worker between checks; with `deferrable` the triggerer runs them. After `timeout` it fails
@@ -52,7 +48,6 @@ class WaitForSpline(BaseSensorOperator):  # type: ignore[misc] # mypy runs witho
         self.when_missing = when_missing
         self.deferrable = deferrable
         self._problem = ""
-        self._datasets = Datasets((), ())
 
     def execute(self, context: Mapping[str, Any]) -> Any:
         """Run the sensor; a timeout reports the missing runs."""
@@ -74,10 +69,6 @@ class WaitForSpline(BaseSensorOperator):  # type: ignore[misc] # mypy runs witho
             raise AirflowFailException(found["error"])
         if found.get("missing"):
             self._end_without(found["missing"])
-
-    def get_openlineage_facets_on_complete(self, _task_instance: Any) -> Any:
-        """Return the inputs of the task, for the OpenLineage provider."""
-        return facets(self._datasets)
 
     def _end_without(self, missing: str) -> None:
         """Fail or continue with missing runs."""
@@ -130,7 +121,7 @@ class WaitForSpline(BaseSensorOperator):  # type: ignore[misc] # mypy runs witho
             if spline is None or spline.arango is None:
                 self.log.info("nothing to wait for: the merge reads no live Spline")
                 return True
-            self._datasets = Datasets((spline_database(spline.arango),), ())
+            self._datasets = TaskDatasets((spline_database(spline.arango),), ())
             expected = self._expected(spline, context)
             try:
                 absent = missing_runs(spline.arango, expected, spline.lookback)

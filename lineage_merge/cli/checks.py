@@ -2,13 +2,20 @@
 
 import dataclasses
 import sys
+from collections.abc import Iterator, Sequence
+from itertools import groupby, zip_longest
+from typing import TYPE_CHECKING
 
 import click
 
 from lineage_merge.cli.command import Command
 from lineage_merge.cli.error_handling import epilog, handle_errors, make_console, print_json, progress
-from lineage_merge.cli.options import Settings, as_json_or_text, configured, without_progress
+from lineage_merge.cli.options import CommandSettings, as_json_or_text, configured, without_progress
 from lineage_merge.model.errors import ConfigError, IntermediateError
+
+if TYPE_CHECKING:
+    from lineage_merge.sources.diagnosis import Diagnosis
+
 
 _MAX_FLAWS = 100
 
@@ -23,26 +30,25 @@ _MAX_FLAWS = 100
 )
 @configured
 @as_json_or_text
-def doctor(settings: Settings, as_json: bool) -> None:
+def doctor(settings: CommandSettings, as_json: bool) -> None:
     """Check the connections and permissions that a run needs, and print how to fix problems.
 
     The exit code is 0 if no check failed, otherwise that of the first failure. The checks create and delete
     one vertex with a unique id, and one object under gremlin.bulk.s3. They take at most half a minute.
     """
-    from lineage_merge.cli.findings import as_lines, colours
-    from lineage_merge.orchestration.doctor import CONFIGURATION, Finding
+    from lineage_merge.sources.diagnosis import Diagnosis
 
     with handle_errors():
         try:
             config = settings.load()
         except ConfigError as error:
             fix = "correct the file, flag or variable; see lineage-merge run --help-all for all keys"
-            found = [Finding(CONFIGURATION, "failed", line, fix, error.exit_code) for line in error.lines]
+            found = [Diagnosis("configuration", "failed", line, fix, error.exit_code) for line in error.lines]
         else:
             from lineage_merge.orchestration.doctor.examination import examine
 
             scope = f"{config.dag_name} in {config.environment}"
-            found = [Finding(CONFIGURATION, "ok", scope), *examine(config)]
+            found = [Diagnosis("configuration", "ok", scope), *examine(config)]
         code = next((each.exit_code or 1 for each in found if each.state == "failed"), 0)
         if as_json:
             print_json({"exit_code": code, "findings": [dataclasses.asdict(each) for each in found]})
@@ -88,3 +94,27 @@ def validate(folder: str, as_json: bool, quiet: bool) -> None:
         click.echo(f"{elements} elements, {len(flaws) or 'no'} flaw{'s' * (len(flaws) != 1)}{more}")
     if flaws:
         sys.exit(IntermediateError.exit_code)
+
+
+colours = {"ok": "green", "warning": "yellow", "failed": "bold red", "skipped": "dim"}
+_MARKS = {"ok": "✓", "warning": "!", "failed": "✗", "skipped": "-"}
+_PLAIN_MARKS = {"ok": "+", "warning": "!", "failed": "x", "skipped": "-"}
+
+
+def as_lines(findings: Sequence["Diagnosis"], encoding: str) -> Iterator[tuple[str, str]]:
+    """``✗ failed   ArangoDB login: problem. Fix: command``, and the state.
+
+    States are words, too, for output without colours; marks are ASCII if `encoding` is not UTF.
+    """
+    marks = _MARKS if encoding.lower().startswith("utf") else _PLAIN_MARKS
+    width = max(len(state) for state in _MARKS)
+    # Those that were skipped for one reason are one line.
+    groups = [[*alike] for _, alike in groupby(findings, lambda each: (each.state, each.message, each.fix))]
+    for alike, following in zip_longest(groups, groups[1:]):
+        state, message, fix = alike[0].state, alike[0].message, alike[0].fix
+        checks = ", ".join(each.check for each in alike)
+        # The fix of several problems of one check follows the last one.
+        if following and (following[0].check, following[0].fix) == (alike[-1].check, fix):
+            fix = ""
+        remedy = f"{'' if message.endswith('?') else '.'} Fix: {fix}" if fix else ""
+        yield f"{marks[state]} {state:<{width}}  {checks}: {message}{remedy}", state

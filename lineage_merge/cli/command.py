@@ -1,9 +1,9 @@
-"""Commands with a short help (`--help`) and a complete one (`--help-all`), and the group with its sections.
+"""Commands with a short help (`--help`) and a complete one (`--help-all`).
 
 An option of class `Option` with ``more=True`` appears only in `--help-all`, under the heading `section`.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
@@ -19,6 +19,11 @@ class Option(click.Option):
         super().__init__(*args, **attributes)
         self.section = section
         self.more = more
+
+
+def rare_option(*declarations: str, section: str = GENERAL, **attributes: Any) -> Callable[[Any], Any]:
+    """Return the decorator of an option that only `--help-all` lists."""
+    return click.option(*declarations, cls=Option, more=True, section=section, **attributes)
 
 
 class Command(click.Command):
@@ -69,46 +74,3 @@ def _show_all(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> 
         ctx.meta[_ALL] = True
         click.echo(ctx.get_help(), color=ctx.color)
         ctx.exit()
-
-
-class Group(click.Group):
-    """A group that lists its commands under headings.
-
-    `headings`: names of commands by heading; `rare`: those that share the last line of their heading.
-    """
-
-    def __init__(
-        self,
-        *args: Any,
-        headings: Mapping[str, Sequence[str]] | None = None,
-        rare: Collection[str] = (),
-        **attributes: Any,
-    ) -> None:
-        super().__init__(*args, **attributes)
-        self.headings = headings or {}
-        self.rare = rare
-
-    def by_heading(self) -> Iterator[tuple[str, list[str]]]:
-        """Yield the headings with the names of their commands; commands without a heading are last."""
-        listed = {name for names in self.headings.values() for name in names}
-        others = [name for name in sorted(self.commands) if name not in listed]
-        for title, names in (*self.headings.items(), ("Other", others)):
-            if found := [name for name in names if name in self.commands]:
-                yield title, found
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write a line per common command, and one for the rare ones of a heading: the list fits a screen."""
-        width = max((len(name) for name in self.commands if name not in self.rare), default=0)
-        formatter.write_paragraph()
-        for title, names in self.by_heading():
-            formatter.write_heading(title)
-            for name in names:
-                if name not in self.rare:
-                    text = self.commands[name].get_short_help_str(formatter.width - width - 4)
-                    formatter.write(f"  {name:<{width}}  {text}\n")
-            if rare := ", ".join(name for name in names if name in self.rare):
-                formatter.write(f"  {'also':<{width}}  {rare}\n")
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands only: the usage line has the options."""
-        self.format_commands(ctx, formatter)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from lineage_merge.infra.progress import ProgressCallback
     from lineage_merge.load.gremlin.connection import Endpoint
     from lineage_merge.load.remove_dag import Pipeline, Removed
-    from lineage_merge.query.report_results import NearMissesResult, ReportResult
+    from lineage_merge.questions.merge_report import NearMissesResult, ReportResult
 
 _GRAPH_OPTIONS = (
     click.option(
@@ -120,7 +120,7 @@ def report(
             as_of=as_of,
             history=history,
         )
-        found = _answer(selection, config, on_progress, is_near_misses=is_near_misses)
+        found = _answer(selection, on_progress, is_near_misses=is_near_misses)
     if as_json:
         print_json(found.to_dict())
     else:
@@ -128,23 +128,22 @@ def report(
 
 
 def _answer(
-    selection: GraphSelection, config: "Config", on_progress: "ProgressCallback", *, is_near_misses: bool
+    selection: GraphSelection, on_progress: "ProgressCallback", *, is_near_misses: bool
 ) -> "NearMissesResult | ReportResult":
-    from lineage_merge.query.lineage import Lineage
-    from lineage_merge.query.past import past_of, report_until
-    from lineage_merge.query.session import open_session
+    from lineage_merge.query.session import open_session, session_without_graph
+    from lineage_merge.questions.merge_report import NearMissesQuestion, ReportQuestion
+    from lineage_merge.questions.question import ask
 
     if selection.as_of and not is_near_misses:  # needs no graph of then
-        return report_until(past_of(selection, config, config.environment), selection.as_of)
+        return ask(ReportQuestion(), session_without_graph(selection))
     with open_session(selection, on_progress) as session:
-        lineage = Lineage(session)
-        return lineage.near_misses() if is_near_misses else lineage.report()
+        return ask(NearMissesQuestion(), session) if is_near_misses else ask(ReportQuestion(), session)
 
 
 def _print(found: "NearMissesResult | ReportResult", everything: bool) -> None:
     from lineage_merge.cli.printing import print_merge_run
     from lineage_merge.orchestration.report_text import print_near_misses
-    from lineage_merge.query.report_results import ReportResult
+    from lineage_merge.questions.merge_report import ReportResult
 
     if isinstance(found, ReportResult):
         print_merge_run(make_console(), found.run, everything=everything)
@@ -215,13 +214,12 @@ def remove(
 def _record_removal(
     config: "Config", graph_file: Path | None, target: "Endpoint", what: "Pipeline", removed: "Removed"
 ) -> None:
-    from lineage_merge.history.layout import Scope
-    from lineage_merge.history.location import history_location
+    from lineage_merge.history.layout import DagScope, history_location
     from lineage_merge.history.recording import record_removal
     from lineage_merge.infra.engine.local import LocalEngine
 
     if location := history_location(config, graph_file):
-        scope = Scope(what.environment, what.dag_name)
+        scope = DagScope(what.environment, what.dag_name)
         retired = removed.edges + removed.dropped + removed.untagged
         record_removal(location, scope, retired, LocalEngine(), target, job=what.job)
 

@@ -1,14 +1,19 @@
 """The command `diff`: differences of two environments, or of one at two moments."""
 
 from dataclasses import replace
+from functools import partial
 
 import click
 
 from lineage_merge.cli.answers import print_result, print_text
 from lineage_merge.cli.command import Command
-from lineage_merge.cli.completion import complete_datasets, complete_environments
-from lineage_merge.cli.error_handling import epilog, handle_errors, progress
-from lineage_merge.cli.query_options import QueryOptions, open_session, query_command
+from lineage_merge.cli.completion import complete_environments
+from lineage_merge.cli.error_handling import epilog
+from lineage_merge.cli.query_options import QueryOptions, open_history, open_session, query_command
+from lineage_merge.cli.question_commands import check_usage, with_options
+from lineage_merge.questions.comparison import CompareQuestion
+from lineage_merge.questions.diff import DiffQuestion
+from lineage_merge.questions.question import ask, parameters_of
 
 
 @click.command(
@@ -24,70 +29,35 @@ from lineage_merge.cli.query_options import QueryOptions, open_session, query_co
 @click.argument(
     "environments", nargs=-1, metavar="[ENVIRONMENT ENVIRONMENT]", shell_complete=complete_environments
 )
-@click.option("--from", "start", metavar="TIME", help="earlier: now, a date, time, age (3d) or merge")
-@click.option("--to", "end", metavar="TIME", help="later moment  [default: now]")
-@click.option(
-    "--upstream-of",
-    metavar="DATASET[#COLUMN]",
-    shell_complete=complete_datasets,
-    help="only what feeds it, at either moment",
-)
-@click.option(
-    "--downstream-of",
-    metavar="DATASET[#COLUMN]",
-    shell_complete=complete_datasets,
-    help="only what it feeds, at either moment",
-)
+@partial(with_options, parameters_of(DiffQuestion), is_optional=True)
 @query_command("table", formats=("table", "csv", "json", "markdown", "svg"))
-def diff(
-    options: QueryOptions,
-    environments: tuple[str, ...],
-    start: str | None,
-    end: str | None,
-    upstream_of: str | None,
-    downstream_of: str | None,
-) -> None:
+def diff(options: QueryOptions, environments: tuple[str, ...], **given: str | None) -> None:
     """Show the differences of two environments, or of the lineage at two moments (--from, --to).
 
     Environments: the datasets, feeds and columns (of common datasets) that only one has, by id without the
     environment. Moments: datasets, jobs, feeds, columns, and how they are computed, that were added, removed
     or changed.
     """
-    if start or end:
+    values = {name: value for name, value in given.items() if value}
+    if "start" in values or "end" in values:
         if environments or options.as_of:
             raise click.UsageError("--from and --to compare moments: omit --as-of and ENVIRONMENT")
-        if not start:
+        if "start" not in values:
             raise click.UsageError("Missing option '--from'")
-        if upstream_of and downstream_of:
-            raise click.UsageError("--upstream-of and --downstream-of are mutually exclusive")
+        question = DiffQuestion(**values)
+        check_usage(question)
         if options.folder:
             raise click.UsageError("--folder has no history: omit it with --from")
-        _compare_moments(options, start, end or "now", upstream_of, downstream_of)
+        with open_history(options) as session:
+            changes = ask(question, session)
+        if options.format == "markdown":
+            print_text(changes.to_markdown(), options.out)
+        else:
+            print_result(changes, options.format, options.out)
         return
     if len(environments) != 2:
         raise click.UsageError("expected two environments, or --from TIME")
-    if upstream_of or downstream_of or options.format in ("markdown", "svg"):
+    if values or options.format in ("markdown", "svg"):
         raise click.UsageError("--upstream-of, --downstream-of, markdown and svg need --from")
-    _compare_environments(replace(options, environment=None), (environments[0], environments[1]))
-
-
-def _compare_environments(options: QueryOptions, both: tuple[str, str]) -> None:
-    with open_session(options, all_environments=True) as session:
-        from lineage_merge.query.lineage import Lineage
-
-        print_result(Lineage(session).compare(*both), options.format, options.out)
-
-
-def _compare_moments(
-    options: QueryOptions, start: str, end: str, upstream_of: str | None, downstream_of: str | None
-) -> None:
-    with handle_errors(), progress(True) as on_progress:
-        config, environment = options.config()
-        from lineage_merge.query.past import changes_between, past_of
-
-        past = past_of(options, config, environment, on_progress)
-        found = changes_between(past, start, end, upstream_of=upstream_of, downstream_of=downstream_of)
-    if options.format == "markdown":
-        print_text(found.to_markdown(), options.out)
-    else:
-        print_result(found, options.format, options.out)
+    with open_session(replace(options, environment=None), all_environments=True) as session:
+        print_result(ask(CompareQuestion(*environments), session), options.format, options.out)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lineage_merge.infra.redaction import redact
 from lineage_merge.model.errors import Ambiguous, ConfigError, LineageMergeError, NotFound, TooFewJoined
-from lineage_merge.naming import redact
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lineage_merge.cli.command import Command, Option
+from lineage_merge.cli.command import Command, rare_option
 from lineage_merge.cli.error_handling import epilog, print_json, progress
 from lineage_merge.cli.query_options import QueryOptions, open_session, query_command
 from lineage_merge.exporters import registry
@@ -41,13 +41,7 @@ if TYPE_CHECKING:
     help="output file, or folder for neptune-csv; local or s3://  [default: standard output]",
 )
 @click.option("--url", metavar="URL", help="server of datahub or openlineage")
-@click.option(
-    "--token-env",
-    cls=Option,
-    more=True,
-    metavar="NAME",
-    help="environment variable with the server's token",
-)
+@rare_option("--token-env", metavar="NAME", help="environment variable with the server's token")
 @click.option(
     "--from",
     "start",
@@ -105,10 +99,13 @@ def export(
 
 def _changes_since(start: str, export: Export, session: "Session") -> Export:
     """Return the export of what changed since a moment; its time is that of the newest merge."""
-    from lineage_merge.query.past import past_of, picture_before
+    from lineage_merge.questions.diff import picture_at
 
-    past = past_of(session.selection, session.config, session.environment, export.on_progress)
-    merges = session.scope.merges
-    before = picture_before(past, start, merges)
-    newest = max((each.record.name.time for each in (*merges, *before.merges)), default=0)
+    before = picture_at(replace(session, on_progress=export.on_progress), start, "--from")
+    earlier, newest = (
+        max((merge.record.name.time for merge in merges), default=0)
+        for merges in (before.merges, session.scope.merges)
+    )
+    if earlier > newest:
+        raise ConfigError("--from", f"{start} is later than the exported moment")
     return replace(export, before=before.graph, at=datetime.fromtimestamp(newest / 1000, tz=UTC))

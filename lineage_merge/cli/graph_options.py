@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from lineage_merge.cli.command import Option
+from lineage_merge.cli.command import rare_option
 from lineage_merge.cli.error_handling import handle_errors
 from lineage_merge.query.selection import EMBEDDED
 
@@ -14,10 +14,8 @@ graph_file_option = click.option(
     type=click.Path(path_type=Path, dir_okay=False, resolve_path=True),
     help="file of the embedded graph  [env: LINEAGE_MERGE_GRAPH_FILE]",
 )
-rare_graph_file_option = click.option(
+rare_graph_file_option = rare_option(
     "--graph-file",
-    cls=Option,
-    more=True,
     type=click.Path(path_type=Path, dir_okay=False, resolve_path=True),
     help="file of the embedded graph  [env: LINEAGE_MERGE_GRAPH_FILE]",
 )
@@ -28,11 +26,9 @@ as_of_option = click.option(
     metavar="TIME",
     help="as of now, a date, time, age (3d) or merge",
 )
-history_option = click.option(
+history_option = rare_option(
     "--history",
     "history",
-    cls=Option,
-    more=True,
     metavar="LOCATION",
     default="",
     help="folder or s3:// prefix of the history  [default: history.location]",

@@ -1,6 +1,7 @@
 """The command `help`: help of a command, or of a topic that concerns several."""
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import NamedTuple
 
 import click
@@ -45,14 +46,6 @@ class Topic(NamedTuple):
     write: Callable[[click.HelpFormatter], None]
 
 
-def _exit_codes(formatter: click.HelpFormatter) -> None:
-    _write_rows(
-        formatter,
-        "Exit codes",
-        ((str(each.code), each.text) for each in EXIT_CODES),
-    )
-
-
 def _configuration(formatter: click.HelpFormatter) -> None:
     from lineage_merge.orchestration.configuration import CONFIGURATION
 
@@ -66,24 +59,22 @@ def _configuration(formatter: click.HelpFormatter) -> None:
     _write_rows(formatter, "Keys", rows)
 
 
-def _environment_variables(formatter: click.HelpFormatter) -> None:
-    _write_rows(formatter, "Environment variables", ENVIRONMENT_VARIABLES)
-
-
-def _completion(formatter: click.HelpFormatter) -> None:
-    formatter.write(_COMPLETION)
-
-
 def _write_rows(formatter: click.HelpFormatter, title: str, rows: Iterable[tuple[str, str]]) -> None:
     with formatter.section(title):
         formatter.write_dl(list(rows))
 
 
 TOPICS: Mapping[str, Topic] = {
-    "exit-codes": Topic("meaning of exit codes, and what to do", _exit_codes),
+    "exit-codes": Topic(
+        "meaning of exit codes, and what to do",
+        partial(_write_rows, title="Exit codes", rows=[(str(code.code), code.text) for code in EXIT_CODES]),
+    ),
     "configuration": Topic("all keys of the configuration", _configuration),
-    "environment-variables": Topic("variables that commands read", _environment_variables),
-    "completion": Topic("completion in bash, zsh and fish", _completion),
+    "environment-variables": Topic(
+        "variables that commands read",
+        partial(_write_rows, title="Environment variables", rows=ENVIRONMENT_VARIABLES),
+    ),
+    "completion": Topic("completion in bash, zsh and fish", lambda formatter: formatter.write(_COMPLETION)),
 }
 
 

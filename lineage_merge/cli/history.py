@@ -1,19 +1,22 @@
 """The command `history`: merges, what they changed of an element, and compaction of the history."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from lineage_merge.cli.answers import print_result
 from lineage_merge.cli.command import Command
-from lineage_merge.cli.completion import complete_datasets_and_jobs
-from lineage_merge.cli.error_handling import epilog, handle_errors, print_json, progress
+from lineage_merge.cli.error_handling import epilog, print_json
 from lineage_merge.cli.graph_options import history_option
-from lineage_merge.cli.query_options import QueryOptions, query_command
+from lineage_merge.cli.query_options import QueryOptions, open_history, query_command
+from lineage_merge.cli.question_commands import with_options
+from lineage_merge.questions.merge_history import HistoryQuestion
+from lineage_merge.questions.question import ask, parameters_of
 
 if TYPE_CHECKING:
     from lineage_merge.history.compaction import CompactionPlan
-    from lineage_merge.infra.progress import ProgressCallback
+    from lineage_merge.query.session import Session
 
 _COMPACT = "compact"
 
@@ -28,15 +31,7 @@ _COMPACT = "compact"
         "lineage-merge history compact --dry-run",
     ),
 )
-@click.argument(
-    "name",
-    required=False,
-    metavar="[DATASET[#COLUMN]|JOB|compact]",
-    shell_complete=complete_datasets_and_jobs,
-)
-@click.option(
-    "--limit", type=click.IntRange(1), metavar="N", help="maximum number of results  [default: all]"
-)
+@partial(with_options, parameters_of(HistoryQuestion), is_optional=True)
 @history_option
 @click.option("--dry-run", is_flag=True, help="with compact: print what would be deleted")
 @query_command("table", past=False, formats=("table", "csv", "json"))
@@ -55,31 +50,22 @@ def history(options: QueryOptions, name: str | None, limit: int | None, dry_run:
         raise click.UsageError("compact has no CSV")
     if dry_run and name != _COMPACT:
         raise click.UsageError("--dry-run is an option of compact")
-    with handle_errors(), progress(True) as on_progress:
-        config, environment = options.config()
-        from lineage_merge.query import past
-
-        of = past.past_of(options, config, environment)
+    with open_history(options) as session:
+        location = session.require_history()
         if name == _COMPACT:
-            _compact(options, of.location, environment, config.history.keep_days, dry_run, on_progress)
+            _compact(options, location, session, dry_run)
             return
-        found = past.timeline_of(of, name, limit) if name else past.merges(of, limit)
+        found = ask(HistoryQuestion(name, limit=limit), session)
     print_result(found, options.format)
 
 
-def _compact(
-    options: QueryOptions,
-    location: str,
-    environment: str | None,
-    keep_days: int | None,
-    dry_run: bool,
-    on_progress: "ProgressCallback",
-) -> None:
+def _compact(options: QueryOptions, location: str, session: "Session", dry_run: bool) -> None:
     from lineage_merge.history.compaction import Retention, compact, plan_compaction
 
-    plans = plan_compaction(location, Retention(keep_days=keep_days), environment, options.dag)
+    retention = Retention(keep_days=session.config.history.keep_days)
+    plans = plan_compaction(location, retention, session.environment, options.dag)
     if not dry_run:
-        compact(location, plans, on_progress)
+        compact(location, plans, session.on_progress)
     if options.format == "json":
         print_json({"dry_run": dry_run, "location": location, "dags": [_plan_json(each) for each in plans]})
         return

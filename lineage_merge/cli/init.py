@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lineage_merge.cli.command import Command, Option
+from lineage_merge.cli.command import Command, rare_option
 from lineage_merge.cli.error_handling import epilog, handle_errors, print_json, progress
 from lineage_merge.cli.options import as_json_or_text, without_progress
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.naming import redact
+from lineage_merge.sources.registry import SOURCES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from lineage_merge.cli.init_questions import Answers
     from lineage_merge.infra.progress import ProgressCallback
@@ -22,6 +23,22 @@ if TYPE_CHECKING:
 _OUT = "lineage_merge.yml"
 # Sections of `--help-all`.
 _SPLINE, _DBT, _OTHERS = "Spline", "dbt", "Other sources"
+
+
+def _line_file_options(function: "Callable[..., Any]") -> "Callable[..., Any]":
+    """Add the flags of the sources with files of lines."""
+    for source in reversed(SOURCES):
+        if source.line_files.key:
+            option = rare_option(
+                source.flags[source.line_files.key],
+                f"{source.key}_line_files",
+                section=source.name if len(source.flags) > 1 else _OTHERS,
+                multiple=True,
+                metavar="PATH",
+                help=f"{source.line_files.contents}; repeatable",
+            )
+            function = option(function)
+    return function
 
 
 @click.command(
@@ -39,73 +56,31 @@ _SPLINE, _DBT, _OTHERS = "Spline", "dbt", "Other sources"
 @click.option("--environment", default="", metavar="NAME", help="environment  [default: dev]")
 @click.option("--spline-export", default="", metavar="PATH", help="folder of an export of Spline's database")
 @click.option("--spline-arango", default="", metavar="URL", help="address of Spline's ArangoDB")
-@click.option(
+@rare_option(
     "--spline-database",
-    cls=Option,
-    more=True,
     section=_SPLINE,
     default="",
     metavar="NAME",
     help="its database  [default: spline]",
 )
-@click.option(
+@rare_option(
     "--spline-username",
-    cls=Option,
-    more=True,
     section=_SPLINE,
     default="",
     metavar="NAME",
     help="its user  [default: root]",
 )
-@click.option(
+@rare_option(
     "--spline-password-env",
-    cls=Option,
-    more=True,
     section=_SPLINE,
     default="",
     metavar="VAR",
     help="environment variable with its password",
 )
-@click.option(
-    "--spline-agent",
-    cls=Option,
-    more=True,
-    section=_SPLINE,
-    multiple=True,
-    metavar="PATH",
-    help="files of Spline's agent; repeatable",
-)
-@click.option(
-    "--openlineage",
-    cls=Option,
-    more=True,
-    section=_OTHERS,
-    multiple=True,
-    metavar="PATH",
-    help="OpenLineage events; repeatable",
-)
-@click.option(
-    "--hive",
-    cls=Option,
-    more=True,
-    section=_OTHERS,
-    multiple=True,
-    metavar="PATH",
-    help="logs with Hive's lineage; repeatable",
-)
-@click.option(
-    "--sql",
-    cls=Option,
-    more=True,
-    section=_OTHERS,
-    multiple=True,
-    metavar="PATH",
-    help="folder of SQL files; repeatable",
-)
-@click.option(
+@_line_file_options
+@rare_option("--sql", section=_OTHERS, multiple=True, metavar="PATH", help="folder of SQL files; repeatable")
+@rare_option(
     "--sql-dialect",
-    cls=Option,
-    more=True,
     section=_OTHERS,
     default="spark",
     show_default=True,
@@ -113,10 +88,8 @@ _SPLINE, _DBT, _OTHERS = "Spline", "dbt", "Other sources"
     help="their dialect",
 )
 @click.option("--dbt", multiple=True, metavar="MANIFEST", help="dbt's manifest.json; repeatable")
-@click.option(
+@rare_option(
     "--dbt-namespace",
-    cls=Option,
-    more=True,
     section=_DBT,
     default="",
     metavar="URL",
@@ -139,9 +112,9 @@ def init(
     is_interactive = _is_interactive() and not (yes or as_json)
     # A spinner would overwrite the questions.
     with handle_errors(), progress(quiet or is_interactive) as on_progress:
-        from lineage_merge.cli.init_questions import NO_QUESTIONS, Questions
+        from lineage_merge.cli.init_questions import NO_QUESTIONS, InitQuestions
 
-        answers = Questions() if is_interactive else NO_QUESTIONS
+        answers = InitQuestions() if is_interactive else NO_QUESTIONS
         try:
             _init(folder, out, force, as_json, given, answers, on_progress)
         except click.Abort:  # Ctrl-C or Ctrl-D at a question
@@ -162,7 +135,7 @@ def _init(
     on_progress: "ProgressCallback",
 ) -> None:
     from lineage_merge.cli import init_report
-    from lineage_merge.config.values import namespace
+    from lineage_merge.config.section import namespace
     from lineage_merge.infra import storage
     from lineage_merge.orchestration.configuration import CONFIGURATION
     from lineage_merge.orchestration.init import configuration_text
@@ -197,7 +170,7 @@ def _init(
         storage.make_folder(str(file.parent))
         storage.write_text(str(file), text)
     verified = verify(CONFIGURATION.load(file, environ={}), on_progress)
-    outcome = init_report.Outcome(out, is_new, proposal, findings, verified, notes)
+    outcome = init_report.InitOutcome(out, is_new, proposal, findings, verified, notes)
     if as_json:
         print_json(init_report.as_json(outcome))
     else:
@@ -222,7 +195,8 @@ def _sources(
     found = discovery.search(folder or ".")
     sources = answers.sources(named, found.sources)
     if sources.is_empty:
-        flags = "--spline-export, --spline-arango, --openlineage, --hive, --sql or --dbt"
+        lines = [source.flags[source.line_files.key] for source in SOURCES if source.line_files.key]
+        flags = f"--spline-export, --spline-arango, {', '.join(lines)}, --sql or --dbt"
         raise ConfigError("", f"no source found in {folder or '.'}. Fix: name the sources with {flags}")
     return sources, found.notes
 
@@ -230,7 +204,7 @@ def _sources(
 def _named_sources(given: dict[str, Any]) -> "Sources":
     from lineage_merge.orchestration.init.sources import Sources, arango_settings
 
-    if sum(bool(given[name]) for name in ("spline_export", "spline_arango", "spline_agent")) > 1:
+    if sum(bool(given[name]) for name in ("spline_export", "spline_arango", "spline_line_files")) > 1:
         raise ConfigError("", "give one of --spline-export, --spline-arango and --spline-agent")
     details = {name: given[f"spline_{name}"] for name in ("database", "username", "password_env")}
     if any(details.values()) and not given["spline_arango"]:
@@ -239,10 +213,12 @@ def _named_sources(given: dict[str, Any]) -> "Sources":
         )
     return Sources(
         spline_export=given["spline_export"],
-        spline_agent=given["spline_agent"],
         arango=arango_settings(given["spline_arango"], **details) if given["spline_arango"] else {},
-        openlineage=given["openlineage"],
-        hive=given["hive"],
+        line_files={
+            source.key: locations
+            for source in SOURCES
+            if (locations := given.get(f"{source.key}_line_files"))
+        },
         sql=given["sql"],
         sql_dialect=given["sql_dialect"],
         dbt=given["dbt"],

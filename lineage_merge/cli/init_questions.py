@@ -7,11 +7,12 @@ from typing import Any, Protocol
 
 import click
 
-from lineage_merge.config.values import namespace
+from lineage_merge.config.section import namespace
 from lineage_merge.model.errors import ConfigError, NamingError
 from lineage_merge.orchestration.init.findings import Findings
 from lineage_merge.orchestration.init.proposal import Project, Proposal, given_choice, with_namespaces
-from lineage_merge.orchestration.init.sources import Sources, arango_settings
+from lineage_merge.orchestration.init.sources import JOB_SOURCES, Sources, arango_settings
+from lineage_merge.sources.source import Source
 
 _EMBEDDED = "embedded"
 
@@ -45,7 +46,7 @@ class _Defaults:
 NO_QUESTIONS: Answers = _Defaults()
 
 
-class Questions:
+class InitQuestions:
     """Asks on the terminal."""
 
     def sources(self, named: Sources, found: Sources) -> Sources:
@@ -54,11 +55,11 @@ class Questions:
         chosen = named.with_found(
             Sources(
                 spline_export=self._export(named, offered.spline_export),
-                spline_agent=self._confirmed(
-                    "files of Spline's agent", named.spline_agent, offered.spline_agent
-                ),
-                openlineage=self._confirmed("OpenLineage events", named.openlineage, offered.openlineage),
-                hive=self._confirmed("Hive lineage", named.hive, offered.hive),
+                line_files={
+                    source.key: confirmed
+                    for source in JOB_SOURCES
+                    if (confirmed := self._line_files(source, named, offered))
+                },
                 dbt=self._confirmed("dbt manifest", named.dbt, offered.dbt),
             )
         )
@@ -68,6 +69,13 @@ class Questions:
             manifest = self._prompt("dbt manifest.json (path or s3://, empty: none)")
             chosen = replace(chosen, dbt=(manifest,) if manifest else ())
         return chosen
+
+    def _line_files(self, source: Source, named: Sources, offered: Sources) -> tuple[str, ...]:
+        return self._confirmed(
+            source.line_files.contents,
+            named.line_files.get(source.key, ()),
+            offered.line_files.get(source.key, ()),
+        )
 
     def _export(self, named: Sources, offered: str) -> str:
         is_used = offered == named.spline_export or self._confirm(f"Spline export {offered}: use it?")

@@ -8,6 +8,7 @@ from typing import Any
 from lineage_merge.orchestration.init.configuration_text import job_lines, manifest_line, printable
 from lineage_merge.orchestration.init.findings import Findings
 from lineage_merge.orchestration.init.proposal import Project, Proposal
+from lineage_merge.orchestration.init.sources import JOB_SOURCES
 from lineage_merge.orchestration.init.verification import Verified
 from lineage_merge.orchestration.report_text import TITLE, near_miss_lines
 
@@ -15,7 +16,7 @@ _MAX_NEAR_MISSES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class InitOutcome:
     """The outcome of `init`. `is_written` False: the file had this content already."""
 
     out: str
@@ -44,9 +45,9 @@ def found_lines(proposal: Proposal, findings: Findings, notes: tuple[str, ...]) 
 
 def _found(proposal: Proposal, findings: Findings, notes: tuple[str, ...]) -> Iterator[str]:
     settings = proposal.settings()
-    for key, title in (("spline", "Spline"), ("openlineage", "OpenLineage"), ("hive", "Hive")):
-        if key in settings:
-            yield f"{title}: {job_lines(findings.jobs)[key]}"
+    for source in JOB_SOURCES:
+        if source.key in settings:
+            yield f"{source.name}: {job_lines(findings.jobs)[source.key]}"
     for project in proposal.projects:
         yield manifest_line(project.manifest)
         yield from (f"  {note}" for note in project.manifest.notes)
@@ -54,7 +55,7 @@ def _found(proposal: Proposal, findings: Findings, notes: tuple[str, ...]) -> It
     yield from (f"note: {note}" for note in notes)
 
 
-def written_lines(outcome: Outcome) -> Iterator[str]:
+def written_lines(outcome: InitOutcome) -> Iterator[str]:
     """Yield lines about the file, what it joins, and the next commands."""
     yield f"{'written' if outcome.is_written else 'unchanged'}: {outcome.out}"
     yield from (printable(line) for line in _joined(outcome.verified, outcome.next_commands[0]))
@@ -96,7 +97,7 @@ def _joined(verified: Verified, run: str) -> Iterator[str]:
     yield from (f"invalid, skipped: {each}" for each in verified.rejected)
 
 
-def as_json(outcome: Outcome) -> dict[str, Any]:
+def as_json(outcome: InitOutcome) -> dict[str, Any]:
     """Return the outcome for scripts."""
     findings, verified, report = outcome.findings, outcome.verified, outcome.verified.report
     return {
@@ -104,7 +105,11 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
         "written": outcome.is_written,
         "settings": outcome.proposal.settings(),
         "jobs": [each._asdict() for each in findings.jobs.jobs],
-        "spline_version": findings.jobs.spline_version,
+        **{
+            f"{source.key}_version": findings.jobs.versions.get(source.key, "")
+            for source in JOB_SOURCES
+            if source.version
+        },
         "dbt": [_project_json(each) for each in outcome.proposal.projects],
         "checked": verified.is_read,
         "joined": dict(report.joined),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from lineage_merge.cli.command import Command, Option
+from lineage_merge.cli.command import Command, rare_option
 from lineage_merge.cli.error_handling import epilog, handle_errors
 from lineage_merge.cli.graph_options import history_option, is_typed, select_config, select_graph_file
 from lineage_merge.cli.options import with_config_file
@@ -42,28 +42,22 @@ from lineage_merge.query.selection import EMBEDDED, GraphSelection
     metavar="FILE",
     help="file with this token, which only you can read",
 )
-@click.option(
+@rare_option(
     "--host",
-    cls=Option,
-    more=True,
     default="127.0.0.1",
     show_default=True,
     help="loopback address to listen on: 127.0.0.1 or ::1",
 )
-@click.option(
+@rare_option(
     "--timeout",
-    cls=Option,
-    more=True,
     type=click.FloatRange(min=1),
     default=50,
     show_default=True,
     metavar="SECONDS",
     help="time limit of a question",
 )
-@click.option(
+@rare_option(
     "--answer-size",
-    cls=Option,
-    more=True,
     type=click.IntRange(min=4_000),
     default=8_000,
     show_default=True,

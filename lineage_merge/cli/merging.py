@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lineage_merge.cli.command import Command, Option
+from lineage_merge.cli.command import Command, rare_option
 from lineage_merge.cli.error_handling import (
     echo_error,
     epilog,
@@ -22,7 +22,13 @@ from lineage_merge.cli.error_handling import (
     progress,
 )
 from lineage_merge.cli.graph_options import rare_graph_file_option
-from lineage_merge.cli.options import Settings, as_json_or_text, configured, dry_run_only, without_progress
+from lineage_merge.cli.options import (
+    CommandSettings,
+    as_json_or_text,
+    configured,
+    dry_run_only,
+    without_progress,
+)
 from lineage_merge.query.selection import EMBEDDED
 
 if TYPE_CHECKING:
@@ -39,13 +45,25 @@ _allow_retire = click.option(
     is_flag=True,
     help="allow retiring more than 30% of the DAG's edges, or all edges of a job",
 )
-_verify = click.option(
+_verify = rare_option(
     "--verify",
-    cls=Option,
-    more=True,
     is_flag=True,
     help="compare everything that the graph stores for the DAG, not only changes",
 )
+
+
+def _load_options(command: Any) -> Any:
+    """Add the options of commands that update the graph."""
+    for option in (
+        without_progress,
+        as_json_or_text,
+        _verify,
+        _allow_retire,
+        dry_run_only,
+        rare_graph_file_option,
+    ):
+        command = option(command)
+    return configured(command)
 
 
 @click.command(
@@ -57,15 +75,9 @@ _verify = click.option(
         "lineage-merge run -c lineage_merge.yml --dry-run",
     ),
 )
-@configured
-@rare_graph_file_option
-@dry_run_only
-@_allow_retire
-@_verify
-@as_json_or_text
-@without_progress
+@_load_options
 def run(
-    settings: Settings,
+    settings: CommandSettings,
     graph_file: Path | None,
     dry_run: bool,
     allow_retire: bool,
@@ -97,7 +109,7 @@ def run(
             with _task_counts(spark, config, on_progress) as counted, too_few_joined(as_json):
                 outcome = pipeline.run(spark, config, counted, dry_run=dry_run, graph_file=graph_file)
     if as_json:
-        print_json({"report": outcome.report.as_json(), "written": _written(outcome.loaded)})
+        print_json({"report": outcome.report.as_json(), "written": dataclasses.asdict(outcome.loaded)})
     else:
         print_report(make_console(), outcome.report, loaded_text(outcome.loaded))
         print_difference(make_console(), outcome.loaded)
@@ -129,7 +141,7 @@ def run(
 )
 @as_json_or_text
 @without_progress
-def build(settings: Settings, folder: str, file_format: Any, as_json: bool, quiet: bool) -> None:
+def build(settings: CommandSettings, folder: str, file_format: Any, as_json: bool, quiet: bool) -> None:
     """Read the sources and merge them into node and edge files."""
     from lineage_merge.orchestration.report_text import print_report
 
@@ -160,15 +172,9 @@ def build(settings: Settings, folder: str, file_format: Any, as_json: bool, quie
     ),
 )
 @click.argument("folder", metavar="DIR")
-@configured
-@rare_graph_file_option
-@dry_run_only
-@_allow_retire
-@_verify
-@as_json_or_text
-@without_progress
+@_load_options
 def load(
-    settings: Settings,
+    settings: CommandSettings,
     folder: str,
     graph_file: Path | None,
     dry_run: bool,
@@ -199,13 +205,15 @@ def load(
                 spark, config, folder, counted, dry_run=dry_run, graph_file=graph_file
             )
     if as_json:
-        print_json({"written": _written(loaded)})
+        print_json({"written": dataclasses.asdict(loaded)})
     else:
         click.echo(f"written: {loaded_text(loaded)}")
         print_difference(make_console(), loaded)
 
 
-def _with_flags(settings: Settings, graph_file: Path | None, allow_retire: bool, verify: bool) -> Settings:
+def _with_flags(
+    settings: CommandSettings, graph_file: Path | None, allow_retire: bool, verify: bool
+) -> CommandSettings:
     given = {"load.allow_retire": allow_retire, "load.verify": verify}
     flags = {name: "true" for name, is_given in given.items() if is_given}
     if graph_file:
@@ -213,7 +221,7 @@ def _with_flags(settings: Settings, graph_file: Path | None, allow_retire: bool,
         if endpoint != EMBEDDED:
             raise click.UsageError("--graph-file and --gremlin-endpoint select different graphs: set one")
         flags["gremlin.endpoint"] = EMBEDDED
-    return Settings(settings.file, {**settings.flags, **flags})
+    return CommandSettings(settings.file, {**settings.flags, **flags})
 
 
 @contextmanager
@@ -250,14 +258,10 @@ def _task_counts(
     if config.log.format == "json":
         yield on_progress
         return
-    from lineage_merge.cli.spark_progress import count_tasks
+    from lineage_merge.infra.progress import count_tasks
 
     with count_tasks(spark, on_progress) as counted:
         yield counted
-
-
-def _written(loaded: Any) -> dict[str, Any]:
-    return dataclasses.asdict(loaded)
 
 
 def _exit_for(report: Any, config: "Config") -> None:

@@ -27,7 +27,18 @@ _COMPLETED = {"dag_name": complete_dags, "environment": complete_environments}
 _SECTIONS = {source.key: source.name for source in SOURCES}
 
 
-class Settings:
+def _config_file(text: str) -> Callable[[Any], Any]:
+    return click.option(
+        "--config",
+        "-c",
+        "config_file",
+        type=click.Path(path_type=Path, dir_okay=False),
+        envvar="LINEAGE_MERGE_CONFIG",
+        help=text,
+    )
+
+
+class CommandSettings:
     """The configuration file and the keys set by flags."""
 
     def __init__(self, file: Path | None, flags: dict[str, str]) -> None:
@@ -52,7 +63,7 @@ class Settings:
 
 
 def configured(command: Command) -> Command:
-    """Add `--config` and a flag for every key to a command; it gets them as `Settings`."""
+    """Add `--config` and a flag for every key to a command; it gets them as `CommandSettings`."""
 
     def gather(**given: Any) -> Any:
         flags = {}
@@ -60,22 +71,14 @@ def configured(command: Command) -> Command:
             value = given.pop(_parameter(key))
             if value is not None:
                 flags[key.dotted] = str(value)
-        return command(settings=Settings(given.pop("config_file"), flags), **given)
+        return command(settings=CommandSettings(given.pop("config_file"), flags), **given)
 
     gather.__name__ = command.__name__
     gather.__doc__ = command.__doc__
     wrapped: Any = gather
     for key in reversed(CONFIGURATION.settable):
         wrapped = _option(key)(wrapped)
-    file = click.option(
-        "--config",
-        "-c",
-        "config_file",
-        type=click.Path(path_type=Path, dir_okay=False),
-        envvar="LINEAGE_MERGE_CONFIG",
-        help="configuration file (YAML)  [env: LINEAGE_MERGE_CONFIG]",
-    )
-    wrapped = file(wrapped)
+    wrapped = _config_file("configuration file (YAML)  [env: LINEAGE_MERGE_CONFIG]")(wrapped)
     existing = getattr(command, "__click_params__", [])
     wrapped.__click_params__ = [*existing, *wrapped.__click_params__]
     return wrapped  # type: ignore[no-any-return]
@@ -113,14 +116,7 @@ def _metavar(key: config.Key) -> str:
     return "TEXT" if isinstance(kind, list) else _METAVARS.get(kind, "TEXT")
 
 
-with_config_file = click.option(
-    "--config",
-    "-c",
-    "config_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    envvar="LINEAGE_MERGE_CONFIG",
-    help="configuration file (YAML); flags take precedence",
-)
+with_config_file = _config_file("configuration file (YAML); flags take precedence")
 as_json_or_text = click.option("--json", "as_json", is_flag=True, help="print the result as JSON")
 without_progress = click.option("--quiet", "-q", is_flag=True, help="do not show progress")
 dry_run_only = click.option("--dry-run", is_flag=True, help="print the changes without writing them")

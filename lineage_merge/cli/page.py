@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from lineage_merge.cli import time_options
-from lineage_merge.cli.command import Command, Option
+from lineage_merge.cli.command import Command, rare_option
 from lineage_merge.cli.completion import complete_datasets
 from lineage_merge.cli.error_handling import epilog, handle_errors, print_json, progress
 from lineage_merge.cli.query_options import QueryOptions, open_session, query_command
@@ -43,13 +43,7 @@ if TYPE_CHECKING:
     help="also embed the lineage of then, to compare (repeatable)",
 )
 @time_options.older_than(more=True)
-@click.option(
-    "--title",
-    cls=Option,
-    more=True,
-    metavar="TEXT",
-    help="title of the page  [default: the DAG, the focus, or Lineage]",
-)
+@rare_option("--title", metavar="TEXT", help="title of the page  [default: the DAG, the focus, or Lineage]")
 @query_command("text", formats=("text", "json"))
 def html(
     options: QueryOptions,

@@ -58,6 +58,15 @@ def open_session(options: QueryOptions, *, all_environments: bool = False) -> "I
 
 
 @contextmanager
+def open_history(selection: GraphSelection) -> "Iterator[Session]":
+    """Open the history of a graph, which itself may be unreachable; errors end the command."""
+    with handle_errors(), progress(True) as on_progress:
+        from lineage_merge.query.session import session_without_graph
+
+        yield session_without_graph(selection, on_progress)
+
+
+@contextmanager
 def open_lineage(options: QueryOptions) -> "Iterator[Lineage]":
     """Open the graph for questions; errors are printed and end the command."""
     with open_session(options) as session:

@@ -1,6 +1,6 @@
 """The command of a question, derived from its parameters."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from typing import Any, Literal, get_args, get_origin
 
@@ -33,13 +33,12 @@ def command_of(
 ) -> click.Command:
     """Return the command of a question. `print_answer`: of `out`, the option for a file, and a format."""
     parameters = parameters_of(question)
-    flags = {each.name: each.flag for each in parameters}
     has_clock = any(each.name == "now" for each in fields(question))  # type: ignore[arg-type]
 
     def run(options: QueryOptions, **values: Any) -> None:
         asked = question(**values, **({"now": time_options.now_ms()} if has_clock else {}))
+        check_usage(asked)
         try:
-            asked.check(lambda name: flags[name])
             output_format = asked.output_format(options.format)
         except QueryError as error:
             raise click.UsageError(error.message) from None
@@ -49,10 +48,7 @@ def command_of(
     run.__name__ = question.question.replace("-", "_")
     run.__doc__ = question.__doc__
     formats = question.formats or FORMATS
-    wrapped: Any = query_command(question.default_format, formats=formats, out=out)(run)
-    for each in reversed(parameters):
-        if "command" in each.parameter.on:
-            wrapped = _option(each)(wrapped)
+    wrapped = with_options(parameters, query_command(question.default_format, formats=formats, out=out)(run))
     return click.command(
         question.question,
         cls=Command,
@@ -61,7 +57,24 @@ def command_of(
     )(wrapped)
 
 
-def _option(declared: Declared) -> Any:
+def check_usage(question: Question[Any]) -> None:
+    """Raise `UsageError` if parameters exclude each other."""
+    flags = {declared.name: declared.flag for declared in parameters_of(type(question))}
+    try:
+        question.check(lambda name: flags[name])
+    except QueryError as error:
+        raise click.UsageError(error.message) from None
+
+
+def with_options(parameters: Iterable[Declared], command: Any, *, is_optional: bool = False) -> Any:
+    """Add the options of a question to a command. `is_optional`: of several, all None by default."""
+    for declared in reversed([*parameters]):
+        if "command" in declared.parameter.on:
+            command = _option(declared, is_optional)(command)
+    return command
+
+
+def _option(declared: Declared, is_optional: bool) -> Any:
     parameter = declared.parameter
     if parameter.is_argument:
         return click.argument(
@@ -82,10 +95,13 @@ def _option(declared: Declared) -> Any:
         attributes["type"] = click.Choice(get_args(declared.value_type))
     elif declared.value_type is int:
         attributes["type"] = click.IntRange(1)
+    if parameter.value_if_empty is not None:
+        attributes |= {"is_flag": False, "flag_value": parameter.value_if_empty}
     if declared.value_type is bool:
         attributes |= {"is_flag": True}
     else:
-        attributes |= {"default": declared.default, "show_default": bool(declared.default)}
+        default = None if is_optional else declared.default
+        attributes |= {"default": default, "show_default": bool(default)}
     note = f"  [default: {parameter.default}]" if parameter.default else ""
     return click.option(
         declared.flag,

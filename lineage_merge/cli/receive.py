@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from lineage_merge.cli.command import Command, Option
+from lineage_merge.cli.command import Command, rare_option
 from lineage_merge.cli.error_handling import epilog, handle_errors, print_json, progress
 from lineage_merge.cli.options import as_json_or_text, without_progress
 from lineage_merge.model.errors import ConfigError
@@ -50,46 +50,36 @@ _POSITIVE = click.IntRange(min=1)
     help="environment variable with the token required from senders; repeat it to accept several",
 )
 @click.option("--no-token", is_flag=True, help="accept all senders on a non-local address")
-@click.option(
+@rare_option(
     "--max-body",
-    cls=Option,
-    more=True,
     type=_POSITIVE,
     default=64,
     show_default=True,
     help="maximum size of a request, uncompressed, in MB",
 )
-@click.option(
+@rare_option(
     "--max-connections",
-    cls=Option,
-    more=True,
     type=_POSITIVE,
     default=256,
     show_default=True,
     help="maximum concurrent requests",
 )
-@click.option(
+@rare_option(
     "--file-megabytes",
-    cls=Option,
-    more=True,
     type=_POSITIVE,
     default=64,
     show_default=True,
     help="maximum size of a file in MB",
 )
-@click.option(
+@rare_option(
     "--file-seconds",
-    cls=Option,
-    more=True,
     type=_POSITIVE,
     default=300,
     show_default=True,
     help="maximum age of an open file in seconds; merges read only finished files",
 )
-@click.option(
+@rare_option(
     "--keep-free",
-    cls=Option,
-    more=True,
     type=click.IntRange(min=0),
     default=100,
     show_default=True,
@@ -127,10 +117,10 @@ def receive(
         if upload is not None and not upload.startswith("s3://"):
             raise ConfigError("--upload", "must be s3://BUCKET/PREFIX")
         from lineage_merge.receiver.journal import Limits
-        from lineage_merge.receiver.serving import Settings
+        from lineage_merge.receiver.serving import ReceiverSettings
         from lineage_merge.receiver.serving import receive as serve
 
-        settings = Settings(
+        settings = ReceiverSettings(
             root=out,
             host=host,
             port=port,

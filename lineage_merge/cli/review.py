@@ -158,7 +158,7 @@ def _graph(
 ) -> "Iterator[tuple[LineageGraph | None, GraphScope]]":
     """Open the graph if one is named; with --history alone its newest entry."""
     from lineage_merge.cli.sql import open_named_graph
-    from lineage_merge.infra.garbage import collection_off
+    from lineage_merge.infra.engine.local import collection_off
     from lineage_merge.query.session import open_session
     from lineage_merge.questions.scoped_graph import GraphScope
 

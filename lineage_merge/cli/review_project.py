@@ -17,7 +17,7 @@ def project_of(configured: Sequence["DbtProject"], head: str | None, namespace: 
 
     Its namespace is "" if neither names it. Raises `ConfigError` if it is ambiguous.
     """
-    from lineage_merge.config.values import namespace as parse_namespace
+    from lineage_merge.config.section import namespace as parse_namespace
     from lineage_merge.sources.dbt.settings import DbtProject
 
     if namespace:

@@ -29,7 +29,7 @@ def warehouse_namespace(
     Without both, the only one of the platform in the configuration. Raises `ConfigError` if there are
     several, or if there is none and the names must be those of a graph.
     """
-    from lineage_merge.config.values import namespace
+    from lineage_merge.config.section import namespace
     from lineage_merge.naming.forms import namespace_form
 
     if given:

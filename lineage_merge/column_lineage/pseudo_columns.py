@@ -8,15 +8,7 @@ from collections.abc import Iterable
 # https://iceberg.apache.org/spec/#reserved-field-ids; a table cannot be read by columns of its own with
 # these names.
 ICEBERG = frozenset(
-    {
-        "_deleted",
-        "_file",
-        "_last_updated_sequence_number",
-        "_partition",
-        "_pos",
-        "_row_id",
-        "_spec_id",
-    }
+    {"_deleted", "_file", "_last_updated_sequence_number", "_partition", "_pos", "_row_id", "_spec_id"}
 )
 # Those that Spark adds to a relation all together, in every version of Iceberg.
 ICEBERG_TOGETHER = frozenset({"_deleted", "_file", "_partition", "_pos", "_spec_id"})
@@ -29,13 +21,10 @@ FILE_METADATA = "_metadata"
 _OF_EVERY_FILE = frozenset({"file_path", "file_name", "file_size", "file_modification_time"})
 # All versions of Spark, Delta's row tracking included.
 FILE_FIELDS = _OF_EVERY_FILE | {
-    "base_row_id",
-    "default_row_commit_version",
-    "file_block_length",
-    "file_block_start",
-    "row_commit_version",
-    "row_id",
-    "row_index",
+    *"""
+    base_row_id default_row_commit_version file_block_length file_block_start row_commit_version row_id
+    row_index
+    """.split()
 }
 
 

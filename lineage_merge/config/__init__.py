@@ -22,7 +22,7 @@ from lineage_merge.config.settings import (
     Merge,
     MetadataRule,
     Metrics,
-    Query,
+    QuerySettings,
     Rule,
     SparkOptions,
 )
@@ -47,7 +47,7 @@ __all__ = [
     "Metrics",
     "Policy",
     "Propagation",
-    "Query",
+    "QuerySettings",
     "Rule",
     "SparkOptions",
     "parse_default_schema",

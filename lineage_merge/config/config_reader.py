@@ -10,13 +10,12 @@ from typing import Any
 from lineage_merge.config import file as files
 from lineage_merge.config import keys, layers, validation
 from lineage_merge.config.keys import Key
-from lineage_merge.config.origins import Layers, Origins
+from lineage_merge.config.layers import Layers, SettingOrigins
 from lineage_merge.config.section import Section
 from lineage_merge.config.settings import Config
 from lineage_merge.config.validation import CheckExporters
 from lineage_merge.infra.json_schema import MISSING, UNKNOWN_KEY, Checker, SchemaError
-from lineage_merge.infra.similar_names import similar_names
-from lineage_merge.model.errors import ConfigError
+from lineage_merge.model.errors import ConfigError, similar_names
 
 
 def _no_exporters(settings: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
@@ -67,7 +66,7 @@ class ConfigReader:
         key. Relative paths in the file are relative to its folder, those in variables and flags to the
         working directory. Empty variables are ignored. Raises `ConfigError`.
         """
-        of_file = files.read(file, self._sections) if file else Layers({}, Origins())
+        of_file = files.read(file, self._sections) if file else Layers({}, SettingOrigins())
         return layers.add_layers(
             of_file, self.settable, os.environ if environ is None else environ, flags or {}
         )
@@ -79,7 +78,7 @@ class ConfigReader:
     def parse(
         self,
         settings: Mapping[str, Any],
-        origins: Origins | None = None,
+        origins: SettingOrigins | None = None,
         *,
         needs_source: bool = True,
         needs_scope: bool = True,
@@ -89,7 +88,7 @@ class ConfigReader:
         `origins` are named in errors. `needs_source`: reject settings without a source of lineage;
         `needs_scope`: without a DAG or environment. Raises `ConfigError` with all findings.
         """
-        origins = origins or Origins()
+        origins = origins or SettingOrigins()
         invalid_values = [
             error for error in self._checker.errors(settings) if needs_scope or not self._is_scope(error)
         ]
@@ -113,7 +112,7 @@ class ConfigReader:
         """Whether the DAG or the environment is missing, the keys that the schema requires."""
         return error.path in self.schema["required"] and error.problem.startswith(MISSING)
 
-    def _error(self, error: SchemaError, origins: Origins) -> ConfigError:
+    def _error(self, error: SchemaError, origins: SettingOrigins) -> ConfigError:
         hints = self._variable_hint(error) + self._misspelt(error, origins)
         return ConfigError(error.path, self._with_place(error) + hints)
 
@@ -139,7 +138,7 @@ class ConfigReader:
         is_secret = any(key.dotted == name for key in self.settable)
         return f" Set a variable to it, and give its name as {name}" if is_secret else ""
 
-    def _misspelt(self, error: SchemaError, origins: Origins) -> str:
+    def _misspelt(self, error: SchemaError, origins: SettingOrigins) -> str:
         """Return the variable that may be meant to set a missing key, "" if there is none."""
         variable = next((key.variable for key in self.settable if key.dotted == error.path), "")
         if not variable or not error.problem.startswith(MISSING):

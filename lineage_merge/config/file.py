@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from lineage_merge.config.origins import Layers, Origins
+from lineage_merge.config.layers import Layers, SettingOrigins
 from lineage_merge.config.section import Section
 from lineage_merge.config.settings import NO_HISTORY
 from lineage_merge.infra import storage
@@ -41,7 +41,7 @@ def read(file: Path | str, sections: Iterable[Section]) -> Layers:
                 entry[name] = _beside(file, entry[name])
             elif isinstance(entry, dict) and isinstance(entry.get(name), list):
                 entry[name] = [_beside(file, e) if isinstance(e, str) else e for e in entry[name]]
-    return Layers(settings, Origins(origin, lines))
+    return Layers(settings, SettingOrigins(origin, lines))
 
 
 def _text(file: Path | str) -> str:

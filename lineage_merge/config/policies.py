@@ -4,11 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from lineage_merge.config.values import locations
+from lineage_merge.config.section import locations
 from lineage_merge.infra import durations
-from lineage_merge.infra.error_collection import ErrorCollector
-from lineage_merge.infra.similar_names import did_you_mean
-from lineage_merge.model.errors import ConfigError
+from lineage_merge.model.errors import ConfigError, ErrorCollector, did_you_mean
 
 Severity = Literal["error", "warning"]
 
@@ -54,16 +52,13 @@ class UpdateRule:
 
 
 PolicyRule = TagRule | LayerRule | RequirementRule | SourceRule | UpdateRule
-# The key that determines the kind of a policy, the key that goes with it, and how both are parsed.
-_KINDS: Mapping[str, tuple[str, Callable[[Any, Any], PolicyRule]]] = {
-    "must_not_reach": ("tag", lambda tag, globs: TagRule(locations(tag), locations(globs))),
-    "must_not_read": ("layer", lambda layer, others: LayerRule(layer, locations(others))),
-    "must_have": ("datasets", lambda globs, what: RequirementRule(locations(globs), locations(what))),
-    "must_be_fed_by": ("datasets", lambda globs, by: SourceRule(locations(globs), locations(by))),
-    "must_be_updated_within": (
-        "datasets",
-        lambda globs, age: UpdateRule(locations(globs), durations.parse_age(age)),
-    ),
+# By the key that determines the kind of a policy: the key that goes with it, the class, the parsers of both.
+_KINDS: Mapping[str, tuple[str, type[PolicyRule], Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "must_not_reach": ("tag", TagRule, locations, locations),
+    "must_not_read": ("layer", LayerRule, str, locations),
+    "must_have": ("datasets", RequirementRule, locations, locations),
+    "must_be_fed_by": ("datasets", SourceRule, locations, locations),
+    "must_be_updated_within": ("datasets", UpdateRule, locations, durations.parse_age),
 }
 _EXAMPLES = {"tag": "tag: pii", "layer": "layer: mart", "datasets": 'datasets: ["*.marts.*"]'}
 _COMMON = frozenset({"name", "description", "severity", "except"})
@@ -82,13 +77,7 @@ class Policy:
     @property
     def kind(self) -> str:
         """The key that determines the kind, such as `must_not_reach`."""
-        return {
-            TagRule: "must_not_reach",
-            LayerRule: "must_not_read",
-            RequirementRule: "must_have",
-            SourceRule: "must_be_fed_by",
-            UpdateRule: "must_be_updated_within",
-        }[type(self.rule)]
+        return next(kind for kind, (_, rule, *_) in _KINDS.items() if isinstance(self.rule, rule))
 
 
 def parse_policies(settings: Mapping[str, Any]) -> tuple[Policy, ...]:
@@ -121,7 +110,7 @@ def _rule(key: str, entry: Mapping[str, Any]) -> PolicyRule:
     if len(kinds) > 1:
         raise ConfigError(key, f"{' and '.join(kinds)} are mutually exclusive: write one policy for each")
     (kind,) = kinds
-    subject, make = _KINDS[kind]
+    subject, rule, parse_subject, parse = _KINDS[kind]
     errors = ErrorCollector()
     if subject not in entry:
         errors.errors.append(
@@ -131,7 +120,7 @@ def _rule(key: str, entry: Mapping[str, Any]) -> PolicyRule:
         errors.errors.append(ConfigError(f"{key}.{other}", f"is not a key of a policy with {kind}"))
     errors.raise_errors()
     try:
-        return make(entry[subject], entry[kind])
+        return rule(parse_subject(entry[subject]), parse(entry[kind]))
     except ValueError as error:
         raise ConfigError(f"{key}.{kind}", str(error)) from None
 

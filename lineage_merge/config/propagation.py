@@ -4,10 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lineage_merge.config.values import locations
-from lineage_merge.infra.error_collection import ErrorCollector
+from lineage_merge.config.section import locations
 from lineage_merge.infra.json_schema import path_text
-from lineage_merge.model.errors import ConfigError
+from lineage_merge.model.errors import ConfigError, ErrorCollector
 
 # The key of the settings of tags without settings of their own.
 ANY_TAG = "*"

@@ -138,7 +138,7 @@ class History:
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class QuerySettings:
     """Settings of queries. `layers`: in their order, each with globs; a dataset matches any of them."""
 
     layers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -188,7 +188,7 @@ class Config:
     gremlin: Gremlin = field(default_factory=Gremlin)
     load: Load = field(default_factory=Load)
     history: History = field(default_factory=History)
-    query: Query = field(default_factory=Query)
+    query: QuerySettings = field(default_factory=QuerySettings)
     policies: tuple[Policy, ...] = ()
     spark: SparkOptions = field(default_factory=SparkOptions)
     log: Log = field(default_factory=Log)

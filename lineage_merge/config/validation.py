@@ -10,7 +10,7 @@ from typing import Any
 from lineage_merge import naming
 from lineage_merge.config.policies import parse_policies
 from lineage_merge.config.propagation import parse_propagation
-from lineage_merge.config.section import Section
+from lineage_merge.config.section import Section, locations, namespace
 from lineage_merge.config.settings import (
     Bulk,
     Config,
@@ -22,16 +22,14 @@ from lineage_merge.config.settings import (
     Merge,
     MetadataRule,
     Metrics,
-    Query,
+    QuerySettings,
     Rule,
     SparkOptions,
 )
-from lineage_merge.config.values import locations, namespace
-from lineage_merge.infra.error_collection import ErrorCollector
 from lineage_merge.infra.graph_files import EMBEDDED
 from lineage_merge.infra.json_schema import path_text
 from lineage_merge.model.elements import DatasetName
-from lineage_merge.model.errors import ConfigError
+from lineage_merge.model.errors import ConfigError, ErrorCollector
 
 # Returns the settings by exporter. Raises `ConfigError` if they are invalid.
 CheckExporters = Callable[[Mapping[str, Any]], Mapping[str, Mapping[str, Any]]]
@@ -50,6 +48,8 @@ def parse(
     """
     errors = ErrorCollector()
     merge = settings.get("merge", {})
+    exporters = settings.get("exporters")
+    has_kafka = any(isinstance(section, dict) and "kafka" in section for section in settings.values())
     sources: dict[str, Any] = {}
     for section in sections:
         if section.key in settings:
@@ -82,10 +82,11 @@ def parse(
         history=History(**settings.get("history", {})),
         query=_query(settings.get("query", {})),
         policies=errors.get(lambda: parse_policies(settings), ()),
-        spark=_spark(settings.get("spark", {}), kafka=_has_kafka(settings)),
+        spark=_spark(settings.get("spark", {}), kafka=has_kafka),
         log=Log(**settings.get("log", {})),
         metrics=Metrics(**settings.get("metrics", {})),
-        exporters=errors.get(lambda: _exporters(settings.get("exporters"), check_exporters), {}),
+        # Exporters are only imported if some are configured.
+        exporters=errors.get(lambda: check_exporters(exporters) if exporters else {}, {}),
         strict=settings.get("strict", False),
     )
     errors.raise_errors()
@@ -114,11 +115,6 @@ def split_dataset(text: str) -> DatasetName:
     return DatasetName(namespace, name)
 
 
-def _exporters(settings: Mapping[str, Any] | None, check: CheckExporters) -> Mapping[str, Mapping[str, Any]]:
-    # Exporters are only imported if some are configured.
-    return check(settings) if settings else {}
-
-
 def _metadata(settings: Mapping[str, Any] | None) -> tuple[MetadataRule, ...] | None:
     if settings is None:
         return None
@@ -134,9 +130,9 @@ def _metadata_rule(glob: str, rule: Mapping[str, Any]) -> MetadataRule:
     return MetadataRule(dataset, column, tags, owners, rule.get("description", ""))
 
 
-def _query(settings: Mapping[str, Any]) -> Query:
+def _query(settings: Mapping[str, Any]) -> QuerySettings:
     layers = settings.get("layers", {})
-    return Query(
+    return QuerySettings(
         {name: tuple(globs) if isinstance(globs, list) else (globs,) for name, globs in layers.items()}
     )
 
@@ -152,10 +148,6 @@ def _gremlin(settings: Mapping[str, Any]) -> Gremlin:
     return (
         gremlin if bulk is None else replace(gremlin, bulk=replace(bulk, min_changes=int(bulk.min_changes)))
     )
-
-
-def _has_kafka(settings: Mapping[str, Any]) -> bool:
-    return any(isinstance(section, dict) and "kafka" in section for section in settings.values())
 
 
 def _spark(settings: Mapping[str, Any], kafka: bool) -> SparkOptions:

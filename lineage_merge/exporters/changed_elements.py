@@ -52,7 +52,7 @@ def changed_elements(
     before: LineageGraph, after: LineageGraph, environment: str | None = None, dag: str | None = None
 ) -> ChangedElements:
     """Return what differs; with `dag` only elements that had it before or have it now."""
-    old, new = (_Content.of(each, environment) for each in (before, after))
+    old, new = (_ComparedContent.of(each, environment) for each in (before, after))
     labels = [*DATASET_LABELS, JOB]
     wanted = before.ids(labels, environment, dag) | after.ids(labels, environment, dag)
     return ChangedElements(
@@ -68,7 +68,7 @@ _Parts = defaultdict[str, set[Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Content:
+class _ComparedContent:
     """What is compared, by id of the dataset or job."""
 
     datasets: _Parts = field(default_factory=lambda: defaultdict(set))
@@ -76,7 +76,7 @@ class _Content:
     jobs: _Parts = field(default_factory=lambda: defaultdict(set))
 
     @classmethod
-    def of(cls, graph: LineageGraph, environment: str | None) -> "_Content":
+    def of(cls, graph: LineageGraph, environment: str | None) -> "_ComparedContent":
         found = cls()
         without_job: set[str] = set()
         for each in graph.everything(environment, None, _LABELS):

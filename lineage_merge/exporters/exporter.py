@@ -21,11 +21,7 @@ from lineage_merge.questions.graph import LineageGraph
 Schema = Mapping[str, Any]
 
 # JSON Schemas of common settings.
-OUT: Schema = {
-    "description": "output path or s3://bucket/key",
-    "type": "string",
-    "minLength": 1,
-}
+OUT: Schema = {"description": "output path or s3://bucket/key", "type": "string", "minLength": 1}
 URL: Schema = {
     "description": "address of the server",
     "type": "string",

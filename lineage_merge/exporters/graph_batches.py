@@ -46,7 +46,7 @@ class Flow:
 
 
 @dataclass(frozen=True, slots=True)
-class Dataset:
+class DatasetLineage:
     """A dataset with its incoming edges and its jobs (`writers`) of all DAGs."""
 
     schema: DatasetSchema
@@ -55,7 +55,7 @@ class Dataset:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class DatasetCheck:
     """A check of a dataset, or of a column of it."""
 
     assertion: Vertex
@@ -67,11 +67,11 @@ class CheckedDataset:
     """A dataset and its checks, by id."""
 
     schema: DatasetSchema
-    checks: tuple[Check, ...]
+    checks: tuple[DatasetCheck, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class JobLineage:
     """A job and its flows, one per dataset that it writes, by id.
 
     `vertex` is None for exposures, metrics and so on: their incoming edges have a job name, but no job runs.
@@ -91,7 +91,7 @@ def datasets(
     labels: Sequence[str] = STORED,
     *,
     only: Collection[str] | None = None,
-) -> Iterator[Dataset]:
+) -> Iterator[DatasetLineage]:
     """Yield datasets with these labels, by id (`only`: of these ids)."""
     for batch in _batches(_selected(graph.ids(labels, environment, dag), only)):
         known = read_schemas(graph, batch)
@@ -100,7 +100,7 @@ def datasets(
         for identifier in batch:
             if identifier in known:  # it may have been deleted meanwhile
                 edges = [each for by_job in flows[identifier].values() for each in by_job]
-                yield Dataset(known[identifier], _flow(identifier, edges), writers[identifier])
+                yield DatasetLineage(known[identifier], _flow(identifier, edges), writers[identifier])
 
 
 def checked_datasets(
@@ -117,7 +117,7 @@ def checked_datasets(
         for dataset in (each for each in batch if each in known):
             columns = {each.id: each for each in known[dataset].columns}
             found = [
-                Check(assertions[assertion], columns.get(target))
+                DatasetCheck(assertions[assertion], columns.get(target))
                 for assertion, target in targets[dataset]
                 if assertion in assertions
             ]
@@ -139,7 +139,7 @@ def jobs(
     dag: str | None = None,
     *,
     only: Collection[str] | None = None,
-) -> Iterator[Job]:
+) -> Iterator[JobLineage]:
     """Yield jobs by id, then the jobs of exposures, by id of the exposure (`only`: of these ids)."""
     for batch in _batches(_selected(graph.ids([JOB], environment, dag), only)):
         at = {each.id: each for each in graph.vertices(batch)}
@@ -202,9 +202,9 @@ def _flow(target: str, edges: Iterable[Edge]) -> Flow:
     return Flow(target, *(tuple(by_label[label]) for label in labels))
 
 
-def _job(environment: str, key: _Key, vertex: Vertex | None, flows: Iterable[Flow]) -> Job:
+def _job(environment: str, key: _Key, vertex: Vertex | None, flows: Iterable[Flow]) -> JobLineage:
     dag, job_type, name = key
-    return Job(environment, dag, JobKey(job_type, name), vertex, tuple(flows))
+    return JobLineage(environment, dag, JobKey(job_type, name), vertex, tuple(flows))
 
 
 def _selected(ids: Iterable[str], only: Collection[str] | None) -> list[str]:

@@ -17,7 +17,7 @@ from lineage_merge.graph_format.neptune_csv import (
     VERTEX_FIELDS,
     VERTICES,
     Kind,
-    Written,
+    WrittenFiles,
     edge_line,
     vertex_lines,
     write_parts,
@@ -35,7 +35,7 @@ def send(export: Export) -> ExportResult:
     if export.out is None:
         raise ConfigError("exporters.neptune-csv.out", "is missing: must be a folder")
     folder = export.out.rstrip("/")
-    written = {VERTICES: Written(), EDGES: Written()}
+    written = {VERTICES: WrittenFiles(), EDGES: WrittenFiles()}
     for kind in written:
         delete_folder(f"{folder}/{kind}")
     # Vertices come before edges, so each kind is one group, which is streamed.

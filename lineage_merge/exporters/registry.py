@@ -8,9 +8,8 @@ from typing import Any
 from lineage_merge.exporters import datahub, neptune_csv, openlineage
 from lineage_merge.exporters.exporter import Exporter, read_token
 from lineage_merge.exporters.pictures import DOT, GRAPHML, MERMAID
-from lineage_merge.infra.error_collection import ErrorCollector
 from lineage_merge.infra.json_schema import Checker
-from lineage_merge.model.errors import ConfigError
+from lineage_merge.model.errors import ConfigError, ErrorCollector
 
 EXPORTERS: Mapping[str, Exporter] = {
     exporter.name: exporter

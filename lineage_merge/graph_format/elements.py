@@ -20,25 +20,10 @@ ALL_VERTEX_LABELS = tuple(label.name for label in NODE_LABELS)
 _KEYS_OF_ROWS = ("id", "label", "from", "to")
 # What comparisons of two moments leave out: properties of a run, of the loader, and of the order of columns.
 NOT_COMPARED = frozenset(
-    {
-        "dag_name",
-        "environment",
-        "name",
-        "job_name",
-        "job_type",
-        "last_run_id",
-        "last_run_at",
-        "described_at",
-        "duration_ms",
-        "rows_written",
-        "status",
-        "failures",
-        "max_loaded_at",
-        "position",
-        "sequence",
-        "resolved_names",
-        "first_seen",
-    }
+    """
+    dag_name environment name job_name job_type last_run_id last_run_at described_at duration_ms
+    rows_written status failures max_loaded_at position sequence resolved_names first_seen
+    """.split()
 )
 # In an id: environment, namespace, name.
 _DATASET_SEPARATORS = 2

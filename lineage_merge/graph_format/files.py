@@ -43,7 +43,7 @@ _TRACEBACK = "Traceback (most recent call last)"
 _PYTHON_ERROR = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception|Exit|Interrupt): ")  # ends a traceback
 
 
-class Kind(NamedTuple):
+class FileKind(NamedTuple):
     """Nodes or edges: the folder name and the two schemas."""
 
     name: str
@@ -51,8 +51,8 @@ class Kind(NamedTuple):
     json_schema: Mapping[str, Any]
 
 
-NODES = Kind("nodes", node_ddl(), node_schema())
-EDGES = Kind("edges", edge_ddl(), edge_schema())
+NODES = FileKind("nodes", node_ddl(), node_schema())
+EDGES = FileKind("edges", edge_ddl(), edge_schema())
 
 
 class Flaw(NamedTuple):
@@ -159,7 +159,7 @@ def _has_pyarrow() -> bool:
     return find_spec("pyarrow") is not None
 
 
-def _write_parquet(kind: Kind, path: str, rows: Iterable[Row]) -> None:
+def _write_parquet(kind: FileKind, path: str, rows: Iterable[Row]) -> None:
     make_folder(path)
     with TemporaryDirectory(prefix="lineage-merge-") as work:
         file = Path(work, "part-00000.snappy.parquet")
@@ -171,7 +171,7 @@ def _names(ddl: str) -> tuple[str, ...]:
     return tuple(each.split()[0].strip("`") for each in ddl.split(", "))
 
 
-def _frame(spark: SparkSession, kind: Kind, rows: Rows[Row]) -> DataFrame:
+def _frame(spark: SparkSession, kind: FileKind, rows: Rows[Row]) -> DataFrame:
     return _as_frame(spark, rows.map(partial(_values, _names(kind.ddl))), kind.ddl)
 
 
@@ -218,7 +218,7 @@ def _reference_flaws(nodes: DataFrame, edges: DataFrame, limit: int) -> Iterator
             yield Flaw(EDGES.name, row.id, end, f"no node has the id {row[end]}")
 
 
-def _path(folder: str, kind: Kind) -> str:
+def _path(folder: str, kind: FileKind) -> str:
     return f"{folder.rstrip('/')}/{kind.name}"
 
 
@@ -250,7 +250,7 @@ def _format(path: str, files: list[StoredFile]) -> Format:
     raise IntermediateError(f"{path}: neither Parquet files nor JSON lines")
 
 
-def _read(spark: SparkSession, folder: str, kind: Kind) -> DataFrame:
+def _read(spark: SparkSession, folder: str, kind: FileKind) -> DataFrame:
     path = _path(folder, kind)
     files = _list(path)
     shuffle_partitions.fit(spark, files)
@@ -267,7 +267,7 @@ def _read(spark: SparkSession, folder: str, kind: Kind) -> DataFrame:
     return rows.drop(_BROKEN)
 
 
-def _lines_with_non_strings(spark: SparkSession, path: str, kind: Kind) -> list[str]:
+def _lines_with_non_strings(spark: SparkSession, path: str, kind: FileKind) -> list[str]:
     """Return a JSON line with another value where a text, or an array of texts, is required."""
     element = F.from_json("value", kind.ddl).alias("element")
     fields = spark.createDataFrame([], kind.ddl).schema.fields
@@ -300,7 +300,7 @@ def _non_string_lines(texts: list[str], sets: list[str], rows: Iterable[Any]) ->
             yield row.value
 
 
-def _texts(spark: SparkSession, folder: str, kind: Kind) -> Any:
+def _texts(spark: SparkSession, folder: str, kind: FileKind) -> Any:
     """Return each element as the text of a JSON object."""
     path = _path(folder, kind)
     if _format(path, _list(path)) == "parquet":
@@ -311,7 +311,7 @@ def _texts(spark: SparkSession, folder: str, kind: Kind) -> Any:
     return spark.read.text(path).rdd.map(lambda row: row.value).filter(lambda text: bool(text.strip()))
 
 
-def _check(kind: Kind, texts: Iterable[str]) -> Iterator[Flaw]:
+def _check(kind: FileKind, texts: Iterable[str]) -> Iterator[Flaw]:
     checker = Checker(kind.json_schema)
     for text in texts:
         try:

@@ -27,13 +27,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
-from lineage_merge.graph_format.schema import (
-    EDGE_KEYS,
-    EDGE_PROPERTIES,
-    NODE_KEYS,
-    NODE_PROPERTIES,
-    Property,
-)
+from lineage_merge.graph_format.schema import EDGE_KEYS, EDGE_PROPERTIES, NODE_KEYS, NODE_PROPERTIES, Property
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.infra.storage import make_folder, write_file
 from lineage_merge.model.errors import IntermediateError, LineageMergeError
@@ -150,7 +144,7 @@ _ELEMENTS_PER_BLOCK = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenFiles:
     """Numbers of elements and files."""
 
     elements: int = 0
@@ -164,7 +158,7 @@ def lines_of(kind: Kind) -> Callable[[Sequence[Any]], Iterable[str]]:
 
 def write_parts(
     folder: str, kind: Kind, elements: Iterable[Iterable[str]], name: str, *, largest_file: int = LARGEST_FILE
-) -> Written:
+) -> WrittenFiles:
     """Write the lines of all elements to ``folder/NAME-000.csv.gz`` and following; no file without elements.
 
     `largest_file`: approximate maximum size in bytes. Raises `SourceError` if the folder is not writable.
@@ -179,7 +173,7 @@ def write_parts(
             written += _write_file(file, kind, chain([first], blocks), largest_file)
             write_file(f"{folder}/{name}-{files:03d}.csv.gz", file)
             files += 1
-    return Written(written, files)
+    return WrittenFiles(written, files)
 
 
 def _edge_lines(row: Sequence[Any]) -> tuple[str]:
@@ -211,13 +205,15 @@ _FEWEST_ELEMENTS = 25_000
 
 
 @dataclass(frozen=True, slots=True)
-class _Outcome:
-    written: Written
+class _PartOutcome:
+    written: WrittenFiles
     # Returned as data: raised in a worker, it would reach the driver as text, after Spark's own retries.
     error: LineageMergeError | None = None
 
 
-def write(folder: str, nodes: Rows[dict[str, Any]], edges: Rows[dict[str, Any]]) -> tuple[Written, Written]:
+def write(
+    folder: str, nodes: Rows[dict[str, Any]], edges: Rows[dict[str, Any]]
+) -> tuple[WrittenFiles, WrittenFiles]:
     """Write nodes and edges (`graph_format.schema`) below `folder`.
 
     Other files in the folder stay. Raises `SourceError` if the folder is not writable, and IntermediateError
@@ -239,7 +235,7 @@ def write_rows(
     elements: int | None = None,
     *,
     largest_file: int = LARGEST_FILE,
-) -> Written:
+) -> WrittenFiles:
     """Write rows of one kind, values in the order of `VERTEX_FIELDS` or `EDGE_FIELDS`.
 
     `elements`: approximate number of rows, for a suitable number of files. `largest_file`: approximate
@@ -255,7 +251,7 @@ def write_rows(
     for outcome in outcomes:
         if outcome.error is not None:
             raise outcome.error
-    return Written(
+    return WrittenFiles(
         sum(outcome.written.elements for outcome in outcomes),
         sum(outcome.written.files for outcome in outcomes),
     )
@@ -263,10 +259,10 @@ def write_rows(
 
 def _write_partition(
     folder: str, kind: Kind, largest: int, partition: int, rows: Iterable[tuple[Any, ...]]
-) -> Iterator[_Outcome]:
+) -> Iterator[_PartOutcome]:
     try:
         # File names contain the partition number.
         lines = map(lines_of(kind), rows)
-        yield _Outcome(write_parts(folder, kind, lines, f"part-{partition:05d}", largest_file=largest))
+        yield _PartOutcome(write_parts(folder, kind, lines, f"part-{partition:05d}", largest_file=largest))
     except LineageMergeError as error:
-        yield _Outcome(Written(), error)
+        yield _PartOutcome(WrittenFiles(), error)

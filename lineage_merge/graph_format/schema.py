@@ -138,16 +138,8 @@ SETS = frozenset({"dag_name", *(each.name for each in NODE_PROPERTIES if each.ma
 LONGS = frozenset(each.name for each in (*NODE_PROPERTIES, *EDGE_PROPERTIES) if each.type == "long")
 
 # Of datasets, from dbt projects.
-_OF_DBT = (
-    "meta",
-    "file_path",
-    "access",
-    "group",
-    "contract",
-    "version",
-    "latest_version",
-    "deprecation_date",
-    "materialization",
+_OF_DBT = tuple(
+    "meta file_path access group contract version latest_version deprecation_date materialization".split()
 )
 _DATASET = (
     "name",
@@ -166,41 +158,18 @@ _DATASET = (
 )
 _OF_JOB = ("job_type", "job_name")
 _JOB = (
-    "name",
-    "job_type",
-    "framework",
-    "described_at",
-    "last_run_id",
-    "last_run_at",
-    "duration_ms",
-    "rows_written",
-    "status",
-    "project",
-    "owners",
-    "tags",
+    *"""
+    name job_type framework described_at last_run_id last_run_at duration_ms rows_written status project
+    owners tags
+    """.split(),
     FIRST_SEEN,
 )
 _ASSERTION = (
-    "name",
-    "assertion_type",
-    "description",
-    "column_name",
-    "severity",
-    "status",
-    "failures",
-    "last_run_id",
-    "last_run_at",
-    "duration_ms",
-    "max_loaded_at",
-    "warn_after_ms",
-    "error_after_ms",
-    "described_at",
-    "project",
-    "file_path",
-    "owners",
-    "tags",
-    "job_type",
-    "job_name",
+    *"""
+    name assertion_type description column_name severity status failures last_run_id last_run_at
+    duration_ms max_loaded_at warn_after_ms error_after_ms described_at project file_path owners tags
+    job_type job_name
+    """.split(),
     FIRST_SEEN,
 )
 
@@ -222,17 +191,7 @@ NODE_LABELS: tuple[Label, ...] = (
     Label(
         "column",
         "a column of a dataset",
-        (
-            "name",
-            "data_type",
-            "description",
-            "position",
-            "tags",
-            "owners",
-            "meta",
-            "constraints",
-            FIRST_SEEN,
-        ),
+        ("name", "data_type", "description", "position", "tags", "owners", "meta", "constraints", FIRST_SEEN),
     ),
     Label("job", "a named process that moves data", _JOB),
     Label("assertion", "a test or data quality check of a dataset or column", _ASSERTION),
@@ -244,19 +203,11 @@ NODE_LABELS: tuple[Label, ...] = (
     Label(
         "merge_run",
         "the last merge of a DAG",
-        (
-            "name",
-            "last_merged_at",
-            "documents_read",
-            "elements_written",
-            "elements_retired",
-            "requests",
-            "elements_read",
-            "not_joined",
-            "report",
-            "load_token",
-            "state",
-            "touched",
+        tuple(
+            """
+            name last_merged_at documents_read elements_written elements_retired requests elements_read
+            not_joined report load_token state touched
+            """.split()
         ),
     ),
     Label("merge_state", "digests of elements that the last load of a DAG wrote", ("name", "state")),
@@ -268,13 +219,7 @@ EDGE_LABELS: tuple[Label, ...] = (
         "data flows from one dataset to another",
         (
             *_OF_JOB,
-            "operations",
-            "sequence",
-            "write_mode",
-            "via",
-            "column_lineage",
-            "undeclared",
-            "reads",
+            *"operations sequence write_mode via column_lineage undeclared reads".split(),
             FIRST_SEEN,
         ),
         _OF_JOB,
@@ -306,13 +251,7 @@ DATASET_LABELS: tuple[str, ...] = get_args(DatasetLabel)
 # Sets that a merge may know completely: a row with an empty one says that there is no value.
 REPLACED_SETS = ("tags", "owners", "constraints")
 # Facts that only dbt projects state, of which a project always states all.
-PROJECT_FACTS = (
-    *_OF_DBT,
-    "exposure_type",
-    "metric_type",
-    "url",
-    "maturity",
-)
+PROJECT_FACTS = (*_OF_DBT, "exposure_type", "metric_type", "url", "maturity")
 # dbt's semantic layer: no platform stores these.
 SEMANTIC_LABELS = ("semantic_model", "metric", "saved_query")
 # Vertices with properties of their newest run: only these change with every run of a pipeline.

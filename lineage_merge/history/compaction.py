@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from lineage_merge.history import layout, merge_index
-from lineage_merge.history.layout import DETAILS, FINGERPRINTS, KINDS, MOVES, MergeName, Scope, moment_of
+from lineage_merge.history.layout import DETAILS, FINGERPRINTS, KINDS, MOVES, DagScope, MergeName, moment_of
 from lineage_merge.history.merge_record import MergeRecord
 from lineage_merge.infra import storage
 from lineage_merge.infra.progress import ProgressCallback, no_progress
@@ -36,7 +36,7 @@ class Retention:
 class CompactionPlan:
     """Merges to delete of a DAG, and files without a merge, of killed loads and compactions."""
 
-    scope: Scope
+    scope: DagScope
     merges: tuple[MergeName, ...]
     files: tuple[MergeName, ...]
     remaining: int

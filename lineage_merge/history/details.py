@@ -7,7 +7,7 @@ from typing import Any
 
 from lineage_merge.config import Config
 from lineage_merge.history import layout
-from lineage_merge.history.layout import Scope
+from lineage_merge.history.layout import DagScope
 from lineage_merge.history.merge_record import MergeRecord
 from lineage_merge.infra import storage
 from lineage_merge.infra.redaction import MASK, names_secret, redact
@@ -31,7 +31,7 @@ def _redacted(report: Report) -> dict[str, Any]:
     return shown
 
 
-def read_report(location: str, scope: Scope, record: MergeRecord) -> Report | None:
+def read_report(location: str, scope: DagScope, record: MergeRecord) -> Report | None:
     """Return the report of a merge; of one that changed nothing that of the merge which it repeats."""
     names = [each for each in (record.name, record.runs, record.entry) if each]
     texts = storage.read_texts([layout.details_file(location, scope, each) for each in names])

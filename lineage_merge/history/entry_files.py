@@ -36,14 +36,14 @@ def has_pyarrow() -> bool:
     return find_spec("pyarrow") is not None
 
 
-class Written(NamedTuple):
+class WrittenFile(NamedTuple):
     """The number of rows that were written, and their fingerprints; None: unknown."""
 
     rows: int
     sums: Sums | None = None
 
 
-def write_rows(rows: Rows[Row], kind: Kind, folder: str, spark: "SparkSession | None" = None) -> Written:
+def write_rows(rows: Rows[Row], kind: Kind, folder: str, spark: "SparkSession | None" = None) -> WrittenFile:
     """Write rows below a folder, a file per partition.
 
     Each worker writes with pyarrow. Without pyarrow `spark` writes. Raises `SourceError`, and
@@ -53,12 +53,12 @@ def write_rows(rows: Rows[Row], kind: Kind, folder: str, spark: "SparkSession | 
         storage.make_folder(folder)
         with rows.engine.own_errors():
             parts = rows.map_numbered_partitions(partial(_write_partition, kind, folder)).collect()
-        return Written(sum(each for each, _ in parts), add_sums(sums for _, sums in parts))
+        return WrittenFile(sum(each for each, _ in parts), add_sums(sums for _, sums in parts))
     if spark is None:
         raise IntermediateError(f"{storage.shown(folder)}: {_NEEDS_PYARROW}")
     from lineage_merge.graph_format import files
 
-    return Written(files.write_columns(spark, folder, rows, _DDL[kind], PARTITION_KEYS, COMPRESSION))
+    return WrittenFile(files.write_columns(spark, folder, rows, _DDL[kind], PARTITION_KEYS, COMPRESSION))
 
 
 def _write_partition(kind: Kind, folder: str, number: int, rows: Iterable[Row]) -> Iterator[tuple[int, Sums]]:

@@ -16,7 +16,7 @@ from typing import Any
 from lineage_merge.graph_format.elements import COLUMN, NOT_COMPARED, dataset_of
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.history import layout
-from lineage_merge.history.layout import MergeName, Scope
+from lineage_merge.history.layout import DagScope, MergeName
 from lineage_merge.infra import storage
 from lineage_merge.model.errors import IntermediateError
 
@@ -55,7 +55,7 @@ def add_sums(several: Iterable[Sums]) -> list[int]:
     return [sum(each) & _MASK for each in zip(*several, strict=True)] or [0] * _SUMS
 
 
-def write_sums(location: str, scope: Scope, name: MergeName, sums: Sums) -> None:
+def write_sums(location: str, scope: DagScope, name: MergeName, sums: Sums) -> None:
     """Store the sums of an entry. Raises `SourceError`."""
     packed = base64.b64encode(zlib.compress(_FORMAT.pack(*sums))).decode()
     text = json.dumps({"version": VERSION, "sums": packed})
@@ -63,7 +63,7 @@ def write_sums(location: str, scope: Scope, name: MergeName, sums: Sums) -> None
 
 
 def read_fingerprints(
-    location: str, entries: Sequence[tuple[Scope, MergeName]], names: Iterable[str]
+    location: str, entries: Sequence[tuple[DagScope, MergeName]], names: Iterable[str]
 ) -> list[tuple[int, ...] | None]:
     """Return the sums of elements in each entry; None for an entry without sums of this version.
 

@@ -1,4 +1,4 @@
-"""Folders and names of the history. Pure.
+"""Location, folders and names of the history.
 
 ::
 
@@ -17,11 +17,18 @@ a merge do not count.
 
 import re
 from datetime import UTC, datetime, timedelta
-from typing import Literal, NamedTuple, Self
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
-from lineage_merge.infra.times import EPOCH, epoch_ms
+from lineage_merge.config import EMBEDDED, NO_HISTORY
+from lineage_merge.infra.graph_files import default_graph_file
 from lineage_merge.model.errors import QueryError
-from lineage_merge.model.times import utc_time
+from lineage_merge.model.times import EPOCH, epoch_ms, utc_time
+
+if TYPE_CHECKING:
+    from lineage_merge.config import Config
+
 
 Kind = Literal["nodes", "edges", "runs"]
 # The folders of Parquet files.
@@ -42,7 +49,7 @@ _ENVIRONMENT_NAME = re.compile(r"[A-Za-z0-9_.~+-]+")
 _NAME = re.compile(r"(\d{8}T\d{6})(\d{3})Z-([0-9a-f]{12})")
 
 
-class Scope(NamedTuple):
+class DagScope(NamedTuple):
     """An environment and a DAG, whose merges form one sequence."""
 
     environment: str
@@ -86,7 +93,7 @@ def shown_time(time: int) -> str:
     return utc_time(time, seconds=True)
 
 
-def scope_folder(location: str, kind: str, scope: Scope) -> str:
+def scope_folder(location: str, kind: str, scope: DagScope) -> str:
     """Return the folder of an environment and DAG."""
     return f"{environment_folder(location, kind, scope.environment)}/{_DAG}{scope.dag_name}"
 
@@ -98,27 +105,27 @@ def environment_folder(location: str, kind: str, environment: str) -> str:
     return f"{location.rstrip('/')}/{kind}/{_ENVIRONMENT}{environment}"
 
 
-def entry_folder(location: str, kind: Kind, scope: Scope, name: MergeName) -> str:
+def entry_folder(location: str, kind: Kind, scope: DagScope, name: MergeName) -> str:
     """Return the folder of the Parquet files of a merge."""
     return f"{scope_folder(location, kind, scope)}/{ENTRY}{name}"
 
 
-def merge_file(location: str, scope: Scope, name: MergeName) -> str:
+def merge_file(location: str, scope: DagScope, name: MergeName) -> str:
     """Return the object of a merge."""
     return f"{scope_folder(location, MERGES, scope)}/{name}.json"
 
 
-def moves_file(location: str, scope: Scope, name: MergeName) -> str:
+def moves_file(location: str, scope: DagScope, name: MergeName) -> str:
     """Return the file with the ids that a merge replaced, which few merges have."""
     return f"{scope_folder(location, MOVES, scope)}/{name}.json"
 
 
-def fingerprints_file(location: str, scope: Scope, name: MergeName) -> str:
+def fingerprints_file(location: str, scope: DagScope, name: MergeName) -> str:
     """Return the file with the fingerprints of an entry."""
     return f"{scope_folder(location, FINGERPRINTS, scope)}/{name}.json"
 
 
-def details_file(location: str, scope: Scope, name: MergeName) -> str:
+def details_file(location: str, scope: DagScope, name: MergeName) -> str:
     """Return the file with the report and the configuration of a merge."""
     return f"{scope_folder(location, DETAILS, scope)}/{name}.json"
 
@@ -137,3 +144,19 @@ def dag_name_of(folder: str) -> str:
 def name_of(file: str) -> MergeName | None:
     """Return the merge that a file or the folder of an entry is named after."""
     return MergeName.parse(file.removeprefix(ENTRY).removesuffix(".json"))
+
+
+def history_location(config: "Config", graph_file: Path | None = None) -> str:
+    """Return the folder or prefix of the history; "" if none is configured.
+
+    That of the embedded graph (`graph_file`) is stored beside it.
+    """
+    configured = config.history.location
+    if configured == NO_HISTORY:
+        return ""
+    # The file that a flag selects is another graph than that of the configuration.
+    if configured and graph_file is None:
+        return configured.rstrip("/")
+    if config.gremlin.endpoint != EMBEDDED or not find_spec("pyarrow"):
+        return configured
+    return str((graph_file or default_graph_file()).with_suffix(".history"))

@@ -5,13 +5,12 @@ from collections.abc import Mapping, Sequence
 from operator import itemgetter
 
 from lineage_merge.history import layout
-from lineage_merge.history.layout import DETAILS, KINDS, MERGES, MOVES, MergeName, Scope
-from lineage_merge.history.merge_record import MergeRecord, parse_record
-from lineage_merge.history.object_format import FORMAT, Migrations, parse_object
+from lineage_merge.history.layout import DETAILS, KINDS, MERGES, MOVES, DagScope, MergeName
+from lineage_merge.history.merge_record import FORMAT, MergeRecord, Migrations, parse_object, parse_record
 from lineage_merge.infra import storage
 from lineage_merge.model.errors import IntermediateError, SourceError
 
-ScopedName = tuple[Scope, MergeName]
+ScopedName = tuple[DagScope, MergeName]
 # `history compact` may delete a merge after it was listed.
 _LISTINGS = 5
 # Of files in `moves/` of older formats.
@@ -25,17 +24,17 @@ def environments(location: str) -> list[str]:
     return [each for each in map(layout.environment_of, names) if each]
 
 
-def scopes(location: str, environment: str | None = None, dag: str | None = None) -> list[Scope]:
+def scopes(location: str, environment: str | None = None, dag: str | None = None) -> list[DagScope]:
     """Return the environments and DAGs of a history, sorted; None: any."""
-    found: list[Scope] = []
+    found: list[DagScope] = []
     for each in environments(location) if environment is None else [environment]:
         names = storage.children(layout.environment_folder(location, MERGES, each))
         dags = (layout.dag_name_of(name) for name in names)
-        found += [Scope(each, name) for name in dags if name and dag in (None, name)]
+        found += [DagScope(each, name) for name in dags if name and dag in (None, name)]
     return found
 
 
-def merge_names(location: str, scopes: Sequence[Scope]) -> list[list[MergeName]]:
+def merge_names(location: str, scopes: Sequence[DagScope]) -> list[list[MergeName]]:
     """Return the merges of each DAG, oldest first."""
     listed = storage.children_of([layout.scope_folder(location, MERGES, each) for each in scopes])
     return [sorted(name for each in names if (name := layout.name_of(each))) for names in listed]
@@ -53,12 +52,14 @@ def read_records(location: str, merges: Sequence[ScopedName]) -> list[MergeRecor
     ]
 
 
-def newest_record(location: str, scope: Scope) -> MergeRecord | None:
+def newest_record(location: str, scope: DagScope) -> MergeRecord | None:
     """Return the newest merge of a DAG; None if there is none."""
     return newest_until(location, [scope])[0]
 
 
-def newest_until(location: str, scopes: Sequence[Scope], time: int | None = None) -> list[MergeRecord | None]:
+def newest_until(
+    location: str, scopes: Sequence[DagScope], time: int | None = None
+) -> list[MergeRecord | None]:
     """Return the newest merge of each DAG that is not younger than a time (ms since 1970; None: any).
 
     None if a DAG has none.
@@ -76,12 +77,12 @@ def newest_until(location: str, scopes: Sequence[Scope], time: int | None = None
     raise SourceError(f"{storage.shown(location)}: merges are deleted while they are read")
 
 
-def write_record(location: str, scope: Scope, record: MergeRecord) -> None:
+def write_record(location: str, scope: DagScope, record: MergeRecord) -> None:
     """Add a merge to the index, which completes it."""
     storage.create_file(layout.merge_file(location, scope, record.name), record.text())
 
 
-def write_moves(location: str, scope: Scope, name: MergeName, ids: Mapping[str, str]) -> None:
+def write_moves(location: str, scope: DagScope, name: MergeName, ids: Mapping[str, str]) -> None:
     """Store the ids of datasets that a merge replaced, each with its new one."""
     text = json.dumps({"format": FORMAT, "moves": ids}, ensure_ascii=False)
     storage.create_file(layout.moves_file(location, scope, name), text + "\n")
@@ -98,7 +99,7 @@ def read_moves(
     dags = [dag for each in storage.children(folder) if (dag := layout.dag_name_of(each))]
     found: list[tuple[MergeName, str]] = []
     for dag in dags:
-        scope = Scope(environment, dag)
+        scope = DagScope(environment, dag)
         for each in storage.children(layout.scope_folder(location, MOVES, scope), str(after)):
             name = layout.name_of(each)
             if name and after < name <= until:
@@ -116,7 +117,7 @@ def _moves(text: str, file: str) -> dict[str, str]:
         raise IntermediateError(f"{storage.shown(file)}: not {_MOVES}") from None
 
 
-def entry_names(location: str, scope: Scope, after: MergeName | None = None) -> set[MergeName]:
+def entry_names(location: str, scope: DagScope, after: MergeName | None = None) -> set[MergeName]:
     """Return the merges that have files besides their object in the index, completed or not."""
     found: set[MergeName] = set()
     for kind in KINDS:

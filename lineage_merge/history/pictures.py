@@ -6,25 +6,25 @@ whose entry has the vertex. A dataset that a later merge of another DAG moved to
 entries, as in the graph.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from lineage_merge.graph_format.elements import Subgraph, edge_of_row, vertex_of_row
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.history import layout, merge_index
 from lineage_merge.history.entry_files import missing_files, read_rows
-from lineage_merge.history.layout import ENTRY_KINDS, MergeName, Scope, shown_time
+from lineage_merge.history.layout import ENTRY_KINDS, DagScope, MergeName, shown_time
 from lineage_merge.history.merge_record import MergeRecord
 from lineage_merge.history.moments import Moment
-from lineage_merge.history.moves import renamed
 from lineage_merge.infra import storage
+from lineage_merge.model.elements import JobKey, edge_id
 from lineage_merge.model.errors import NotFound
 
 
 class ScopedMerge(NamedTuple):
     """A merge of an environment and DAG."""
 
-    scope: Scope
+    scope: DagScope
     record: MergeRecord
 
     def __str__(self) -> str:
@@ -60,7 +60,7 @@ def merges_until(location: str, moment: Moment, environment: str | None = None) 
     return sorted(found, key=lambda each: each.record.name)
 
 
-def _time_of(location: str, scopes: Sequence[Scope], moment: Moment) -> int:
+def _time_of(location: str, scopes: Sequence[DagScope], moment: Moment) -> int:
     """Return the time of a moment, looked up if it is a merge."""
     if not moment.merge:
         return moment.time
@@ -113,7 +113,7 @@ def _precedence(merge: ScopedMerge) -> tuple[int, int]:
     return (record.entry.time if record.entry else 0, record.name.time)
 
 
-def entry_rows(location: str, scope: Scope, record: MergeRecord) -> tuple[dict[str, Row], list[Row]]:
+def entry_rows(location: str, scope: DagScope, record: MergeRecord) -> tuple[dict[str, Row], list[Row]]:
     """Return the nodes by id, and the edges, of a DAG after a merge.
 
     Raises `IntermediateError` if files of the entry are missing.
@@ -135,3 +135,34 @@ def entry_rows(location: str, scope: Scope, record: MergeRecord) -> tuple[dict[s
         for row in read_rows(layout.entry_folder(location, "runs", scope, record.runs)):
             nodes[row["id"]] = row
     return nodes, edges
+
+
+def renamed(
+    nodes: Mapping[str, Row], edges: Iterable[Row], ids: Mapping[str, str], scope: DagScope
+) -> tuple[dict[str, Row], list[Row]]:
+    """Return nodes by id, and edges, with the new ids of datasets; a node of the new id takes precedence."""
+    moved: dict[str, Row] = {}
+    for identifier, row in nodes.items():
+        new = _new_id(ids, identifier, row["label"] == "column")
+        if new == identifier or new not in nodes:
+            moved[new] = {**row, "id": new}
+    return moved, [each for edge in edges for each in _renamed_edge(edge, ids, scope)]
+
+
+def _renamed_edge(edge: Row, ids: Mapping[str, str], scope: DagScope) -> Iterator[Row]:
+    from lineage_merge.load.graph_state import end_is_column
+
+    start, end = (
+        _new_id(ids, edge[name], end_is_column(edge["label"], name, edge[name])) for name in ("from", "to")
+    )
+    if (start, end) == (edge["from"], edge["to"]):
+        yield edge
+    elif start != end:  # as in the graph: an edge between the two would become a loop
+        job = JobKey(edge["job_type"], edge["job_name"]) if edge.get("job_name") is not None else None
+        identifier = edge_id(*scope, job, start, edge["label"], end)
+        yield {**edge, "id": identifier, "from": start, "to": end}
+
+
+def _new_id(ids: Mapping[str, str], identifier: str, is_column: bool) -> str:
+    dataset = identifier.rpartition("|")[0] if is_column else identifier
+    return ids[dataset] + identifier[len(dataset) :] if dataset in ids else identifier

@@ -7,7 +7,8 @@ changed only properties of newest runs stores those vertices.
 
 import time
 import uuid
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from lineage_merge.history import layout, merge_index
 from lineage_merge.history.details import write_details
 from lineage_merge.history.entry_files import write_rows
 from lineage_merge.history.fingerprints import add_sums, write_sums
-from lineage_merge.history.layout import ENTRY_KINDS, MergeName, Scope
+from lineage_merge.history.layout import ENTRY_KINDS, DagScope, MergeName
 from lineage_merge.history.merge_record import MergeKind, MergeRecord
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.infra.progress import ProgressCallback, no_progress
@@ -37,12 +38,12 @@ class Recorder:
     """The history of a DAG before a load: `before` is the load of the graph that the load continues."""
 
     location: str
-    scope: Scope
+    scope: DagScope
     endpoint: Endpoint
     before: LastLoad
 
     @classmethod
-    def before_load(cls, location: str, scope: Scope, endpoint: Endpoint) -> "Recorder":
+    def before_load(cls, location: str, scope: DagScope, endpoint: Endpoint) -> "Recorder":
         """Read what the graph stores about the last load of a DAG.
 
         Raises `GraphError`, and `IntermediateError` if the merge could not be added after the load: the
@@ -63,54 +64,38 @@ class Recorder:
     ) -> MergeRecord:
         """Add the merge of a load that has ended. Raises `HistoryError`."""
         on_progress("writing the history")
-        try:
-            return self._record(engine, spark, config, loaded, report)
-        except HistoryError:
-            raise
-        except LineageMergeError as error:
-            raise HistoryError(
-                f"the graph is loaded, but its history is not written: {error.message}"
-            ) from None
-
-    def _record(
-        self,
-        engine: Engine,
-        spark: "SparkSession | None",
-        config: Config,
-        loaded: LoadResult,
-        report: Report | None,
-    ) -> MergeRecord:
-        newest = merge_index.newest_record(self.location, self.scope)
-        kind = kind_of(loaded.effect, newest, self.before, self._has_unfinished_entry(newest))
-        merged_at = read_last_load(self.endpoint, *self.scope).merged_at
-        name = new_name(merged_at, newest)
-        vertices, edges = (newest.vertices, newest.edges) if newest else (0, 0)
-        if kind == "full":
-            picture = read_picture(engine, self.endpoint, *self.scope)
-            vertices, edges = write_entry(self.location, self.scope, name, picture, spark)
-        elif kind == "runs":
-            rows = read_runs(engine, self.endpoint, *self.scope)
-            write_rows(rows, "runs", layout.entry_folder(self.location, "runs", self.scope, name), spark)
-        if loaded.moves:
-            merge_index.write_moves(self.location, self.scope, name, dict(loaded.moves))
-        if kind != "unchanged":
-            write_details(layout.details_file(self.location, self.scope, name), report, config)
-        record = MergeRecord(
-            name=name,
-            kind=kind,
-            entry=name if kind == "full" or newest is None else newest.entry,
-            runs=_runs(kind, name, newest),
-            merged_at=merged_at,
-            added=loaded.added,
-            changed=loaded.nodes + loaded.edges - loaded.added,
-            retired=loaded.retired_nodes + loaded.retired_edges,
-            vertices=vertices,
-            edges=edges,
-            run_id=config.history.run_id,
-            logical_date=config.history.logical_date,
-            version=__version__,
-        )
-        merge_index.write_record(self.location, self.scope, record)
+        with _as_history_error("the graph is loaded, but its history is not written"):
+            newest = merge_index.newest_record(self.location, self.scope)
+            kind = kind_of(loaded.effect, newest, self.before, self._has_unfinished_entry(newest))
+            merged_at = read_last_load(self.endpoint, *self.scope).merged_at
+            name = new_name(merged_at, newest)
+            vertices, edges = (newest.vertices, newest.edges) if newest else (0, 0)
+            if kind == "full":
+                picture = read_picture(engine, self.endpoint, *self.scope)
+                vertices, edges = write_entry(self.location, self.scope, name, picture, spark)
+            elif kind == "runs":
+                rows = read_runs(engine, self.endpoint, *self.scope)
+                write_rows(rows, "runs", layout.entry_folder(self.location, "runs", self.scope, name), spark)
+            if loaded.moves:
+                merge_index.write_moves(self.location, self.scope, name, dict(loaded.moves))
+            if kind != "unchanged":
+                write_details(layout.details_file(self.location, self.scope, name), report, config)
+            record = MergeRecord(
+                name=name,
+                kind=kind,
+                entry=name if kind == "full" or newest is None else newest.entry,
+                runs=_runs(kind, name, newest),
+                merged_at=merged_at,
+                added=loaded.added,
+                changed=loaded.nodes + loaded.edges - loaded.added,
+                retired=loaded.retired_nodes + loaded.retired_edges,
+                vertices=vertices,
+                edges=edges,
+                run_id=config.history.run_id,
+                logical_date=config.history.logical_date,
+                version=__version__,
+            )
+            merge_index.write_record(self.location, self.scope, record)
         return record
 
     def _has_unfinished_entry(self, newest: MergeRecord | None) -> bool:
@@ -145,7 +130,7 @@ def new_name(merged_at: int, newest: MergeRecord | None) -> MergeName:
 
 
 def write_entry(
-    location: str, scope: Scope, name: MergeName, picture: Picture, spark: "SparkSession | None" = None
+    location: str, scope: DagScope, name: MergeName, picture: Picture, spark: "SparkSession | None" = None
 ) -> tuple[int, int]:
     """Write nodes and edges of an entry; return their numbers. The entry is not complete yet."""
     folders = [layout.entry_folder(location, kind, scope, name) for kind in ENTRY_KINDS]
@@ -163,13 +148,13 @@ def _runs(kind: MergeKind, name: MergeName, newest: MergeRecord | None) -> Merge
 
 
 def record_removal(
-    location: str, scope: Scope, retired: int, engine: Engine, endpoint: Endpoint, *, job: str = ""
+    location: str, scope: DagScope, retired: int, engine: Engine, endpoint: Endpoint, *, job: str = ""
 ) -> MergeRecord | None:
     """Add the removal of a DAG, or of a `job` of it; None if the DAG has no history.
 
     Raises `HistoryError`.
     """
-    try:
+    with _as_history_error("removed, but the history is not written"):
         newest = merge_index.newest_record(location, scope)
         if newest is None:
             return None
@@ -189,6 +174,14 @@ def record_removal(
             version=__version__,
         )
         merge_index.write_record(location, scope, record)
-    except LineageMergeError as error:
-        raise HistoryError(f"removed, but the history is not written: {error.message}") from None
     return record
+
+
+@contextmanager
+def _as_history_error(problem: str) -> Iterator[None]:
+    try:
+        yield
+    except HistoryError:
+        raise
+    except LineageMergeError as error:
+        raise HistoryError(f"{problem}: {error.message}") from None

@@ -13,7 +13,7 @@ from lineage_merge.graph_format.elements import JOB, Vertex
 from lineage_merge.history import layout, merge_index
 from lineage_merge.history.element_facts import FactKey, Facts, facts_of
 from lineage_merge.history.fingerprints import read_fingerprints
-from lineage_merge.history.layout import MergeName, Scope, shown_time
+from lineage_merge.history.layout import DagScope, MergeName
 from lineage_merge.history.merge_record import MergeRecord
 from lineage_merge.history.pictures import ScopedMerge
 from lineage_merge.infra import storage
@@ -25,7 +25,7 @@ EventKind = Literal["appeared", "removed", "added", "dropped", "changed"]
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class TimelineEvent:
     """What a merge changed of an element.
 
     `what`: a property, or column, upstream, downstream, source, target; `name`: of that element, "" for a
@@ -48,22 +48,11 @@ class Event:
         value = self.after or self.before
         return f"{subject} {self.kind}" + (f" ({value})" if value else "")
 
-    def as_json(self) -> dict[str, Any]:
-        """Return a JSON object for scripts."""
-        values = {
-            "event": self.kind,
-            "what": self.what,
-            "name": self.name,
-            "before": self.before,
-            "after": self.after,
-        }
-        return {**self.merge.as_json(), **{key: value for key, value in values.items() if value}}
-
 
 class _Read(NamedTuple):
     """The rows of an element in the entry of a merge."""
 
-    scope: Scope
+    scope: DagScope
     entry: MergeName
     runs: MergeName | None
     is_empty: bool
@@ -83,7 +72,7 @@ def merges_of(location: str, environment: str | None = None, dag: str | None = N
     return sorted(found, key=lambda each: each.record.name)
 
 
-def timeline(location: str, element: Vertex, merges: Sequence[ScopedMerge]) -> list[Event]:
+def timeline(location: str, element: Vertex, merges: Sequence[ScopedMerge]) -> list[TimelineEvent]:
     """Return the events of an element, oldest first. `merges`: all of its environment, oldest first."""
     own = [each for each in merges if each.scope.environment == element.environment]
     if element.label == JOB:
@@ -95,8 +84,8 @@ def timeline(location: str, element: Vertex, merges: Sequence[ScopedMerge]) -> l
     counts_from = {
         each: name if first and first.record.name < name else MergeName(0, "") for each, name in moved.items()
     } | {element.id: MergeName(0, "")}
-    events: list[Event] = []
-    newest: dict[Scope, ScopedMerge] = {}
+    events: list[TimelineEvent] = []
+    newest: dict[DagScope, ScopedMerge] = {}
     before: Facts | None = None
     for merge in own:
         newest[merge.scope] = merge
@@ -174,12 +163,12 @@ def _combined(states: Iterable[tuple[MergeRecord, Facts]]) -> Facts | None:
     return combined
 
 
-def _events(merge: ScopedMerge, before: Facts | None, after: Facts | None) -> Iterator[Event]:
+def _events(merge: ScopedMerge, before: Facts | None, after: Facts | None) -> Iterator[TimelineEvent]:
     if before is None or after is None:
         if after is not None:
-            yield Event(merge, "appeared", after=_summary(after))
+            yield TimelineEvent(merge, "appeared", after=_summary(after))
         elif before is not None:
-            yield Event(merge, "removed")
+            yield TimelineEvent(merge, "removed")
         return
     for key in sorted(before.keys() | after.keys()):
         old, new = before.get(key), after.get(key)
@@ -187,11 +176,11 @@ def _events(merge: ScopedMerge, before: Facts | None, after: Facts | None) -> It
             continue
         values = {"before": _text(old), "after": _text(new)}
         if key.name and old is None:
-            yield Event(merge, "added", *key, **values)
+            yield TimelineEvent(merge, "added", *key, **values)
         elif key.name and new is None:
-            yield Event(merge, "dropped", *key, **values)
+            yield TimelineEvent(merge, "dropped", *key, **values)
         else:
-            yield Event(merge, "changed", *key, **values)
+            yield TimelineEvent(merge, "changed", *key, **values)
 
 
 def _text(values: frozenset[str] | None) -> str:
@@ -209,11 +198,3 @@ def _summary(facts: Facts) -> str:
     counted = [f"{columns} column{'s' if columns != 1 else ''}"] if columns else []
     parts = [label, *counted, *(f"{number} {what}" for what, number in sorted(numbers.items()))]
     return ", ".join(each for each in parts if each)
-
-
-def shown_events(events: Iterable[Event]) -> list[tuple[str, str, str, str]]:
-    """Return time, merge, DAG and text of events, newest first."""
-    return [
-        (shown_time(each.merge.record.name.time), each.merge.record.id, each.merge.scope.dag_name, str(each))
-        for each in reversed([*events])
-    ]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
-from lineage_merge.infra.times import epoch_ms
+from lineage_merge.model.times import epoch_ms
 
 UNITS: Mapping[str, timedelta] = {
     "m": timedelta(minutes=1),

@@ -9,7 +9,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lineage_merge.infra.redaction import names_secret, redact
-from lineage_merge.infra.similar_names import did_you_mean
+from lineage_merge.model.errors import did_you_mean
 
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator

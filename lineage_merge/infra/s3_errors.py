@@ -4,8 +4,13 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from lineage_merge.infra.similar_names import did_you_mean
-from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
+from lineage_merge.model.errors import (
+    SourceDenied,
+    SourceError,
+    SourceMissing,
+    SourceUnreachable,
+    did_you_mean,
+)
 
 # Lists the buckets that the credentials may list.
 Buckets = Callable[[], list[str]]

@@ -49,19 +49,20 @@ _LOCAL = {
 
 
 class SessionOptions(Protocol):
-    """Options of a session that is started here. `partitions`: 0 for a number that fits the input."""
+    """Options of a session that is started here.
+
+    `master`: "" for the cluster's or `local[*]`. `partitions`: 0 for a number that fits the input. `kafka`:
+    the session reads from Kafka.
+    """
 
     @property
-    def master(self) -> str:
-        """Return Spark's master, "" for the cluster's or `local[*]`."""
+    def master(self) -> str: ...
 
     @property
-    def partitions(self) -> int:
-        """Return the number of shuffle partitions."""
+    def partitions(self) -> int: ...
 
     @property
-    def kafka(self) -> bool:
-        """Whether the session reads from Kafka."""
+    def kafka(self) -> bool: ...
 
 
 @contextmanager
@@ -223,13 +224,8 @@ def own_errors() -> Iterator[None]:
 def _own(name: str, message: str) -> LineageMergeError:
     kind = getattr(errors, name, LineageMergeError)
     if kind is DocumentError:
-        return DocumentError(*_parts(message))
+        document, _, problem = message.partition(": ")
+        return DocumentError(document, "", problem)
     error: LineageMergeError = kind.__new__(kind)
     LineageMergeError.__init__(error, message)
     return error
-
-
-def _parts(message: str) -> tuple[str, str, str]:
-    """Split ``document: field: problem``."""
-    document, _, problem = message.partition(": ")
-    return document, "", problem

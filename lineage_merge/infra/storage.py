@@ -22,13 +22,13 @@ from typing import IO, Any, NamedTuple
 from lineage_merge.infra import input_budget
 from lineage_merge.infra.redaction import redact
 from lineage_merge.infra.s3_errors import s3_answer, s3_error
-from lineage_merge.infra.similar_names import similar_names
 from lineage_merge.model.errors import (
     DocumentError,
     InputTooLarge,
     SourceDenied,
     SourceError,
     SourceMissing,
+    similar_names,
 )
 
 _S3 = ("s3", "s3a", "s3n")

@@ -117,21 +117,15 @@ def compare_nodes(
     The `writes` edges among `edges` determine which datasets the merge builds. `drops_values`: the merge
     knows all values of the sets that it has.
     """
-    items: Rows[tuple[str, Row | StoredVertex | None]] = nodes.map(_node_of_dataset)
-    grouped = items.union(existing.vertices.map(_vertex_of_dataset), edges.flat_map(_built_dataset))
-    return grouped.group(itemgetter(0), partial(_compare_dataset, drops_values))
-
-
-def _node_of_dataset(node: Row) -> tuple[str, Row | StoredVertex | None]:
-    return dataset_of(node.get("id") or "", node.get("label") == "column"), node
-
-
-def _vertex_of_dataset(vertex: StoredVertex) -> tuple[str, Row | StoredVertex | None]:
-    return dataset_of(vertex.id, vertex.label == "column"), vertex
-
-
-def _built_dataset(edge: Row) -> Iterable[tuple[str, Row | StoredVertex | None]]:
-    return ((edge["to"], None),) if edge.get("label") == "writes" and edge.get("to") else ()
+    items: Rows[tuple[str, Row | StoredVertex | None]] = nodes.map(
+        lambda node: (dataset_of(node.get("id") or "", node.get("label") == "column"), node)
+    )
+    writes = edges.filter(lambda edge: bool(edge.get("label") == "writes" and edge.get("to")))
+    items = items.union(
+        existing.vertices.map(lambda vertex: (dataset_of(vertex.id, vertex.label == "column"), vertex)),
+        writes.map(lambda edge: (edge["to"], None)),
+    )
+    return items.group(itemgetter(0), partial(_compare_dataset, drops_values))
 
 
 def _compare_dataset(
@@ -207,16 +201,8 @@ def unchanged_edge(edge: Row) -> Compared:
 
 def compare_edges(edges: Rows[Row], existing: GraphState) -> Rows[Compared]:
     """Compare the edges of a merge with those of the graph; edges only in the graph are `unmatched`."""
-    items: Rows[tuple[str, Row | StoredEdge]] = edges.map(_edge_by_id)
-    return items.union(existing.edges.map(_stored_by_id)).group(itemgetter(0), _compare_edge)
-
-
-def _edge_by_id(edge: Row) -> tuple[str, Row | StoredEdge]:
-    return edge.get("id") or "", edge
-
-
-def _stored_by_id(edge: StoredEdge) -> tuple[str, Row | StoredEdge]:
-    return edge.id, edge
+    items: Rows[tuple[str, Row | StoredEdge]] = edges.map(lambda edge: (edge.get("id") or "", edge))
+    return items.union(existing.edges.map(lambda edge: (edge.id, edge))).group(itemgetter(0), _compare_edge)
 
 
 def _compare_edge(_id: str, items: list[tuple[str, Row | StoredEdge]]) -> Iterator[Compared]:

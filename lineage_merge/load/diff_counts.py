@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from operator import add
+from operator import add, attrgetter
 from typing import Literal
 
 from lineage_merge.graph_format.schema import RUN_LABELS
@@ -16,6 +16,7 @@ COLUMN_EDGE_LABELS = frozenset({"feeds_column", "influences"})
 # Kind, change, and for column lineage the job type, for nodes whether they have properties of a run.
 _Key = tuple[Literal["node", "edge", "cleared", "interim"], str, str]
 _RUN = "run"
+_INTERIM: _Key = ("interim", "", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +76,8 @@ def count_differences(
 ) -> DiffCounts:
     """Count compared elements, and stored edges with an interim id."""
     keys: Rows[tuple[_Key, int]] = nodes.flat_map(_keys_of_node)
-    counts = keys.union(edges.flat_map(_keys_of_edge), stored_edges.flat_map(_key_of_interim))
-    found = counts.combine(_identity, add, add).collect()
+    interim = stored_edges.filter(attrgetter("interim")).map(lambda _: (_INTERIM, 1))
+    found = keys.union(edges.flat_map(_keys_of_edge), interim).combine(int, add, add).collect()
     return DiffCounts(
         nodes=_by_change(found, "node"),
         edges=_by_change(found, "edge"),
@@ -102,14 +103,6 @@ def _keys_of_edge(edge: Compared) -> Iterator[tuple[_Key, int]]:
     yield ("edge", edge.change, job_type), 1
     if edge.cleared:
         yield ("cleared", "", ""), 1
-
-
-def _key_of_interim(edge: StoredEdge) -> Iterable[tuple[_Key, int]]:
-    return ((("interim", "", ""), 1),) if edge.interim else ()
-
-
-def _identity(count: int) -> int:
-    return count
 
 
 def _by_change(found: Iterable[tuple[_Key, int]], wanted: str) -> dict[str, int]:

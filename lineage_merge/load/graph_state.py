@@ -87,7 +87,10 @@ def read_graph_state(ids: Rows[str], endpoint: Endpoint, environment: str, dag_n
     """
     vertices = vertex_ids(ids, endpoint, environment, dag_name)
     found = vertices.map_partitions(partial(_fetch, endpoint, dag_name)).cache()
-    return GraphState(found.flat_map(_if_vertex), found.flat_map(_if_edge))
+    return GraphState(
+        found.flat_map(lambda element: (element,) if isinstance(element, StoredVertex) else ()),
+        found.flat_map(lambda element: (element,) if isinstance(element, StoredEdge) else ()),
+    )
 
 
 def read_elements(vertices: Rows[str], edges: Rows[str], endpoint: Endpoint, dag_name: str) -> GraphState:
@@ -158,20 +161,11 @@ def aliases_of(g: GraphTraversalSource, environment: str, label: str) -> GraphTr
     return projected.by(__.values("aliases").fold())
 
 
-def _if_vertex(found: StoredVertex | StoredEdge) -> Iterable[StoredVertex]:
-    return (found,) if isinstance(found, StoredVertex) else ()
-
-
-def _if_edge(found: StoredVertex | StoredEdge) -> Iterable[StoredEdge]:
-    return (found,) if isinstance(found, StoredEdge) else ()
-
-
 def _tagged(endpoint: Endpoint, environment: str, dag_name: str) -> Iterator[str]:
     with open_executor(endpoint) as execute:
         counts = execute(partial(vertex_counts, environment=environment, dag_name=dag_name))[0]
-        yield from _pages(
-            execute, partial(tagged_ids, environment=environment, dag_name=dag_name), counts, _identity
-        )
+        query = partial(tagged_ids, environment=environment, dag_name=dag_name)
+        yield from _pages(execute, query, counts, lambda identifier: identifier)
 
 
 def _pages(
@@ -192,10 +186,6 @@ def _pages(
             # The order of pages is not guaranteed.
             found.update((key(each), each) for each in execute(partial(query, label=label)))
         yield from found.values()
-
-
-def _identity(identifier: str) -> str:
-    return identifier
 
 
 def _page(

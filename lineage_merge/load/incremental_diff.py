@@ -6,6 +6,7 @@ compares in full.
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 from lineage_merge.graph_format.schema import DATASET_LABELS, Row
@@ -14,11 +15,12 @@ from lineage_merge.load import diff, merge_state, shard_digests, vertex_merge
 from lineage_merge.load.diff import Compared
 from lineage_merge.load.graph_state import GraphState, StoredVertex, read_aliases, read_elements
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.shard_digests import Differing, Entry, Kind, RunState, Shard
+from lineage_merge.load.merge_run import LoadTarget
+from lineage_merge.load.shard_digests import Differing, Entry, Kind, Shard
 from lineage_merge.merge.resolved_names import IdentityRow
 
 
-class Changes(NamedTuple):
+class IncrementalChanges(NamedTuple):
     """The result of an incremental comparison.
 
     `existing`: the elements that were read. `jobs`: all jobs of the merge, only read if elements may be
@@ -34,32 +36,25 @@ class Changes(NamedTuple):
 
 def names_digest(pairs: Mapping[str, str], identities: Rows[IdentityRow]) -> str:
     """Return an order-independent digest of the names and the datasets they resolve to."""
-    known = identities.map(_digest_of_identity).collect()
+    known = identities.map(lambda identity: shard_digests.digest_of(repr(tuple(identity)))).collect()
     known += [shard_digests.digest_of(repr(pair)) for pair in pairs.items()]
     return shard_digests.digest_of("\n".join(sorted(set(known))))
-
-
-def _digest_of_identity(identity: IdentityRow) -> str:
-    return shard_digests.digest_of(repr(tuple(identity)))
 
 
 def compare_changes(
     nodes: Rows[Row],
     edges: Rows[Row],
     names: Rows[str],
-    last: RunState,
-    endpoint: Endpoint,
-    environment: str,
-    dag_name: str,
+    target: LoadTarget,
     *,
     drops_values: bool = True,
-) -> Changes | None:
+) -> IncrementalChanges | None:
     """Compare a merge with the state of the last load; None if a full comparison is required.
 
     `names`: alias ids of the merge, none of which may be in the graph.
     """
-    engine = nodes.engine
-    if merge_state.read_counts(endpoint, environment, dag_name) != (last.vertices, last.edges):
+    engine, endpoint, last = nodes.engine, target.endpoint, target.started_load.state
+    if merge_state.read_counts(target) != (last.vertices, last.edges):
         return None
     distinct_names = names.distinct().repartition(engine.parallelism)
     if not distinct_names.map_partitions(partial(merge_state.any_stored, endpoint)).is_empty():
@@ -68,28 +63,27 @@ def compare_changes(
     present = shards.map(shard_digests.summary_of).collect()
     if shard_digests.shard_count(sum(each.size for each in present), len(last.shards)) != len(last.shards):
         return None
-    found = merge_state.compare_shards(
-        shards, {each.number for each in present}, endpoint, environment, dag_name, last.shards
-    ).cache()
-    if not found.filter(_is_damaged).is_empty():
+    found = merge_state.compare_shards(shards, {each.number for each in present}, target, last.shards).cache()
+    if not found.filter(attrgetter("is_damaged")).is_empty():
         return None
-    unmatched = merge_state.read_unmatched(endpoint, environment, dag_name, len(last.shards), last.left)
+    unmatched = merge_state.read_unmatched(target, len(last.shards), last.left)
     if unmatched is None:
         return None
-    removed = engine.rows(unmatched).union(found.flat_map(_removed))
+    removed = engine.rows(unmatched).union(found.flat_map(attrgetter("removed")))
     changed_nodes, changed_edges = (found.flat_map(partial(_changed, kind)) for kind in _KINDS)
     existing = read_elements(
         changed_nodes.map(_id).union(removed.flat_map(partial(_id_of, "v"))),
         changed_edges.map(_id).union(removed.flat_map(partial(_id_of, "e"))),
         endpoint,
-        dag_name,
+        target.dag_name,
     )
-    if _is_stored_under_alias(changed_nodes, existing, endpoint, environment):
+    if _is_stored_under_alias(changed_nodes, existing, endpoint, target.environment):
         return None
     jobs: Rows[StoredVertex] = engine.empty()
     if not removed.is_empty():
-        jobs = read_elements(nodes.flat_map(_job_id), engine.empty(), endpoint, dag_name).vertices
-    return Changes(
+        job_ids = nodes.filter(lambda node: node.get("label") == "job").map(itemgetter("id"))
+        jobs = read_elements(job_ids, engine.empty(), endpoint, target.dag_name).vertices
+    return IncrementalChanges(
         diff.compare_nodes(changed_nodes, edges, existing, drops_values=drops_values)
         .union(found.flat_map(partial(_unchanged, "v")).map(diff.unchanged_node))
         .cache(),
@@ -103,14 +97,6 @@ def compare_changes(
 
 
 _KINDS: tuple[Kind, Kind] = ("v", "e")
-
-
-def _is_damaged(found: Differing) -> bool:
-    return found.is_damaged
-
-
-def _removed(found: Differing) -> Iterable[Entry]:
-    return found.removed
 
 
 def _changed(kind: Kind, found: Differing) -> Iterator[Row]:
@@ -134,15 +120,11 @@ def _id_of(kind: Kind, entry: Entry) -> Iterable[str]:
     return (entry.id,) if entry.kind == kind else ()
 
 
-def _job_id(node: Row) -> Iterable[str]:
-    return (node["id"],) if node.get("label") == "job" else ()
-
-
 def _is_stored_under_alias(
     nodes: Rows[Row], existing: GraphState, endpoint: Endpoint, environment: str
 ) -> bool:
     """Return whether the graph has a dataset under an alias but not under its own id."""
-    stored = nodes.engine.share(frozenset(existing.vertices.map(_stored_id).collect()))
+    stored = nodes.engine.share(frozenset(existing.vertices.map(attrgetter("id")).collect()))
     missing = nodes.filter(
         lambda node: node.get("label") in DATASET_LABELS and node["id"] not in stored.value
     )
@@ -150,7 +132,3 @@ def _is_stored_under_alias(
         return False
     aliases = read_aliases(nodes.engine, endpoint, environment)
     return bool(vertex_merge.resolve_stored_aliases(missing, existing, aliases, frozenset(), environment))
-
-
-def _stored_id(vertex: StoredVertex) -> str:
-    return vertex.id

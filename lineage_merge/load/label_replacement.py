@@ -20,7 +20,7 @@ from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.error_classification import ErrorKind, backoff
 from lineage_merge.load.gremlin.executor import Conflict, GremlinExecutor, by_request, open_executor, send
-from lineage_merge.load.snapshot import INTERIM, Edge, Snapshot, project_edges, take_snapshot
+from lineage_merge.load.snapshot import INTERIM, EdgeSnapshot, VertexSnapshot, project_edges, take_snapshot
 from lineage_merge.model.errors import GraphRejected
 
 _ATTEMPTS = 10
@@ -41,7 +41,7 @@ def replace_labels(endpoint: Endpoint, changes: Iterable[tuple[str, str, str]]) 
 
 
 def replace_vertex(
-    g: GraphTraversalSource, old: Snapshot, label: str, edges: list[Edge], suffix: str = ""
+    g: GraphTraversalSource, old: VertexSnapshot, label: str, edges: list[EdgeSnapshot], suffix: str = ""
 ) -> GraphTraversal:
     """Replace a vertex by one with a new label; no effect and no result if it changed since the snapshot."""
     upsert = old.upsert(old.id, label)
@@ -63,16 +63,16 @@ def replace_vertex(
     return request.count()
 
 
-def _merge_map(edge: Edge, suffix: str) -> dict[Any, Any]:
+def _merge_map(edge: EdgeSnapshot, suffix: str) -> dict[Any, Any]:
     ends = {Direction.OUT: edge.from_id, Direction.IN: edge.to_id}
     return {T.id: edge.id + suffix, T.label: edge.label, **ends, **upserts.typed(edge.properties)}
 
 
 def _replace(endpoint: Endpoint, execute: GremlinExecutor, vertex: str, old_label: str, label: str) -> int:
     suffix = ""
-    sent: Snapshot | None = None
-    together: list[Edge] = []
-    after: list[Edge] = []
+    sent: VertexSnapshot | None = None
+    together: list[EdgeSnapshot] = []
+    after: list[EdgeSnapshot] = []
     for attempt in range(1, _ATTEMPTS + 1):
         current = take_snapshot(execute, vertex)
         if current is None and sent:
@@ -104,26 +104,28 @@ def _replace(endpoint: Endpoint, execute: GremlinExecutor, vertex: str, old_labe
     raise GraphRejected(f"label not changed to {label}, concurrent changes: {vertex}")
 
 
-def _restore(endpoint: Endpoint, dropped: Snapshot, label: str) -> None:
+def _restore(endpoint: Endpoint, dropped: VertexSnapshot, label: str) -> None:
     """Recreate a vertex that was dropped, with all its edges."""
     send(endpoint, upserts.batches([dropped.upsert(dropped.id, label)]))
     send(endpoint, upserts.batches(edge.upsert() for edge in dropped.edges))
 
 
 def _finish(
-    endpoint: Endpoint, execute: GremlinExecutor, together: list[Edge], after: list[Edge], suffix: str
+    endpoint: Endpoint,
+    execute: GremlinExecutor,
+    together: list[EdgeSnapshot],
+    after: list[EdgeSnapshot],
+    suffix: str,
 ) -> None:
     if suffix and together:
         replace_interim_edges(endpoint, execute, together)
     send(endpoint, upserts.batches(edge.upsert() for edge in after))
 
 
-def replace_interim_edges(endpoint: Endpoint, execute: GremlinExecutor, edges: list[Edge]) -> None:
+def replace_interim_edges(endpoint: Endpoint, execute: GremlinExecutor, edges: list[EdgeSnapshot]) -> None:
     """Create edges with their final ids and drop those with interim ids."""
     send(endpoint, upserts.batches(edge.upsert() for edge in edges))
-    ids = [edge.id + INTERIM for edge in edges]
-    for batch in by_request(ids):
-        execute(partial(drop_edges, ids=batch))
+    execute.in_batches(drop_edges, [edge.id + INTERIM for edge in edges])
 
 
 def drop_edges(g: GraphTraversalSource, ids: list[str]) -> GraphTraversal:
@@ -131,9 +133,9 @@ def drop_edges(g: GraphTraversalSource, ids: list[str]) -> GraphTraversal:
     return g.E(*ids).drop()
 
 
-def _split(edges: tuple[Edge, ...]) -> tuple[list[Edge], list[Edge]]:
+def _split(edges: tuple[EdgeSnapshot, ...]) -> tuple[list[EdgeSnapshot], list[EdgeSnapshot]]:
     """Return the edges that fit into the request, and the others."""
-    together: list[Edge] = []
+    together: list[EdgeSnapshot] = []
     remaining = _MAX_CHARACTERS
     for number, edge in enumerate(edges):
         remaining -= edge.upsert().characters
@@ -158,7 +160,7 @@ def _repair(endpoint: Endpoint, vertices: Iterable[str]) -> Iterator[int]:
         for ids in by_request(vertices):
             # Both ends of an edge may be in the batch.
             found = {each["id"]: each for each in execute(partial(interim_edges, ids=ids))}
-            edges = [Edge.of(each) for each in found.values()]
+            edges = [EdgeSnapshot.of(each) for each in found.values()]
             if edges:
                 replace_interim_edges(endpoint, execute, edges)
             repaired += len(edges)

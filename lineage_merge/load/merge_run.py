@@ -15,14 +15,14 @@ import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
 from gremlin_python.process.traversal import Cardinality, Merge, P, T
 from gremlin_python.statics import long
 
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.gremlin.executor import by_request, open_executor
+from lineage_merge.load.gremlin.executor import open_executor
 from lineage_merge.load.shard_digests import RunState
 from lineage_merge.merge.report import Report
 from lineage_merge.model.elements import encode
@@ -93,6 +93,20 @@ class StartedLoad:
         return self.state.is_usable and not self.touched and not self.overlaps
 
 
+class LoadTarget(NamedTuple):
+    """The graph, environment and DAG of a load, and its state when the load started."""
+
+    endpoint: Endpoint
+    environment: str
+    dag_name: str
+    started_load: StartedLoad
+
+    @property
+    def run_id(self) -> str:
+        """Return the id of the `merge_run` vertex."""
+        return run_id(self.environment, self.dag_name)
+
+
 def read_run(endpoint: Endpoint, environment: str, dag_name: str) -> dict[str, list[Any]]:
     """Read the values of the vertex; empty if it is missing."""
     run = run_id(environment, dag_name)
@@ -111,7 +125,7 @@ def dry_run_start(properties: Mapping[str, list[Any]]) -> StartedLoad:
 
 def begin(
     endpoint: Endpoint, environment: str, dag_name: str, properties: Mapping[str, list[Any]]
-) -> StartedLoad:
+) -> LoadTarget:
     """Store the token of a new load; `properties` as returned by `read_run`."""
     token = uuid.uuid4().hex
     before = dry_run_start(properties)
@@ -125,59 +139,49 @@ def begin(
         own_state = RunState(full=full, load=token).text()
         execute(lambda g: set_state(g, run_id(environment, dag_name), token, own_state))
     earlier = properties.get("state", [""])[0]
-    return StartedLoad(token, before.state, own_state, earlier, touched, overlaps)
+    started_load = StartedLoad(token, before.state, own_state, earlier, touched, overlaps)
+    return LoadTarget(endpoint, environment, dag_name, started_load)
 
 
-def abort(endpoint: Endpoint, environment: str, dag_name: str, started_load: StartedLoad) -> None:
+def abort(target: LoadTarget) -> None:
     """End a load that has written nothing; restores the vertex."""
-    run, token = run_id(environment, dag_name), started_load.token
-    with open_executor(endpoint) as execute:
+    run, started_load = target.run_id, target.started_load
+    token = started_load.token
+    with open_executor(target.endpoint) as execute:
         execute(lambda g: drop_unmerged(g, run, token))
         if started_load.earlier_state and not started_load.overlaps:
             execute(lambda g: set_state(g, run, token, started_load.earlier_state))
         elif not started_load.overlaps:
             execute(lambda g: drop_state(g, run, token))
-        execute(lambda g: drop_marks(g, run, [_own_mark(token)]))
+        execute(lambda g: drop_marks(g, [_own_mark(token)], run))
         execute(lambda g: drop_load_token(g, run, token))
 
 
-def end(
-    endpoint: Endpoint,
-    environment: str,
-    dag_name: str,
-    started_load: StartedLoad,
-    stats: LoadStats,
-    state: RunState | None,
-) -> None:
+def end(target: LoadTarget, stats: LoadStats, state: RunState | None) -> None:
     """Store the statistics and state of a load, and remove its token and the marks that it found.
 
     Without a `state`, or if another load of the DAG has started since, the next load compares in full.
     """
-    run = run_id(environment, dag_name)
-    values = _values(stats)
+    run, started_load, values = target.run_id, target.started_load, _values(stats)
     full = RunState.read(started_load.own_state).full
     new_state = state if state and full <= 1 else RunState(full=max(0, full - 1))
     marks = [*started_load.touched, _own_mark(started_load.token)]
-    with open_executor(endpoint) as execute:
+    with open_executor(target.endpoint) as execute:
         execute(lambda g: set_properties(g, run, values))
         is_only_load = execute(lambda g: replace_state(g, run, started_load, new_state.text()))[0]
         if not is_only_load:
             # This load wrote after the other one had compared: the state of neither is valid.
             invalid = RunState(full=_FULL_AFTER_OVERLAP).text()
             execute(lambda g: set_properties(g, run, {"state": invalid}))
-        for batch in by_request(marks):
-            execute(partial(drop_marks, run=run, marks=batch))
+        execute.in_batches(partial(drop_marks, run=run), marks)
         execute(lambda g: drop_load_token(g, run, started_load.token))
 
 
-def mark_dags(
-    endpoint: Endpoint, environment: str, dag_names: Iterable[str], started_load: StartedLoad
-) -> None:
+def mark_dags(target: LoadTarget, dag_names: Iterable[str]) -> None:
     """Mark the `merge_run` vertices of other DAGs whose shared vertices this load changed."""
-    runs = [run_id(environment, dag_name) for dag_name in sorted(set(dag_names))]
-    with open_executor(endpoint) as execute:
-        for batch in by_request(runs):
-            execute(partial(add_mark, runs=batch, value=f"dag {started_load.token}"))
+    runs = [run_id(target.environment, dag_name) for dag_name in sorted(set(dag_names))]
+    with open_executor(target.endpoint) as execute:
+        execute.in_batches(partial(add_mark, value=f"dag {target.started_load.token}"), runs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +260,7 @@ def add_mark(g: GraphTraversalSource, runs: list[str], value: str) -> GraphTrave
     return g.V(*runs).property(Cardinality.set_, "touched", value).count()
 
 
-def drop_marks(g: GraphTraversalSource, run: str, marks: list[str]) -> GraphTraversal:
+def drop_marks(g: GraphTraversalSource, marks: list[str], run: str) -> GraphTraversal:
     """Drop marks."""
     return g.V(run).properties("touched").has_value(P.within(marks)).drop()
 

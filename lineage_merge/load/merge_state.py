@@ -12,6 +12,7 @@ from lineage_merge.load.graph_state import vertex_counts
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import GremlinExecutor, by_request, open_executor
 from lineage_merge.load.merge_run import LABEL as RUN_LABEL
+from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.shard_digests import (
     MAX_SHARD_CHARACTERS,
     Differing,
@@ -36,11 +37,11 @@ def shard_id(environment: str, dag_name: str, number: int) -> str:
     return f"{encode(environment)}|{encode(dag_name)}|{LABEL}|{number}"
 
 
-def read_counts(endpoint: Endpoint, environment: str, dag_name: str) -> tuple[dict[str, int], dict[str, int]]:
+def read_counts(target: LoadTarget) -> tuple[dict[str, int], dict[str, int]]:
     """Count the stored vertices and edges of a DAG, per label."""
-    with open_executor(endpoint) as execute:
+    with open_executor(target.endpoint) as execute:
         vertices, edges = (
-            execute(partial(query, environment=environment, dag_name=dag_name))
+            execute(partial(query, environment=target.environment, dag_name=target.dag_name))
             for query in (vertex_counts, edge_counts)
         )
     own = (RUN_LABEL, LABEL)
@@ -69,9 +70,7 @@ def stored_ids(g: GraphTraversalSource, ids: list[str]) -> GraphTraversal:
 def compare_shards(
     shards: Rows[Shard],
     present: Container[int],
-    endpoint: Endpoint,
-    environment: str,
-    dag_name: str,
+    target: LoadTarget,
     known: tuple[str, ...],
 ) -> Rows[Differing]:
     """Compare the shards of a merge with those of an earlier load, whose digests are `known`.
@@ -80,48 +79,42 @@ def compare_shards(
     """
     engine = shards.engine
     missing = [number for number in range(len(known)) if number not in present]
-    differing = shards.map_partitions(partial(_compare, endpoint, environment, dag_name, engine.share(known)))
-    empty = engine.rows(missing).map_partitions(
-        partial(_removed, endpoint, environment, dag_name, engine.share(known))
-    )
+    differing = shards.map_partitions(partial(_compare, target, engine.share(known)))
+    empty = engine.rows(missing).map_partitions(partial(_removed, target, engine.share(known)))
     return differing.union(empty)
 
 
 def _compare(
-    endpoint: Endpoint,
-    environment: str,
-    dag_name: str,
+    target: LoadTarget,
     known: Shared[tuple[str, ...]],
     shards: Iterable[Shard],
 ) -> Iterator[Differing]:
-    with open_executor(endpoint) as execute:
+    with open_executor(target.endpoint) as execute:
         for shard in shards:
             if known.value[shard.number] == shard.digest:
                 yield Differing(tuple(row for _, row in shard.elements))
                 continue
-            entries = _read(execute, environment, dag_name, shard.number, known.value)
+            entries = _read(execute, target, shard.number, known.value)
             yield Differing(is_damaged=True) if entries is None else difference(shard, entries)
 
 
 def _removed(
-    endpoint: Endpoint,
-    environment: str,
-    dag_name: str,
+    target: LoadTarget,
     known: Shared[tuple[str, ...]],
     numbers: Iterable[int],
 ) -> Iterator[Differing]:
-    with open_executor(endpoint) as execute:
+    with open_executor(target.endpoint) as execute:
         for number in numbers:
             if known.value[number] != digest_of_entries(()):
-                entries = _read(execute, environment, dag_name, number, known.value)
+                entries = _read(execute, target, number, known.value)
                 yield Differing(is_damaged=True) if entries is None else difference(None, entries)
 
 
 def _read(
-    execute: GremlinExecutor, environment: str, dag_name: str, number: int, known: tuple[str, ...]
+    execute: GremlinExecutor, target: LoadTarget, number: int, known: tuple[str, ...]
 ) -> list[Entry] | None:
     """Read the entries of a shard; None if they are missing or do not match the digest."""
-    found = execute(partial(state_texts, ids=[shard_id(environment, dag_name, number)]))
+    found = execute(partial(state_texts, ids=[shard_id(target.environment, target.dag_name, number)]))
     try:
         entries = decode_entries(found[0])
     except (IndexError, ValueError):
@@ -129,16 +122,14 @@ def _read(
     return entries if digest_of_entries(entries) == known[number] else None
 
 
-def read_unmatched(
-    endpoint: Endpoint, environment: str, dag_name: str, first: int, number: int
-) -> list[Entry] | None:
+def read_unmatched(target: LoadTarget, first: int, number: int) -> list[Entry] | None:
     """Read the entries of elements that the earlier merge did not have, in `number` shards from `first` on.
 
     None if they are missing or damaged.
     """
     entries: list[Entry] = []
-    ids = [shard_id(environment, dag_name, first + each) for each in range(number)]
-    with open_executor(endpoint) as execute:
+    ids = [shard_id(target.environment, target.dag_name, first + each) for each in range(number)]
+    with open_executor(target.endpoint) as execute:
         for start in range(0, number, _SHARDS_PER_READ):
             batch = ids[start : start + _SHARDS_PER_READ]
             texts = execute(partial(state_texts, ids=batch))
@@ -156,18 +147,14 @@ def state_texts(g: GraphTraversalSource, ids: list[str]) -> GraphTraversal:
     return g.V(*ids).values("state")
 
 
-def write_shards(
-    shards: Rows[Shard], endpoint: Endpoint, environment: str, dag_name: str, wanted: Shared[frozenset[int]]
-) -> bool:
+def write_shards(shards: Rows[Shard], target: LoadTarget, wanted: Shared[frozenset[int]]) -> bool:
     """Write the shards of these numbers; returns False if any was too long."""
-    write = partial(_write_shards, endpoint, environment, dag_name, wanted)
+    write = partial(_write_shards, target, wanted)
     return all(shards.map_partitions(write).collect())
 
 
 def _write_shards(
-    endpoint: Endpoint,
-    environment: str,
-    dag_name: str,
+    target: LoadTarget,
     wanted: Shared[frozenset[int]],
     shards: Iterable[Shard],
 ) -> Iterator[bool]:
@@ -176,25 +163,24 @@ def _write_shards(
         for shard in shards
         if shard.number in wanted.value
     )
-    yield from write_texts(endpoint, environment, dag_name, texts)
+    yield from write_texts(target, texts)
 
 
-def write_texts(
-    endpoint: Endpoint, environment: str, dag_name: str, texts: Iterable[tuple[int, str]]
-) -> Iterator[bool]:
+def write_texts(target: LoadTarget, texts: Iterable[tuple[int, str]]) -> Iterator[bool]:
     """Write the texts of shards, several per request; yields False for each that is too long."""
-    with open_executor(endpoint) as execute:
+    upsert = partial(upsert_shards, environment=target.environment, dag_name=target.dag_name)
+    with open_executor(target.endpoint) as execute:
         batch: dict[str, str] = {}
         for number, text in texts:
             yield len(text) <= MAX_SHARD_CHARACTERS
             if len(text) > MAX_SHARD_CHARACTERS:
                 continue
             if sum(map(len, batch.values())) + len(text) > _CHARACTERS_PER_REQUEST:
-                execute(partial(upsert_shards, environment=environment, dag_name=dag_name, texts=batch))
+                execute(partial(upsert, texts=batch))
                 batch = {}
-            batch[shard_id(environment, dag_name, number)] = text
+            batch[shard_id(target.environment, target.dag_name, number)] = text
         if batch:
-            execute(partial(upsert_shards, environment=environment, dag_name=dag_name, texts=batch))
+            execute(partial(upsert, texts=batch))
 
 
 def upsert_shards(
@@ -214,13 +200,11 @@ def upsert_shards(
     return request.count()
 
 
-def drop_surplus_shards(
-    endpoint: Endpoint, environment: str, dag_name: str, first: int, earlier: int
-) -> None:
+def drop_surplus_shards(target: LoadTarget, first: int, earlier: int) -> None:
     """Drop shards with numbers from `first` to below `earlier`."""
-    with open_executor(endpoint) as execute:
-        for batch in by_request(shard_id(environment, dag_name, number) for number in range(first, earlier)):
-            execute(partial(drop_shards, ids=batch))
+    ids = (shard_id(target.environment, target.dag_name, number) for number in range(first, earlier))
+    with open_executor(target.endpoint) as execute:
+        execute.in_batches(drop_shards, ids)
 
 
 def drop_shards(g: GraphTraversalSource, ids: list[str]) -> GraphTraversal:
@@ -236,5 +220,4 @@ def other_dag_tags(g: GraphTraversalSource, ids: list[str], dag_name: str) -> Gr
 def other_dags(endpoint: Endpoint, dag_name: str, ids: Iterable[str]) -> Iterator[str]:
     """Yield the other DAGs whose tags these vertices have, possibly repeated."""
     with open_executor(endpoint) as execute:
-        for batch in by_request(ids):
-            yield from execute(partial(other_dag_tags, ids=batch, dag_name=dag_name))
+        yield from execute.in_batches(partial(other_dag_tags, dag_name=dag_name), ids)

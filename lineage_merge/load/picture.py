@@ -10,11 +10,7 @@ from lineage_merge.load import merge_run, merge_state
 from lineage_merge.load.graph_state import edges_from, tagged_ids, vertex_ids
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import by_request, open_executor
-from lineage_merge.load.property_values import (
-    stored_edge_values,
-    stored_first_seen,
-    stored_vertex_values,
-)
+from lineage_merge.load.property_values import stored_edge_values, stored_first_seen, stored_vertex_values
 from lineage_merge.load.snapshot import INTERIM, vertices_by_id
 
 _LOADER_LABELS = (merge_run.LABEL, merge_state.LABEL)
@@ -35,7 +31,7 @@ def read_picture(engine: Engine, endpoint: Endpoint, environment: str, dag_name:
     no_ids: Rows[str] = engine.empty()
     ids = vertex_ids(no_ids, endpoint, environment, dag_name)
     found = ids.map_partitions(partial(_fetch, endpoint, dag_name)).cache()
-    return Picture(found.filter(_is_node), found.filter(_is_edge))
+    return Picture(found.filter(lambda row: "from" not in row), found.filter(lambda row: "from" in row))
 
 
 def read_runs(engine: Engine, endpoint: Endpoint, environment: str, dag_name: str) -> Rows[Row]:
@@ -85,11 +81,3 @@ def _edge(edge: dict[str, Any], dag_name: str) -> Row:
 def _edge_id(edge: dict[str, Any]) -> str:
     identifier: str = edge["id"]
     return identifier.removesuffix(INTERIM)
-
-
-def _is_node(row: Row) -> bool:
-    return "from" not in row
-
-
-def _is_edge(row: Row) -> bool:
-    return "from" in row

@@ -125,8 +125,7 @@ def _drop_state(execute: GremlinExecutor, pipeline: Pipeline) -> None:
         last = RunState.read(text)
         numbers = range(len(last.shards) + last.left)
         ids = (shard_id(pipeline.environment, pipeline.dag_name, number) for number in numbers)
-        for batch in by_request(ids):
-            execute(partial(drop_shards, ids=batch))
+        execute.in_batches(drop_shards, ids)
 
 
 def _remove_job(execute: GremlinExecutor, pipeline: Pipeline) -> Removed:
@@ -142,13 +141,11 @@ def _remove_job(execute: GremlinExecutor, pipeline: Pipeline) -> Removed:
         execute(partial(drop_edges, ids=ids))
         edges += len(ids)
     dropped = untagged = 0
-    datasets = set()
-    for batch in by_request(sorted(touched)):
-        datasets.update(execute(partial(unused_vertices, ids=batch, dag_name=pipeline.dag_name)))
+    unused = partial(unused_vertices, dag_name=pipeline.dag_name)
+    datasets = set(execute.in_batches(unused, sorted(touched)))
     for batch in by_request(sorted(datasets)):
         column_edges = execute(partial(columns_of, ids=batch, dag_name=pipeline.dag_name))
-        for edge_ids in by_request([each["edge"] for each in column_edges]):
-            execute(partial(drop_edges, ids=edge_ids))
+        execute.in_batches(drop_edges, [each["edge"] for each in column_edges])
         edges += len(column_edges)
         datasets |= {each["column"] for each in column_edges}
     for batch in by_request(sorted(datasets)):

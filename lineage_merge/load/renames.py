@@ -30,7 +30,7 @@ from lineage_merge.model.elements import JobKey, decode, edge_id, encode
 Kind = Literal["move", "edges", "remove", "ignore"]
 
 
-class Change(NamedTuple):
+class NameCorrection(NamedTuple):
     """A correction of a vertex (`id`).
 
     `move`: move it to `canonical_id`. `edges`: remove edges of the DAG that the merge has at `canonical_id`.
@@ -49,9 +49,9 @@ class Change(NamedTuple):
 class Renames:
     """All corrections, usually none."""
 
-    changes: tuple[Change, ...] = ()
+    changes: tuple[NameCorrection, ...] = ()
 
-    def of_kind(self, kind: Kind) -> list[Change]:
+    def of_kind(self, kind: Kind) -> list[NameCorrection]:
         """Return the changes of one kind, in a stable order."""
         return [change for change in self.changes if change.kind == kind]
 
@@ -86,31 +86,31 @@ class Name:
     is_stored: bool = False
     is_tagged: bool = False
 
-    def changes(self) -> Iterator[Change]:
+    def changes(self) -> Iterator[NameCorrection]:
         """Yield the corrections of the graph."""
         others = sorted(self.resolves_to.keys() - {self.id})
         reasons = {how for hows in self.resolves_to.values() for how in hows}
         if len(others) == len(self.resolves_to) == 1 and reasons == {EVERYWHERE} and not self.in_merge:
             if self.is_stored:
-                yield Change("move", self.id, others[0])
+                yield NameCorrection("move", self.id, others[0])
         elif self.is_tagged:
-            yield from (Change("edges", self.id, each) for each in others)
+            yield from (NameCorrection("edges", self.id, each) for each in others)
         for each in self.stored:
             yield from self._stored_name_changes(each)
 
-    def _stored_name_changes(self, stored: StoredName) -> Iterator[Change]:
+    def _stored_name_changes(self, stored: StoredName) -> Iterator[NameCorrection]:
         # A location without a rule may still have a name from another source.
         targets = {each for each, hows in self.resolves_to.items() if stored.resolved or ALIAS in hows}
         is_own = bool(stored.resolved) and OWN in self.resolves_to.get(self.id, ())
         if is_own and not stored.elsewhere:
-            yield Change("ignore", stored.id, value=stored.alias)
+            yield NameCorrection("ignore", stored.id, value=stored.alias)
         if not targets or stored.id in targets:
             return
-        yield from (Change("edges", stored.id, each) for each in sorted(targets))
+        yield from (NameCorrection("edges", stored.id, each) for each in sorted(targets))
         if stored.resolved:
-            yield Change("remove", stored.id, property="resolved_names", value=stored.resolved)
+            yield NameCorrection("remove", stored.id, property="resolved_names", value=stored.resolved)
         if not stored.elsewhere:
-            yield Change("remove", stored.id, property="aliases", value=stored.alias)
+            yield NameCorrection("remove", stored.id, property="aliases", value=stored.alias)
 
 
 def stored_names(
@@ -143,38 +143,29 @@ def _alias(resolved: str) -> str:
 
 
 def find_renames(
-    identities: Rows[IdentityRow],
-    nodes: Rows[Row],
-    existing: GraphState,
-    environment: str,
-    dag_name: str,
+    identities: Rows[IdentityRow], nodes: Rows[Row], existing: GraphState, environment: str, dag_name: str
 ) -> Renames:
     """Return the corrections that follow from the names of a merge."""
-    resolved: Rows[tuple[str, _Fact]] = identities.map(_by_name)
-    facts = resolved.union(
-        nodes.flat_map(_in_merge), existing.vertices.flat_map(partial(_of_vertex, environment, dag_name))
-    )
+    resolved: Rows[tuple[str, _Fact]] = identities.map(lambda identity: (identity.alias_id, identity))
+    datasets = nodes.filter(lambda node: bool(node.get("label") in DATASET_LABELS and node.get("id")))
+    in_merge: Rows[tuple[str, _Fact]] = datasets.map(lambda node: (node["id"], True))
+    stored = existing.vertices.flat_map(partial(_of_vertex, environment, dag_name))
+    facts = resolved.union(in_merge, stored)
     changes = set(facts.group(itemgetter(0), _decide).collect())
     targets = {change.canonical_id or "" for change in changes if change.kind == "move"}
     if targets:
         # A temporary dataset that was omitted from the merge cannot be the target of a move.
         shared = nodes.engine.share(targets)
-        known = set(nodes.flat_map(partial(_id_if_in, shared)).collect())
+        known = set(
+            nodes.map(lambda node: node.get("id")).filter(lambda node_id: node_id in shared.value).collect()
+        )
         changes = {change for change in changes if change.kind != "move" or change.canonical_id in known}
-    return Renames(tuple(sorted(changes, key=_sort_key)))
+    return Renames(tuple(sorted(changes, key=lambda change: tuple(value or "" for value in change))))
 
 
 # A fact about a name: what it resolves to, its stored names, its stored vertex, or that the merge has its
 # node (True).
 _Fact = IdentityRow | StoredName | StoredVertex | bool
-
-
-def _by_name(identity: IdentityRow) -> tuple[str, _Fact]:
-    return identity.alias_id, identity
-
-
-def _in_merge(node: Row) -> Iterable[tuple[str, _Fact]]:
-    return ((node["id"], True),) if node.get("label") in DATASET_LABELS and node.get("id") else ()
 
 
 def _of_vertex(environment: str, dag_name: str, vertex: StoredVertex) -> Iterator[tuple[str, _Fact]]:
@@ -186,7 +177,7 @@ def _of_vertex(environment: str, dag_name: str, vertex: StoredVertex) -> Iterato
         yield from stored_names(vertex.id, resolved, aliases, vertex.shared, environment, dag_name)
 
 
-def _decide(identifier: str, facts: list[tuple[str, _Fact]]) -> Iterator[Change]:
+def _decide(identifier: str, facts: list[tuple[str, _Fact]]) -> Iterator[NameCorrection]:
     name = Name(identifier)
     for _, fact in facts:
         match fact:
@@ -200,14 +191,6 @@ def _decide(identifier: str, facts: list[tuple[str, _Fact]]) -> Iterator[Change]
             case _:
                 name.in_merge = True
     return name.changes()
-
-
-def _id_if_in(ids: Shared[set[str]], node: Row) -> Iterable[str]:
-    return (node["id"],) if node.get("id") in ids.value else ()
-
-
-def _sort_key(change: Change) -> tuple[str, ...]:
-    return tuple(value or "" for value in change)
 
 
 def replaced_edges(

@@ -14,7 +14,6 @@ import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from hashlib import blake2b
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple, Self
@@ -136,16 +135,11 @@ def shard_count(elements: int, earlier: int = 0) -> int:
 
 def shards(nodes: Rows[Row], edges: Rows[Row], number: int) -> Rows[Shard]:
     """Divide the elements of a merge into shards."""
-    numbered: Rows[tuple[int, Row]] = nodes.map(partial(_numbered_node, number))
-    return numbered.union(edges.map(partial(_numbered_edge, number))).group(itemgetter(0), _shard)
-
-
-def _numbered_node(number: int, node: Row) -> tuple[int, Row]:
-    return _shard_number(_owner_of_node(node), number), node
-
-
-def _numbered_edge(number: int, edge: Row) -> tuple[int, Row]:
-    return _shard_number(dataset_of_end(edge, "to"), number), edge
+    numbered: Rows[tuple[int, Row]] = nodes.map(
+        lambda node: (_shard_number(_owner_of_node(node), number), node)
+    )
+    of_edges = edges.map(lambda edge: (_shard_number(dataset_of_end(edge, "to"), number), edge))
+    return numbered.union(of_edges).group(itemgetter(0), _shard)
 
 
 def _owner_of_node(node: Row) -> str:

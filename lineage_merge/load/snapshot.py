@@ -34,7 +34,7 @@ def project_edges(edges: GraphTraversal) -> GraphTraversal:
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class EdgeSnapshot:
     """A stored edge of any DAG."""
 
     id: str
@@ -56,7 +56,7 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class VertexSnapshot:
     """A vertex, its values (each a list, whatever its cardinality) and its edges, in and out.
 
     `edge_count`: number of edge ends at it (a loop counts twice).
@@ -65,7 +65,7 @@ class Snapshot:
     id: str
     label: str
     values: Mapping[str, list[Any]]
-    edges: tuple[Edge, ...]
+    edges: tuple[EdgeSnapshot, ...]
     edge_count: int
 
     @property
@@ -90,11 +90,13 @@ def edges_at(g: GraphTraversalSource, vertex: str) -> GraphTraversal:
     return project_edges(g.V(vertex).both_e())
 
 
-def take_snapshot(execute: GremlinExecutor, vertex: str) -> Snapshot | None:
+def take_snapshot(execute: GremlinExecutor, vertex: str) -> VertexSnapshot | None:
     """Read a vertex with its edges; None if it is missing."""
     found = execute(lambda g: vertices_by_id(g, [vertex]))
     if not found:
         return None
     edge_ends = execute(lambda g: edges_at(g, vertex))
-    edges = {each["id"]: Edge.of(each) for each in edge_ends}
-    return Snapshot(vertex, found[0]["label"], found[0]["properties"], tuple(edges.values()), len(edge_ends))
+    edges = {each["id"]: EdgeSnapshot.of(each) for each in edge_ends}
+    return VertexSnapshot(
+        vertex, found[0]["label"], found[0]["properties"], tuple(edges.values()), len(edge_ends)
+    )

@@ -11,13 +11,14 @@ from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.infra.telemetry import step
 from lineage_merge.load import label_replacement, merge_run
 from lineage_merge.load.gremlin.connection import Endpoint, check, counted
+from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.neptune_bulk import bulk_load
 from lineage_merge.load.neptune_bulk.bulk_load import BulkLoad
 from lineage_merge.load.result import LoadResult
 from lineage_merge.load.stages.plan_changes import describe_changes, plan_changes
 from lineage_merge.load.stages.record_state import record_state
 from lineage_merge.load.stages.resolve_names import node_id
-from lineage_merge.load.stages.types import Merge, Target
+from lineage_merge.load.stages.types import MergeOutput
 from lineage_merge.load.stages.write_changes import write_changes
 from lineage_merge.load.writer import WriteProgress
 from lineage_merge.model.errors import GraphRejected, GraphUnsupported, RetireRefused
@@ -27,7 +28,7 @@ _ATTEMPTS = 3
 
 
 def update(
-    merge: Merge,
+    merge: MergeOutput,
     endpoint: Endpoint,
     environment: str,
     dag_name: str,
@@ -78,7 +79,7 @@ def update(
                     replace(result, seconds=seconds, dry_run=True, refusal=refusal, changes=changes)
                 )
             if refusal:
-                merge_run.abort(endpoint, environment, dag_name, target.started_load)
+                merge_run.abort(target)
                 raise RetireRefused(refusal)
             try:
                 with step("write"):
@@ -100,7 +101,7 @@ def update(
 
 
 def begin(
-    merge: Merge,
+    merge: MergeOutput,
     endpoint: Endpoint,
     environment: str,
     dag_name: str,
@@ -108,16 +109,14 @@ def begin(
     dry_run: bool,
     in_bulk: BulkLoad | None,
     on_progress: ProgressCallback,
-) -> Target:
+) -> LoadTarget:
     """Start a load after the end of earlier loads of the DAG; a dry run only reads."""
     if in_bulk and not dry_run:
         bulk_load.await_earlier_loads(in_bulk, environment, dag_name, on_progress)
     properties = merge_run.read_run(endpoint, environment, dag_name)
     if dry_run:
-        return Target(endpoint, environment, dag_name, merge_run.dry_run_start(properties))
+        return LoadTarget(endpoint, environment, dag_name, merge_run.dry_run_start(properties))
     if "load_token" in properties:
         # Before this load's token replaces that of the killed load.
         label_replacement.repair_interim_edges(merge.nodes.flat_map(node_id), endpoint, environment, dag_name)
-    return Target(
-        endpoint, environment, dag_name, merge_run.begin(endpoint, environment, dag_name, properties)
-    )
+    return merge_run.begin(endpoint, environment, dag_name, properties)

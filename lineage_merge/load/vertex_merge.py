@@ -27,7 +27,7 @@ from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import GremlinExecutor, open_executor, send
 from lineage_merge.load.gremlin.upserts import Upsert
-from lineage_merge.load.snapshot import Edge, Snapshot, take_snapshot
+from lineage_merge.load.snapshot import EdgeSnapshot, VertexSnapshot, take_snapshot
 from lineage_merge.model.elements import JobKey, edge_id, encode
 from lineage_merge.model.errors import GraphRejected
 
@@ -90,7 +90,7 @@ def _move(endpoint: Endpoint, execute: GremlinExecutor, duplicate: str, canonica
 
 
 def _copy(
-    endpoint: Endpoint, execute: GremlinExecutor, found: list[Snapshot], new_ids: dict[str, str]
+    endpoint: Endpoint, execute: GremlinExecutor, found: list[VertexSnapshot], new_ids: dict[str, str]
 ) -> None:
     def vertices() -> Iterator[Upsert]:
         for each in found:
@@ -108,12 +108,12 @@ def _copy(
     send(endpoint, upserts.batches(edge.upsert() for edge in without_loops))
 
 
-def _copy_of(edge: Edge, new_ids: dict[str, str]) -> Edge:
+def _copy_of(edge: EdgeSnapshot, new_ids: dict[str, str]) -> EdgeSnapshot:
     start, end = new_ids.get(edge.from_id, edge.from_id), new_ids.get(edge.to_id, edge.to_id)
     properties = edge.properties
     job = JobKey(properties["job_type"], properties["job_name"]) if "job_name" in properties else None
     identifier = edge_id(properties["environment"], properties["dag_name"], job, start, edge.label, end)
-    return Edge(identifier, edge.label, start, end, properties)
+    return EdgeSnapshot(identifier, edge.label, start, end, properties)
 
 
 # The functions below apply the moves to the elements that were read: a merge is compared with the graph as it
@@ -135,7 +135,7 @@ def move_edges(
 ) -> Rows[StoredEdge]:
     """Return the stored edges as they will be after the moves."""
     moved = edges.flat_map(partial(_moved_edge, canonical, environment, dag_name))
-    return moved.group(_edge_key, _first_edge)
+    return moved.group(lambda edge: (edge.id, edge.interim), _first_edge)
 
 
 def _moved_edge(
@@ -157,16 +157,8 @@ def _moved_edge(
         yield edge._replace(id=identifier, from_id=start, to_id=end)
 
 
-def _edge_key(edge: StoredEdge) -> tuple[str, bool]:
-    return edge.id, edge.interim
-
-
 def _first_edge(_key: tuple[str, bool], edges: list[StoredEdge]) -> Iterable[StoredEdge]:
-    return (min(edges, key=_properties_text),)
-
-
-def _properties_text(edge: StoredEdge) -> str:
-    return repr(sorted(edge.properties.items()))
+    return (min(edges, key=lambda edge: repr(sorted(edge.properties.items()))),)
 
 
 def remove_moved_vertices(vertices: Rows[StoredVertex], canonical: CanonicalVertices) -> Rows[StoredVertex]:
@@ -233,11 +225,7 @@ def _renamed_edge(canonical: CanonicalVertices, edge: Row) -> Iterator[Row]:
 
 
 def _first_row(_id: str, rows: list[Row]) -> Iterable[Row]:
-    return (min(rows, key=_row_text),) if len(rows) > 1 else rows
-
-
-def _row_text(row: Row) -> str:
-    return repr(sorted(row.items()))
+    return (min(rows, key=lambda row: repr(sorted(row.items()))),) if len(rows) > 1 else rows
 
 
 def _renamed_end(canonical: Mapping[str, CanonicalVertex], label: str, end: str, identifier: str) -> str:
@@ -262,7 +250,7 @@ def resolve_stored_aliases(
     is not followed either.
     """
     facts: Rows[tuple[str, _NameFact]] = nodes.flat_map(_own_name)
-    stored = existing.vertices.map(_stored_name)
+    stored: Rows[tuple[str, _NameFact]] = existing.vertices.map(lambda vertex: (vertex.id, True))
     others = aliases.flat_map(partial(_alias_name, environment, ignored))
     return dict(facts.union(stored, others).group(itemgetter(0), _follow).collect())
 
@@ -276,10 +264,6 @@ def _own_name(node: Row) -> Iterable[tuple[str, _NameFact]]:
     prefix = f"{node['environment']}|"
     if node["label"] in DATASET_LABELS and node["id"].startswith(prefix):
         yield node["id"], node["id"]
-
-
-def _stored_name(vertex: StoredVertex) -> tuple[str, _NameFact]:
-    return vertex.id, True
 
 
 def _alias_name(

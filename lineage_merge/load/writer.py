@@ -22,7 +22,7 @@ _POLL_SECONDS = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class _Outcome:
+class _PartitionOutcome:
     """The outcome of one partition.
 
     Errors are returned as data: raised in a worker, they would reach the driver as text inside a Spark error,
@@ -75,9 +75,10 @@ def write(
     """
     number = partitions or writers(rows.engine, endpoint)
     # Edges of one vertex are written by one partition: concurrent writers at a vertex conflict.
-    rows = (
-        rows.repartition_by(_start_of, number) if kind == "edges" and number > 1 else rows.repartition(number)
-    )
+    if kind == "edges" and number > 1:
+        rows = rows.repartition_by(lambda edge: edge.get("from") or "", number)
+    else:
+        rows = rows.repartition(number)
     done = rows.engine.counter()
     with _reporting(on_written, kind, done, rows.partition_count):
         outcomes = rows.map_partitions(partial(_write_partition, kind, endpoint, done)).collect()
@@ -85,10 +86,6 @@ def write(
         if outcome.error is not None:
             raise outcome.error
     return sum(outcome.records for outcome in outcomes), sum(outcome.requests for outcome in outcomes)
-
-
-def _start_of(edge: Row) -> str:
-    return edge.get("from") or ""
 
 
 def writers(engine: Engine, endpoint: Endpoint) -> int:
@@ -123,14 +120,17 @@ def _reporting(on_written: WriteProgress | None, kind: str, done: Counter, total
         reporter.join()
 
 
-def _write_partition(kind: str, endpoint: Endpoint, done: Counter, rows: Iterable[Row]) -> Iterator[_Outcome]:
+def _write_partition(
+    kind: str, endpoint: Endpoint, done: Counter, rows: Iterable[Row]
+) -> Iterator[_PartitionOutcome]:
     counting = _CountingRows(rows)
-    batches = _node_batches(counting) if kind == "nodes" else upserts.batches(map(_edge_upsert, counting))
+    edges: Iterator[Upsert] = map(upserts.edge_upsert, counting)
+    batches = _node_batches(counting) if kind == "nodes" else upserts.batches(edges)
     try:
         sent = send(endpoint, batches)
-        outcome = _Outcome(counting.count, sent)
+        outcome = _PartitionOutcome(counting.count, sent)
     except LineageMergeError as error:
-        outcome = _Outcome(0, 0, error)
+        outcome = _PartitionOutcome(0, 0, error)
     done.add(1)
     yield outcome
 
@@ -165,7 +165,3 @@ def _node_batches(rows: Iterable[Row]) -> Iterator[list[Upsert]]:
     for group in (others(), jobs):
         found: Iterator[Upsert] = (upsert for row in group for upsert in upserts.vertex_upserts(row))
         yield from upserts.batches(found)
-
-
-def _edge_upsert(row: Row) -> Upsert:
-    return upserts.edge_upsert(row)

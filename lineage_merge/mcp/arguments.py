@@ -1,7 +1,7 @@
 """Arguments of the tools. Their descriptions are what an assistant reads."""
 
 import json
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
@@ -72,46 +72,7 @@ class PastArguments(Arguments):
     as_of: Moment = None
 
 
-class SearchArguments(PastArguments):
-    """Conditions on datasets, columns or jobs."""
-
-    text: Annotated[Text, Field(description="part of a name; empty: all")] = ""
-    kind: Literal["dataset", "column", "job"] = "dataset"
-    tags: Annotated[Names, Field(description="has all of these tags (datasets, columns)")] = []
-    owners: Annotated[Names, Field(description="has all of these owners (datasets)")] = []
-    without_owner: Annotated[bool, Field(description="only datasets without an owner")] = False
-    failed: Annotated[bool, Field(description="newest run or test failed (datasets, jobs)")] = False
-
-
 class ElementArguments(PastArguments):
     """One element."""
 
     name: Name
-
-
-class DiffArguments(Arguments):
-    """Two moments."""
-
-    start: Annotated[str, Field(max_length=40, description="now, a date, time, age (3d) or id of a merge")]
-    end: Annotated[str, Field(max_length=40, description="as start; default: now")] = "now"
-    upstream_of: Annotated[Name | None, Field(description="only what feeds this element")] = None
-    downstream_of: Annotated[Name | None, Field(description="only what this element feeds")] = None
-
-
-class CompareArguments(Paged):
-    """Two environments."""
-
-    first: Annotated[Scope, Field(description="environment, such as dev")]
-    second: Annotated[Scope, Field(description="environment, such as prod")]
-
-
-class HistoryArguments(Arguments):
-    """Optionally an element."""
-
-    name: Annotated[Name | None, Field(description="element, also a removed one; default: merges")] = None
-
-
-class ReportArguments(PastArguments):
-    """A DAG; not needed if the graph has one."""
-
-    dag: Annotated[Scope | None, Field(description="Airflow DAG; default: that of the server")] = None

@@ -1,17 +1,15 @@
-"""Tools on elements: search and describe."""
+"""The tool describe."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from lineage_merge.graph_format.elements import COLUMN, JOB, Edge, Vertex, dataset_of, values_of
+from lineage_merge.graph_format.elements import COLUMN, JOB, Edge, Vertex, dataset_of
 from lineage_merge.mcp.answer_values import LONG, SHORT, moment, text, texts, values
-from lineage_merge.mcp.answers import FoundRow, PartRow, Writer
-from lineage_merge.mcp.arguments import ElementArguments, SearchArguments
+from lineage_merge.mcp.answers import PartRow, Writer
+from lineage_merge.mcp.arguments import ElementArguments
 from lineage_merge.mcp.paging import Found
 from lineage_merge.mcp.scoped_graph import ScopedGraph
 from lineage_merge.mcp.untrusted_text import escape
-from lineage_merge.model.errors import QueryError
-from lineage_merge.questions.case_variants import case_variants
 from lineage_merge.questions.impact import job_of
 
 # Shown of a dataset's neighbours; upstream and downstream list all.
@@ -30,37 +28,6 @@ _PROPERTIES = (
         "rows_written",
     ),
 )
-_FILTERS = {
-    "column": ("owners", "without_owner", "failed"),
-    "job": ("tags", "owners", "without_owner"),
-}
-
-
-def search(scoped: ScopedGraph, given: SearchArguments) -> Found:
-    """Return the datasets, columns or jobs whose names contain a text: exact names first."""
-    for each in _FILTERS.get(given.kind, ()):
-        if getattr(given, each):
-            raise QueryError(f"{each} does not apply to {given.kind}s. Fix: omit it")
-    if given.owners and given.without_owner:
-        raise QueryError("owners and without_owner exclude each other. Fix: omit one of them")
-    lineage = scoped.lineage
-    if given.kind == "dataset":
-        conditions = {"tags": given.tags, "owners": given.owners, "without_owner": given.without_owner}
-        found = lineage.datasets(given.text, failed=given.failed, **conditions)  # type: ignore[arg-type]
-        extra = {
-            each.id: {
-                "tagged_columns": found.found.tagged_columns.get(each.id, ()),
-                "failures": [failure.id for failure in found.found.failures.get(each.id, ())],
-            }
-            for each in found.datasets
-        }
-        return _found(found.datasets, given.text, found.note, extra)
-    if given.kind == "job":
-        listed = lineage.jobs(given.text, failed=given.failed)
-        return _found(listed.jobs, given.text, listed.note)
-    columns = _columns(scoped, given)
-    note = "" if columns else scoped.session.empty_note("no matching column")
-    return _found(columns, given.text, note)
 
 
 def describe(scoped: ScopedGraph, given: ElementArguments) -> Found:
@@ -86,50 +53,6 @@ def describe(scoped: ScopedGraph, given: ElementArguments) -> Found:
     if found.label == COLUMN:
         return _column(scoped, found, header)
     return _job(scoped, found, header) if found.label == JOB else _dataset(scoped, found, header)
-
-
-def _columns(scoped: ScopedGraph, given: SearchArguments) -> list[Vertex]:
-    """Return the columns with a text in their name, and with all tags. Raises `QueryError` without both."""
-    if not given.tags:
-        if not given.text:
-            raise QueryError("a search of columns needs text or tags: there may be millions")
-        return scoped.graph.search(given.text, (COLUMN,), scoped.environment, scoped.dag)
-    spellings = list(case_variants(given.tags[0]))
-    tagged = scoped.graph.tagged((COLUMN,), scoped.environment, scoped.dag, spellings)
-    wanted, text_of_name = {each.casefold() for each in given.tags}, given.text.casefold()
-    return [
-        each
-        for each in tagged
-        if wanted <= {tag.casefold() for tag in values_of(each, "tags")}
-        and text_of_name in each.name.casefold()
-    ]
-
-
-def _found(
-    vertices: Iterable[Vertex], wanted: str, note: str, extra: dict[str, dict[str, Any]] | None = None
-) -> Found:
-    lowered = wanted.casefold()
-
-    def order(vertex: Vertex) -> tuple[bool, bool, str]:
-        name = vertex.name.casefold()
-        return (name != lowered, not name.startswith(lowered), vertex.id)
-
-    def row(vertex: Vertex) -> FoundRow:
-        more = (extra or {}).get(vertex.id, {})
-        return FoundRow(
-            id=escape(vertex.id),
-            kind=vertex.label,
-            name=escape(vertex.title),
-            description=text(vertex.properties.get("description"), SHORT),
-            owners=values(vertex, "owners"),
-            tags=values(vertex, "tags"),
-            tagged_columns=texts(more.get("tagged_columns")),
-            failures=texts(more.get("failures")),
-            status=text(vertex.properties.get("status"), SHORT),
-            last_run_at=moment(vertex.properties.get("last_run_at")),
-        )
-
-    return Found(sorted(vertices, key=order) if wanted else list(vertices), row, {"note": text(note)})
 
 
 def _dataset(scoped: ScopedGraph, dataset: Vertex, header: dict[str, Any]) -> Found:

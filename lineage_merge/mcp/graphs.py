@@ -22,9 +22,7 @@ from lineage_merge.mcp.scoped_graph import ScopedGraph, require_history
 from lineage_merge.mcp.tool_errors import Busy
 from lineage_merge.model.errors import QueryError
 from lineage_merge.query.selection import GraphSelection
-from lineage_merge.query.session import Session, open_session
-from lineage_merge.questions.backends.in_memory import InMemory
-from lineage_merge.questions.scoped_graph import GraphScope
+from lineage_merge.query.session import open_session, session_without_graph
 
 # Of the history, besides the present one: each may be large.
 _MAX_PAST = 2
@@ -219,7 +217,7 @@ class _GraphThread(threading.Thread):
         self._prepare()
         started = time.time_ns()
         if not self._is_open:
-            return OpenedGraph.of(_without_graph(self._selection), started)
+            return OpenedGraph.of(session_without_graph(self._selection), started)
         session = self._resources.enter_context(open_session(self._selection))
         return OpenedGraph.of(session, started)
 
@@ -229,9 +227,3 @@ class _GraphThread(threading.Thread):
             self._resources.close()
         except Exception:  # noqa: BLE001 - a connection that cannot be closed is of no use either
             _log.debug("closing the graph failed", exc_info=True)
-
-
-def _without_graph(selection: GraphSelection) -> Session:
-    """Return a session for questions to the history: the graph itself may be unreachable."""
-    config, environment = selection.config()
-    return Session(InMemory((), ()), GraphScope(environment, selection.dag), config, selection=selection)

@@ -1,6 +1,7 @@
 """The tool of a question, derived from its parameters, rows and answer."""
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass
 from typing import Annotated, Any
@@ -9,7 +10,7 @@ from pydantic import BaseModel, Field, create_model
 
 from lineage_merge.mcp.answer_values import SHORT, moment, text
 from lineage_merge.mcp.answers import Answer, Row
-from lineage_merge.mcp.arguments import Arguments, Moment, Name, Names, PastArguments, Text
+from lineage_merge.mcp.arguments import Arguments, Moment, Name, Names, Paged, PastArguments, Scope, Text
 from lineage_merge.mcp.paging import Found
 from lineage_merge.mcp.scoped_graph import ScopedGraph
 from lineage_merge.mcp.tool_errors import as_error
@@ -44,19 +45,23 @@ _INPUTS: Mapping[Input, Any] = {
     Input.ELEMENT: Name,
     Input.AGE: Annotated[str, Field(max_length=20)],
     Input.TIME: Moment,
+    Input.MOMENT: Annotated[str, Field(max_length=40)],
+    Input.SCOPE: Scope,
     Input.TAG: Text,
     Input.OWNER: Text,
+    Input.TEXT: Text,
 }
 _VALUES: Mapping[Kind, Callable[[Any], Any]] = {
     Kind.ELEMENT: lambda vertex: escape(vertex.id),
     Kind.ID: escape,
+    Kind.NAME: escape,
     Kind.TIME: moment,
     Kind.DURATION: duration_text,
     Kind.TEXT: text,
     Kind.LABEL: lambda value: text(value, SHORT),
     Kind.TAG: escape,
     Kind.VALUE: lambda value: value,
-    Kind.COUNTS: dict,
+    Kind.COUNTS: lambda counts: {escape(key): number for key, number in counts.items()},
 }
 
 
@@ -66,11 +71,15 @@ def tool_of(question: type[Question[Any]]) -> Tool:
     if tool is None or not answers:
         raise TypeError(f"{question.__name__} is not for assistants")
     parameters = [each for each in parameters_of(question) if "tool" in each.parameter.on]
-    row_model = _row_model([each.row_type for each in answers])
-    header = {field.tool_name: field for each in answers for field in _for_tools(header_of(each))}
+    row_model = _row_model(
+        [row_type for each in answers for row_type in each.tool_row_types or (each.row_type,)]
+    )
+    base = PastArguments if tool.has_past else Arguments if tool.has_environment else Paged
 
     def ask_tool(scoped: ScopedGraph, arguments: BaseModel) -> Found:
-        values = {each.name: getattr(arguments, each.name) for each in parameters}
+        if not tool.reads_graph:
+            scoped.require_history()
+        values = {each.name: getattr(arguments, each.tool_name) for each in parameters}
         answer = ask(question(**values), scoped.session)
         shown = _values(answer, header_of(type(answer)))
         note = answer.note_with(_message).replace("\n", "; ")
@@ -86,16 +95,16 @@ def tool_of(question: type[Question[Any]]) -> Tool:
         tool.description,
         _model(
             question,
-            PastArguments if tool.has_past else Arguments,
-            {each.name: _argument(each) for each in parameters},
+            base,
+            {each.tool_name: _argument(each) for each in parameters},
         ),
         _model(
             answers[0],
             Answer,
-            {name: _output(field, is_header=True) for name, field in header.items() if name != "of"}
-            | {"rows": (list[row_model], ...)},  # type: ignore[valid-type]
+            _outputs([header_of(each) for each in answers], without="of") | {"rows": (list[row_model], ...)},  # type: ignore[valid-type]
         ),
         ask_tool,
+        tool.reads_graph,
     )
 
 
@@ -105,18 +114,14 @@ def _message(error: LineageMergeError) -> str:
     return str(as_error(error)["message"])
 
 
-def _model(of: type, base: type[BaseModel], fields: Mapping[str, tuple[Any, Any]]) -> Any:
-    return create_model(of.__name__, __base__=base, __doc__=of.__doc__, **fields)  # type: ignore[call-overload]
+def _model(of: type, base: type[BaseModel], fields: Mapping[str, tuple[Any, Any]], doc: str = "") -> Any:
+    return create_model(of.__name__, __base__=base, __doc__=doc or of.__doc__, **fields)  # type: ignore[call-overload]
 
 
 def _row_model(row_types: Sequence[type]) -> type[Row]:
-    """Return the model of rows; fields that not all of the types have may be missing."""
-    by_name: dict[str, list[RowField]] = {}
-    for row_type in row_types:
-        for field in _for_tools(fields_of(row_type)):
-            by_name.setdefault(field.tool_name, []).append(field)
-    fields = {name: _output(same[0], is_partial=len(same) < len(row_types)) for name, same in by_name.items()}
-    model: type[Row] = _model(row_types[0], Row, fields)
+    """Return the model of rows."""
+    documentation = " ".join(str(row_type.__doc__) for row_type in row_types)
+    model: type[Row] = _model(row_types[0], Row, _outputs([*map(fields_of, row_types)]), documentation)
     return model
 
 
@@ -136,7 +141,8 @@ def _value(field: RowField, record: Any) -> Any:
     """Return a value as assistants read it; the default of `_output` if there is none."""
     value = getattr(record, field.attribute)
     if field.is_list:
-        return [escape(str(_plain(each))) for each in value or ()]
+        show = text if field.kind == Kind.TEXT else escape
+        return [show(str(_plain(item))) for item in value or ()]
     if value is None:
         return None if _is_number(field) else ""
     return _VALUES[field.kind](value)
@@ -150,7 +156,17 @@ def _is_number(field: RowField) -> bool:
     return field.kind == Kind.VALUE and field.value_type in (int, float)
 
 
-def _output(field: RowField, *, is_header: bool = False, is_partial: bool = False) -> tuple[Any, Any]:
+def _outputs(several: Sequence[Iterable[RowField]], without: str = "") -> dict[str, tuple[Any, Any]]:
+    """Return the types and defaults of fields; what only some of several types have may be missing."""
+    fields = [field for of_type in several for field in _for_tools(of_type) if field.tool_name != without]
+    numbers = Counter(field.tool_name for field in fields)
+    return {
+        field.tool_name: _output(field, may_be_missing=numbers[field.tool_name] < len(several))
+        for field in fields
+    }
+
+
+def _output(field: RowField, *, may_be_missing: bool = False) -> tuple[Any, Any]:
     """Return the type and default of a field of an answer."""
     value_type: Any = field.value_type if field.kind == Kind.VALUE else str
     default: Any = ...
@@ -158,12 +174,11 @@ def _output(field: RowField, *, is_header: bool = False, is_partial: bool = Fals
         value_type, default = list[str], []
     elif field.kind == Kind.COUNTS:
         value_type, default = dict[str, int], {}
-    elif field.is_optional or is_header:
-        value_type, default = (value_type | None, None) if _is_number(field) else (value_type, "")
+    elif field.is_optional or may_be_missing:
+        default = "" if not _is_number(field) else None if field.is_optional else 0
+        value_type = value_type | None if default is None else value_type
     elif field.default is not MISSING:
         default = field.default
-    elif is_partial:
-        default = value_type()
     return value_type, Field(default=default, description=field.shown.help or None)
 
 
@@ -184,4 +199,4 @@ def _argument(declared: Declared) -> tuple[Any, Any]:
     if declared.default is None:
         value_type = value_type | None
     default = [] if declared.is_list else declared.default
-    return Annotated[value_type, Field(description=description)], default
+    return Annotated[value_type, Field(description=description or None)], default

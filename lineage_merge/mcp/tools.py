@@ -5,20 +5,18 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from lineage_merge.mcp import answers, arguments, change_tools, element_tools
+from lineage_merge.mcp import answers, arguments, element_tools
 from lineage_merge.mcp.question_tools import Tool, tool_of
 from lineage_merge.query.lineage import QUESTIONS
+from lineage_merge.questions.merge_history import HistoryQuestion
+from lineage_merge.questions.merge_report import OnlyReportQuestion
+from lineage_merge.questions.question import Question
+from lineage_merge.questions.search import SearchQuestion
 
+# Assistants ask for merges and events by one tool, and for a report without its DAG.
+_QUESTIONS: tuple[type[Question[Any]], ...] = (*QUESTIONS.values(), HistoryQuestion, OnlyReportQuestion)
 _ALL = (
-    Tool(
-        "search",
-        "Search the lineage graph",
-        "Find datasets (tables, files, views, topics, dashboards), columns or jobs by part of a name, tag, "
-        "owner or failure. Start here when you have no id or exact name.",
-        arguments.SearchArguments,
-        answers.FoundAnswer,
-        element_tools.search,
-    ),
+    tool_of(SearchQuestion),
     Tool(
         "describe",
         "Describe an element",
@@ -28,43 +26,7 @@ _ALL = (
         answers.DescriptionAnswer,
         element_tools.describe,
     ),
-    *(tool_of(question) for question in QUESTIONS.values() if question.tool),
-    Tool(
-        "diff",
-        "What changed between two moments",
-        "Lineage that was added, removed or changed between two moments. Needs a history.",
-        arguments.DiffArguments,
-        answers.ChangesAnswer,
-        change_tools.diff,
-        reads_graph=False,
-    ),
-    Tool(
-        "compare",
-        "Compare two environments",
-        "Datasets, feeds and columns that only one of two environments has, such as dev and prod.",
-        arguments.CompareArguments,
-        answers.ComparisonAnswer,
-        change_tools.compare,
-    ),
-    Tool(
-        "history",
-        "History of an element or of merges",
-        "When an element appeared, changed or was removed, and by which merge; without name the merges. "
-        "Needs a history.",
-        arguments.HistoryArguments,
-        answers.HistoryAnswer,
-        change_tools.history,
-        reads_graph=False,
-    ),
-    Tool(
-        "report",
-        "Report of the last merge",
-        "What the last merge of a DAG joined and could not join: near misses (probably one dataset under two "
-        "names, with a fix) and problems. Use it when lineage seems to be missing.",
-        arguments.ReportArguments,
-        answers.ReportAnswer,
-        change_tools.report,
-    ),
+    *(tool_of(question) for question in _QUESTIONS if question.tool),
 )
 TOOLS: Mapping[str, Tool] = {each.name: each for each in _ALL}
 

@@ -1,11 +1,11 @@
 """Aliases of datasets: their canonical ids, and aliases that are ambiguous."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.model.records import Record
+from lineage_merge.model.records import AliasRecord, Record
 
 
 class ResolvedAlias(NamedTuple):
@@ -55,8 +55,7 @@ class _Candidates:
 
 def find_aliases(records: Rows[Record]) -> Aliases:
     """Find and resolve the aliases among the records. There are few of them: they fit into the driver."""
-    found = records.filter(_is_alias).map(_by_source).combine(_create, _add, _merge).collect()
-    return _resolve(dict(found))
+    return _resolve(dict(records.flat_map(_by_alias).combine(_create, _add, _merge).collect()))
 
 
 def _resolve(found: Mapping[str, _Candidates]) -> Aliases:
@@ -95,24 +94,16 @@ def resolve_aliases(steps: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def _is_alias(record: Record) -> bool:
-    return record.kind == "alias"
+def _by_alias(record: Record) -> Iterator[tuple[str, AliasRecord]]:
+    if isinstance(record, AliasRecord):
+        yield record.alias, record
 
 
-def _by_source(record: Record) -> tuple[str, Record]:
-    return str(record.source), record
+def _create(record: AliasRecord) -> _Candidates:
+    return _Candidates(record.authority, {record.dataset: record.properties}, record.rule, {record.text})
 
 
-def _create(record: Record) -> _Candidates:
-    return _Candidates(
-        record.authority or 0,
-        {str(record.target): record.properties},
-        record.rule or "",
-        set(record.sets.get("aliases", ())),
-    )
-
-
-def _add(candidates: _Candidates, record: Record) -> _Candidates:
+def _add(candidates: _Candidates, record: AliasRecord) -> _Candidates:
     return _merge(candidates, _create(record))
 
 

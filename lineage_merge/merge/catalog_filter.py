@@ -6,7 +6,7 @@ A catalog lists all tables of a company; those that this DAG never uses are not 
 from collections.abc import Iterator
 
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.model.records import CatalogEntry, Record
+from lineage_merge.model.records import AliasRecord, CatalogEntry, DatasetRecord, Record
 
 # By the id of a dataset: the entry that it is a name of, or None for a reference to it.
 _Name = tuple[str, str | None]
@@ -22,7 +22,7 @@ def filter_referenced(catalog: Rows[CatalogEntry], records: Rows[Record]) -> Row
     Both are computed several times: cache them. An entry is referenced if one of its names is; then all
     of its records count, since the referenced name may be an alias of another.
     """
-    # A dataset that is referenced in any form leaves a record of kind "dataset".
+    # A dataset that is referenced in any form leaves a record of its name.
     referenced = records.flat_map(_referenced)
     entries = catalog.flat_map(_names).union(referenced).combine(_first, _add, _merge).flat_map(_wanted)
     of_entries = catalog.flat_map(_of_entry).union(entries).group(_key, _if_wanted)
@@ -32,13 +32,13 @@ def filter_referenced(catalog: Rows[CatalogEntry], records: Rows[Record]) -> Row
 def _names(entry: CatalogEntry) -> Iterator[_Name]:
     if entry.key is not None:
         for record in entry.records:
-            if record.kind == "dataset" and record.target is not None:
-                yield record.target, entry.key
+            if isinstance(record, DatasetRecord):
+                yield record.dataset, entry.key
 
 
 def _referenced(record: Record) -> Iterator[_Name]:
-    if record.kind == "dataset" and record.target is not None:
-        yield record.target, None
+    if isinstance(record, DatasetRecord):
+        yield record.dataset, None
 
 
 def _first(key: str | None) -> _Names:
@@ -64,10 +64,10 @@ def _wanted(names: tuple[str, _Names]) -> Iterator[_OfEntry]:
 
 def _of_entry(entry: CatalogEntry) -> Iterator[_OfEntry]:
     if entry.key is not None:
-        aliases = {record.source for record in entry.records if record.kind == "alias"}
+        aliases = {record.alias for record in entry.records if isinstance(record, AliasRecord)}
         for record in entry.records:
             # Records about an alias add nothing: a source that uses the alias yields them too.
-            if record.kind != "dataset" or record.target not in aliases:
+            if not isinstance(record, DatasetRecord) or record.dataset not in aliases:
                 yield entry.key, record
 
 

@@ -13,12 +13,19 @@ from typing import NamedTuple
 from lineage_merge.config import Merge
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.merge.identity_rules import is_generated
-from lineage_merge.merge.path_contraction import Link, components, contract_paths
-from lineage_merge.model.elements import DatasetName, decode, path_of
-from lineage_merge.model.records import RUN_LOCAL, Record
-
-_MOVEMENTS = frozenset({"feeds", "writes", "feeds_column", "influences"})
-_LINKS = frozenset({"feeds", "feeds_column", "influences"})
+from lineage_merge.merge.path_contraction import HopLink, components, contract_paths
+from lineage_merge.model.elements import DatasetName, JobKey, decode, path_of
+from lineage_merge.model.records import (
+    AssertionRecord,
+    ColumnRecord,
+    DatasetRecord,
+    ElementRecord,
+    FeedsColumnRecord,
+    FeedsRecord,
+    InfluencesRecord,
+    LinkRecord,
+    WritesRecord,
+)
 
 
 class Hop(NamedTuple):
@@ -28,11 +35,15 @@ class Hop(NamedTuple):
     component: str
 
 
+# The hops at the source and at the target of a record.
+_LinkOfHops = tuple[Hop | None, Hop | None, LinkRecord]
+
+
 @dataclass(frozen=True, slots=True)
 class Collapsed:
     """The records without temporary datasets; `hops` are the ids of these datasets."""
 
-    records: Rows[Record]
+    records: Rows[ElementRecord]
     hops: frozenset[str]
 
 
@@ -42,7 +53,7 @@ class _Uses:
 
     is_source: bool = False
     is_target: bool = False
-    jobs: set[tuple[str | None, str | None]] = field(default_factory=set)
+    jobs: set[JobKey] = field(default_factory=set)
     is_own: bool = True
     is_read: bool = False
     is_written: bool = False
@@ -57,7 +68,7 @@ class _Uses:
         return len(self.jobs) == 1 and self.is_own and self.is_read and self.is_written
 
 
-def collapse(resolved: Rows[Record], settings: Merge) -> Collapsed | None:
+def collapse(resolved: Rows[ElementRecord], settings: Merge) -> Collapsed | None:
     """Collapse the datasets that the settings select; None if there are none.
 
     In `resolved` each dataset has its canonical id.
@@ -65,35 +76,31 @@ def collapse(resolved: Rows[Record], settings: Merge) -> Collapsed | None:
     if not settings.collapse_datasets and not settings.collapse_run_local:
         return None
     resolved = resolved.cache()
-    movements = resolved.filter(_is_movement)
-    used = movements.flat_map(_uses).combine(_create, _add, _merge)
-    found = dict(
+    used = resolved.flat_map(_uses).combine(_create, _add, _merge)
+    temporary = dict(
         used.flat_map(partial(_temporary, settings.collapse_datasets, settings.collapse_run_local)).collect()
     )
-    if not found:
+    if not temporary:
         return None
     engine = resolved.engine
-    pairs = movements.map_partitions(partial(_pairs, engine.share(frozenset(found)))).distinct().collect()
+    links = resolved.map_partitions(_links)
+    pairs = links.map_partitions(partial(_pairs, engine.share(frozenset(temporary)))).distinct().collect()
     component_of = components(pairs)
-    hops = engine.share({each: Hop(path, component_of.get(each, each)) for each, path in found.items()})
+    hops = engine.share({hop: Hop(path, component_of.get(hop, hop)) for hop, path in temporary.items()})
     remaining = resolved.map_partitions(partial(_remaining, hops))
-    links = movements.map_partitions(partial(_links, hops)).group(_component, _contracted)
-    return Collapsed(remaining.union(links), frozenset(found))
+    contracted: Rows[ElementRecord] = links.map_partitions(partial(_links_of_hops, hops)).group(
+        _component, _contracted
+    )
+    return Collapsed(remaining.union(contracted), frozenset(temporary))
 
 
-def _is_movement(record: Record) -> bool:
-    return record.kind in _MOVEMENTS
-
-
-def _uses(record: Record) -> Iterator[tuple[str, _Uses]]:
-    job = (record.job_type, record.job_name)
-    is_between = record.source != record.target
-    if record.kind == "feeds":
-        is_own = "true" in record.sets.get(RUN_LOCAL, ())
-        yield str(record.source), _Uses(is_source=is_between, jobs={job}, is_own=is_own, is_read=True)
-        yield str(record.target), _Uses(is_target=is_between, jobs={job}, is_written=True)
-    elif record.kind == "writes":
-        yield str(record.target), _Uses(jobs={job}, is_written=True)
+def _uses(record: ElementRecord) -> Iterator[tuple[str, _Uses]]:
+    match record:
+        case FeedsRecord(job, source, target, is_run_local=is_own):
+            yield source, _Uses(is_source=source != target, jobs={job}, is_own=is_own, is_read=True)
+            yield target, _Uses(is_target=source != target, jobs={job}, is_written=True)
+        case WritesRecord(job, target):
+            yield target, _Uses(jobs={job}, is_written=True)
 
 
 def _create(uses: _Uses) -> _Uses:
@@ -132,63 +139,51 @@ def path_of_id(identifier: str) -> str:
     return path_of(DatasetName(namespace, name))
 
 
-def _pairs(hops: Shared[frozenset[str]], records: Iterable[Record]) -> Iterator[tuple[str, str]]:
+def _links(records: Iterable[ElementRecord]) -> Iterator[LinkRecord]:
+    return (record for record in records if isinstance(record, LinkRecord))
+
+
+def _pairs(hops: Shared[frozenset[str]], records: Iterable[LinkRecord]) -> Iterator[tuple[str, str]]:
     """Yield pairs of temporary datasets that are connected."""
     known = hops.value
     for record in records:
-        if record.kind != "writes" and record.source in known and record.target in known:
-            yield str(record.source), str(record.target)
+        if record.source in known and record.target in known:
+            yield record.source, record.target
 
 
-def _remaining(hops: Shared[Mapping[str, Hop]], records: Iterable[Record]) -> Iterator[Record]:
+def _remaining(hops: Shared[Mapping[str, Hop]], records: Iterable[ElementRecord]) -> Iterator[ElementRecord]:
     known = hops.value
-    return (each for each in records if each.source not in known and each.target not in known)
+    return (record for record in records if known.keys().isdisjoint(_datasets(record)))
 
 
-def _links(
-    hops: Shared[Mapping[str, Hop]], records: Iterable[Record]
-) -> Iterator[tuple[Hop | None, Hop | None, Record]]:
+def _datasets(record: ElementRecord) -> tuple[str, ...]:
+    """Return the datasets that a record is about."""
+    match record:
+        case FeedsColumnRecord() | FeedsRecord() | InfluencesRecord():
+            return record.source, record.target
+        case DatasetRecord() | ColumnRecord():
+            return (record.dataset,)
+        case AssertionRecord() | WritesRecord():
+            return (record.target,)
+    return ()
+
+
+def _links_of_hops(hops: Shared[Mapping[str, Hop]], records: Iterable[LinkRecord]) -> Iterator[_LinkOfHops]:
     """Yield the records that start or end at temporary datasets, with their source and target hop."""
     known = hops.value
     for record in records:
-        if record.kind in _LINKS:
-            out_of, into = known.get(record.source or ""), known.get(record.target or "")
-            if out_of or into:
-                yield out_of, into, record
+        out_of, into = known.get(record.source), known.get(record.target)
+        if out_of or into:
+            yield out_of, into, record
 
 
-def _component(link: tuple[Hop | None, Hop | None, Record]) -> str:
+def _component(link: _LinkOfHops) -> str:
     hop = link[1] or link[0]
     return hop.component if hop else ""
 
 
-def _contracted(_component: str, links: Iterable[tuple[Hop | None, Hop | None, Record]]) -> Iterator[Record]:
+def _contracted(_component: str, links: Iterable[_LinkOfHops]) -> Iterator[LinkRecord]:
     """Yield the edges between permanent datasets through the temporary ones of one component."""
-    for each in contract_paths(_link(*link) for link in links):
-        job_type, job_name = each.job
-        yield Record(
-            each.kind,
-            each.source,
-            each.target,
-            each.source_column,
-            each.target_column,
-            job_type,
-            job_name,
-            properties=dict(each.properties),
-            sets={name: list(values) for name, values in each.sets.items()},
-        )
-
-
-def _link(out_of: Hop | None, into: Hop | None, record: Record) -> Link:
-    return Link(
-        record.kind,
-        (record.job_type or "", record.job_name or ""),
-        str(record.source),
-        str(record.target),
-        record.source_column,
-        record.target_column,
-        record.properties,
-        record.sets,
-        out_of and out_of.path,
-        into and into.path,
+    return contract_paths(
+        HopLink(record, out_of and out_of.path, into and into.path) for out_of, into, record in links
     )

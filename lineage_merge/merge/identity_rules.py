@@ -13,8 +13,8 @@ from functools import cache
 
 from lineage_merge import naming
 from lineage_merge.config import Config, Rule, split_dataset
-from lineage_merge.infra.redaction import redact
 from lineage_merge.model.elements import DatasetName, Reference
+from lineage_merge.sources import registry
 
 REDSHIFT_TEMPORARY = "redshift-temporary-directory"
 
@@ -48,7 +48,7 @@ class Match:
 class Rules:
     """The configured rules, and the input of the built-in rule.
 
-    `manifests`: the dbt manifests of each warehouse, for messages.
+    `manifests`: the manifests that describe each warehouse, for messages.
     """
 
     configured: tuple[Rule, ...] = ()
@@ -101,16 +101,19 @@ class Rules:
 
     def _described(self, warehouse: str) -> str:
         manifests = self.manifests.get(warehouse, ())
-        return f"{warehouse} (dbt: {', '.join(manifests)})" if manifests else warehouse
+        return f"{warehouse} ({', '.join(manifests)})" if manifests else warehouse
 
 
 def from_config(config: Config) -> Rules:
     """Return the rules of a configuration."""
     manifests: dict[str, tuple[str, ...]] = {}
-    projects = config.sources.get("dbt", ())
-    for project in projects:
-        manifests[project.namespace] = (*manifests.get(project.namespace, ()), redact(project.manifest))
-    namespaces = {project.namespace for project in projects} | set(config.merge.default_schemas)
+    for source, settings in registry.configured(config):
+        for each in source.namespaces(settings):
+            if each.manifest:
+                # The section is shown once.
+                shown = each.manifest if each.namespace in manifests else f"{each.section}: {each.manifest}"
+                manifests[each.namespace] = (*manifests.get(each.namespace, ()), shown)
+    namespaces = manifests.keys() | config.merge.default_schemas.keys()
     warehouses = tuple(sorted(each for each in namespaces if each.startswith("redshift://")))
     return Rules(config.merge.rules, warehouses, config.merge.default_schemas, manifests)
 

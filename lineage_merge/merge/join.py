@@ -12,7 +12,7 @@ from lineage_merge.merge import metadata_rules, property_rows
 from lineage_merge.merge.alias_resolution import Aliases, find_aliases
 from lineage_merge.merge.collapse_intermediate import collapse
 from lineage_merge.merge.property_rows import EdgeKey, Facts, Key
-from lineage_merge.model.records import Record
+from lineage_merge.model.records import ElementRecord, Record
 
 _NO_COLLAPSE = Merge()
 
@@ -93,10 +93,12 @@ def _id(row: Row) -> str:
     return str(row["id"])
 
 
-def _resolved(canonical_ids: Shared[dict[str, str]], records: Iterable[Record]) -> Iterator[Record]:
+def _resolved(canonical_ids: Shared[dict[str, str]], records: Iterable[Record]) -> Iterator[ElementRecord]:
     known = canonical_ids.value
     for record in records:
-        yield from property_rows.resolved(known, record)
+        resolved = property_rows.resolved(known, record)
+        if resolved is not None:
+            yield resolved
 
 
 def _row(environment: str, dag_name: str, element: tuple[Key, Facts]) -> Row:

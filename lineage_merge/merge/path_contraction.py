@@ -1,17 +1,19 @@
 """Contraction of paths through temporary datasets to edges between permanent ones. Pure."""
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import product
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from lineage_merge.column_lineage.transformations import Transformation, compose, listed
-from lineage_merge.model.records import ASSUMED
+from lineage_merge.model.elements import JobKey
+from lineage_merge.model.records import FeedsColumnRecord, FeedsRecord, InfluencesRecord, LinkRecord
 
 # Chains of operations through temporary datasets multiply: only the shortest are retained.
 MAX_CHAINS = 20
 
+AnyLink = TypeVar("AnyLink", bound=LinkRecord, covariant=True)
 Node = TypeVar("Node", bound=Hashable)
 # Property of a `feeds` edge whose columns are unknown.
 _UNAVAILABLE = {"column_lineage": "unavailable"}
@@ -22,41 +24,15 @@ ColumnKey = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
-    """A `feeds`, `feeds_column` or `influences` record that starts or ends at a temporary dataset.
+class HopLink(Generic[AnyLink]):
+    """A record that starts or ends at a temporary dataset.
 
     `out_of`, `into`: the name in `via` of the temporary dataset at its source and at its target.
     """
 
-    kind: str
-    job: tuple[str, str]
-    source: str
-    target: str
-    source_column: str | None = None
-    target_column: str | None = None
-    properties: Mapping[str, str] = field(default_factory=dict)
-    sets: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    record: AnyLink
     out_of: str | None = None
     into: str | None = None
-
-    @property
-    def reads_rows(self) -> bool:
-        """Return whether rows of the source flow, not only its metadata."""
-        return not _METADATA.items() <= self.properties.items()
-
-    def values(self, name: str) -> tuple[str, ...]:
-        """Return the values of a set property, such as "operations"."""
-        return tuple(self.sets.get(name) or ())
-
-    @property
-    def is_assumed(self) -> bool:
-        """Whether it is assumed which column it starts or ends at."""
-        return bool(self.sets.get(ASSUMED))
-
-    @property
-    def transformations(self) -> tuple[str, ...]:
-        """Return how it transforms the column."""
-        return self.values(_set_name(self.is_assumed))
 
 
 # A path as pairs: the text of its operations, and the temporary dataset that they write.
@@ -83,38 +59,42 @@ class _ColumnPath:
     is_assumed: bool = False
 
 
-def contract_paths(rows: Iterable[Link]) -> Iterator[Link]:
-    """Yield the edges between permanent datasets that the rows form together.
+def contract_paths(links: Iterable[HopLink[LinkRecord]]) -> Iterator[LinkRecord]:
+    """Yield the edges between permanent datasets that the links form together.
 
-    `rows`: all links that start or end at the temporary datasets of one connected component. Job and
+    `links`: all that start or end at the temporary datasets of one connected component. Job and
     properties are those of the last step, which writes the permanent target.
     """
-    into: dict[str, list[Link]] = defaultdict(list)
-    last: dict[str, list[Link]] = defaultdict(list)
-    for row in rows:
-        # A dataset that feeds itself adds no path; a column that feeds another column of it may.
-        if row.into is not None and (row.source != row.target or row.kind != "feeds"):
-            into[row.kind].append(row)
-        elif row.into is None and row.out_of is not None:
-            last[row.kind].append(row)
-    flows, columns = _flows(into["feeds"]), _columns(into["feeds_column"])
-    yield from _contracted_flows(last["feeds"], flows)
-    yield from _contracted_columns(last["feeds_column"], columns)
-    yield from _contracted_influences(last["influences"], columns)
-    yield from _inherited_influences(last["feeds"], into, columns)
+    into, last = [], []
+    for link in links:
+        if link.into is not None:
+            into.append(link)
+        elif link.out_of is not None:
+            last.append(link)
+    # A dataset that feeds itself adds no path; a column that feeds another column of it may.
+    steps = [step for step in _of(FeedsRecord, into) if step.record.source != step.record.target]
+    flows, columns = _flows(steps), _columns(_of(FeedsColumnRecord, into))
+    yield from _contracted_flows(_of(FeedsRecord, last), flows)
+    yield from _contracted_columns(_of(FeedsColumnRecord, last), columns)
+    yield from _contracted_influences(_of(InfluencesRecord, last), columns)
+    yield from _inherited_influences(_of(FeedsRecord, last), steps, _of(InfluencesRecord, into), columns)
+
+
+def _of(kind: type[AnyLink], links: Iterable[HopLink[LinkRecord]]) -> list[HopLink[AnyLink]]:
+    return [HopLink(link.record, link.out_of, link.into) for link in links if isinstance(link.record, kind)]
 
 
 def _fixed_point(
-    steps: Iterable[Link],
-    ends: Callable[[Link], tuple[Node, Node]],
-    extend: Callable[[Link, dict[Node, dict[Any, Any]]], Iterator[tuple[Any, Any]]],
+    steps: Iterable[HopLink[AnyLink]],
+    ends: Callable[[AnyLink], tuple[Node, Node]],
+    extend: Callable[[HopLink[AnyLink], dict[Node, dict[Any, Any]]], Iterator[tuple[Any, Any]]],
     merge: Callable[[Any, Any], Any],
 ) -> dict[Node, dict[Any, Any]]:
     """Return the paths to each temporary node by start; cycles are followed to a fixed point."""
-    steps_to: dict[Node, list[Link]] = defaultdict(list)
+    steps_to: dict[Node, list[HopLink[AnyLink]]] = defaultdict(list)
     followed_by: dict[Node, set[Node]] = defaultdict(set)
     for step in steps:
-        start, end = ends(step)
+        start, end = ends(step.record)
         steps_to[end].append(step)
         followed_by[start].add(end)
     paths: dict[Node, dict[Any, Any]] = {}
@@ -122,26 +102,29 @@ def _fixed_point(
     while waiting:
         node = next(iter(waiting))
         del waiting[node]
-        found: dict[Any, Any] = {}
+        by_start: dict[Any, Any] = {}
         for step in steps_to[node]:
             for start, path in extend(step, paths):
-                found[start] = merge(found[start], path) if start in found else path
-        if found != paths.get(node):
-            paths[node] = found
-            waiting.update(dict.fromkeys(each for each in followed_by[node] if each in steps_to))
+                by_start[start] = merge(by_start[start], path) if start in by_start else path
+        if by_start != paths.get(node):
+            paths[node] = by_start
+            waiting.update(dict.fromkeys(after for after in followed_by[node] if after in steps_to))
     return paths
 
 
-def _flows(steps: Iterable[Link]) -> dict[str, dict[str, _Path]]:
-    def extend(step: Link, paths: Mapping[str, Mapping[str, _Path]]) -> Iterator[tuple[str, _Path]]:
-        here = step.into or ""
-        own = frozenset({here, *step.values("via")})
-        unavailable = _UNAVAILABLE.items() <= step.properties.items()
-        ends = [(operations, step.target) for operations in step.values("operations") or ("",)]
+def _flows(steps: Iterable[HopLink[FeedsRecord]]) -> dict[str, dict[str, _Path]]:
+    def extend(
+        step: HopLink[FeedsRecord], paths: Mapping[str, Mapping[str, _Path]]
+    ) -> Iterator[tuple[str, _Path]]:
+        record = step.record
+        own = frozenset({step.into or "", *record.sets.get("via", ())})
+        unavailable = _UNAVAILABLE.items() <= record.properties.items()
+        ends = [(operations, record.target) for operations in record.sets.get("operations") or ("",)]
         if step.out_of is None:
-            yield step.source, _Path(own, frozenset((end,) for end in ends), unavailable, step.reads_rows)
+            chains_of_one = frozenset((end,) for end in ends)
+            yield record.source, _Path(own, chains_of_one, unavailable, _reads_rows(record))
             return
-        for start, path in paths.get(step.source, {}).items():
+        for start, path in paths.get(record.source, {}).items():
             # A chain passes each dataset once.
             chains = (
                 (*chain, end)
@@ -154,7 +137,7 @@ def _flows(steps: Iterable[Link]) -> dict[str, dict[str, _Path]]:
                     path.via | own,
                     _shortest(chains),
                     path.columns_unavailable or unavailable,
-                    path.has_rows and step.reads_rows,
+                    path.has_rows and _reads_rows(record),
                 ),
             )
 
@@ -163,25 +146,33 @@ def _flows(steps: Iterable[Link]) -> dict[str, dict[str, _Path]]:
         has_rows = one.has_rows or other.has_rows
         return _Path(one.via | other.via, _shortest(one.chains | other.chains), unavailable, has_rows)
 
-    return _fixed_point(steps, lambda step: (step.source, step.target), extend, merge)
+    return _fixed_point(steps, lambda record: (record.source, record.target), extend, merge)
+
+
+def _reads_rows(record: FeedsRecord) -> bool:
+    """Return whether rows of the source flow, not only its metadata."""
+    return not _METADATA.items() <= record.properties.items()
 
 
 def _shortest(chains: Iterable[_Chain]) -> frozenset[_Chain]:
     return frozenset(sorted(set(chains), key=lambda chain: (len(chain), chain))[:MAX_CHAINS])
 
 
-def _columns(steps: Iterable[Link]) -> dict[ColumnKey, dict[ColumnKey, _ColumnPath]]:
+def _columns(
+    steps: Iterable[HopLink[FeedsColumnRecord]],
+) -> dict[ColumnKey, dict[ColumnKey, _ColumnPath]]:
     def extend(
-        step: Link, paths: Mapping[ColumnKey, Mapping[ColumnKey, _ColumnPath]]
+        step: HopLink[FeedsColumnRecord], paths: Mapping[ColumnKey, Mapping[ColumnKey, _ColumnPath]]
     ) -> Iterator[tuple[ColumnKey, _ColumnPath]]:
-        own = frozenset(step.transformations)
-        expressions = frozenset(step.values("expression"))
+        record = step.record
+        own = frozenset(record.transformations)
+        expressions = frozenset(record.expressions)
         if step.out_of is None:
-            yield _start(step), _ColumnPath(step.source_column or "", own, expressions, step.is_assumed)
+            yield _start(record), _ColumnPath(record.source_column, own, expressions, record.is_assumed)
             return
-        for start, path in paths.get(_start(step), {}).items():
+        for start, path in paths.get(_start(record), {}).items():
             composed = _composed(own, path.transformations)
-            is_assumed = step.is_assumed or path.is_assumed
+            is_assumed = record.is_assumed or path.is_assumed
             yield start, _ColumnPath(path.column, composed, expressions or path.expressions, is_assumed)
 
     def merge(one: _ColumnPath, other: _ColumnPath) -> _ColumnPath:
@@ -192,19 +183,15 @@ def _columns(steps: Iterable[Link]) -> dict[ColumnKey, dict[ColumnKey, _ColumnPa
             one.is_assumed and other.is_assumed,
         )
 
-    return _fixed_point(steps, lambda step: (_start(step), _end(step)), extend, merge)
+    return _fixed_point(steps, lambda record: (_start(record), _end(record)), extend, merge)
 
 
-def _set_name(is_assumed: bool) -> str:
-    return ASSUMED if is_assumed else "transformation"
+def _start(record: FeedsColumnRecord | InfluencesRecord) -> ColumnKey:
+    return record.source, record.source_column.lower()
 
 
-def _start(step: Link) -> ColumnKey:
-    return step.source, (step.source_column or "").lower()
-
-
-def _end(step: Link) -> ColumnKey:
-    return step.target, (step.target_column or "").lower()
+def _end(record: FeedsColumnRecord) -> ColumnKey:
+    return record.target, record.target_column.lower()
 
 
 def _composed(nearer: Iterable[str], further: Iterable[str]) -> frozenset[str]:
@@ -212,83 +199,84 @@ def _composed(nearer: Iterable[str], further: Iterable[str]) -> frozenset[str]:
     return frozenset(compose(Transformation[near], Transformation[far]).name for near, far in pairs)
 
 
-def _contracted_flows(last: Iterable[Link], flows: Mapping[str, Mapping[str, _Path]]) -> Iterator[Link]:
-    for step in last:
-        for start, path in flows.get(step.source, {}).items():
+def _contracted_flows(
+    last: Iterable[HopLink[FeedsRecord]], flows: Mapping[str, Mapping[str, _Path]]
+) -> Iterator[FeedsRecord]:
+    for record in (step.record for step in last):
+        for start, path in flows.get(record.source, {}).items():
             operations = {
                 " > ".join(text for text in (*(text for text, _ in chain), end) if text)
-                for chain, end in product(path.chains, step.values("operations") or ("",))
+                for chain, end in product(path.chains, record.sets.get("operations") or ("",))
             }
             sets = {
-                "via": sorted(path.via.union(step.values("via"))),
+                "via": sorted(path.via.union(record.sets.get("via", ()))),
                 "operations": sorted(operations - {""}, key=lambda text: (len(text), text))[:MAX_CHAINS],
             }
             properties = {
-                **step.properties,
+                **record.properties,
                 **(_UNAVAILABLE if path.columns_unavailable else {}),
                 **({} if path.has_rows else _METADATA),
             }
-            yield Link("feeds", step.job, start, step.target, properties=properties, sets=sets)
+            yield FeedsRecord(record.job, start, record.target, properties, sets)
 
 
 def _contracted_columns(
-    last: Iterable[Link], columns: Mapping[ColumnKey, Mapping[ColumnKey, _ColumnPath]]
-) -> Iterator[Link]:
-    for step in last:
-        for (start, _), path in columns.get(_start(step), {}).items():
-            composed = _composed(step.transformations, path.transformations)
-            sets = {
-                _set_name(step.is_assumed or path.is_assumed): [
-                    each.name for each in listed(Transformation[name] for name in composed)
-                ],
+    last: Iterable[HopLink[FeedsColumnRecord]], columns: Mapping[ColumnKey, Mapping[ColumnKey, _ColumnPath]]
+) -> Iterator[FeedsColumnRecord]:
+    for record in (step.record for step in last):
+        for (start, _), path in columns.get(_start(record), {}).items():
+            composed = _composed(record.transformations, path.transformations)
+            yield record._replace(
+                source=start,
+                source_column=path.column,
+                transformations=[kind.name for kind in listed(Transformation[name] for name in composed)],
                 # The expression nearest to the target that is more than a rename.
-                "expression": step.values("expression") or sorted(path.expressions),
-            }
-            yield Link(
-                "feeds_column", step.job, start, step.target, path.column, step.target_column, sets=sets
+                expressions=record.expressions or sorted(path.expressions),
+                is_assumed=record.is_assumed or path.is_assumed,
             )
 
 
 def _contracted_influences(
-    last: Iterable[Link], columns: Mapping[ColumnKey, Mapping[ColumnKey, _ColumnPath]]
-) -> Iterator[Link]:
-    for step in last:
-        for (start, _), path in columns.get(_start(step), {}).items():
-            sets = {_set_name(path.is_assumed): step.transformations}
-            yield Link("influences", step.job, start, step.target, path.column, sets=sets)
+    last: Iterable[HopLink[InfluencesRecord]], columns: Mapping[ColumnKey, Mapping[ColumnKey, _ColumnPath]]
+) -> Iterator[InfluencesRecord]:
+    for record in (step.record for step in last):
+        for (start, _), path in columns.get(_start(record), {}).items():
+            yield record._replace(source=start, source_column=path.column, is_assumed=path.is_assumed)
 
 
 def _inherited_influences(
-    last: Iterable[Link],
-    into: Mapping[str, Sequence[Link]],
+    last: Iterable[HopLink[FeedsRecord]],
+    flows: Iterable[HopLink[FeedsRecord]],
+    influences: Iterable[HopLink[InfluencesRecord]],
     columns: Mapping[ColumnKey, Mapping[ColumnKey, _ColumnPath]],
-) -> Iterator[Link]:
+) -> Iterator[InfluencesRecord]:
     """Yield the influences on the rows of a temporary dataset for every dataset downstream of it."""
     sources: dict[str, set[str]] = defaultdict(set)
-    for step in into["feeds"]:
-        if step.out_of is not None and step.reads_rows:
-            sources[step.target].add(step.source)
-    influences: dict[str, list[Link]] = defaultdict(list)
-    for step in into["influences"]:
-        influences[step.target].append(step)
+    for flow in flows:
+        if flow.out_of is not None and _reads_rows(flow.record):
+            sources[flow.record.target].add(flow.record.source)
+    influences_on: dict[str, list[HopLink[InfluencesRecord]]] = defaultdict(list)
+    for influence in influences:
+        influences_on[influence.record.target].append(influence)
 
-    ends: dict[str, set[tuple[tuple[str, str], str]]] = defaultdict(set)
-    for step in last:
-        if step.reads_rows:
-            ends[step.source].add((step.job, step.target))
+    ends: dict[str, set[tuple[JobKey, str]]] = defaultdict(set)
+    for flow in last:
+        if _reads_rows(flow.record):
+            ends[flow.record.source].add((flow.record.job, flow.record.target))
     for hop, targets in ends.items():
-        found: dict[tuple[str, str, bool], set[str]] = defaultdict(set)
+        kinds_of: dict[tuple[str, str, bool], set[str]] = defaultdict(set)
         for before in _with_ancestors(hop, sources):
-            for step in influences[before]:
-                paths = columns.get(_start(step), {}).items()
+            for influence in influences_on[before]:
+                record = influence.record
+                paths = columns.get(_start(record), {}).items()
                 origins = [(start, path.column, path.is_assumed) for (start, _), path in paths]
-                if step.out_of is None:
-                    origins = [(step.source, step.source_column or "", False)]
+                if influence.out_of is None:
+                    origins = [(record.source, record.source_column, False)]
                 for origin in origins:
-                    found[origin].update(step.transformations)
-        for (job, target), ((start, column, is_assumed), kinds) in product(sorted(targets), found.items()):
-            sets = {_set_name(is_assumed): sorted(kinds)}
-            yield Link("influences", job, start, target, column, sets=sets)
+                    kinds_of[origin].update(record.transformations)
+        for (job, target), (origin, kinds) in product(sorted(targets), kinds_of.items()):
+            start, column, is_assumed = origin
+            yield InfluencesRecord(job, start, column, target, sorted(kinds), is_assumed)
 
 
 def _with_ancestors(hop: str, sources: Mapping[str, set[str]]) -> set[str]:
@@ -313,4 +301,4 @@ def components(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     for one, other in pairs:
         smallest, greater = sorted((root(one), root(other)))
         parent[greater] = smallest
-    return {each: root(each) for each in parent}
+    return {member: root(member) for member in parent}

@@ -17,8 +17,23 @@ from lineage_merge.model.elements import (
     job_id,
     operation_id,
 )
-from lineage_merge.model.records import ASSUMED, Record
+from lineage_merge.model.records import (
+    AssertionRecord,
+    ColumnRecord,
+    DatasetRecord,
+    ElementRecord,
+    FeedsColumnRecord,
+    FeedsRecord,
+    FollowsRecord,
+    InfluencesRecord,
+    JobRecord,
+    OperationRecord,
+    Record,
+    WritesRecord,
+)
 
+# Set of an assumed edge in place of "transformation": if other records of the edge have that, it is known.
+ASSUMED = "assumed_transformation"
 # Texts with several values on one edge, from several writes or branches.
 SEVERAL = ("via", "operations", "expression")
 MAX_EXPRESSION_LENGTH = 1000
@@ -26,9 +41,6 @@ MAX_EXPRESSION_LENGTH = 1000
 TRANSFORMATIONS = (*(each.name for each in Transformation), *(each.value for each in InfluenceKind))
 
 _Sets = Mapping[str, Iterable[str]]
-
-_WITH_COLUMNS = frozenset({"feeds_column", "influences"})
-_EDGES = frozenset({"feeds", "writes", "feeds_column", "influences", "follows"})
 
 _ONE_OF_NODE = {each.name: each for each in NODE_PROPERTIES if not each.many}
 _OF_JOB = frozenset({"job_type", "job_name"})
@@ -63,6 +75,9 @@ class Fact(NamedTuple):
     sets: _Sets
 
 
+_NO_PROPERTIES = Fact(0, None, {}, {})
+
+
 @dataclass(slots=True)
 class Facts:
     """Combined properties of an element: the value with the highest rank, and all values of sets."""
@@ -76,96 +91,89 @@ class Facts:
         return Facts, (self.label, self.best, self.sets)
 
 
-def resolved(canonical_ids: Mapping[str, str], record: Record) -> Iterator[Record]:
-    """Yield the record with canonical dataset ids."""
-    canonical_id = canonical_ids.get(record.target or "")
-    if canonical_id is not None and record.kind == "dataset" and record.authority == Authority.PLATFORM:
-        return  # properties derived from the name of an alias do not describe the dataset
-    starts = canonical_ids.get(record.source or "")
-    if canonical_id is not None:
-        record = record._replace(target=canonical_id)
-    if starts is not None:
-        record = record._replace(source=starts)
-    yield record
+def resolved(canonical_ids: Mapping[str, str], record: Record) -> ElementRecord | None:
+    """Return the record of an element with canonical dataset ids; None if no element follows from it."""
+    match record:
+        case DatasetRecord(dataset, _, authority):
+            canonical_id = canonical_ids.get(dataset)
+            if canonical_id is None:
+                return record
+            # Properties derived from the name of an alias do not describe the dataset.
+            return None if authority == Authority.PLATFORM else record._replace(dataset=canonical_id)
+        case ColumnRecord(dataset):
+            canonical_id = canonical_ids.get(dataset)
+            return record if canonical_id is None else record._replace(dataset=canonical_id)
+        case AssertionRecord() | WritesRecord():
+            canonical_id = canonical_ids.get(record.target)
+            return record if canonical_id is None else record._replace(target=canonical_id)
+        case FeedsRecord() | FeedsColumnRecord() | InfluencesRecord():
+            source, target = canonical_ids.get(record.source), canonical_ids.get(record.target)
+            if source is None and target is None:
+                return record
+            return record._replace(source=source or record.source, target=target or record.target)
+        case JobRecord() | OperationRecord() | FollowsRecord():
+            return record
+    return None
 
 
-def facts(environment: str, dag_name: str, record: Record) -> Iterator[tuple[Key, Fact]]:
+def facts(environment: str, dag_name: str, record: ElementRecord) -> Iterator[tuple[Key, Fact]]:
     """Yield the properties of nodes and edges in a resolved record."""
-    kind = record.kind
-    if kind == "dataset":
-        yield str(record.target), Fact(record.authority or 0, record.label, record.properties, record.sets)
-        return
-    if kind == "column":
-        rank, properties = record.authority or 0, record.properties
-        yield _end(record.target, record.target_column), Fact(rank, "column", properties, record.sets)
-        yield _has_column(record.target, record.target_column)
-        return
-    if kind in _EDGES:
-        properties = {**_READS_ROWS, **record.properties} if kind == "feeds" else record.properties
-        yield _edge(environment, dag_name, record), Fact(0, None, properties, record.sets)
-        if kind in _WITH_COLUMNS:
+    match record:
+        case FeedsColumnRecord(job, source, source_column, target, target_column, how, expressions, assumed):
+            sets = {ASSUMED if assumed else "transformation": how, "expression": expressions}
+            start, end = column_id(source, source_column), column_id(target, target_column)
+            yield EdgeKey("feeds_column", start, end, *job), Fact(0, None, {}, sets)
             # Columns that only lineage names need a vertex too, before their edges.
-            for dataset, column in (
-                (record.source, record.source_column),
-                (record.target, record.target_column),
-            ):
-                if column is not None:
-                    yield from _named_column(dataset, column)
-        return
-    if kind == "assertion":
-        yield from _assertion(environment, dag_name, record)
-        return
-    if kind in ("job", "operation"):
-        key = JobKey(record.job_type or "", record.job_name or "")
-        job = job_id(environment, dag_name, key)
-        properties = {**record.properties, "job_type": key.job_type}
-        if kind == "job":
-            yield job, Fact(record.at or 0, kind, {**properties, "name": key.name}, record.sets)
-        else:
-            operation = operation_id(job, record.source or "")
-            yield operation, Fact(0, kind, {**properties, "job_name": key.name}, {})
+            yield from _named_column(source, source_column, start)
+            yield from _named_column(target, target_column, end)
+        case InfluencesRecord(job, source, source_column, target, how, assumed):
+            sets = {ASSUMED if assumed else "transformation": how}
+            start = column_id(source, source_column)
+            yield EdgeKey("influences", start, target, *job), Fact(0, None, {}, sets)
+            yield from _named_column(source, source_column, start)
+        case ColumnRecord(dataset, column, authority, properties, sets):
+            identifier = column_id(dataset, column)
+            yield identifier, Fact(authority, "column", properties, sets)
+            yield _has_column(dataset, identifier)
+        case DatasetRecord(dataset, label, authority, properties, sets):
+            yield dataset, Fact(authority, label, properties, sets)
+        case FeedsRecord(job, source, target, properties, sets):
+            yield EdgeKey("feeds", source, target, *job), Fact(0, None, {**_READS_ROWS, **properties}, sets)
+        case WritesRecord(job, target):
+            yield EdgeKey("writes", job_id(environment, dag_name, job), target, *job), _NO_PROPERTIES
+        case FollowsRecord(job, operation, consumed):
+            identifier = job_id(environment, dag_name, job)
+            start, end = operation_id(identifier, operation), operation_id(identifier, consumed)
+            yield EdgeKey("follows", start, end, *job), _NO_PROPERTIES
+        case OperationRecord(job, key, properties):
+            identifier = operation_id(job_id(environment, dag_name, job), key)
+            properties = {**properties, "job_type": job.job_type, "job_name": job.name}
+            yield identifier, Fact(0, "operation", properties, {})
+        case JobRecord(job, at, properties, sets):
+            properties = {**properties, "job_type": job.job_type, "name": job.name}
+            yield job_id(environment, dag_name, job), Fact(at, "job", properties, sets)
+        case AssertionRecord(job, key, target, column, edge, at, properties, sets):
+            identifier = assertion_id(environment, dag_name, job, key)
+            properties = {**properties, "job_type": job.job_type, "job_name": job.name}
+            yield identifier, Fact(at, "assertion", properties, sets)
+            end = target if column is None else column_id(target, column)
+            yield EdgeKey(edge, identifier, end, *job), _NO_PROPERTIES
+            if column is not None:
+                yield from _named_column(target, column, end)
 
 
-def _assertion(environment: str, dag_name: str, record: Record) -> Iterator[tuple[Key, Fact]]:
-    key = JobKey(record.job_type or "", record.job_name or "")
-    identifier = assertion_id(environment, dag_name, key, record.source or "")
-    properties = {**record.properties, "job_type": key.job_type, "job_name": key.name}
-    yield identifier, Fact(record.at or 0, record.kind, properties, record.sets)
-    end = _end(record.target, record.target_column)
-    yield EdgeKey(record.label or "checks", identifier, end, *key), Fact(0, None, {}, {})
-    if record.target_column is not None:
-        yield from _named_column(record.target, record.target_column)
+def _named_column(dataset: str, column: str, identifier: str) -> Iterator[tuple[Key, Fact]]:
+    yield identifier, Fact(0, "column", {"name": column}, {})
+    yield _has_column(dataset, identifier)
 
 
-def _named_column(dataset: str | None, column: str) -> Iterator[tuple[Key, Fact]]:
-    yield _end(dataset, column), Fact(0, "column", {"name": column}, {})
-    yield _has_column(dataset, column)
+def _has_column(dataset: str, column: str) -> tuple[Key, Fact]:
+    return EdgeKey("has_column", dataset, column), _NO_PROPERTIES
 
 
 def of_alias(alias: ResolvedAlias) -> tuple[Key, Fact]:
     """Return the properties that a resolved alias adds to its dataset."""
     return alias.canonical_id, Fact(Authority.PLATFORM, None, alias.properties, {"aliases": alias.aliases})
-
-
-def _end(dataset: str | None, column: str | None) -> str:
-    """Return the id at one end of a record: the column if the record names one, else the dataset."""
-    return str(dataset) if column is None else column_id(str(dataset), column)
-
-
-def _has_column(dataset: str | None, column: str | None) -> tuple[Key, Fact]:
-    return EdgeKey("has_column", str(dataset), _end(dataset, column)), Fact(0, None, {}, {})
-
-
-def _edge(environment: str, dag_name: str, record: Record) -> EdgeKey:
-    key = JobKey(record.job_type or "", record.job_name or "")
-    job = job_id(environment, dag_name, key)
-    start = _end(record.source, record.source_column)
-    end = _end(record.target, record.target_column)
-    if record.kind == "writes":
-        start = job
-    elif record.kind == "follows":
-        start, end = operation_id(job, record.source or ""), operation_id(job, record.target or "")
-    return EdgeKey(record.kind, start, end, *key)
 
 
 def create(fact: Fact) -> Facts:

@@ -2,13 +2,13 @@
 
 Each worker converts what it translated, so that the merge joins and groups by id alone.
 
-`row` creates every record and redacts its texts, so no source can pass on a secret of a document.
+`RecordBuilder` creates every record and redacts its texts, so no source can pass on a secret of a document.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from lineage_merge.infra.redaction import Redacted, redact, redact_sql
+from lineage_merge.infra.redaction import redact, redact_sql
 from lineage_merge.model.elements import (
     Alias,
     Assertion,
@@ -27,92 +27,64 @@ from lineage_merge.model.elements import (
     Operation,
     Problem,
     Reference,
+    Scalar,
     SuccessfulRuns,
     Writes,
     dataset_id,
     encode,
     path_of,
 )
-from lineage_merge.model.records import ASSUMED, Record
+from lineage_merge.model.records import (
+    AliasRecord,
+    AssertionRecord,
+    ColumnRecord,
+    CountRecord,
+    DatasetRecord,
+    FeedsColumnRecord,
+    FeedsRecord,
+    FollowsRecord,
+    InfluencesRecord,
+    JobRecord,
+    JoinedRecord,
+    OperationRecord,
+    ProblemRecord,
+    Record,
+    ResolvedRecord,
+    RunsRecord,
+    WritesRecord,
+)
 
-# SQL: `password = 'x'` is a comparison in it, and an expression can name a column.
-_SQL = frozenset({"expression", "constraints"})
+
+def _text(text: str) -> str:
+    return _storable(redact(text))
 
 
-def row(
-    kind: str,
-    *,
-    source: Redacted | None = None,
-    target: Redacted | None = None,
-    source_column: str | None = None,
-    target_column: str | None = None,
-    job: JobKey | None = None,
-    label: str | None = None,
-    authority: int | None = None,
-    at: int | None = None,
-    rule: str | None = None,
-    properties: Mapping[str, Any] | None = None,
-    sets: Mapping[str, Iterable[str]] | None = None,
-    problem: tuple[str, str, str] | None = None,
-) -> Record:
-    """Return a record with redacted texts. `source` and `target` are ids of redacted names."""
-    record = Record(
-        kind,
-        source,
-        target,
-        None if source_column is None else redact_sql(source_column),
-        None if target_column is None else redact_sql(target_column),
-        redact(job.job_type) if job else None,
-        redact(job.name) if job else None,
-        label,
-        None if authority is None else int(authority),  # pickles as a plain number
-        at,
-        rule,
-        _redacted(properties or {}, of_column=kind == "column"),
-        {
-            name: [redact_sql(value) if name in _SQL else redact(value) for value in values]
-            for name, values in (sets or {}).items()
-        },
-        redact(problem[0]) if problem else None,
-        redact(problem[1]) if problem else None,
-        redact(problem[2]) if problem else None,
+def _column_text(text: str) -> str:
+    # A column may be named by an expression: `password = 'x'` is a comparison in it.
+    return _storable(redact_sql(text))
+
+
+def _storable(text: str) -> str:
+    """Replace lone surrogates, which neither files nor graphs can store, by U+FFFD."""
+    return (
+        text if text.isascii() else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     )
-    return record if _is_ascii(record) else _without_lone_surrogates(record)
 
 
-def _redacted(properties: Mapping[str, Any], *, of_column: bool) -> dict[str, str]:
-    texts: dict[str, str] = {
-        name: redact_sql(str(value)) if of_column and name == "name" else redact(str(value))
-        for name, value in properties.items()
-    }
+def _properties(properties: Mapping[str, Scalar]) -> dict[str, str]:
+    texts = {name: _text(str(value)) for name, value in properties.items()}
     # The short name is the end of the full name, without the context that identifies a secret.
     whole = texts.get("qualified_name")
     if whole is not None and "name" in texts and whole != properties["qualified_name"]:
-        texts["name"] = redact(whole.rpartition(".")[2])
+        texts["name"] = _text(whole.rpartition(".")[2])
     return texts
 
 
-def _is_ascii(record: Record) -> bool:
-    texts = [each for each in record if type(each) is str]
-    return (
-        "".join(texts).isascii()
-        and "".join(record.properties.values()).isascii()
-        and all("".join(values).isascii() for values in record.sets.values())
-    )
-
-
-def _without_lone_surrogates(record: Record) -> Record:
-    """Replace lone surrogates, which neither files nor graphs can store, by U+FFFD."""
-    return Record._make(
-        _replace_surrogates(each) if isinstance(each, str) else each for each in record
-    )._replace(
-        properties={name: _replace_surrogates(value) for name, value in record.properties.items()},
-        sets={name: [_replace_surrogates(value) for value in values] for name, values in record.sets.items()},
-    )
-
-
-def _replace_surrogates(text: str) -> str:
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+def _sets(sets: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
+    return {
+        name: [*map(_column_text if name == "constraints" else _text, values)]  # constraints are SQL
+        for name, values in sets.items()
+    }
 
 
 class ReplacedName(NamedTuple):
@@ -153,182 +125,160 @@ class RecordBuilder:
         self._environment = environment
         self._resolve = resolve
         self._identities: dict[Reference, Identity] = {}
+        self._ids: dict[Reference, str | None] = {}
+        self._jobs: dict[JobKey, JobKey] = {}
         self._introductions: list[Record] = []
 
     def records(self, element: Element) -> Iterator[Record]:
         """Yield the record of an element, after those about the datasets that it references first."""
-        made = self._row(element)
+        record = self._record(element)
         yield from self._introductions
         self._introductions.clear()
-        if made is not None:
-            yield made
+        if record is not None:
+            yield record
 
-    def _row(self, element: Element) -> Record | None:
+    def _record(self, element: Element) -> Record | None:
         match element:
             case Dataset(ref, authority, label, properties, sets):
-                target = self._id(ref)
+                dataset = self._id(ref)
+                if not dataset:
+                    return None
                 identity = self._identities[ref]
                 # Only files have a format: a warehouse table has none, and the format of a
                 # temporary file is not that of the table.
                 if identity.rule or not identity.stored_as_files:
                     properties = {name: value for name, value in properties.items() if name != "format"}
-                if not target:
-                    return None
-                return row(
-                    "dataset",
-                    target=target,
-                    label=label,
-                    authority=authority,
-                    properties=properties,
-                    sets=sets,
-                )
+                # A plain number pickles faster.
+                return DatasetRecord(dataset, label, int(authority), _properties(properties), _sets(sets))
             case Column(ref, name, authority, properties, sets):
-                target = self._id(ref)
-                return (
-                    row(
-                        "column",
-                        target=target,
-                        target_column=name,
-                        authority=authority,
-                        properties={**properties, "name": name},
-                        sets=sets,
-                    )
-                    if target and name
-                    else None
-                )
-            case FeedsColumn(
-                job, source_ref, source_column, target_ref, target_column, transformations, text, assumed
-            ):
+                dataset = self._id(ref)
+                if not dataset or not name:
+                    return None
+                column = _column_text(name)
+                texts = {**_properties(properties), "name": column}
+                return ColumnRecord(dataset, column, int(authority), texts, _sets(sets))
+            case FeedsColumn(job, source_ref, source_column, target_ref, target_column, how, text, assumed):
                 source, target = self._id(source_ref), self._id(target_ref)
-                how = ASSUMED if assumed else "transformation"
-                sets = {how: transformations, "expression": (text,) if text else ()}
-                return (
-                    row(
-                        "feeds_column",
-                        source=source,
-                        source_column=source_column,
-                        target=target,
-                        target_column=target_column,
-                        job=job,
-                        sets=sets,
-                    )
-                    if source and target
-                    else None
+                if not source or not target:
+                    return None
+                return FeedsColumnRecord(
+                    self._job(job),
+                    source,
+                    _column_text(source_column),
+                    target,
+                    _column_text(target_column),
+                    how,
+                    (_column_text(text),) if text else (),
+                    assumed,
                 )
-            case Influences(job, source_ref, source_column, target_ref, transformations):
+            case Influences(job, source_ref, source_column, target_ref, how):
                 source, target = self._id(source_ref), self._id(target_ref)
-                return (
-                    row(
-                        "influences",
-                        source=source,
-                        source_column=source_column,
-                        target=target,
-                        job=job,
-                        sets={"transformation": transformations},
-                    )
-                    if source and target
-                    else None
-                )
+                if not source or not target:
+                    return None
+                return InfluencesRecord(self._job(job), source, _column_text(source_column), target, how)
             case Operation(job, key, properties):
-                return row("operation", source=redact(key), job=job, properties=properties)
+                return OperationRecord(self._job(job), _text(key), _properties(properties))
             case Follows(job, operation, consumed):
-                return row("follows", source=redact(operation), target=redact(consumed), job=job)
+                return FollowsRecord(self._job(job), _text(operation), _text(consumed))
             case Feeds(job, source_ref, target_ref, properties, sets):
                 source, target = self._id(source_ref), self._id(target_ref)
-                return (
-                    row("feeds", source=source, target=target, job=job, properties=properties, sets=sets)
-                    if source and target
-                    else None
-                )
+                if not source or not target:
+                    return None
+                return FeedsRecord(self._job(job), source, target, _properties(properties), _sets(sets))
             case Writes(job, ref):
                 target = self._id(ref)
-                return row("writes", target=target, job=job) if target else None
-            case Alias(ref, of, rule, assumed):
-                source = self._id(ref)
-                # An assumed dataset exists only if the alias is resolved to it.
-                assumption = self._resolve(of) if assumed else None
-                target = self._id(of) if assumption is None else self._id_of(assumption)
-                if not source or not target or source == target:
-                    return None
-                shown = f"{'|'.join(self._identities[ref].name or ())} ({rule})"
-                return row(
-                    "alias",
-                    source=source,
-                    target=target,
-                    authority=Authority.READER if assumed else Authority.CATALOG,
-                    rule=rule,
-                    properties=_properties_of_name(assumption) if assumption else None,
-                    sets={"aliases": [shown]},
-                )
+                return WritesRecord(self._job(job), target) if target else None
+            case Alias():
+                return self._alias(element)
             case Job(key, at, properties, sets):
-                return row("job", job=key, at=at, properties=properties, sets=sets)
+                return JobRecord(self._job(key), at, _properties(properties), _sets(sets))
             case Assertion():
                 return self._assertion(element)
-            case Count(what, number):
-                return row("count", rule=what, at=number)
+            case Count(items, number):
+                return CountRecord(items, number)
             case SuccessfulRuns(key, number):
-                return row("runs", job=key, at=number)
+                return RunsRecord(self._job(key), number)
             case Problem(kind, document, field, message):
-                return row("problem", rule=kind, problem=(document, field, message))
+                return ProblemRecord(Problem(kind, _text(document), _text(field), _text(message)))
 
-    def _assertion(self, assertion: Assertion) -> Record | None:
+    def _alias(self, alias: Alias) -> AliasRecord | None:
+        alias_id = self._id(alias.ref)
+        # An assumed dataset exists only if the alias is resolved to it.
+        assumption = self._resolve(alias.of) if alias.assumed else None
+        dataset = self._id(alias.of) if assumption is None else self._id_of(assumption)
+        if not alias_id or not dataset or alias_id == dataset:
+            return None
+        return AliasRecord(
+            alias_id,
+            dataset,
+            int(Authority.READER if alias.assumed else Authority.CATALOG),
+            _storable(alias.rule),
+            _text(f"{'|'.join(self._identities[alias.ref].name or ())} ({alias.rule})"),
+            _properties(_properties_of_name(assumption)) if assumption else {},
+        )
+
+    def _assertion(self, assertion: Assertion) -> AssertionRecord | None:
         target = self._id(assertion.target)
         if not target:
             return None
-        return row(
-            "assertion",
-            source=redact(assertion.key),
-            target=target,
-            target_column=assertion.column or None,
-            job=assertion.job,
-            label=assertion.edge,
-            at=assertion.at,
-            properties=assertion.properties,
-            sets=assertion.sets,
+        return AssertionRecord(
+            self._job(assertion.job),
+            _text(assertion.key),
+            target,
+            _column_text(assertion.column) if assertion.column else None,
+            assertion.edge,
+            assertion.at,
+            _properties(assertion.properties),
+            _sets(assertion.sets),
         )
 
-    def _id(self, ref: Reference) -> Redacted | None:
-        known = self._identities.get(ref)
-        if known is None:
-            known = self._identities[ref] = self._resolve(ref)
-            self._introductions.extend(self._introduce(ref, known))
-        return self._id_of(known)
+    def _job(self, job: JobKey) -> JobKey:
+        # One object per job: a batch of records is pickled with one copy of it.
+        redacted = self._jobs.get(job)
+        if redacted is None:
+            redacted = self._jobs[job] = JobKey(_text(job.job_type), _text(job.name))
+        return redacted
 
-    def _id_of(self, identity: Identity) -> Redacted | None:
+    def _id(self, ref: Reference) -> str | None:
+        if ref not in self._ids:
+            identity = self._identities[ref] = self._resolve(ref)
+            self._ids[ref] = self._id_of(identity)
+            self._introductions.extend(self._introduce(ref, identity))
+        return self._ids[ref]
+
+    def _id_of(self, identity: Identity) -> str | None:
         return self._dataset_id(identity.name) if identity.name else None
 
-    def _dataset_id(self, name: DatasetName) -> Redacted:
+    def _dataset_id(self, name: DatasetName) -> str:
         # Names are redacted already, and encoding them reveals nothing.
-        return Redacted(dataset_id(self._environment, name))
+        return _storable(dataset_id(self._environment, name))
 
     def _introduce(self, ref: Reference, identity: Identity) -> Iterator[Record]:
         """Yield the properties of a dataset's name, the rule that found it, and its problem."""
         if identity.problem:
             reference = f"{redact(ref.namespace)}|{redact(ref.name)}" if ref.namespace else ref.name
-            yield row("problem", rule="not-joined", problem=(reference, "", identity.problem))
-        if identity.name is None:
+            yield ProblemRecord(Problem("not-joined", _text(reference), "", _text(identity.problem)))
+        dataset = self._ids[ref]
+        if dataset is None:
             return
-        target = self._dataset_id(identity.name)
         sets = {"aliases": [f"{identity.alias} ({identity.rule})"]} if identity.rule else {}
         if identity.replaced:
             sets["resolved_names"] = [
-                "|".join(map(encode, (each.rule, *each.name))) for each in identity.replaced
+                "|".join(map(encode, (replaced.rule, *replaced.name))) for replaced in identity.replaced
             ]
-        yield row(
-            "dataset",
-            target=target,
-            label=identity.label,
-            authority=Authority.PLATFORM,
-            properties=_properties_of_name(identity),
-            sets=sets,
+        yield DatasetRecord(
+            dataset,
+            identity.label,
+            int(Authority.PLATFORM),
+            _properties(_properties_of_name(identity)),
+            _sets(sets),
         )
         if identity.rule:
-            yield row("joined", target=target, rule=identity.rule)
-        for each in identity.replaced:
-            source = self._dataset_id(each.name)
-            yield row("resolved", source=source, target=target, rule=each.rule, at=int(each.everywhere))
+            yield JoinedRecord(dataset, _storable(identity.rule))
+        for replaced in identity.replaced:
+            yield ResolvedRecord(self._dataset_id(replaced.name), dataset, replaced.everywhere)
         if identity.own:
-            yield row("resolved", source=target, target=target, at=0)
+            yield ResolvedRecord(dataset, dataset, is_everywhere=False)
 
 
 def _properties_of_name(identity: Identity) -> dict[str, str]:

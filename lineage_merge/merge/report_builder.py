@@ -15,7 +15,7 @@ from lineage_merge.merge.join import Merged
 from lineage_merge.merge.property_rows import is_edge
 from lineage_merge.merge.report import MAX_EXAMPLES, MERGE, JoinedBy, Report
 from lineage_merge.model.elements import DBT_NAMESPACE, Problem, ProblemKind
-from lineage_merge.model.records import Record, problem_of
+from lineage_merge.model.records import CountRecord, JoinedRecord, ProblemRecord, Record
 
 # Rule of datasets that several job types name identically.
 SAME_NAME = "same-name"
@@ -25,7 +25,7 @@ SAME_NAME = "same-name"
 # ``("read", what)``, ``("node", label)``, ``("edge", label)``, ``("assumed",)`` with a number, and
 # ``("dataset", id)`` with its uses.
 _Key = tuple[str, ...]
-Fact = tuple[_Key, int | Uses]
+ReportFact = tuple[_Key, int | Uses]
 
 
 @dataclass(slots=True)
@@ -55,7 +55,7 @@ def report(records: Rows[Record], merged: Merged) -> Report:
     return of_facts(facts(records, merged))
 
 
-def facts(records: Rows[Record], merged: Merged) -> Rows[Fact]:
+def facts(records: Rows[Record], merged: Merged) -> Rows[ReportFact]:
     """Return the input of the report, combined by key: problems, counts, and uses of datasets."""
     engine = records.engine
     of_aliases = engine.rows(_of_aliases(merged.aliases), 1)
@@ -66,17 +66,17 @@ def facts(records: Rows[Record], merged: Merged) -> Rows[Fact]:
     )
 
 
-def of_facts(found: Rows[Fact]) -> Report:
+def of_facts(found: Rows[ReportFact]) -> Report:
     """Build the report of these facts."""
     return _total(found.map_partitions(_part).collect())
 
 
-def uses_in(found: Rows[Fact]) -> Rows[tuple[str, Uses]]:
+def uses_in(found: Rows[ReportFact]) -> Rows[tuple[str, Uses]]:
     """Return the uses of each dataset among these facts."""
     return found.flat_map(_uses)
 
 
-def _uses(fact: Fact) -> Iterator[tuple[str, Uses]]:
+def _uses(fact: ReportFact) -> Iterator[tuple[str, Uses]]:
     key, value = fact
     if isinstance(value, Uses):
         yield key[1], value
@@ -88,22 +88,21 @@ def of_source(records: Rows[Record], key: str) -> Rows[Record]:
 
 
 def _reported_by(key: str, record: Record) -> Record:
-    return record._replace(source=key) if record.kind == "problem" else record
+    return record._replace(source=key) if isinstance(record, ProblemRecord) else record
 
 
-def _of_record(canonical_ids: Shared[dict[str, str]], record: Record) -> Iterator[Fact]:
-    match record.kind:
-        case "problem":
+def _of_record(canonical_ids: Shared[dict[str, str]], record: Record) -> Iterator[ReportFact]:
+    match record:
+        case ProblemRecord(problem, source):
             # Several workers may report the same problem: it counts once.
-            yield _problem(record.source or MERGE, problem_of(record))
-        case "joined":
-            target = canonical_ids.value.get(str(record.target), str(record.target))
-            yield _joined(record.rule or "", target)
-        case "count":
-            yield ("read", record.rule or ""), record.at or 0
+            yield _problem(source or MERGE, problem)
+        case JoinedRecord(dataset, rule):
+            yield _joined(rule, canonical_ids.value.get(dataset, dataset))
+        case CountRecord(items, number):
+            yield ("read", items), number
 
 
-def _of_element(row: Row) -> Iterator[Fact]:
+def _of_element(row: Row) -> Iterator[ReportFact]:
     yield ("edge" if is_edge(row) else "node", row["label"]), 1
     if "assumed" in row:
         yield ("assumed",), 1
@@ -111,7 +110,7 @@ def _of_element(row: Row) -> Iterator[Fact]:
         yield ("dataset", dataset), uses
 
 
-def _of_aliases(aliases: Aliases) -> Iterator[Fact]:
+def _of_aliases(aliases: Aliases) -> Iterator[ReportFact]:
     for source, candidates in aliases.candidates.items():
         if len(candidates) == 1:
             yield _joined(aliases.rules[source], candidates[0])
@@ -120,7 +119,7 @@ def _of_aliases(aliases: Aliases) -> Iterator[Fact]:
             yield _problem(MERGE, Problem("not-joined", source, "", what))
 
 
-def _joined(rule: str, dataset: str) -> Fact:
+def _joined(rule: str, dataset: str) -> ReportFact:
     return ("dataset", dataset), Uses(rules=frozenset((rule,)))
 
 
@@ -140,7 +139,7 @@ def _add(one: int | Uses, other: int | Uses) -> int | Uses:
     raise TypeError("a number and the uses of a dataset have the same key")
 
 
-def _part(found: Iterable[Fact]) -> Iterator[_Part]:
+def _part(found: Iterable[ReportFact]) -> Iterator[_Part]:
     part = _Part()
     for (tag, *names), value in found:
         if isinstance(value, Uses):
@@ -152,7 +151,7 @@ def _part(found: Iterable[Fact]) -> Iterator[_Part]:
                 part.find(MERGE, problem)
         elif tag == "problem":
             source, kind, document, field_, message = names
-            part.find(source, Problem(cast(ProblemKind, kind), document, field_, message))
+            part.find(source, Problem(cast("ProblemKind", kind), document, field_, message))
         elif tag == "assumed":
             part.assumed += value
         else:

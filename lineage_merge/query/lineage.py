@@ -9,18 +9,22 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from lineage_merge.infra.progress import ProgressCallback, no_progress
-from lineage_merge.query.history_questions import HistoryQuestions
-from lineage_merge.query.listing_questions import ListingQuestions
-from lineage_merge.query.questions import method
-from lineage_merge.query.report_questions import ReportQuestions
+from lineage_merge.query.questions import Questions, method
 from lineage_merge.query.selection import GraphSelection, default_config, selection_of
 from lineage_merge.query.session import Session, open_session
 from lineage_merge.questions.assertions import AssertionsQuestion
 from lineage_merge.questions.check import CheckQuestion
+from lineage_merge.questions.comparison import CompareQuestion
 from lineage_merge.questions.cycles import CyclesQuestion
+from lineage_merge.questions.dataset_search import DatasetsQuestion
+from lineage_merge.questions.diff import DiffQuestion
 from lineage_merge.questions.freshness import FreshnessQuestion
 from lineage_merge.questions.impact_question import ImpactQuestion
+from lineage_merge.questions.layers_question import LayersQuestion
 from lineage_merge.questions.lineage_questions import DownstreamQuestion, UpstreamQuestion
+from lineage_merge.questions.listing import JobsQuestion, NoConsumerQuestion, NoProducerQuestion
+from lineage_merge.questions.merge_history import MergesQuestion, TimelineQuestion
+from lineage_merge.questions.merge_report import NearMissesQuestion, ReportQuestion
 from lineage_merge.questions.ownership import OwnersQuestion
 from lineage_merge.questions.paths import PathQuestion
 from lineage_merge.questions.question import Question
@@ -33,7 +37,7 @@ if TYPE_CHECKING:
     from lineage_merge.questions.graph import LineageGraph
 
 
-class Lineage(ListingQuestions, HistoryQuestions, ReportQuestions):
+class Lineage(Questions):
     """An open graph that answers questions. It is a context manager; `close` ends its connections.
 
     Names of datasets, columns (``dataset#column``) and jobs are resolved as on the command line: a unique
@@ -42,17 +46,28 @@ class Lineage(ListingQuestions, HistoryQuestions, ReportQuestions):
     """
 
     # The questions, one line each.
+    datasets = method(DatasetsQuestion)
+    jobs = method(JobsQuestion)
     upstream = method(UpstreamQuestion)
     downstream = method(DownstreamQuestion)
     path = method(PathQuestion)
     impact = method(ImpactQuestion)
     owners = method(OwnersQuestion)
+    no_consumer = method(NoConsumerQuestion)
+    no_producer = method(NoProducerQuestion)
     cycles = method(CyclesQuestion)
+    layers = method(LayersQuestion)
     tags = method(TagsQuestion)
     check = method(CheckQuestion)
     freshness = method(FreshnessQuestion)
     tests = method(AssertionsQuestion)
     why = method(WhyQuestion)
+    diff = method(DiffQuestion)
+    compare = method(CompareQuestion)
+    merges = method(MergesQuestion)
+    history = method(TimelineQuestion)
+    report = method(ReportQuestion)
+    near_misses = method(NearMissesQuestion)
 
     def __init__(self, session: Session, on_close: Callable[[], None] = lambda: None) -> None:
         super().__init__(session)

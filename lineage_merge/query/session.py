@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.query.selection import EMBEDDED, GraphSelection
-from lineage_merge.questions.scoped_graph import GraphScope, ScopedGraph
+from lineage_merge.questions.scoped_graph import HISTORY_MISSING, GraphScope, ScopedGraph
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
@@ -25,11 +25,24 @@ class Session(ScopedGraph):
     @property
     def history(self) -> str | None:
         """The location of the history of this graph; None: it has none."""
-        from lineage_merge.history.location import history_location
+        from lineage_merge.history.layout import history_location
 
         selection = self.selection
         location = selection.history.rstrip("/") or history_location(self.config, selection.graph_file)
         return None if selection.folder else location
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether the graph is a folder of `build`."""
+        return bool(self.selection.folder)
+
+    def require_history(self) -> str:
+        """Return the location of the history. Raises `ConfigError` without one."""
+        folder = self.selection.folder
+        if folder and not self.selection.history:
+            # Neither that of the configuration nor that of the embedded graph is one of this lineage.
+            raise ConfigError("--folder", f"{folder} has no history. Fix: set --history LOCATION, or omit it")
+        return require_history(self.selection.history, self.config, self.selection.graph_file)
 
 
 @contextmanager
@@ -50,7 +63,17 @@ def open_session(
 
     is_own = selection.is_own_graph and config.gremlin.endpoint == EMBEDDED
     with open_graph(selection.folder or config.gremlin, on_progress, selection.graph_file) as graph:
-        yield Session(graph, GraphScope(environment, selection.dag), config, is_own, selection)
+        scope = GraphScope(environment, selection.dag)
+        yield Session(graph, scope, config, is_own, selection=selection)
+
+
+def session_without_graph(selection: GraphSelection, on_progress: ProgressCallback = no_progress) -> Session:
+    """Return a session for questions to the history alone: the graph itself may be unreachable."""
+    from lineage_merge.questions.backends.in_memory import InMemory
+
+    config, environment = selection.config()
+    scope = GraphScope(environment, selection.dag, selection.as_of)
+    return Session(InMemory((), ()), scope, config, selection=selection, on_progress=on_progress)
 
 
 def _past_session(
@@ -72,11 +95,11 @@ def _past_session(
 
 def require_history(location: str, config: "Config", graph_file: Path | None) -> str:
     """Return the location of the history: `--history`, or that of the graph. Raises `ConfigError`."""
-    from lineage_merge.history.location import history_location
+    from lineage_merge.history.layout import history_location
 
     if found := location.rstrip("/") or history_location(config, graph_file):
         return found
-    raise ConfigError("history.location", "no history is configured. Fix: set the key, or --history LOCATION")
+    raise ConfigError("history.location", HISTORY_MISSING)
 
 
 def require_graph_file(graph_file: Path | None, demo: bool) -> None:

@@ -5,8 +5,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 from lineage_merge.config import Policy
-from lineage_merge.infra.similar_names import did_you_mean
-from lineage_merge.model.errors import ConfigError
+from lineage_merge.model.errors import ConfigError, did_you_mean
 from lineage_merge.questions.fields import Cell, ElementId, Label, Text
 from lineage_merge.questions.formats.policy_text import path_lines, result_as_json, summary_as_json
 from lineage_merge.questions.layers import Layer

@@ -1,12 +1,13 @@
-"""Search of datasets by name, tag, owner and failed runs.
+"""The question `datasets`: datasets by name, tag, owner and failed runs.
 
 The number of requests depends on the number of conditions and the size of the answer: the server selects by
 tag, owner and status.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from lineage_merge.graph_format.elements import (
     ASSERTION,
@@ -16,30 +17,25 @@ from lineage_merge.graph_format.elements import (
     Vertex,
     dataset_id_of,
     dataset_of,
+    name_of_id,
     values_of,
 )
 from lineage_merge.graph_format.schema import DATASET_LABELS
+from lineage_merge.model.errors import QueryError
 from lineage_merge.questions.backends.in_memory import contains_text
 from lineage_merge.questions.case_variants import case_variants
-from lineage_merge.questions.graph import LineageGraph
+from lineage_merge.questions.fields import JSON_ONLY, Element, ElementId
 from lineage_merge.questions.lineage import completed
+from lineage_merge.questions.listing import LIMIT, SEARCH, VertexRow, VerticesResult
+from lineage_merge.questions.question import OwnerName, Parameter, Question, TagName
+from lineage_merge.questions.result import Result
+from lineage_merge.questions.scoped_graph import ScopedGraph
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 # Of a job's newest run, or of a check's newest result. A warning is no failure.
 FAILED = ("failed", "error")
-
-
-@dataclass(frozen=True, slots=True)
-class DatasetFilter:
-    """Conditions, all of which a dataset must meet. Tags and owners are compared as `case_variants`.
-
-    `tags`: on the dataset or on a column of it; `owners`: of the dataset. `failed`: a job that writes the
-    dataset failed in its newest run, or a check of the dataset or of a column failed.
-    """
-
-    tags: tuple[str, ...] = ()
-    owners: tuple[str, ...] = ()
-    without_owner: bool = False
-    failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,61 +52,202 @@ class FoundDatasets:
     failures: Mapping[str, tuple[Vertex, ...]] = field(default_factory=dict)
 
 
-NO_FILTER = DatasetFilter()
+@dataclass(frozen=True, slots=True)
+class DatasetRow(VertexRow):
+    """A dataset."""
+
+    namespace: str | None
+    format: str | None
+    description: str | None
+    owners: tuple[str, ...]
+    tags: tuple[str, ...]
+    tagged_columns: tuple[ElementId, ...]
+    failures: tuple[Element, ...]
+
+    @property
+    def column_names(self) -> str:
+        """The names of the tagged columns."""
+        return ", ".join(map(name_of_id, self.tagged_columns))
+
+    @property
+    def failed(self) -> str:
+        """The names of the failed jobs and checks."""
+        return ", ".join(failure.name for failure in self.failures)
+
+    @property
+    def about(self) -> str:
+        """Format and description."""
+        return "  ".join(str(value) for value in (self.format, self.description) if value is not None)
 
 
-def search_datasets(
-    graph: LineageGraph,
-    search: str = "",
-    environment: str | None = None,
-    dag: str | None = None,
-    wanted: DatasetFilter = NO_FILTER,
-    *,
-    limit: int | None = None,
-    columns: bool = False,
-) -> FoundDatasets:
-    """Return the datasets whose names contain a text and that meet the conditions."""
-    selected: list[set[str]] = []
-    tagged_columns: dict[str, set[str]] = defaultdict(set)
-    for tag in wanted.tags:
-        spellings = case_variants(tag)
-        tagged = graph.with_value("tags", spellings, DATASET_LABELS, environment, dag)
-        for column in graph.with_value("tags", spellings, [COLUMN], environment, dag):
-            tagged_columns[dataset_of(column)].add(column)
-            tagged.add(dataset_of(column))
-        selected.append(tagged)
-    selected += [
-        graph.with_value("owners", case_variants(owner), DATASET_LABELS, environment, dag)
-        for owner in wanted.owners
-    ]
-    failures = _failures(graph, environment, dag) if wanted.failed else {}
-    if wanted.failed:
-        selected.append(set(failures))
-    if selected:
-        ids = sorted(set.intersection(*selected))
-        found = [each for each in graph.vertices(ids) if contains_text(each, search)]
-        found.sort(key=lambda each: each.id)
-    else:
-        most = None if wanted.without_owner else limit
-        found = graph.search(search, DATASET_LABELS, environment, dag, most)
-    if wanted.without_owner:
-        found = [each for each in found if not values_of(each, "owners")]
-    datasets = {each.id: each for each in found[:limit]}
-    return FoundDatasets(
-        completed(graph, datasets, (), dag, columns=True) if columns else Subgraph(datasets),
-        tuple(datasets.values()),
-        {each: tuple(sorted(tagged_columns[each])) for each in datasets if each in tagged_columns},
-        {each: failures[each] for each in datasets if each in failures},
+@dataclass(frozen=True, kw_only=True, repr=False)
+class DatasetsResult(VerticesResult):
+    """Datasets. `graph` contains their columns if `with_columns`."""
+
+    row_type = DatasetRow
+    table: ClassVar[Mapping[str, str]] = {
+        "name": "title",
+        "label": "label",
+        "namespace": "namespace",
+        "environment": "environment",
+        "DAGs": "dags",
+        "owners": "owners",
+        "tags": "tags",
+        "tagged columns": "column_names",
+        "failed": "failed",
+        "about": "about",
+    }
+    optional = ("owners", "tags", "tagged columns", "failed", "about")
+
+    found: FoundDatasets
+    search: Annotated[str, JSON_ONLY] = ""
+    with_columns: bool = False
+
+    @property
+    def datasets(self) -> tuple[Vertex, ...]:
+        """The datasets, by id."""
+        return self.found.datasets
+
+    @property
+    def items(self) -> Sequence[Vertex]:
+        """The datasets."""
+        return self.found.datasets
+
+    @property
+    def tagged_columns(self) -> Annotated[Mapping[str, list[str]], JSON_ONLY]:
+        """The ids of the columns with a requested tag, by dataset."""
+        return {dataset: list(columns) for dataset, columns in self.found.tagged_columns.items()}
+
+    @property
+    def failures(self) -> Annotated[Mapping[str, list[dict[str, Any]]], JSON_ONLY]:
+        """The failed jobs and checks, by dataset."""
+        keys = ("status", "last_run_at", "last_run_id")
+        return {
+            dataset: [
+                {"id": failure.id, "label": failure.label, "name": failure.name}
+                | {key: failure.properties.get(key) for key in keys}
+                for failure in failures
+            ]
+            for dataset, failures in self.found.failures.items()
+        }
+
+    def row(self, item: Vertex) -> DatasetRow:
+        """Return a dataset."""
+        columns, failures = self.found.tagged_columns, self.found.failures
+        return DatasetRow.of(
+            item, tagged_columns=columns.get(item.id, ()), failures=failures.get(item.id, ())
+        )
+
+    @property
+    def roots(self) -> Sequence[str] | None:
+        """The datasets, if the answer has columns below them."""
+        return [dataset.id for dataset in self.datasets] if self.with_columns else None
+
+    def tables(self) -> "Iterable[RenderableType]":
+        """Return a row per dataset, or the edges to the columns."""
+        return Result.tables(self) if self.with_columns else super().tables()
+
+    def csv_tables(self) -> "Iterable[RenderableType]":
+        """Return a row per dataset, or the edges to the columns."""
+        from lineage_merge.questions.formats.table import edge_table
+
+        if not self.with_columns:
+            return super().csv_tables()
+        return [edge_table(self.graph)] if self.datasets else self.tables()
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetsQuestion(Question[DatasetsResult]):
+    """List or search datasets by name, tag, owner and failed runs or tests."""
+
+    question = "datasets"
+    examples = (
+        "lineage-merge datasets --search sales",
+        "lineage-merge datasets --tag pii --without-owner",
+        "lineage-merge datasets --failed --environment prod --json",
+        "lineage-merge datasets --environment dev --dag tickit_daily --columns --format tree",
     )
 
+    search: Annotated[str, SEARCH] = ""
+    _: KW_ONLY
+    tags: Annotated[
+        Iterable[TagName],
+        Parameter(
+            "with this tag, or with a column that has it; repeated: with all of them",
+            metavar="TAG",
+            flag="--tag",
+        ),
+    ] = ()
+    owners: Annotated[
+        Iterable[OwnerName],
+        Parameter("with this owner; repeated: with all of them", metavar="OWNER", flag="--owner"),
+    ] = ()
+    without_owner: Annotated[bool, Parameter("without an owner", is_rare=True)] = False
+    failed: Annotated[bool, Parameter("whose newest run, or a test of it, failed")] = False
+    limit: Annotated[int | None, LIMIT] = None
+    columns: Annotated[bool, Parameter("include columns", is_rare=True)] = False
 
-def _failures(
-    graph: LineageGraph, environment: str | None, dag: str | None
-) -> Mapping[str, tuple[Vertex, ...]]:
+    def check(self, flag: Callable[[str], str]) -> None:
+        """Raise `QueryError` for owners of what has none."""
+        if self.owners and self.without_owner:
+            raise QueryError(f"{flag('owners')} and {flag('without_owner')} exclude each other")
+
+    def answer(self, graph: ScopedGraph) -> DatasetsResult:
+        """Return the datasets."""
+        found = self._found(graph)
+        return DatasetsResult(
+            question=self.question,
+            scope=graph.scope,
+            graph=found.subgraph,
+            note="" if found.datasets else graph.empty_note("no matching dataset"),
+            found=found,
+            search=self.search,
+            with_columns=self.columns,
+        )
+
+    def _found(self, scoped: ScopedGraph) -> FoundDatasets:
+        """Return the datasets that meet all conditions. Tags and owners are compared as `case_variants`."""
+        graph, environment, dag = scoped.graph, scoped.environment, scoped.dag
+        selected: list[set[str]] = []
+        tagged_columns: dict[str, set[str]] = defaultdict(set)
+        for tag in self.tags:
+            spellings = case_variants(tag)
+            tagged = graph.with_value("tags", spellings, DATASET_LABELS, environment, dag)
+            for column in graph.with_value("tags", spellings, [COLUMN], environment, dag):
+                tagged_columns[dataset_of(column)].add(column)
+                tagged.add(dataset_of(column))
+            selected.append(tagged)
+        selected += [
+            graph.with_value("owners", case_variants(owner), DATASET_LABELS, environment, dag)
+            for owner in self.owners
+        ]
+        failures = _failures(scoped) if self.failed else {}
+        if self.failed:
+            selected.append(set(failures))
+        if selected:
+            ids = sorted(set.intersection(*selected))
+            found = [dataset for dataset in graph.vertices(ids) if contains_text(dataset, self.search)]
+            found.sort(key=lambda dataset: dataset.id)
+        else:
+            most = None if self.without_owner else self.limit
+            found = graph.search(self.search, DATASET_LABELS, environment, dag, most)
+        if self.without_owner:
+            found = [dataset for dataset in found if not values_of(dataset, "owners")]
+        datasets = {dataset.id: dataset for dataset in found[: self.limit]}
+        return FoundDatasets(
+            completed(graph, datasets, (), dag, columns=True) if self.columns else Subgraph(datasets),
+            tuple(datasets.values()),
+            {key: tuple(sorted(tagged_columns[key])) for key in datasets if key in tagged_columns},
+            {key: failures[key] for key in datasets if key in failures},
+        )
+
+
+def _failures(scoped: ScopedGraph) -> Mapping[str, tuple[Vertex, ...]]:
     """Return the failed jobs that write each dataset and the failed checks of it, by dataset id."""
-    failed = graph.with_value("status", FAILED, [JOB, ASSERTION], environment, dag)
-    vertices = {each.id: each for each in graph.vertices(sorted(failed))}
-    found: dict[str, dict[str, Vertex]] = defaultdict(dict)
-    for edge in graph.edges_from(sorted(failed), ["writes", "checks"], dag):
-        found[dataset_id_of(edge.to_id)][edge.from_id] = vertices[edge.from_id]
-    return {target: tuple(by_id[each] for each in sorted(by_id)) for target, by_id in found.items()}
+    graph, dag = scoped.graph, scoped.dag
+    failed = sorted(graph.with_value("status", FAILED, [JOB, ASSERTION], scoped.environment, dag))
+    vertices = {vertex.id: vertex for vertex in graph.vertices(failed)}
+    failures: dict[str, dict[str, Vertex]] = defaultdict(dict)
+    for edge in graph.edges_from(failed, ["writes", "checks"], dag):
+        failures[dataset_id_of(edge.to_id)][edge.from_id] = vertices[edge.from_id]
+    return {dataset: tuple(by_id[key] for key in sorted(by_id)) for dataset, by_id in failures.items()}

@@ -19,6 +19,7 @@ class Kind(Enum):
 
     ELEMENT = auto()
     ID = auto()
+    NAME = auto()
     TIME = auto()
     DURATION = auto()
     TEXT = auto()
@@ -32,6 +33,8 @@ class Kind(Enum):
 # A vertex, or its id: a dataset, column, job or assertion. JSON has the id, a table the title.
 Element = Annotated[Vertex, Kind.ELEMENT]
 ElementId = Annotated[str, Kind.ID]
+# A name, id, environment or DAG that tables show as it is; it can be given to a tool again.
+Name = Annotated[str, Kind.NAME]
 # In ms, since 1970 and of any length. JSON has the number; the name of a duration ends with `_ms` there.
 Time = Annotated[int, Kind.TIME]
 Duration = Annotated[int, Kind.DURATION]
@@ -50,13 +53,14 @@ class Shown:
     """How a field is shown, beyond what it is.
 
     `help`: what assistants read of it. `name`, `tool_name`: where it is not that of the attribute.
-    `on`: where it is shown, by default everywhere; records only in JSON.
+    `on`: where it is shown, by default everywhere; records only in JSON. `is_sparse`: JSON omits None.
     """
 
     help: str = ""
     name: str = ""
     tool_name: str = ""
     on: tuple[Surface, ...] = ()
+    is_sparse: bool = False
 
 
 # A value of a table only.
@@ -116,11 +120,11 @@ _FIELDS: dict[type, tuple[RowField, ...]] = {}
 
 def header_of(answer: type) -> tuple[RowField, ...]:
     """Return the fields beside the rows of an answer: its attributes and properties with `Shown`."""
-    hints = get_type_hints(answer, include_extras=True)
-    attributes = [(each.name, hints[each.name]) for each in fields(answer)]
+    # Types in quotes may be imported for type checkers only: they are not shown.
+    attributes: list[tuple[str, Any]] = [(each.name, each.type) for each in fields(answer)]
     for name, member in vars(answer).items():
         if isinstance(member, property):
-            attributes.append((name, get_type_hints(member.fget, include_extras=True)["return"]))
+            attributes.append((name, member.fget.__annotations__["return"]))
     return tuple(_field(name, hint) for name, hint in attributes if metadata(hint, Shown))
 
 
@@ -172,10 +176,11 @@ def _cell(kind: Kind, value: Any) -> str | int:
 
 
 def _as_json(record: Any, declared: Iterable[RowField]) -> dict[str, Any]:
+    values = ((field, getattr(record, field.attribute)) for field in declared if field.is_on("json"))
     return {
-        each.name: _plain(each.kind, getattr(record, each.attribute), list if each.is_list else None)
-        for each in declared
-        if each.is_on("json")
+        field.name: _plain(field.kind, value, list if field.is_list else None)
+        for field, value in values
+        if not (field.shown.is_sparse and value is None)
     }
 
 

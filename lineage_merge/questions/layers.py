@@ -43,15 +43,18 @@ class LayerCheck:
     subgraph: Subgraph
 
 
-def parse_layers(pairs: Iterable[str]) -> tuple[Layer, ...]:
+def parse_layers(declared: Iterable[Layer | str]) -> tuple[Layer, ...]:
     """Parse ``raw=s3://*-raw/*``; repeated names add globs to a layer. Raises `ConfigError`."""
     globs: dict[str, list[str]] = {}
-    for pair in pairs:
+    for pair in declared:
+        if isinstance(pair, Layer):
+            globs.setdefault(pair.name, []).extend(pair.globs)
+            continue
         name, equals, glob = pair.partition("=")
         if not name or not equals or not glob:
             raise ConfigError("query.layers", f"{pair}: must be NAME=GLOB, such as raw=s3://*-raw/*")
         globs.setdefault(name, []).append(glob)
-    return tuple(Layer(name, tuple(found)) for name, found in globs.items())
+    return tuple(Layer(name, tuple(of_layer)) for name, of_layer in globs.items())
 
 
 def check_layers(

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
-from lineage_merge.graph_format.elements import Edge, dataset_of
-from lineage_merge.questions.fields import JSON_ONLY, Element, ElementId, Label, Shown, Text
+from lineage_merge.graph_format.elements import Edge, Subgraph, dataset_of
+from lineage_merge.questions.fields import JSON_ONLY, Element, ElementId, Label, Name, Shown, Text
 from lineage_merge.questions.formats.describe import title
 from lineage_merge.questions.graph import Direction
 from lineage_merge.questions.lineage import distances, lineage
@@ -33,13 +33,31 @@ class EdgeRow:
     label: Annotated[str, Shown("feeds, feeds_column, or influences (decides rows)", tool_name="kind")]
     source: Annotated[str, Shown(name="from", on=("frame",))]
     target: Annotated[str, Shown(name="to", on=("frame",))]
-    job: ElementId | None
+    job: Name | None
     dag: Annotated[str | None, Shown(on=("frame",))]
     transformation: Label | None
     expression: Text | None
     write_mode: Annotated[str | None, Shown(on=("frame",))]
     assumed: Annotated[bool, Shown("the name of a column is assumed", on=("tool",))] = False
     via: Annotated[Text | None, Shown("collapsed temporary datasets")]
+
+    @classmethod
+    def of(cls, graph: Subgraph, edge: Edge, *, distance: int = 0, **others: Any) -> Self:
+        """Return the row of an edge; `others`: fields of subclasses."""
+        properties, vertices = edge.properties, graph.vertices
+        return cls(
+            distance=distance,
+            from_id=edge.from_id,
+            to_id=edge.to_id,
+            label=edge.label,
+            source=title(graph, vertices[edge.from_id]),
+            target=title(graph, vertices[edge.to_id]),
+            job=edge.job or None,
+            dag=properties.get("dag_name"),
+            assumed=properties.get("assumed") == "true",
+            **{key: properties.get(key) for key in ("transformation", "expression", "write_mode", "via")},
+            **others,
+        )
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -75,19 +93,7 @@ class LineageResult(RowsResult):
 
     def row(self, item: Edge) -> EdgeRow:
         """Return an edge."""
-        properties, vertices = item.properties, self.graph.vertices
-        return EdgeRow(
-            distance=self._hops.get(item.id, 0),
-            from_id=item.from_id,
-            to_id=item.to_id,
-            label=item.label,
-            source=title(self.graph, vertices[item.from_id]),
-            target=title(self.graph, vertices[item.to_id]),
-            job=item.job or None,
-            dag=properties.get("dag_name"),
-            assumed=properties.get("assumed") == "true",
-            **{key: properties.get(key) for key in ("transformation", "expression", "write_mode", "via")},
-        )
+        return EdgeRow.of(self.graph, item, distance=self._hops.get(item.id, 0))
 
     def csv_tables(self) -> "Iterable[RenderableType]":
         """Return a row per edge, also if there is none."""

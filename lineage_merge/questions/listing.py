@@ -1,54 +1,234 @@
-"""Lists of jobs, and of datasets without consumer or producer."""
+"""The questions `jobs`, `no-consumer` and `no-producer`: lists of jobs and datasets."""
 
-from typing import Literal
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from lineage_merge.graph_format.elements import JOB, Subgraph, subgraph
-from lineage_merge.questions.graph import LineageGraph
+from lineage_merge.graph_format.elements import JOB, Subgraph, Vertex, subgraph, values_of
+from lineage_merge.model.errors import QueryError
+from lineage_merge.questions.arguments import time_ms
+from lineage_merge.questions.fields import JSON_ONLY, ElementId, Time, fields_of
 from lineage_merge.questions.last_updates import FAILED
+from lineage_merge.questions.question import Parameter, Question, Since
+from lineage_merge.questions.result import RowsResult
+from lineage_merge.questions.scoped_graph import ScopedGraph
+
+SEARCH = Parameter("part of the name", metavar="TEXT")
+LIMIT = Parameter("maximum number of results", "all", metavar="N", is_rare=True)
 
 JobOrder = Literal["name", "last-run", "duration", "rows"]
 _NUMBERS = {"last-run": "last_run_at", "duration": "duration_ms", "rows": "rows_written"}
 
 
-def jobs(
-    graph: LineageGraph,
-    search: str = "",
-    environment: str | None = None,
-    dag: str | None = None,
-    *,
-    since: int | None = None,
-    failed: bool = False,
-    order: JobOrder | None = None,
-    limit: int | None = None,
-) -> Subgraph:
-    """Return jobs whose names contain a text, in order; None: by id.
+@dataclass(frozen=True, slots=True)
+class VertexRow:
+    """A vertex; fields of subclasses are properties of it."""
 
-    `since`: only those whose newest run ended then (ms since 1970) or later. `failed`: only those whose
-    newest run failed. Numbers and times are in descending order, jobs without one are last.
+    id: ElementId
+    label: str
+    name: str
+    title: str
+    environment: str
+    dags: tuple[str, ...]
+
+    @classmethod
+    def of(cls, vertex: Vertex, **others: Any) -> Self:
+        """Return the row of a vertex; `others`: fields that it does not have."""
+        for field in fields_of(cls):
+            name = field.attribute
+            if name in others:
+                continue
+            if hasattr(Vertex, name):
+                others[name] = getattr(vertex, name)
+            else:
+                others[name] = values_of(vertex, name) if field.is_list else vertex.properties.get(name)
+        return cls(**others)
+
+
+@dataclass(frozen=True, slots=True)
+class JobRow(VertexRow):
+    """A job with its newest run."""
+
+    job_type: str | None
+    status: str | None
+    last_run_id: str | None
+    last_run_at: Time | None
+    duration_ms: int | None
+    rows_written: int | None
+    owners: tuple[str, ...]
+
+    @property
+    def duration(self) -> str:
+        """The duration for people."""
+        return "" if self.duration_ms is None else f"{self.duration_ms / 1000:,.1f} s"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class VerticesResult(RowsResult):
+    """Vertices, such as datasets without a consumer."""
+
+    row_type: ClassVar[type[VertexRow]] = VertexRow
+
+    @property
+    def items(self) -> Sequence[Vertex]:
+        """The vertices."""
+        return tuple(self.graph.vertices.values())
+
+    def row(self, item: Vertex) -> VertexRow:
+        """Return a vertex."""
+        return self.row_type.of(item)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class JobsResult(VerticesResult):
+    """Jobs with their newest run, in the requested order."""
+
+    row_type = JobRow
+    table: ClassVar[Mapping[str, str]] = {
+        "name": "name",
+        "type": "job_type",
+        "DAG": "dags",
+        "environment": "environment",
+        "status": "status",
+        "last run": "last_run_at",
+        "duration": "duration",
+        "rows": "rows_written",
+        "owners": "owners",
+    }
+    optional = ("owners",)
+
+    search: Annotated[str, JSON_ONLY] = ""
+    since: Annotated[int | None, JSON_ONLY] = None
+    failed: Annotated[bool, JSON_ONLY] = False
+
+    @property
+    def jobs(self) -> Sequence[Vertex]:
+        """The jobs."""
+        return self.items
+
+
+@dataclass(frozen=True, slots=True)
+class JobsQuestion(Question[JobsResult]):
+    """List or search jobs, with DAG and newest run."""
+
+    question = "jobs"
+    examples = (
+        "lineage-merge jobs --search ingest --environment prod",
+        "lineage-merge jobs --failed --since 1d",
+        "lineage-merge jobs --slowest 5 --dag tickit_daily",
+    )
+
+    search: Annotated[str, SEARCH] = ""
+    _: KW_ONLY
+    since: Annotated[
+        Since | None,
+        Parameter("only newest runs that ended since a date, time or age (3d)", metavar="TIME"),
+    ] = None
+    failed: Annotated[bool, Parameter("only jobs whose newest run failed")] = False
+    slowest: Annotated[
+        int | None, Parameter("the longest newest runs  [N: 10]", metavar="[N]", value_if_empty=10)
+    ] = None
+    order: Annotated[
+        JobOrder | None,
+        Parameter("order; numbers and times descending", "id", flag="--sort", is_rare=True),
+    ] = None
+    limit: Annotated[int | None, LIMIT] = None
+
+    def check(self, flag: Callable[[str], str]) -> None:
+        """Raise `QueryError` for an order or limit with the slowest."""
+        if self.slowest is not None and (self.order or self.limit):
+            raise QueryError(
+                f"{flag('slowest')} N replaces {flag('order')} duration {flag('limit')} N: "
+                "set only one of them"
+            )
+
+    def answer(self, graph: ScopedGraph) -> JobsResult:
+        """Return the jobs; those without a number or time are last."""
+        since = time_ms(self.since)
+        order, limit = ("duration", self.slowest) if self.slowest else (self.order, self.limit)
+        is_filtered = self.failed or since is not None or order is not None
+        jobs = graph.graph.search(
+            self.search, [JOB], graph.environment, graph.dag, None if is_filtered else limit
+        )
+        if self.failed:
+            jobs = [job for job in jobs if job.properties.get("status") == FAILED]
+        if since is not None:
+            jobs = [job for job in jobs if job.properties.get("last_run_at", since - 1) >= since]
+        jobs = sorted(jobs, key=lambda job: job.id)
+        if order == "name":
+            jobs.sort(key=lambda job: job.name)
+        elif order is not None:
+            number = _NUMBERS[order]
+            jobs.sort(key=lambda job: -job.properties.get(number, -1))
+        return JobsResult(
+            question=self.question,
+            scope=graph.scope,
+            graph=Subgraph({job.id: job for job in jobs[:limit]}),
+            note="" if jobs else graph.empty_note("no matching job"),
+            search=self.search,
+            since=since,
+            failed=self.failed,
+        )
+
+
+class _OneSided(Question[VerticesResult]):
+    """A question on datasets that jobs only write or only read. `no_datasets`: the note if there are none."""
+
+    __slots__ = ()
+
+    no_datasets: ClassVar[str]
+
+    @abstractmethod
+    def ids(self, graph: ScopedGraph) -> Iterable[str]:
+        """Return the ids of the datasets."""
+
+    def answer(self, graph: ScopedGraph) -> VerticesResult:
+        """Return the datasets."""
+        datasets = subgraph(graph.graph.vertices(sorted(self.ids(graph))))
+        return VerticesResult(
+            question=self.question,
+            scope=graph.scope,
+            graph=datasets,
+            note="" if datasets.vertices else graph.empty_note(self.no_datasets),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NoConsumerQuestion(_OneSided):
+    """List datasets that a job writes and no job reads.
+
+    With --dag, datasets that a job of this DAG writes and no job of any DAG reads. Exposures count as
+    readers, jobs that only read their own output do not.
     """
-    is_filtered = failed or since is not None or order is not None
-    found = graph.search(search, [JOB], environment, dag, None if is_filtered else limit)
-    if failed:
-        found = [each for each in found if each.properties.get("status") == FAILED]
-    if since is not None:
-        found = [each for each in found if each.properties.get("last_run_at", since - 1) >= since]
-    ordered = sorted(found, key=lambda each: each.id)
-    if order == "name":
-        ordered.sort(key=lambda each: each.name)
-    elif order is not None:
-        number = _NUMBERS[order]
-        ordered.sort(key=lambda each: -each.properties.get(number, -1))
-    return Subgraph({each.id: each for each in ordered[:limit]})
+
+    question = "no-consumer"
+    examples = (
+        "lineage-merge no-consumer",
+        "lineage-merge no-consumer --environment prod --dag tickit_daily",
+    )
+    no_datasets = "all written datasets have a consumer"
+
+    def ids(self, graph: ScopedGraph) -> Iterable[str]:
+        """Return the ids of the datasets."""
+        return graph.graph.without_consumer(graph.environment, graph.dag)
 
 
-def no_consumer(graph: LineageGraph, environment: str | None = None, dag: str | None = None) -> Subgraph:
-    """Return datasets that a job (of `dag`) writes and no job of any DAG reads.
+@dataclass(frozen=True, slots=True)
+class NoProducerQuestion(_OneSided):
+    """List datasets that a job reads and no job writes: external ones, or ones whose jobs are not merged yet.
 
-    Exposures count as readers; a job that only reads its own output does not.
+    With --dag, datasets that a job of this DAG reads and no job of any DAG writes.
     """
-    return subgraph(graph.vertices(sorted(graph.without_consumer(environment, dag))))
 
+    question = "no-producer"
+    short_help = "List datasets that a job reads and no job writes."
+    examples = (
+        "lineage-merge no-producer",
+        "lineage-merge no-producer --folder lineage --json",
+    )
+    no_datasets = "all read datasets have a producer"
 
-def no_producer(graph: LineageGraph, environment: str | None = None, dag: str | None = None) -> Subgraph:
-    """Return datasets that a job (of `dag`) reads and that no job of any DAG writes or feeds."""
-    return subgraph(graph.vertices(sorted(graph.without_producer(environment, dag))))
+    def ids(self, graph: ScopedGraph) -> Iterable[str]:
+        """Return the ids of the datasets."""
+        return graph.graph.without_producer(graph.environment, graph.dag)

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 
 from lineage_merge.graph_format.elements import COLUMN, JOB, Vertex
 from lineage_merge.graph_format.schema import DATASET_LABELS
-from lineage_merge.infra.similar_names import did_you_mean, similar_names
 from lineage_merge.model.elements import DatasetName, column_id, dataset_id
-from lineage_merge.model.errors import Ambiguous, NamingError, NotFound
+from lineage_merge.model.errors import Ambiguous, NamingError, NotFound, did_you_mean, similar_names
 from lineage_merge.naming import name_uri
 from lineage_merge.questions.graph import LineageGraph
 

@@ -7,11 +7,11 @@ from lineage_merge.graph_format.elements import COLUMN, JOB, Vertex, vertex_of_r
 from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.history import layout
 from lineage_merge.history.entry_files import read_table
-from lineage_merge.history.layout import MergeName, Scope
+from lineage_merge.history.layout import DagScope, MergeName
 from lineage_merge.history.moments import Moment
 from lineage_merge.history.pictures import ScopedMerge, merges_until, picture_of
 from lineage_merge.infra import storage
-from lineage_merge.infra.garbage import collection_off
+from lineage_merge.infra.engine.local import collection_off
 from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.model.errors import NotFound
 from lineage_merge.questions.backends.in_memory import InMemory
@@ -76,7 +76,7 @@ def resolve_past(
         raise error from None
 
 
-def _entry(merge: ScopedMerge) -> tuple[Scope, MergeName | None]:
+def _entry(merge: ScopedMerge) -> tuple[DagScope, MergeName | None]:
     return merge.scope, merge.record.entry
 
 

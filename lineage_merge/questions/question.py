@@ -24,8 +24,11 @@ class Input(Enum):
     ELEMENT = auto()
     AGE = auto()
     TIME = auto()
+    MOMENT = auto()
+    SCOPE = auto()
     TAG = auto()
     OWNER = auto()
+    TEXT = auto()
 
 
 # A unique name, qualified name, URI or id: of a dataset or column, and of these or a job.
@@ -34,16 +37,23 @@ ElementName = Annotated[str, Input.ELEMENT]
 # ``1d``, ms or a timedelta; a date, time or age, or ms since 1970.
 Age = Annotated[str | int | timedelta, Input.AGE]
 Since = Annotated[str | int | date | timedelta, Input.TIME]
+# Of a history: now, a date, time, age or the id of a merge. An environment or DAG.
+MomentText = Annotated[str, Input.MOMENT]
+ScopeName = Annotated[str, Input.SCOPE]
 TagName = Annotated[str, Input.TAG]
 OwnerName = Annotated[str, Input.OWNER]
+# Part of a name.
+SearchText = Annotated[str, Input.TEXT]
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """How a parameter is given to the command, by an option or (`is_argument`) an argument, and to the tool.
 
-    `default`: in words, for the help. `flag`: where it is not the name of the field. `is_rare`: without it in
-    the short help. `tool_help`: other words for assistants. `on`: where it can be given, besides Python.
+    `default`: in words, for the help. `flag`, `tool_name`: where it is not the name of the field. `is_rare`:
+    without it in the short help. `tool_help`: other words for assistants. `on`: where it can be given,
+    besides Python. `value_if_empty`: that of the option
+    without a value.
     """
 
     help: str = ""
@@ -53,7 +63,9 @@ class Parameter:
     is_argument: bool = False
     is_rare: bool = False
     tool_help: str = ""
+    tool_name: str = ""
     on: tuple[Literal["command", "tool"], ...] = ("command", "tool")
+    value_if_empty: int | None = None
 
 
 class Declared(NamedTuple):
@@ -72,17 +84,28 @@ class Declared(NamedTuple):
         return self.parameter.flag or f"--{self.name.replace('_', '-')}"
 
     @property
+    def tool_name(self) -> str:
+        """The argument of the tool."""
+        return self.parameter.tool_name or self.name
+
+    @property
     def is_required(self) -> bool:
         """Whether it has no default."""
         return self.default is MISSING
 
 
 class ToolText(NamedTuple):
-    """What assistants read of a question. `has_past`: it can be asked as of a moment."""
+    """What assistants read of a question.
+
+    `has_environment`, `has_past`: it can be asked in an environment, as of a moment. `reads_graph`: not only
+    the history.
+    """
 
     title: str
     description: str
     has_past: bool = True
+    has_environment: bool = True
+    reads_graph: bool = True
 
 
 # Parameters of several questions.
@@ -105,7 +128,8 @@ OLDER_THAN = Parameter(
 class Question(Generic[Answer]):
     """A question; subclasses are frozen dataclasses, whose documentation is the help of the command.
 
-    `question`: the name of the command, tool and method. `short_help`: if the first sentence is too long.
+    `question`: the name of the command, tool and method. `examples`: of the command; none: another command
+    asks it. `short_help`: if the first sentence is too long.
     `formats`: of the command; none: all.
     """
 

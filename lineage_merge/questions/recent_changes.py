@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from lineage_merge.graph_format.elements import dataset_of
 from lineage_merge.history import merge_index
-from lineage_merge.history.layout import Scope
+from lineage_merge.history.layout import DagScope
 from lineage_merge.history.merge_record import MergeRecord
 from lineage_merge.history.moments import Moment
 from lineage_merge.history.pictures import ScopedMerge
@@ -60,7 +60,7 @@ def _dataset_of(change: Change) -> str:
     return dataset_of(change.id) if change.kind in ("column", "expression") else change.id
 
 
-def _records(location: str, scope: Scope, since: int, until: int) -> list[MergeRecord]:
+def _records(location: str, scope: DagScope, since: int, until: int) -> list[MergeRecord]:
     """Return the merges from the last one before `since`, oldest first."""
     (names,) = merge_index.merge_names(location, [scope])
     earlier = [each for each in names if each.time < since][-1:]
@@ -70,7 +70,7 @@ def _records(location: str, scope: Scope, since: int, until: int) -> list[MergeR
 
 
 def _changes(
-    location: str, scope: Scope, records: Sequence[MergeRecord]
+    location: str, scope: DagScope, records: Sequence[MergeRecord]
 ) -> Iterator[tuple[ScopedMerge, set[_Key]]]:
     """Yield merges of a DAG, and what differs from the merge before. Each entry is read once."""
     previous: InMemory | None = None

@@ -1,7 +1,7 @@
 """Base class of the answers of `Lineage`, and their conversions."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -146,16 +146,20 @@ class RowsResult(Result):
     """An answer that is a list of rows, as `row_type` declares them; its header has the fields with `Shown`.
 
     `rows_name`: the attribute and JSON field with what the rows are made of; "": other fields are the JSON.
-    `table`: the attributes of a row by the headers of a table; {}: the answer has its own tables.
+    `table`: the attributes of a row by the headers of a table; {}: those of the graph. `optional`: headers
+    of the columns that a terminal does not show if they are empty. `tool_row_types`: of tools, if others.
     """
 
     row_type: ClassVar[type]
     rows_name: ClassVar[str] = ""
     table: ClassVar[Mapping[str, str]] = {}
+    optional: ClassVar[Collection[str]] = ()
+    tool_row_types: ClassVar[tuple[type, ...]] = ()
 
     def __init_subclass__(cls) -> None:
         """Derive the columns of data frames."""
-        cls.columns = frame_columns(cls.row_type)
+        if hasattr(cls, "row_type"):
+            cls.columns = frame_columns(cls.row_type)
 
     @abstractmethod
     def row(self, item: Any) -> Any:
@@ -185,12 +189,12 @@ class RowsResult(Result):
 
     def tables(self) -> "Iterable[RenderableType]":
         """Return a table of the rows, then the lines of the summary."""
+        if not self.table:
+            return super().tables()
         from rich.text import Text
 
         from lineage_merge.questions.formats.describe import one_line
 
-        if not self.table:
-            return super().tables()
         lines = [Text(one_line(each)) for each in self.summary()]
         return [*self.csv_tables(), *([Text()] if self.items and lines else []), *lines]
 
@@ -200,8 +204,21 @@ class RowsResult(Result):
             return self.tables()
         from lineage_merge.questions.formats.table import row_table
 
-        return [row_table(map(self.row, self.items), self.table)]
+        return [row_table(map(self.row, self.items), self.table, optional=self.optional)]
 
     def summary(self) -> Iterator[str]:
         """Yield the lines below the table."""
         yield from ()
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class NoGraphResult(RowsResult):
+    """An answer that is not a part of a graph: its JSON has neither vertices nor edges."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON object of the command line, to which only fields are added."""
+        return {**self.header(), **self.fields()}
+
+    def __repr__(self) -> str:
+        """Return the question and the number of records."""
+        return f"<{type(self).__name__} {self.question}: {len(self.items)} records>"

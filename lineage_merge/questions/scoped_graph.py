@@ -5,7 +5,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineage_merge.model.errors import NotFound
+from lineage_merge.infra.progress import ProgressCallback, no_progress
+from lineage_merge.model.errors import ConfigError, NotFound
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from lineage_merge.questions.graph import LineageGraph
 
 _EMPTY = "the graph is empty"
+HISTORY_MISSING = "no history is configured. Fix: set the key, or --history LOCATION"
 
 
 class GraphScope(NamedTuple):
@@ -30,12 +32,13 @@ class GraphScope(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ScopedGraph:
-    """An open graph. `is_own`: it is the user's own embedded graph."""
+    """An open graph. `is_own`: it is the user's own embedded graph; `on_progress`: for long questions."""
 
     graph: "LineageGraph"
     scope: GraphScope
     config: "Config"
     is_own: bool = False
+    on_progress: ProgressCallback = no_progress
 
     @property
     def environment(self) -> str | None:
@@ -51,6 +54,15 @@ class ScopedGraph:
     def history(self) -> str | None:
         """The location of the history of this graph; None: it has none."""
         return None
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether the graph is a folder of `build`."""
+        return False
+
+    def require_history(self) -> str:
+        """Return the location of the history. Raises `ConfigError` without one."""
+        raise ConfigError("history.location", HISTORY_MISSING)
 
     def dataset_or_column(self, name: str) -> "Vertex":
         """Return the dataset or column of a name. Raises `NotFound`, `Ambiguous`."""

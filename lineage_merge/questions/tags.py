@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from lineage_merge.graph_format.elements import COLUMN, Edge, Subgraph, Vertex, dataset_of
 from lineage_merge.graph_format.schema import DATASET_LABELS
-from lineage_merge.infra.similar_names import did_you_mean
-from lineage_merge.model.errors import QueryError
+from lineage_merge.model.errors import QueryError, did_you_mean
 from lineage_merge.questions.fields import JSON_ONLY, Element, ElementId, Label, Shown, Tag
 from lineage_merge.questions.lineage import ends
 from lineage_merge.questions.names import check_scope

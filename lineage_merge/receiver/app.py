@@ -21,11 +21,11 @@ from starlette.routing import Route
 
 from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.model.errors import DocumentError
-from lineage_merge.receiver import documents, journal_paths
-from lineage_merge.receiver.bodies import Bodies
+from lineage_merge.receiver import documents
+from lineage_merge.receiver.bodies import RequestBodies
 from lineage_merge.receiver.commits import Commits
-from lineage_merge.receiver.counts import ReceivedCounts
-from lineage_merge.receiver.documents import Reader, Taken
+from lineage_merge.receiver.documents import Reader, ReceivedCounts, Taken
+from lineage_merge.receiver.journal import KINDS, finished_folder, unfinished_folder
 
 # Versions of the producer API by media type, as in Spline's server.
 _VERSIONS: Mapping[str, str] = {
@@ -52,7 +52,7 @@ class Receiver:
     root: Path
     spline: Commits
     openlineage: Commits
-    bodies: Bodies
+    bodies: RequestBodies
     tokens: tuple[bytes, ...]
     keep_free: int
     on_progress: ProgressCallback
@@ -65,9 +65,9 @@ class Receiver:
         Raises `HTTPException`.
         """
         try:
-            for kind in journal_paths.KINDS:
-                journal_paths.unfinished(self.root, kind).stat()
-                journal_paths.finished(self.root, kind).stat()
+            for kind in KINDS:
+                unfinished_folder(self.root, kind).stat()
+                finished_folder(self.root, kind).stat()
             free = shutil.disk_usage(self.root).free
         except OSError as error:
             raise _storage_error(error) from None

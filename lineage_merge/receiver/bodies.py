@@ -22,7 +22,7 @@ _MAX_RATIO = 300
 _RATIO_COUNTS_ABOVE = 1 << 20
 
 
-class Bodies:
+class RequestBodies:
     """Reader of bodies with at max_bytes `max_bytes` bytes each, compressed and decompressed."""
 
     def __init__(self, max_bytes: int) -> None:

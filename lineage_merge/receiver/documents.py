@@ -9,11 +9,12 @@ import json
 import re
 import uuid
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from lineage_merge.model.errors import DocumentError
 from lineage_merge.sources.openlineage.documents import is_event
-from lineage_merge.sources.spline.agent.array_line import array_line
+from lineage_merge.sources.spline.agent.messages import array_line
 
 Kind = Literal["plan", "event", "openlineage"]
 
@@ -163,3 +164,28 @@ def _openlineage_line(found: object, text: str, field: str) -> bytes:
 def _one_line(text: str) -> str:
     # JSON has line breaks only between tokens: in strings they are escaped.
     return text.replace("\r", " ").replace("\n", " ")
+
+
+@dataclass(slots=True)
+class ReceivedCounts:
+    """Counts since the start. `taken_bytes`: uncompressed bytes in the files."""
+
+    plans: int = 0
+    events: int = 0
+    openlineage: int = 0
+    taken_bytes: int = 0
+    requests: int = 0
+    refused: int = 0
+    not_stored: int = 0
+
+    def __str__(self) -> str:
+        text = (
+            f"received {_counted(self.plans, 'plan')}, {_counted(self.events, 'event')}, "
+            f"{_counted(self.openlineage, 'OpenLineage event')}: {self.taken_bytes:,} bytes"
+        )
+        text += f"; rejected {_counted(self.refused, 'request')}" if self.refused else ""
+        return text + (f"; could not store {self.not_stored:,}" if self.not_stored else "")
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' * (number != 1)}"

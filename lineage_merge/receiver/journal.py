@@ -1,14 +1,60 @@
-"""The file that lines of one kind are appended to, until its size or age limit finishes it."""
+"""The file that lines of one kind are appended to, until its size or age limit finishes it.
+
+::
+
+    DIR/spline/TIME-ID.jsonl                   finished: complete and immutable
+    DIR/openlineage/TIME-ID.jsonl
+    DIR/.unfinished/spline/TIME-ID.jsonl       being written, locked by its process
+
+Names are unique and sort by the time at which a file was begun: any number of receivers may write
+below one folder.
+"""
 
 import errno
 import fcntl
 import os
 import time
+import uuid
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
-from lineage_merge.receiver import journal_paths
+KINDS = ("spline", "openlineage")
+_UNFINISHED = ".unfinished"
+
+
+def finished_folder(root: Path, kind: str) -> Path:
+    """Return the folder that a source reads."""
+    return root / kind
+
+
+def unfinished_folder(root: Path, kind: str) -> Path:
+    """Return the folder of incomplete files."""
+    return root / _UNFINISHED / kind
+
+
+def new_name() -> str:
+    """Return a unique file name."""
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}-{uuid.uuid4().hex[:12]}.jsonl"
+
+
+def sync_folder(folder: Path) -> None:
+    """Sync a folder, which makes new file names durable."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def is_file_of(path: Path, handle: int) -> bool:
+    """Return whether a path names the open file itself, not a symbolic link to it."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return False
+    return os.path.samestat(found, os.fstat(handle))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +89,7 @@ class Journal:
             _write(self._handle, data)
             os.fsync(self._handle)
             # Writes to a file whose folder was deleted succeed, but the file is lost when closed.
-            if not journal_paths.is_file_of(self._path, self._handle):
+            if not is_file_of(self._path, self._handle):
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self._path))
         except OSError:
             self._roll_back()
@@ -71,14 +117,14 @@ class Journal:
             os.close(self._handle)
 
     def _begin(self) -> Path:
-        folder = journal_paths.unfinished(self._root, self.kind)
+        folder = unfinished_folder(self._root, self.kind)
         while True:
-            path = folder / journal_paths.new_name()
+            path = folder / new_name()
             handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o640)
             try:
                 # The lock marks a running process: `recovery` ignores the file.
                 fcntl.flock(handle, fcntl.LOCK_EX)
-                journal_paths.sync_folder(folder)
+                sync_folder(folder)
                 is_there = path.exists()
             except OSError:
                 os.close(handle)
@@ -106,9 +152,9 @@ def put_in_place(root: Path, kind: str, path: Path, size: int) -> Path | None:
     if not size:
         path.unlink()
         return None
-    folder = journal_paths.finished(root, kind)
+    folder = finished_folder(root, kind)
     target = path.rename(folder / path.name)
-    journal_paths.sync_folder(folder)
+    sync_folder(folder)
     return target
 
 

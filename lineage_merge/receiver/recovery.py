@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from lineage_merge.receiver import journal_paths
-from lineage_merge.receiver.journal import put_in_place
+from lineage_merge.receiver.journal import KINDS, is_file_of, put_in_place, unfinished_folder
 
 _BLOCK = 1 << 20
 
@@ -35,8 +34,8 @@ def recover(root: Path) -> Iterator[Recovered | Ignored]:
     Only regular files are opened, and links never followed: the target may belong to another program, whose
     last partial line would be cut off. Raises `OSError`.
     """
-    for kind in journal_paths.KINDS:
-        for path in sorted(journal_paths.unfinished(root, kind).iterdir()):
+    for kind in KINDS:
+        for path in sorted(unfinished_folder(root, kind).iterdir()):
             found = _recover(root, kind, path)
             if found:
                 yield found
@@ -78,7 +77,7 @@ def _no_file(mode: int) -> str:
 
 
 def _finish(root: Path, kind: str, path: Path, handle: int) -> Recovered | None:
-    if not journal_paths.is_file_of(path, handle):
+    if not is_file_of(path, handle):
         return None  # its receiver finished it before the lock was acquired
     size = os.fstat(handle).st_size
     whole = _end_of_lines(handle, size)

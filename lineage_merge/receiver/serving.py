@@ -13,13 +13,19 @@ import uvicorn
 from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.infra.storage import make_folder
 from lineage_merge.model.errors import ConfigError, SourceError
-from lineage_merge.receiver import journal_paths
 from lineage_merge.receiver.app import Receiver, application
-from lineage_merge.receiver.bodies import Bodies
+from lineage_merge.receiver.bodies import RequestBodies
 from lineage_merge.receiver.commits import Commits
 from lineage_merge.receiver.connections import limited, protocol
-from lineage_merge.receiver.counts import ReceivedCounts
-from lineage_merge.receiver.journal import Journal, Limits
+from lineage_merge.receiver.documents import ReceivedCounts
+from lineage_merge.receiver.journal import (
+    KINDS,
+    Journal,
+    Limits,
+    finished_folder,
+    sync_folder,
+    unfinished_folder,
+)
 from lineage_merge.receiver.recovery import Ignored, recover
 from lineage_merge.receiver.uploads import Uploads
 
@@ -31,7 +37,7 @@ _MAX_NAMED = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ReceiverSettings:
     """Settings of the receiver. Sizes are in bytes; `upload` is an S3 prefix, or empty."""
 
     root: Path
@@ -47,7 +53,7 @@ class Settings:
     head_seconds: float = 10.0
 
 
-def receive(settings: Settings, on_progress: ProgressCallback) -> ReceivedCounts:
+def receive(settings: ReceiverSettings, on_progress: ProgressCallback) -> ReceivedCounts:
     """Receive documents until SIGTERM or SIGINT, then finish all files.
 
     SIGHUP finishes the open files. Must run in the main thread. Raises `ConfigError` if the address cannot be
@@ -60,17 +66,13 @@ def receive(settings: Settings, on_progress: ProgressCallback) -> ReceivedCounts
 
 def _prepare(root: Path, on_progress: ProgressCallback) -> None:
     """Create the folders, and recover the files of earlier processes. Raises `SourceError`."""
-    folders = [
-        make(root, kind)
-        for kind in journal_paths.KINDS
-        for make in (journal_paths.unfinished, journal_paths.finished)
-    ]
+    folders = [make(root, kind) for kind in KINDS for make in (unfinished_folder, finished_folder)]
     _refuse_links(root)
     for folder in folders:
         make_folder(str(folder))
     try:
         for folder in (*folders, folders[0].parent, root, root.absolute().parent):
-            journal_paths.sync_folder(folder)
+            sync_folder(folder)
         ignored = []
         for found in recover(root):
             if isinstance(found, Ignored):
@@ -94,15 +96,15 @@ def _named(ignored: Sequence[Ignored]) -> str:
 
 def _refuse_links(root: Path) -> None:
     """Check that unfinished files are written below `root` itself. Raises `SourceError`."""
-    for kind in journal_paths.KINDS:
-        folder = journal_paths.unfinished(root, kind)
+    for kind in KINDS:
+        folder = unfinished_folder(root, kind)
         for each in (folder.parent, folder):
             if each.is_symlink():
                 raise SourceError(f"{each}: a symbolic link, not a folder of a receiver")
 
 
 async def _serve(
-    settings: Settings, listener: socket.socket, on_progress: ProgressCallback
+    settings: ReceiverSettings, listener: socket.socket, on_progress: ProgressCallback
 ) -> ReceivedCounts:
     uploads = Uploads(settings.root, settings.upload, on_progress) if settings.upload else None
 
@@ -111,14 +113,12 @@ async def _serve(
         if uploads:
             uploads.finished()
 
-    spline, openlineage = (
-        Commits(Journal(settings.root, kind, settings.files), finished) for kind in journal_paths.KINDS
-    )
+    spline, openlineage = (Commits(Journal(settings.root, kind, settings.files), finished) for kind in KINDS)
     receiver = Receiver(
         root=settings.root,
         spline=spline,
         openlineage=openlineage,
-        bodies=Bodies(settings.max_bytes),
+        bodies=RequestBodies(settings.max_bytes),
         tokens=tuple(token.encode() for token in settings.tokens),
         keep_free=settings.keep_free,
         on_progress=on_progress,

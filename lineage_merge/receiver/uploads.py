@@ -7,7 +7,7 @@ from pathlib import Path
 from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.infra.storage import write_file
 from lineage_merge.model.errors import SourceError, SourceMissing
-from lineage_merge.receiver import journal_paths
+from lineage_merge.receiver.journal import KINDS, finished_folder
 
 _AGAIN_SECONDS = 30.0
 
@@ -44,8 +44,8 @@ class Uploads:
                         await self._wake.wait()
 
     def _move_all(self) -> None:
-        for kind in journal_paths.KINDS:
-            for file in sorted(journal_paths.finished(self._root, kind).glob("*.jsonl")):
+        for kind in KINDS:
+            for file in sorted(finished_folder(self._root, kind).glob("*.jsonl")):
                 target = f"{self._prefix}/{kind}/{file.name}"
                 try:
                     write_file(target, file)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lineage_merge.infra import storage
-from lineage_merge.infra.garbage import collection_off
+from lineage_merge.infra.engine.local import collection_off
 from lineage_merge.model.errors import SourceMissing
 from lineage_merge.review import git
 from lineage_merge.review.dbt_versions import BuiltRelation, DbtFile, closure

@@ -15,7 +15,7 @@ from lineage_merge.review.git import GitChanges, contents, files_at
 from lineage_merge.sources.sql import files
 from lineage_merge.sources.sql.files import SqlText
 from lineage_merge.sources.sql.project import ProjectLineage, read_project
-from lineage_merge.sources.sql.root import parsed, reader_of, schema_of
+from lineage_merge.sources.sql.reader import parsed, reader_of, schema_of
 from lineage_merge.sources.sql.settings import SqlFiles
 from lineage_merge.sources.sql.shapes import Shapes
 from lineage_merge.sources.sql.syntax import Script

@@ -1,6 +1,7 @@
 """Line-oriented text files, local or in S3, read in independent slices."""
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from math import ceil
 from typing import TypeVar
 
@@ -17,6 +18,8 @@ SLICE_BYTES = 32 << 20
 # Files, and bytes of each, by which the kind of files is recognized.
 _RECOGNIZED_FILES = 3
 _RECOGNIZED_BYTES = 1 << 16
+_TESTED_BYTES = 1 << 20
+_TESTED_LINES = 2000
 
 Found = TypeVar("Found")
 
@@ -93,6 +96,13 @@ def numbered(part: Slice) -> Iterator[tuple[str, bytes]]:
         # Line numbers are known only when the file was read from its beginning.
         location = f"{part.location}, byte {offset}" if part.start else f"{part.location}, line {number}"
         yield location, line
+
+
+def first_lines(file: StoredFile) -> Iterator[tuple[str, bytes]]:
+    """Yield numbered lines, enough to find documents in a log that begins with other lines."""
+    is_packed = file.location.endswith(".gz")
+    part = Slice(file.location, 0, file.size if is_packed else min(file.size, _TESTED_BYTES))
+    return islice(numbered(part), _TESTED_LINES)
 
 
 def until_damage(found: Iterable[Found]) -> Iterator[Found | Problem]:

@@ -1,12 +1,30 @@
 """Settings that several sources share. Imports no Spark: it is loaded with the configuration."""
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Any, Literal, NamedTuple
 
 from lineage_merge.infra.durations import parse_duration
-from lineage_merge.infra.times import epoch_ms
-from lineage_merge.model.errors import ConfigError
+from lineage_merge.model.errors import ConfigError, ErrorCollector
+from lineage_merge.model.times import epoch_ms
+
+
+class NamespaceSetting(NamedTuple):
+    """A configured namespace of a source's tables: its key, value, and entry in the configuration.
+
+    `manifest`: the document that lists the tables, so that temporary directories can stand for them.
+    `spark_catalogs`: the namespace's names in Spark, configured beside it; None: they cannot be configured.
+    """
+
+    key: str
+    namespace: str
+    section: str
+    entry: Mapping[str, str]
+    name: str = "namespace"
+    manifest: str = ""
+    spark_catalogs: tuple[str, ...] | None = None
 
 
 class Runs(NamedTuple):
@@ -17,6 +35,29 @@ class Runs(NamedTuple):
 
     which: Literal["latest", "all", "since"] = "latest"
     since: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RunSelection:
+    """Which runs are selected: see `Runs`, only those within `lookback`.
+
+    `retire_after`: the number of successful runs of a job without a write, after which its target is retired
+    (0: never).
+    """
+
+    runs: Runs = field(default_factory=Runs)
+    lookback: timedelta = timedelta(days=30)
+    retire_after: int = 3
+
+
+def run_selection(section: str, settings: Mapping[str, Any], errors: ErrorCollector) -> dict[str, Any]:
+    """Return the fields of `RunSelection` from a source's `section`; errors are collected."""
+    back = settings.get("lookback", 30)
+    return {
+        "runs": errors.get(lambda: runs(settings.get("runs", "latest"), f"{section}.runs"), Runs()),
+        "lookback": errors.get(lambda: lookback(back, f"{section}.lookback"), timedelta()),
+        "retire_after": int(settings.get("retire_after", 3)),
+    }
 
 
 _RUNS = "expected latest, all or since TIME"

@@ -2,16 +2,17 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.resources import files
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from lineage_merge.model.elements import Element, Reference
 from lineage_merge.model.records import Record
+from lineage_merge.sources.settings import NamespaceSetting
 
 
-def _no_files(_settings: Any) -> Iterable[str]:
+def _none(_settings: Any) -> tuple[()]:
     return ()
 
 
@@ -37,6 +38,30 @@ class Resolver(Protocol):
         """Return the id of a dataset, or the reference's own text if it names none."""
 
 
+class LineFiles(NamedTuple):
+    """Files of lines, such as logs, in which `init` searches for a source's documents.
+
+    `key`: the key of their locations; `contents`: what they are, in help and questions. `has_documents` is
+    given as ``module:function``: whether a `StoredFile` has one. `rejects`: the kinds of the problems that a
+    file with other documents causes.
+    """
+
+    key: str = ""
+    contents: str = ""
+    has_documents: str = ""
+    rejects: tuple[str, ...] = ("rejected",)
+
+
+_NO_LINE_FILES = LineFiles()
+
+
+class Sample(NamedTuple):
+    """What a part of a large input contains: jobs with the time of their last run, and datasets."""
+
+    jobs: Mapping[str, int]
+    references: frozenset[Reference]
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """A source: its display `name`, and its `key` in the configuration.
@@ -48,17 +73,25 @@ class Source:
     Functions with imports that are too heavy for ``--help`` are given as ``module:function``. `read` is the
     reader (`sources.registry`). `size` lists the input without Spark and returns its bytes, or None if only
     reading shows them; it raises the errors of reading. `preflight` checks before Spark starts whether the
-    source can be read, and raises if not. `checks` are sections of `doctor`, each an
-    `orchestration.doctor.finding.Examine`.
+    source can be read, and raises if not. `checks` names the sections of `doctor`:
+    `diagnosis.SourceCheck`s; without them `preflight` is the only one. `without_sqlglot`: what is missing
+    where sqlglot is not installed.
 
     `files` are the files it reads. `needs_aws`: it needs AWS credentials for more than files in S3.
     `with_secrets` adds the secrets of the driver's environment to the settings, for Spark's executors.
-    `catalogs` maps Spark's catalog names to namespaces. `retire_after` (only sources that report runs): after
-    how many successful runs of a job without a write its target is retired (0: never); such a source reports
-    all runs of `job_types`. `by_project`: the source describes `job_types` project by project, and what a
-    project no longer contains is retired at once, unless a document of the source was rejected.
+    `catalogs` maps Spark's catalog names to namespaces; `namespaces` are those that are configured for its
+    tables. `has_raw_uris`: its datasets are raw URIs, which rules match. `retire_after` (only sources that
+    report runs): after how many successful runs of a job without a write its target is retired (0: never);
+    such a source reports all runs of `job_types`. `by_project`: the source describes `job_types` project by
+    project, and what a project no longer contains is retired at once, unless a document of the source was
+    rejected.
     `usual_job_types`: the types of most jobs, of a source without `job_types` because each document has its
     own. `is_catalog`: it only describes datasets that other sources reference.
+
+    For `init`: `flags` by the key below `key` whose input they name, `line_files` of a source that reports
+    jobs, `job_word` for these, `selected_by`: the key that selects some of them. `version` returns the
+    version of what wrote the input, `sample` a `Sample` of input that is not in files of lines, else None.
+    `how_to_create`: the remedy for a missing document, unless there is one nearby.
 
     `location_keys` are the keys below `key` that say where to read from; if none is set, Airflow's connection
     `connection` supplies one.
@@ -72,16 +105,26 @@ class Source:
     size: str = ""
     paths: tuple[str, ...] = ()
     preflight: str = ""
-    checks: tuple[tuple[str, str], ...] = ()
-    files: Callable[[Any], Iterable[str]] = _no_files
+    checks: str = ""
+    without_sqlglot: str = ""
+    files: Callable[[Any], Iterable[str]] = _none
     needs_aws: Callable[[Any], bool] = _needs_no_aws
     with_secrets: Callable[[Any], Any] = _unchanged
     catalogs: Callable[[Any], Mapping[str, str]] = _no_catalogs
+    namespaces: Callable[[Any], Iterable[NamespaceSetting]] = _none
+    has_raw_uris: bool = False
     retire_after: Callable[[Any], int] | None = None
     by_project: bool = False
     job_types: tuple[str, ...] = ()
     usual_job_types: tuple[str, ...] = ()
     is_catalog: bool = False
+    flags: Mapping[str, str] = field(default_factory=dict)
+    line_files: LineFiles = _NO_LINE_FILES
+    job_word: str = "job"
+    selected_by: str = ""
+    version: str = ""
+    sample: str = ""
+    how_to_create: str = ""
     location_keys: tuple[str, ...] = ()
     connection: str = ""
 
@@ -95,11 +138,10 @@ class Source:
         return schema_of(self.package)
 
 
-def function(reference: str) -> Callable[..., Any]:
-    """Import the function that ``module:function`` names."""
+def imported(reference: str) -> Any:
+    """Import what ``module:name`` names."""
     module, _, name = reference.partition(":")
-    found: Callable[..., Any] = getattr(import_module(module), name)
-    return found
+    return getattr(import_module(module), name)
 
 
 def schema_of(package: str) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.infra.redaction import redact
-from lineage_merge.infra.similar_names import did_you_mean, similar_names
 from lineage_merge.model.elements import Problem
+from lineage_merge.model.errors import did_you_mean, similar_names
 
 # The names of one item, such as a job and its application; the first one is shown.
 Names = tuple[str, ...]

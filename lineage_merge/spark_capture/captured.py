@@ -18,7 +18,7 @@ from lineage_merge.merge import join
 from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.model.elements import Element, Problem, Reference
 from lineage_merge.model.errors import CaptureError
-from lineage_merge.model.records import Record, problem_of
+from lineage_merge.model.records import ProblemRecord, Record
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.expressions import ExpressionTexts
 from lineage_merge.sources.spline.documents import Plan
@@ -75,7 +75,7 @@ class Captured:
     @property
     def problems(self) -> tuple[Problem, ...]:
         """Return what the plan does not contain, such as the sources of an RDD."""
-        return tuple(problem_of(record) for record in self.records() if record.kind == "problem")
+        return tuple(record.problem for record in self.records() if isinstance(record, ProblemRecord))
 
     def columns(self) -> Origins:
         """Return how each written column is computed, down to sources and constants."""

@@ -35,7 +35,7 @@ from lineage_merge.airflow.compat import (
 )
 from lineage_merge.airflow.emr_serverless import EmrServerlessStep
 from lineage_merge.airflow.glue_trigger import GlueRunTrigger
-from lineage_merge.airflow.policy_check import CheckPolicies
+from lineage_merge.airflow.local import CheckPolicies
 from lineage_merge.airflow.report import ReportMerge
 from lineage_merge.airflow.wait import WaitForSpline
 from lineage_merge.airflow.wait_trigger import SplineTrigger

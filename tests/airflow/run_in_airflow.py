@@ -125,7 +125,7 @@ def parsed() -> float:
         f"unmanaged.{step}" for step in steps
     }
     registered = import_module("airflow.providers_manager").ProvidersManager().extra_links_class_names
-    links = {f"lineage_merge.airflow.links.{name}" for name in ("ReportLink", "PageLink")}
+    links = {f"lineage_merge.airflow.report.{name}" for name in ("ReportLink", "PageLink")}
     assert links <= {*registered}, sorted(registered)
     (asset,) = dags["tickit_daily"].get_task("lineage.report").outlets
     assert asset.uri == "lineage-merge://graph/tickit_daily", asset

@@ -14,9 +14,7 @@ WHOSE = ("--dag", "daily", "--environment", "dev")
 
 def test_a_report_is_read_from_the_reader(gremlin: GraphTraversalSource, gremlin_url: str) -> None:
     begun = merge_run.begin(Endpoint(gremlin_url), "dev", "daily", {})
-    merge_run.end(
-        Endpoint(gremlin_url), "dev", "daily", begun, merge_run.LoadStats(written=3, retired=0), None
-    )
+    merge_run.end(begun, merge_run.LoadStats(written=3, retired=0), None)
     reader = {"LINEAGE_MERGE_GREMLIN_READER_ENDPOINT": gremlin_url}
     outcome = in_process("report", *WHOSE, "--gremlin-endpoint", UNREACHABLE, "--json", **reader)
     assert outcome.code == 0, outcome.err

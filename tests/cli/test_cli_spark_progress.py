@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 from pyspark.sql import SparkSession
 
-from lineage_merge.cli.spark_progress import count_tasks
+from lineage_merge.infra.progress import count_tasks
 
 
 class Stage(NamedTuple):

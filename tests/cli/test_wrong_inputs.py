@@ -18,11 +18,11 @@ from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.load.gremlin import configured_endpoint
 from lineage_merge.merge.dataset_resolver import from_config
 from lineage_merge.model.errors import ConfigError, LineageMergeError
-from lineage_merge.model.records import Record, problem_of
+from lineage_merge.model.records import ProblemRecord
 from lineage_merge.orchestration import preflight
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources import registry
-from lineage_merge.sources.source import function
+from lineage_merge.sources.source import imported
 from tests.arango_fixtures import ArangoServer
 from tests.s3_fixtures import S3
 
@@ -314,8 +314,8 @@ def messages(file: Path) -> tuple[int, list[str]]:
         preflight.check_sources(config)
         found: list[Any] = []
         for source, settings in registry.configured(config):
-            function(source.size)(settings)
-            found += function(source.read)(LocalEngine(), config, from_config(config)).collect()
+            imported(source.size)(settings)
+            found += imported(source.read)(LocalEngine(), config, from_config(config)).collect()
     except ConfigError as error:
         return error.exit_code, list(error.lines)
     except LineageMergeError as error:
@@ -324,10 +324,9 @@ def messages(file: Path) -> tuple[int, list[str]]:
 
 
 def _problems(found: list[Any]) -> Iterator[str]:
-    records = (each if isinstance(each, Record) else each.record for each in found)
-    for each in records:
-        if each.kind == "problem":
-            problem = problem_of(each)
+    for record in found:
+        if isinstance(record, ProblemRecord):
+            problem = record.problem
             yield ": ".join(part for part in (problem.document, problem.field, problem.message) if part)
 
 

@@ -9,9 +9,11 @@ import pytest
 from lineage_merge.config import Config
 from lineage_merge.model.errors import ConfigError, SourceMissing, SourceUnreachable
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.orchestration.doctor import Finding, agent, aws, kafka
+from lineage_merge.orchestration.doctor import machine
 from lineage_merge.orchestration.preflight import check_sources
+from lineage_merge.sources.diagnosis import Diagnosis
 from lineage_merge.sources.kafka_landing.offsets import Range, file_name
+from tests.doctor.diagnosing import examine
 from tests.s3_fixtures import S3
 
 CLOSED_PORT = "127.0.0.1:1"
@@ -21,8 +23,8 @@ def settings(**spline: Any) -> Config:
     return CONFIGURATION.parse({"dag_name": "daily", "environment": "dev", "spline": spline})
 
 
-def examined(*locations: str | Path) -> list[Finding]:
-    return list(agent.examine(settings(agent=[str(each) for each in locations])))
+def examined(*locations: str | Path) -> list[Diagnosis]:
+    return examine("Spline agent", settings(agent=[str(each) for each in locations]))
 
 
 def test_files_with_plans_pass_at_any_location(data: Path, s3: S3) -> None:
@@ -73,7 +75,7 @@ def test_an_available_broker_passes_with_the_landed_offsets(tmp_path: Path) -> N
     with socket.create_server(("127.0.0.1", 0)) as server:
         servers = f"{CLOSED_PORT},127.0.0.1:{server.getsockname()[1]}"
         asked = topic(servers, tmp_path)
-        (found,) = kafka.examine(asked)
+        (found,) = examine("Kafka", asked)
         check_sources(asked)
 
     assert found.state == "ok"
@@ -85,7 +87,7 @@ def test_an_available_broker_passes_with_the_landed_offsets(tmp_path: Path) -> N
 def test_an_unavailable_broker_fails_in_doctor_and_run(tmp_path: Path) -> None:
     asked = topic(CLOSED_PORT, tmp_path)
 
-    (found,) = kafka.examine(asked)
+    (found,) = examine("Kafka", asked)
 
     assert (found.state, found.exit_code) == ("failed", 3)
     assert found.message == "Kafka topic spline: no connection to 127.0.0.1:1 (Connection refused)"
@@ -96,7 +98,7 @@ def test_an_unavailable_broker_fails_in_doctor_and_run(tmp_path: Path) -> None:
 def test_a_missing_password_is_reported_without_its_name(tmp_path: Path) -> None:
     asked = topic(CLOSED_PORT, tmp_path, options_env={"sasl.jaas.config": "HUNTER2"})
 
-    (found,) = kafka.examine(asked)
+    (found,) = examine("Kafka", asked)
 
     assert (found.state, found.exit_code) == ("failed", 2)
     assert "HUNTER2" not in found.message + found.fix
@@ -109,6 +111,8 @@ def test_s3_and_secrets_need_aws() -> None:
     in_s3 = topic(CLOSED_PORT, "s3://lake/landing")
     by_secret = topic(CLOSED_PORT, "landing", options_secret={"sasl.jaas.config": "kafka/login"})
 
-    needing = [aws.needs_aws(each) for each in (local, in_s3, by_secret, settings(agent="s3://lake/logs"))]
+    needing = [
+        machine.needs_aws(each) for each in (local, in_s3, by_secret, settings(agent="s3://lake/logs"))
+    ]
 
     assert needing == [False, True, True, True]

@@ -10,9 +10,10 @@ import pytest
 
 from lineage_merge.config import Config
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.orchestration.doctor import Finding, arango
+from lineage_merge.sources.diagnosis import Diagnosis
 from tests.arango_fixtures import ArangoServer
 from tests.arango_standin import ArangoStandin, read_folder
+from tests.doctor.diagnosing import examine
 from tests.spline_documents import SplineDatabase
 
 SECRET = "hunter2-the-password"
@@ -37,13 +38,13 @@ def settings(url: str, database: str = "spline", **more: Any) -> Config:
     return CONFIGURATION.parse({"dag_name": "daily", "environment": "dev", "spline": {"arango": access}})
 
 
-def found(of: Config) -> dict[str, Finding]:
-    by_check = {each.check: each for each in arango.examine(of)}
+def found(of: Config) -> dict[str, Diagnosis]:
+    by_check = {each.check: each for each in examine("ArangoDB", of)}
     assert SECRET not in str(by_check)
     return by_check
 
 
-def states(findings: dict[str, Finding]) -> dict[str, str]:
+def states(findings: dict[str, Diagnosis]) -> dict[str, str]:
     return {check.rpartition(" ")[2]: each.state for check, each in findings.items()}
 
 

@@ -3,14 +3,15 @@
 from typing import Any
 
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.orchestration.doctor import Finding, bulk
+from lineage_merge.orchestration.doctor import bulk
+from lineage_merge.sources.diagnosis import Diagnosis
 from tests.http_server import receiving
 from tests.s3_fixtures import S3
 
 ROLE = "arn:aws:iam::111122223333:role/neptune-loader"
 
 
-def found(url: str, s3: str = "s3://lineage/bulk", **more: Any) -> dict[str, Finding]:
+def found(url: str, s3: str = "s3://lineage/bulk", **more: Any) -> dict[str, Diagnosis]:
     loader = {
         "s3": s3,
         "role_arn": ROLE,

@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lineage_merge.cli.findings import as_lines
+from lineage_merge.cli.checks import as_lines
 from lineage_merge.cli.sample import config_file
 from lineage_merge.config import Config
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.orchestration.doctor import Finding
-from lineage_merge.orchestration.doctor.examination import CHECKS, examine
-from lineage_merge.orchestration.doctor.finding import Check
+from lineage_merge.orchestration.doctor.examination import CHECKS, Check, examine
+from lineage_merge.sources.diagnosis import Diagnosis
 from tests.command_line import as_process, in_process
 
 PLAIN = CONFIGURATION.parse({"dag_name": "daily", "environment": "dev"}, needs_source=False)
@@ -76,14 +75,14 @@ def test_of_an_invalid_configuration_each_problem_is_a_finding(tmp_path: Path) -
 def test_a_hanging_or_failing_check_hides_no_other() -> None:
     with socket.create_server(("127.0.0.1", 0)) as no_progress:
 
-        def hangs(_config: Config) -> Iterator[Finding]:
-            yield Finding("before", "ok", "seen")
+        def hangs(_config: Config) -> Iterator[Diagnosis]:
+            yield Diagnosis("before", "ok", "seen")
             client = socket.create_connection(no_progress.getsockname())
             client.settimeout(30)
             with client:
                 client.recv(1)
 
-        def breaks(_config: Config) -> Iterator[Finding]:
+        def breaks(_config: Config) -> Iterator[Diagnosis]:
             raise KeyError("s3://user:hunter2@bucket/key")
 
         started = time.monotonic()
@@ -133,8 +132,8 @@ def test_a_silent_s3_times_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_lines_are_ascii_for_ascii_terminals() -> None:
-    found = [Finding("a", "ok", "is"), Finding("b", "skipped", "why"), Finding("c", "skipped", "why")]
-    found.append(Finding("d", "failed", "is not", "do"))
+    found = [Diagnosis("a", "ok", "is"), Diagnosis("b", "skipped", "why"), Diagnosis("c", "skipped", "why")]
+    found.append(Diagnosis("d", "failed", "is not", "do"))
 
     lines = [line for line, _ in as_lines(found, "US-ASCII")]
 

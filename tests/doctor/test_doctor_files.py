@@ -9,8 +9,11 @@ import boto3
 import pytest
 
 from lineage_merge import config
+from lineage_merge.infra.embedded import java
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.orchestration.doctor import Finding, aws, exports, glue
+from lineage_merge.orchestration.doctor import machine
+from lineage_merge.sources.diagnosis import Diagnosis
+from tests.doctor.diagnosing import examine
 from tests.s3_fixtures import S3
 
 NAMESPACE = "redshift://wh.us-east-1:5439"
@@ -20,13 +23,13 @@ def parsed(**settings: Any) -> config.Config:
     return CONFIGURATION.parse({"dag_name": "daily", "environment": "dev", **settings}, needs_source=False)
 
 
-def dbt(manifest: str | Path, **more: Any) -> list[Finding]:
+def dbt(manifest: str | Path, **more: Any) -> list[Diagnosis]:
     project = {"manifest": str(manifest), "namespace": NAMESPACE, **more}
-    return list(exports.examine_dbt(parsed(dbt=[project])))
+    return examine("dbt", parsed(dbt=[project]))
 
 
-def export(folder: str | Path) -> Finding:
-    (found,) = exports.examine_export(parsed(spline={"export": str(folder)}))
+def export(folder: str | Path) -> Diagnosis:
+    (found,) = examine("Spline export", parsed(spline={"export": str(folder)}))
     return found
 
 
@@ -137,7 +140,7 @@ def test_denied_s3_and_glue_name_the_required_permissions(s3: S3) -> None:
     s3.refuse_strangers()
 
     (manifest,) = dbt("s3://artifacts/manifest.json")
-    (catalog,) = glue.examine(parsed(glue=[{"region": "us-east-1"}]))
+    (catalog,) = examine("Glue catalog", parsed(glue=[{"region": "us-east-1"}]))
     folder = export("s3://artifacts/spline")
 
     assert [each.state for each in (manifest, catalog, folder)] == ["failed"] * 3
@@ -167,7 +170,7 @@ def test_an_export_of_spline_0_7_passes_with_its_limits(data: Path) -> None:
 def test_labels_for_an_export_of_spline_0_7_are_a_warning_with_a_hint(data: Path) -> None:
     settings = {"export": str(data / "spline_0_7"), "labels": {"airflow.dag_id": "daily"}}
 
-    (found,) = exports.examine_export(parsed(spline=settings))
+    (found,) = examine("Spline export", parsed(spline=settings))
 
     assert found.state == "warning"
     assert "spline.applications" in found.fix
@@ -202,7 +205,7 @@ def test_glue_counts_matching_databases_and_warns_of_none(s3: S3) -> None:
 
     one_of_two = {"region": "us-east-1", "databases": ["tickit", "absent"]}
     catalogs = [{"region": "us-east-1"}, {"region": "us-east-1", "databases": ["tikcit*"]}, one_of_two]
-    findings = glue.examine(parsed(glue=catalogs))
+    findings = examine("Glue catalog", parsed(glue=catalogs))
 
     assert [each.state for each in findings] == ["ok", "warning", "warning", "ok"]
 
@@ -211,14 +214,14 @@ def test_credentials_are_reported_only_by_their_source(monkeypatch: pytest.Monke
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI-secret")
     with_s3 = parsed(spline={"export": "s3://exports/spline"})
 
-    (found,) = aws.examine(with_s3)
+    (found,) = machine.examine_aws(with_s3)
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
-    (none,) = aws.examine(with_s3)
+    (none,) = machine.examine_aws(with_s3)
 
     assert (found.state, found.message) == ("ok", "from env, region us-east-1")
     assert (none.state, none.exit_code) == ("failed", 3)
-    assert list(aws.examine(parsed(spline={"export": "exports"}))) == []
+    assert list(machine.examine_aws(parsed(spline={"export": "exports"}))) == []
 
 
 def test_another_artifact_of_dbt_is_named_with_one_fix(data: Path) -> None:
@@ -252,3 +255,31 @@ def test_missing_credentials_of_s3_have_the_fix_of_the_credentials_check(
 
     assert found.message == "s3://artifacts/manifest.json: no AWS credentials found"
     assert found.fix == "attach a role, run aws sso login, or set AWS_PROFILE"
+
+
+def test_a_source_without_checks_has_its_preflight_check(tmp_path: Path) -> None:
+    of = parsed(sql=[{"path": str(tmp_path / "sql"), "dialect": "spark"}])
+
+    (missing,) = examine("SQL files", of)
+    (tmp_path / "sql").mkdir()
+    (tmp_path / "sql" / "load.sql").write_text("INSERT INTO a SELECT * FROM b")
+    (present,) = examine("SQL files", of)
+
+    assert (missing.state, missing.exit_code) == ("failed", 3)
+    assert missing.fix == "correct sql, or create the input"
+    assert (present.state, present.message) == ("ok", "the input exists")
+
+
+def test_a_missing_sql_parser_is_reported_with_what_it_costs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "_version", lambda package: None if package == "sqlglot" else "3.5")
+    monkeypatch.setattr(java, "find_java", lambda: "/usr/bin/java")
+    project = {"manifest": "target/manifest.json", "namespace": NAMESPACE}
+
+    by_dbt, by_none = (
+        next(each for each in machine.examine(config) if each.check == "SQL parser")
+        for config in (parsed(dbt=[project]), parsed())
+    )
+
+    assert by_dbt.state == "warning"
+    assert by_dbt.message == "sqlglot is not installed: no column lineage of dbt models"
+    assert by_none.state == "skipped"

@@ -18,7 +18,8 @@ from lineage_merge.infra.embedded.java import find_java
 from lineage_merge.load.gremlin import configured_endpoint
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.orchestration.doctor import Finding, gremlin, neptune
+from lineage_merge.orchestration.doctor import gremlin, neptune
+from lineage_merge.sources.diagnosis import Diagnosis
 from tests.http_server import receiving
 from tests.load.neptune_proxy import Answer, neptune_proxy
 from tests.load.sigv4 import Keys, Refused, Request, verify
@@ -26,7 +27,7 @@ from tests.load.sigv4 import Keys, Refused, Request, verify
 SECRET = "hunter2-the-password"
 
 
-def found(url: str, **more: Any) -> dict[str, Finding]:
+def found(url: str, **more: Any) -> dict[str, Diagnosis]:
     graph = {"endpoint": url, **more}
     of = CONFIGURATION.parse(
         {"dag_name": "daily", "environment": "dev", "gremlin": graph}, needs_source=False
@@ -36,7 +37,7 @@ def found(url: str, **more: Any) -> dict[str, Finding]:
     return by_check
 
 
-def states(findings: dict[str, Finding]) -> dict[str, str]:
+def states(findings: dict[str, Diagnosis]) -> dict[str, str]:
     return {check: each.state for check, each in findings.items()}
 
 

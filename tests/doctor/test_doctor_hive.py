@@ -5,13 +5,14 @@ from pathlib import Path
 import pytest
 
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.orchestration.doctor import Finding, hive
+from lineage_merge.sources.diagnosis import Diagnosis
+from tests.doctor.diagnosing import examine
 from tests.s3_fixtures import S3
 
 
-def examined(*locations: str | Path) -> list[Finding]:
+def examined(*locations: str | Path) -> list[Diagnosis]:
     settings = {"dag_name": "daily", "environment": "dev", "hive": {"log": [str(each) for each in locations]}}
-    return list(hive.examine(CONFIGURATION.parse(settings)))
+    return examine("Hive log", CONFIGURATION.parse(settings))
 
 
 def test_logs_with_lineage_pass_at_any_location(data: Path, s3: S3) -> None:

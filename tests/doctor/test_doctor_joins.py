@@ -12,8 +12,9 @@ from lineage_merge.config import Config
 from lineage_merge.model.errors import SourceMissing
 from lineage_merge.orchestration import local_merge
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.orchestration.doctor import Finding, joins
+from lineage_merge.orchestration.doctor import joins
 from lineage_merge.orchestration.doctor.examination import SECONDS
+from lineage_merge.sources.diagnosis import Diagnosis
 from tests.merge.test_near_miss_mistakes import pasted
 from tests.merge.wrong_configurations import WAREHOUSE
 
@@ -32,14 +33,14 @@ def settings(namespace: str = WAREHOUSE, **merge: Any) -> dict[str, Any]:
     }
 
 
-def examined(given: dict[str, Any] | Config, seconds: float = 60) -> Finding:
+def examined(given: dict[str, Any] | Config, seconds: float = 60) -> Diagnosis:
     config = given if isinstance(given, Config) else CONFIGURATION.parse(given)
     (found,) = joins.examine(config, seconds)
     return found
 
 
 def test_joined_datasets_are_counted() -> None:
-    assert examined(settings()) == Finding("joins", "ok", "joined 2 datasets")
+    assert examined(settings()) == Diagnosis("joins", "ok", "joined 2 datasets")
 
 
 def test_a_wrong_region_is_a_warning_whose_fix_joins() -> None:
@@ -96,7 +97,7 @@ def test_sources_of_one_kind_of_job_need_no_common_dataset(tmp_path: Path) -> No
     entry = {"path": str(tmp_path), "dialect": "postgres", "namespace": "postgres://db:5432"}
     alone = {"dag_name": "daily", "environment": "dev", "sql": [entry]}
 
-    assert examined(alone) == Finding("joins", "ok", "joined 0 datasets")
+    assert examined(alone) == Diagnosis("joins", "ok", "joined 0 datasets")
     (found,) = joins.examine(CONFIGURATION.parse({**alone, "dbt": given["dbt"]}), 60)
     assert found.state == "warning"
     assert found.message == "joined 0 datasets; nothing joins dbt and SQL files"

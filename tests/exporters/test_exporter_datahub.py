@@ -22,7 +22,7 @@ from lineage_merge.exporters.datahub import EXPORTER
 from lineage_merge.exporters.datahub.fields import data_type
 from lineage_merge.exporters.datahub.names import Names
 from lineage_merge.exporters.exporter import Export
-from lineage_merge.exporters.graph_batches import Job
+from lineage_merge.exporters.graph_batches import JobLineage
 from lineage_merge.graph_format.elements import Vertex
 from lineage_merge.model.elements import JobKey
 from lineage_merge.model.errors import ConfigError
@@ -314,12 +314,13 @@ def test_two_environments_with_one_fabric_are_rejected(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["load (eu), part 2", "späte Läufe", "a,b", "50%", "a:b/c"])
 def test_job_urns_are_unique_for_any_name(name: str) -> None:
-    job = Job("dev", "daily", JobKey("spark", name), None, ())
+    job = JobLineage("dev", "daily", JobKey("spark", name), None, ())
     found = Urn.from_string(Names.of({}).job(job))
     assert found.entity_type == "dataJob"
     assert len(found.entity_ids) == 2
     others = {
-        Names.of({}).job(Job("dev", "daily", JobKey("spark", other), None, ())) for other in ("a", "a;b")
+        Names.of({}).job(JobLineage("dev", "daily", JobKey("spark", other), None, ()))
+        for other in ("a", "a;b")
     }
     assert found.urn() not in others
 

@@ -165,7 +165,7 @@ def test_large_neptune_files_are_split(monkeypatch: pytest.MonkeyPatch, tmp_path
     written = neptune_format.write_parts(
         str(tmp_path), "vertices", ([f'"{number}"'] for number in range(2_500)), "part-00000", largest_file=1
     )
-    assert written == neptune_format.Written(2_500, 3)
+    assert written == neptune_format.WrittenFiles(2_500, 3)
     assert sorted(each.name for each in tmp_path.iterdir()) == [
         "part-00000-000.csv.gz",
         "part-00000-001.csv.gz",

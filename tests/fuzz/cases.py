@@ -8,8 +8,9 @@ import os
 import random
 import signal
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import astuple
 from functools import cache
 from types import FrameType
 from typing import Any, TypeVar
@@ -17,7 +18,7 @@ from typing import Any, TypeVar
 import pytest
 
 from lineage_merge.model.elements import Problem
-from lineage_merge.model.records import Record
+from lineage_merge.model.records import ProblemRecord, Record
 from lineage_merge.sources.spline.plans import PlanOutput, Translated
 from tests import drawing
 from tests.fuzz.mutation import SECRET
@@ -146,13 +147,6 @@ def less_text(text: bytes) -> Iterator[bytes]:
         size //= 2
 
 
-_RECORD_DDL = (
-    "kind string, source string, target string, source_column string, target_column string,"
-    " job_type string, job_name string,"
-    " label string, authority int, at bigint, rule string,"
-    " properties map<string,string>, sets map<string,array<string>>,"
-    " document string, field string, message string"
-)
 _MADE_DDL = "database string, plan string, job_type string, job string, dataset string, created bigint"
 _LARGEST = {"int": 2**31, "bigint": 2**63}
 
@@ -187,16 +181,31 @@ def assert_fits(row: Sequence[Any], ddl: str) -> None:
                 assert all(type(each) is str for values in value.values() for each in values), location
 
 
-def assert_records(records: Iterable[Record], ddl: str = _RECORD_DDL) -> list[Record]:
+def assert_records(records: Iterable[Record]) -> list[Record]:
     """The records, each of which fits; a problem among them is named."""
     found = list(records)
     for record in found:
-        assert_fits(record, ddl)
-        shared = record[-len(_fields(_RECORD_DDL)) :]
-        if shared[0] == "problem":
-            problem: list[Any] = [shared[_RULE], *shared[-3:]]
-            assert_named(Problem(*problem))
+        if isinstance(record, ProblemRecord):
+            assert_named(record.problem)
+            assert_plain(astuple(record.problem))
+        else:
+            assert_plain(record)
     return found
+
+
+def assert_plain(value: Any) -> None:
+    """Only texts, whole numbers that fit into 64 bits, and collections of them."""
+    match value:
+        case Mapping():
+            assert_plain([*value, *value.values()])
+        case list() | tuple():
+            for part in value:
+                assert_plain(part)
+        case int():
+            assert type(value) in (int, bool), repr(value)
+            assert -_LARGEST["bigint"] <= value < _LARGEST["bigint"], value
+        case _:
+            assert value is None or type(value) is str, repr(value)
 
 
 def assert_made(plan: Translated) -> None:
@@ -215,6 +224,3 @@ def assert_no_secret(reported: object) -> None:
     """No password of `mutation.ADDRESSES`. What damage made no address of may hide as little as any text."""
     if any(mark + SECRET in repr(reported) for mark in ("//etl:", "//key:", "password=", "token=")):
         raise Leaks(repr(reported))
-
-
-_RULE = [name for name, _ in _fields(_RECORD_DDL)].index("rule")

@@ -14,6 +14,7 @@ from lineage_merge.infra.storage import Slice
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.model.elements import Feeds, Problem
 from lineage_merge.model.errors import ConfigError, DocumentError, IntermediateError
+from lineage_merge.model.records import FeedsRecord
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.questions.backends.files import read_folder
 from lineage_merge.sources.dbt.catalog import read_catalog
@@ -29,12 +30,13 @@ from lineage_merge.sources.runs.run_selection import SelectedPlan
 from lineage_merge.sources.spline import export
 from lineage_merge.sources.spline.agent.reader import _found, _together, _translate
 from lineage_merge.sources.spline.plans import PlanFacts
-from lineage_merge.sources.sql.root import elements as of_sql
+from lineage_merge.sources.sql.reader import elements as of_sql
 from lineage_merge.sources.sql.settings import SqlFiles
 from tests.agent_lines import line, of_database
 from tests.dbt_column_project import Project
 from tests.fuzz import cases
 from tests.fuzz.spline_material import context, made
+from tests.record_reading import records_of
 from tests.sources.hive.hive_lines import copy, document
 from tests.sources.hive.hive_lines import line as hive_line
 from tests.sources.openlineage.made_events import event
@@ -248,7 +250,7 @@ def test_an_agents_plan_in_circles_ends(tmp_path: Path) -> None:
         [together] = _together(found.plan, [found])
         assert together.plan
         [translated] = _translate(context("agent"), together.plan, PlanFacts(SelectedPlan("app", 1, 1)))
-    assert "feeds" in {each.kind for each in translated.records}
+    assert records_of(FeedsRecord, translated.records)
 
 
 def test_a_manifest_of_200_mb_is_read_in_little_memory(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from lineage_merge.sources.spline.agent.checks import problem as agent_problem
 from lineage_merge.sources.spline.agent.messages import Message
 from lineage_merge.sources.spline.agent.reader import _found
 from lineage_merge.sources.spline.documents import check, name_of
-from lineage_merge.sources.sql.root import elements as of_sql
+from lineage_merge.sources.sql.reader import elements as of_sql
 from lineage_merge.sources.sql.settings import SqlFiles, project_of
 from tests.agent_lines import line, of_database
 from tests.dbt_column_project import Project

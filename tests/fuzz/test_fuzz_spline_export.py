@@ -26,6 +26,7 @@ from lineage_merge.sources.spline.transactions import EVERYTHING
 from tests.fuzz import cases
 from tests.fuzz.mutation import damaged, encoded, mutated, packed, written
 from tests.fuzz.spline_material import bundle, context, documents, plans
+from tests.record_reading import problems_of
 from tests.spline_documents import FORMATS
 
 _TEXT_DDL = "database string, plan string, collection string, text string"
@@ -88,7 +89,8 @@ def _check_documents(part: export.Part, file: File) -> None:
         cases.assert_fits((database, key, collection, text), _TEXT_DDL)
         if key.startswith("!"):
             found = _translated(key, [(collection, text)], chosen=False)
-            assert [each.document for each in found] == [key[1:]]
+            assert {document for _, document, _, _ in problems_of(found)} == {key[1:]}
+            assert len(found) == 1
             continue
         for line in text.split("\n"):
             texts.append(encoded(line))

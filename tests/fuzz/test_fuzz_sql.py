@@ -12,7 +12,7 @@ import pytest
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.model.elements import Element, Problem
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.sources.sql.root import elements
+from lineage_merge.sources.sql.reader import elements
 from lineage_merge.sources.sql.settings import SqlFiles
 from tests.fuzz import cases
 from tests.fuzz.mutation import ADDRESSES, TEXTS, damaged, encoded

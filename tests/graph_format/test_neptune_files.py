@@ -14,7 +14,7 @@ from lineage_merge.graph_format.neptune_csv import (
     VERTEX_FIELDS,
     VERTEX_HEADER,
     VERTICES,
-    Written,
+    WrittenFiles,
     write,
     write_rows,
 )
@@ -111,18 +111,18 @@ def test_a_large_partition_becomes_several_files_and_an_empty_one_none(
     made = [tuple({**node, "id": f"dev|{n}"}.get(name) for name in VERTEX_FIELDS) for n in range(2_500)]
     spread = engine.rows(made, 1).union(engine.empty())
     written = write_rows(str(tmp_path), VERTICES, spread, largest_file=1)
-    assert written == Written(elements=2_500, files=3)
+    assert written == WrittenFiles(elements=2_500, files=3)
     found = [str(record.id) for file in tmp_path.rglob("*.gz") for record in records(file.read_bytes())]
     assert sorted(found) == sorted(str(row[0]) for row in made)
     nothing = write_rows(str(tmp_path / "none"), VERTICES, engine.rows([], 2))
-    assert nothing == Written(0, 0)
+    assert nothing == WrittenFiles(0, 0)
     assert not (tmp_path / "none").exists()
 
 
 def test_few_elements_make_few_files(engine: Engine, tmp_path: Path) -> None:
     made = [("i", "table", "dev", "d", *([None] * (len(VERTEX_FIELDS) - 4)))] * 10
     spread = engine.rows(made, 8).repartition(8)
-    assert write_rows(str(tmp_path), VERTICES, spread, 10) == Written(10, 1)
+    assert write_rows(str(tmp_path), VERTICES, spread, 10) == WrittenFiles(10, 1)
     assert write_rows(str(tmp_path), VERTICES, spread, 50_000).files == 2
 
 

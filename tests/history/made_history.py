@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from lineage_merge.history import layout, merge_index
 from lineage_merge.history.entry_files import write_rows
-from lineage_merge.history.layout import MergeName, Scope
+from lineage_merge.history.layout import DagScope, MergeName
 from lineage_merge.history.merge_record import MergeRecord
 from lineage_merge.history.recording import write_entry
 from lineage_merge.infra.engine.local import LocalEngine
@@ -25,7 +25,7 @@ class MadeHistory:
 
     location: str
     number: int = 0
-    records: list[tuple[Scope, MergeRecord]] = field(default_factory=list)
+    records: list[tuple[DagScope, MergeRecord]] = field(default_factory=list)
 
     def name(self, time: str) -> MergeName:
         """The next name: ids are numbers."""
@@ -34,7 +34,7 @@ class MadeHistory:
 
     def full(self, time: str, made: Made, moves: dict[str, str] | None = None) -> MergeRecord:
         """A merge that changed lineage."""
-        name, scope = self.name(time), Scope("dev", made.dag)
+        name, scope = self.name(time), DagScope("dev", made.dag)
         if moves:
             merge_index.write_moves(self.location, scope, name, moves)
         engine = LocalEngine()
@@ -44,7 +44,7 @@ class MadeHistory:
 
     def runs(self, time: str, dag: str, rows: Iterable[dict[str, object]]) -> MergeRecord:
         """A merge that changed only properties of newest runs."""
-        name, scope = self.name(time), Scope("dev", dag)
+        name, scope = self.name(time), DagScope("dev", dag)
         folder = layout.entry_folder(self.location, "runs", scope, name)
         write_rows(LocalEngine().rows(rows), "runs", folder)
         newest = self.newest(scope)
@@ -52,18 +52,18 @@ class MadeHistory:
 
     def unchanged(self, time: str, dag: str) -> MergeRecord:
         """A merge that changed nothing."""
-        scope = Scope("dev", dag)
+        scope = DagScope("dev", dag)
         return self._add(scope, replace(self.newest(scope), name=self.name(time), kind="unchanged"))
 
     def removed(self, time: str, dag: str) -> MergeRecord:
         """The removal of a DAG."""
-        return self._add(Scope("dev", dag), MergeRecord(self.name(time), "removed", None))
+        return self._add(DagScope("dev", dag), MergeRecord(self.name(time), "removed", None))
 
-    def newest(self, scope: Scope) -> MergeRecord:
+    def newest(self, scope: DagScope) -> MergeRecord:
         """The newest merge of a DAG."""
         return [record for each, record in self.records if each == scope][-1]
 
-    def _add(self, scope: Scope, record: MergeRecord) -> MergeRecord:
+    def _add(self, scope: DagScope, record: MergeRecord) -> MergeRecord:
         merge_index.write_record(self.location, scope, record)
         self.records.append((scope, record))
         return record

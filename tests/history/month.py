@@ -37,7 +37,7 @@ from pyspark.sql import SparkSession
 
 from lineage_merge.config import Config
 from lineage_merge.history import merge_index
-from lineage_merge.history.layout import Scope
+from lineage_merge.history.layout import DagScope
 from lineage_merge.history.merge_record import MergeRecord
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.load import merge_run
@@ -115,7 +115,7 @@ class Month:
 
     url: str
     folder: Path
-    after_merge: Callable[[Scope, MergeRecord | None], None] = lambda scope, record: None
+    after_merge: Callable[[DagScope, MergeRecord | None], None] = lambda scope, record: None
 
     @property
     def location(self) -> str:
@@ -139,7 +139,7 @@ class Month:
         """Merge a DAG at its time of day."""
         with clock(at(day, 4 if dag == "ingest" else 5)):
             self.load(dag, day)
-        scope = Scope("dev", dag)
+        scope = DagScope("dev", dag)
         self.after_merge(scope, merge_index.newest_record(self.location, scope))
 
     def load(self, dag: str, day: int) -> None:
@@ -188,7 +188,7 @@ def build(config: Config) -> pipeline.Built:
         merged.nodes,
         merged.edges,
         report,
-        cast(SparkSession, None),
+        cast("SparkSession", None),
         merged.aliases.candidates,
         job_runs(records),
         identities(records, merged.aliases).cache(),

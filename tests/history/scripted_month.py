@@ -1,7 +1,7 @@
 """A scripted month of two DAGs, January 2026: daily at 04:00, marts at 05:00."""
 
 from lineage_merge.history import layout
-from lineage_merge.history.layout import Scope
+from lineage_merge.history.layout import DagScope
 from lineage_merge.infra import storage
 from tests.history.made_history import MadeHistory
 from tests.made_merges import Made, dataset
@@ -66,4 +66,4 @@ def scripted_month(location: str) -> MadeHistory:
 def _killed(history: MadeHistory, time: str) -> None:
     record = history.full(time, Made("daily").job("spark", "half", {"wrong": ["raw"]}))
     history.records.pop()
-    storage.delete_file(layout.merge_file(history.location, Scope("dev", "daily"), record.name))
+    storage.delete_file(layout.merge_file(history.location, DagScope("dev", "daily"), record.name))

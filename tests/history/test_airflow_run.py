@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.airflow.history_run import add_run, check_location
-from lineage_merge.history.location import history_location
+from lineage_merge.airflow.connections import add_run_to_history, check_history_location
+from lineage_merge.history.layout import history_location
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.orchestration import cluster_entrypoint
 from lineage_merge.orchestration.configuration import CONFIGURATION
@@ -24,19 +24,19 @@ from lineage_merge.orchestration.configuration import CONFIGURATION
 def test_the_run_is_stored_with_the_merge(history: dict[str, Any], expected: dict[str, str]) -> None:
     settings = {"history": dict(history)}
     run = SimpleNamespace(run_id="r1", logical_date=datetime(2026, 1, 31, tzinfo=UTC))
-    add_run(settings, {"dag_run": run})
+    add_run_to_history(settings, {"dag_run": run})
     assert expected.items() <= settings["history"].items()
 
 
 def test_without_a_history_nothing_is_added() -> None:
     settings: dict[str, Any] = {"dag_name": "daily"}
-    add_run(settings, {"dag_run": SimpleNamespace(run_id="r1", logical_date=None)})
+    add_run_to_history(settings, {"dag_run": SimpleNamespace(run_id="r1", logical_date=None)})
     assert settings == {"dag_name": "daily"}
 
 
 def test_a_cluster_gets_the_run_as_arguments() -> None:
     settings: dict[str, Any] = {"history": {"location": "s3://lake/h"}}
-    add_run(settings, {"dag_run": SimpleNamespace(run_id="r1", logical_date=None)})
+    add_run_to_history(settings, {"dag_run": SimpleNamespace(run_id="r1", logical_date=None)})
     assert CONFIGURATION.by_key(settings) == {"history.location": "s3://lake/h", "history.run_id": "r1"}
 
 
@@ -52,7 +52,7 @@ def test_the_load_of_a_cluster_keeps_a_history_with_the_run(history: str, tmp_pa
     )
     settings = CONFIGURATION.gather(file)
     run = SimpleNamespace(run_id="scheduled__2026-01-31", logical_date=datetime(2026, 1, 31, tzinfo=UTC))
-    add_run(settings, {"dag_run": run})
+    add_run_to_history(settings, {"dag_run": run})
     arguments = cluster_entrypoint.arguments("load", "s3://lake/runs/1", CONFIGURATION.by_key(settings))
     words = [word for pair in arguments.items() for word in pair]
     parsed = cluster_entrypoint.parse_arguments(["--JOB_NAME", "lineage_merge", *words])
@@ -66,8 +66,8 @@ def test_the_load_of_a_cluster_keeps_a_history_with_the_run(history: str, tmp_pa
 
 
 def test_a_cluster_keeps_no_history_on_its_disks() -> None:
-    check_location("s3://lake/h")
-    check_location("")
-    check_location("none")
+    check_history_location("s3://lake/h")
+    check_history_location("")
+    check_history_location("none")
     with pytest.raises(ConfigError, match=r"history\.location: a cluster needs s3://.*, not history"):
-        check_location("history")
+        check_history_location("history")

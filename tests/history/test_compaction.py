@@ -7,7 +7,7 @@ import pytest
 
 from lineage_merge.history import compaction, layout, merge_index
 from lineage_merge.history.compaction import Retention, compact, plan_compaction, surplus
-from lineage_merge.history.layout import MergeName, Scope, shown_time
+from lineage_merge.history.layout import DagScope, MergeName, shown_time
 from lineage_merge.history.moments import parse_moment
 from lineage_merge.infra import storage
 from lineage_merge.questions.past import as_of
@@ -17,7 +17,7 @@ from tests.history.scripted_month import scripted_month
 from tests.made_merges import Made
 
 NOW = datetime(2026, 6, 30, 12, 0, tzinfo=UTC)
-DAILY = Scope("dev", "daily")
+DAILY = DagScope("dev", "daily")
 
 
 def names(*times: str) -> list[MergeName]:

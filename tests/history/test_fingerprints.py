@@ -9,15 +9,15 @@ import pytest
 
 from lineage_merge.history import fingerprints, layout
 from lineage_merge.history.fingerprints import add_sums, read_fingerprints, sums_of, write_sums
-from lineage_merge.history.layout import MergeName, Scope
-from lineage_merge.history.timeline import Event, merges_of, timeline
+from lineage_merge.history.layout import DagScope, MergeName
+from lineage_merge.history.timeline import TimelineEvent, merges_of, timeline
 from lineage_merge.model.errors import IntermediateError
 from lineage_merge.questions.past import resolve_past
 from tests.history.made_history import MadeHistory
 from tests.history.scripted_month import scripted_month
 from tests.made_merges import Made
 
-DAILY = Scope("dev", "daily")
+DAILY = DagScope("dev", "daily")
 NAME = MergeName(1_767_225_600_000, "00000000000a")
 
 ORDERS: dict[str, Any] = {"id": "dev|wh|orders", "label": "table", "name": "orders", "tags": ["pii", "gold"]}
@@ -105,7 +105,7 @@ def test_a_damaged_file_is_named(tmp_path: Path, text: str) -> None:
         read_fingerprints(str(tmp_path), [(DAILY, NAME)], ["x"])
 
 
-def events_of(location: str, name: str) -> list[Event]:
+def events_of(location: str, name: str) -> list[TimelineEvent]:
     merges = merges_of(location, "dev")
     return timeline(location, resolve_past(location, name, merges, "dev", None), merges)
 

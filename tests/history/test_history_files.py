@@ -12,7 +12,7 @@ import pytest
 from lineage_merge.config import keys
 from lineage_merge.graph_format.schema import edge_ddl, node_ddl
 from lineage_merge.history import layout, merge_index, merge_record
-from lineage_merge.history.layout import MergeName, Scope
+from lineage_merge.history.layout import DagScope, MergeName
 from lineage_merge.history.merge_record import MergeRecord, parse_record
 from lineage_merge.infra import storage
 from lineage_merge.model.errors import IntermediateError, QueryError
@@ -20,7 +20,7 @@ from tests.history.made_history import MadeHistory, at
 from tests.made_merges import Made
 from tests.s3_fixtures import S3
 
-DAILY = Scope("dev", "daily")
+DAILY = DagScope("dev", "daily")
 
 
 def test_names_sort_by_time_and_are_read_back() -> None:
@@ -87,7 +87,7 @@ def test_the_newest_merge_until_a_time(location: str) -> None:
     assert until("2026-01-02T12:00") == [first, other]
     assert until("2026-01-03") == [second, other]
     assert merge_index.scopes(location, "prod") == []
-    assert merge_index.scopes(location, "dev", "weekly") == [Scope("dev", "weekly")]
+    assert merge_index.scopes(location, "dev", "weekly") == [DagScope("dev", "weekly")]
 
 
 def test_an_environment_has_the_characters_of_the_configuration(location: str) -> None:

@@ -11,12 +11,12 @@ from lineage_merge.config import Config
 from lineage_merge.history import entry_files, merge_index
 from lineage_merge.history.entry_files import read_rows, write_rows
 from lineage_merge.history.fingerprints import sums_of
-from lineage_merge.history.layout import Scope
+from lineage_merge.history.layout import DagScope
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.on_spark import SparkEngine
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.stages.types import Merge
+from lineage_merge.load.stages.types import MergeOutput
 from lineage_merge.merge.report import EMPTY
 from lineage_merge.model.errors import HistoryError, IntermediateError
 from lineage_merge.orchestration import pipeline
@@ -59,12 +59,12 @@ def test_spark_writes_without_pyarrow(
         write_rows(LocalEngine().rows(MADE.nodes.values()), "nodes", str(tmp_path / "x"))
 
 
-def built(merge: Merge) -> pipeline.Built:
+def built(merge: MergeOutput) -> pipeline.Built:
     return pipeline.Built(
         merge.nodes,
         merge.edges,
         EMPTY,
-        cast(SparkSession, None),
+        cast("SparkSession", None),
         merge.aliases,
         merge.runs,
         merge.identities,
@@ -84,7 +84,7 @@ def test_a_load_adds_its_merge_and_a_dry_run_does_not(
     pipeline.load_graph(made, config, target)
     assert merge_index.scopes(location) == []
     pipeline.load_graph(made, config, target, history=location)
-    record = merge_index.newest_record(location, Scope("dev", "daily"))
+    record = merge_index.newest_record(location, DagScope("dev", "daily"))
     assert record
     assert (record.kind, record.vertices, record.edges) == ("full", len(MADE.nodes), len(MADE.edges))
 
@@ -103,6 +103,6 @@ def test_exporters_run_when_the_history_cannot_be_written(
     assert "b19" in out.read_text()
     location = str(tmp_path / "history")
     pipeline.load_graph(built(MADE.merge(LocalEngine())), config, Endpoint(gremlin_url), history=location)
-    record = merge_index.newest_record(location, Scope("dev", "daily"))
+    record = merge_index.newest_record(location, DagScope("dev", "daily"))
     assert record
     assert (record.kind, record.added) == ("full", 0)

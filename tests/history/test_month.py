@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.history.layout import Scope
+from lineage_merge.history.layout import DagScope
 from lineage_merge.history.merge_record import MergeRecord
 from lineage_merge.history.moments import parse_moment
 from lineage_merge.history.timeline import merges_of
@@ -43,7 +43,7 @@ def month(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
             with open_gremlin(Endpoint(server.url)) as opened:
                 return texts(opened.everything("dev", labels=LABELS))
 
-        def after_merge(_: Scope, record: MergeRecord | None) -> None:
+        def after_merge(_: DagScope, record: MergeRecord | None) -> None:
             assert record
             played.graphs.append((record, graph()))
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lineage_merge.history import pictures
-from lineage_merge.history.layout import Scope
+from lineage_merge.history.layout import DagScope
 from lineage_merge.history.merge_record import MergeRecord
 from lineage_merge.history.moments import Moment
 from lineage_merge.questions.recent_changes import recent_changes
@@ -89,10 +89,10 @@ def test_a_history_that_cannot_be_read_is_a_note(tmp_path: Any, monkeypatch: pyt
 def test_each_entry_between_the_moments_is_read_once(
     history: MadeHistory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reads: Counter[tuple[Scope, str]] = Counter()
+    reads: Counter[tuple[DagScope, str]] = Counter()
     entry_rows = pictures.entry_rows
 
-    def counted(location: str, scope: Scope, record: MergeRecord) -> Any:
+    def counted(location: str, scope: DagScope, record: MergeRecord) -> Any:
         reads[scope, str(record.entry)] += 1
         return entry_rows(location, scope, record)
 

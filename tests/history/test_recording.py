@@ -12,7 +12,7 @@ from lineage_merge.config import Config, Gremlin, History
 from lineage_merge.graph_format.elements import ALL_VERTEX_LABELS, EDGE_LABELS
 from lineage_merge.history import merge_index
 from lineage_merge.history.details import read_report, without_secrets, write_details
-from lineage_merge.history.layout import MergeName, Scope
+from lineage_merge.history.layout import DagScope, MergeName
 from lineage_merge.history.merge_record import MergeKind, MergeRecord
 from lineage_merge.history.moments import parse_moment
 from lineage_merge.history.recording import Recorder, kind_of, new_name, record_removal
@@ -31,7 +31,7 @@ from lineage_merge.questions.backends.gremlin import open_gremlin
 from lineage_merge.questions.past import as_of
 from tests.made_merges import Made
 
-DAILY = Scope("dev", "daily")
+DAILY = DagScope("dev", "daily")
 LABELS = [*(each for each in ALL_VERTEX_LABELS if not each.startswith("merge_")), *EDGE_LABELS, "checks"]
 CONFIG = Config("daily", "dev", history=History(run_id="manual__1", logical_date="2026-01-31"))
 
@@ -44,7 +44,7 @@ class Loads:
         self.location = location
 
     def load(self, made: Made, report: Report | None = None) -> MergeRecord:
-        scope = Scope("dev", made.dag)
+        scope = DagScope("dev", made.dag)
         recorder = Recorder.before_load(self.location, scope, self.endpoint)
         engine = LocalEngine()
         loaded = update(made.merge(engine), self.endpoint, *scope, allow_retire=True)
@@ -152,7 +152,7 @@ def test_a_removal_is_a_merge_without_lineage(loads: Loads) -> None:
     assert whole
     assert (whole.kind, loads.history(whole)) == ("removed", set())
     assert loads.load(first()).kind == "full"
-    assert record_removal(loads.location, Scope("dev", "x"), 1, LocalEngine(), loads.endpoint) is None
+    assert record_removal(loads.location, DagScope("dev", "x"), 1, LocalEngine(), loads.endpoint) is None
 
 
 def test_the_report_is_that_of_the_merge_it_repeats(loads: Loads) -> None:

@@ -20,17 +20,17 @@ from lineage_merge.load.gremlin.connection import Endpoint, open_client
 from lineage_merge.load.neptune_bulk import bulk_load
 from lineage_merge.load.prune import plan
 from lineage_merge.load.shard_digests import RunState
-from lineage_merge.load.snapshot import Edge, Snapshot, edges_at
+from lineage_merge.load.snapshot import EdgeSnapshot, VertexSnapshot, edges_at
 from tests.gremlin_text import passes_the_grammar
 
 BuildTraversal = Callable[[GraphTraversalSource], Any]
 
 IDS = ["dev|wh|it's", "dev|wh|$b"]
-SNAPSHOT = Snapshot(
+SNAPSHOT = VertexSnapshot(
     "dev|wh|it's",
     "view",
     {"environment": ["dev"], "name": ["a"], "dag_name": ["d", "e"], "last_run_at": [5]},
-    (Edge("e0", "feeds", "dev|wh|it's", "dev|wh|$b", {"dag_name": "d", "sequence": 3}),),
+    (EdgeSnapshot("e0", "feeds", "dev|wh|it's", "dev|wh|$b", {"dag_name": "d", "sequence": 3}),),
     1,
 )
 STARTED_LOAD = merge_run.StartedLoad("token", RunState(), "{}")
@@ -55,9 +55,9 @@ EDGE = {"id": "e1", "label": "feeds", "from": IDS[0], "to": IDS[1], "environment
         lambda g: label_replacement.replace_vertex(g, SNAPSHOT, "table", list(SNAPSHOT.edges)),
         lambda g: label_replacement.drop_edges(g, ["e0"]),
         lambda g: vertex_merge.drop_if_unchanged(g, IDS[0], 3, ["d", "it's"]),
-        lambda g: plan.drop_edges(g, "run", "token", ["e0"]),
-        lambda g: plan.drop_vertices(g, "run", "token", IDS, "d"),
-        lambda g: plan.drop_tags(g, "run", "token", IDS, "d"),
+        lambda g: plan.drop_edges(g, ["e0"], "run", "token"),
+        lambda g: plan.drop_vertices(g, IDS, "run", "token", "d"),
+        lambda g: plan.drop_tags(g, IDS, "run", "token", "d"),
         lambda g: label_replacement.interim_edges(g, IDS),
         lambda g: graph_state.edges_by_id(g, ["e0"]),
         lambda g: merge_state.edge_counts(g, "dev", "d"),
@@ -70,7 +70,7 @@ EDGE = {"id": "e1", "label": "feeds", "from": IDS[0], "to": IDS[1], "environment
         lambda g: merge_run.drop_state(g, "run", "token"),
         lambda g: merge_run.replace_state(g, "run", STARTED_LOAD, "{}"),
         lambda g: merge_run.add_mark(g, ["run"], "dag token"),
-        lambda g: merge_run.drop_marks(g, "run", ["dag token"]),
+        lambda g: merge_run.drop_marks(g, ["dag token"], "run"),
         lambda g: merge_run.set_load_token(g, "dev", "d", "token"),
         lambda g: merge_run.drop_unmerged(g, "run", "token"),
         lambda g: merge_run.drop_load_token(g, "run", "token"),

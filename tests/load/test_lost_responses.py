@@ -118,13 +118,13 @@ def test_a_pipeline_is_removed_completely(
 
 def test_a_completed_load_leaves_no_token(direct: Endpoint, losing: Endpoint) -> None:
     begun = merge_run.begin(losing, "dev", "d", merge_run.read_run(losing, "dev", "d"))
-    merge_run.end(losing, "dev", "d", begun, merge_run.LoadStats(written=1, retired=2), None)
+    merge_run.end(begun, merge_run.LoadStats(written=1, retired=2), None)
     with connect(direct) as g:
         properties = g.V(merge_run.run_id("dev", "d")).value_map().next()
     assert (properties["elements_written"], properties["elements_retired"]) == ([1], [2])
     assert "load_token" not in properties
     assert "touched" not in properties
     again = merge_run.begin(losing, "dev", "new", {})
-    merge_run.abort(losing, "dev", "new", again)
+    merge_run.abort(again)
     with connect(direct) as g:
         assert not g.V(merge_run.run_id("dev", "new")).has_next()

@@ -10,14 +10,14 @@ import pytest
 
 from lineage_merge.load.gremlin.signing import Iam
 from lineage_merge.load.neptune_bulk.api import Loader
-from lineage_merge.load.neptune_bulk.loader_jobs import Source, await_earlier_loads, load
+from lineage_merge.load.neptune_bulk.loader_jobs import LoadFolder, await_earlier_loads, load
 from lineage_merge.model.errors import BulkLoadFailed, GraphDenied, GraphRejected, GraphUnreachable
 from tests.neptune_standin import REGION, ROLE, Standin
 from tests.s3_fixtures import S3
 
 VERTICES = "~id,~label,name:String(single)\n"
 EDGES = "~id,~label,~from,~to,sequence:Long\n"
-SOURCES = (Source("vertices", "s3://lineage/one/vertices"), Source("edges", "s3://lineage/one/edges"))
+SOURCES = (LoadFolder("vertices", "s3://lineage/one/vertices"), LoadFolder("edges", "s3://lineage/one/edges"))
 
 
 @pytest.fixture

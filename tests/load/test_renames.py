@@ -2,7 +2,7 @@
 
 import pytest
 
-from lineage_merge.load.renames import Change, Name, StoredName, stored_names
+from lineage_merge.load.renames import Name, NameCorrection, StoredName, stored_names
 from lineage_merge.merge.resolved_names import ALIAS, CONFIGURED, EVERYWHERE, OWN
 
 PATH, TABLE, OTHER = "dev|s3://b|tmp/sales", "dev|redshift://h:5439|dev.public.sales", "dev|hive|db.sales"
@@ -17,7 +17,7 @@ def name(**resolves_to: set[str]) -> Name:
 
 def test_the_vertex_of_a_location_that_a_rule_resolves_for_every_dag_is_moved() -> None:
     found = name(table={EVERYWHERE})
-    assert list(found.changes()) == [Change("move", PATH, TABLE)]
+    assert list(found.changes()) == [NameCorrection("move", PATH, TABLE)]
     found.is_stored = found.is_tagged = False
     assert list(found.changes()) == []
 
@@ -35,23 +35,23 @@ def test_a_partially_resolved_name_only_loses_edges_of_the_dag(
     resolves_to: dict[str, set[str]],
 ) -> None:
     others = [each for each in (OTHER, TABLE) if each != PATH and each in name(**resolves_to).resolves_to]
-    assert list(name(**resolves_to).changes()) == [Change("edges", PATH, each) for each in others]
+    assert list(name(**resolves_to).changes()) == [NameCorrection("edges", PATH, each) for each in others]
 
 
 def test_a_name_with_a_node_in_the_merge_is_not_moved() -> None:
     found = name(table={EVERYWHERE})
     found.in_merge = True
-    assert list(found.changes()) == [Change("edges", PATH, TABLE)]
+    assert list(found.changes()) == [NameCorrection("edges", PATH, TABLE)]
 
 
 def test_the_effect_of_a_removed_rule_is_reverted() -> None:
     found = name(path={OWN})
     found.stored = [StoredName(TABLE, RULE, RESOLVED)]
     assert list(found.changes()) == [
-        Change("ignore", TABLE, value=RULE),
-        Change("edges", TABLE, PATH),
-        Change("remove", TABLE, property="resolved_names", value=RESOLVED),
-        Change("remove", TABLE, property="aliases", value=RULE),
+        NameCorrection("ignore", TABLE, value=RULE),
+        NameCorrection("edges", TABLE, PATH),
+        NameCorrection("remove", TABLE, property="resolved_names", value=RESOLVED),
+        NameCorrection("remove", TABLE, property="aliases", value=RULE),
     ]
 
 
@@ -59,8 +59,8 @@ def test_an_alias_that_another_dag_also_has_stays() -> None:
     found = name(path={OWN})
     found.stored = [StoredName(TABLE, RULE, RESOLVED, elsewhere=True)]
     assert list(found.changes()) == [
-        Change("edges", TABLE, PATH),
-        Change("remove", TABLE, property="resolved_names", value=RESOLVED),
+        NameCorrection("edges", TABLE, PATH),
+        NameCorrection("remove", TABLE, property="resolved_names", value=RESOLVED),
     ]
 
 
@@ -69,16 +69,19 @@ def test_a_rule_with_a_new_target_moves_the_edges_there() -> None:
     found.is_stored = found.is_tagged = False
     found.stored = [StoredName(TABLE, RULE, RESOLVED)]
     assert list(found.changes()) == [
-        Change("edges", TABLE, OTHER),
-        Change("remove", TABLE, property="resolved_names", value=RESOLVED),
-        Change("remove", TABLE, property="aliases", value=RULE),
+        NameCorrection("edges", TABLE, OTHER),
+        NameCorrection("remove", TABLE, property="resolved_names", value=RESOLVED),
+        NameCorrection("remove", TABLE, property="aliases", value=RULE),
     ]
 
 
 def test_a_rule_for_one_of_two_applications_only_changes_followed_aliases() -> None:
     found = name(table={CONFIGURED}, path={OWN})
     found.stored = [StoredName(TABLE, RULE, RESOLVED)]
-    assert list(found.changes()) == [Change("edges", PATH, TABLE), Change("ignore", TABLE, value=RULE)]
+    assert list(found.changes()) == [
+        NameCorrection("edges", PATH, TABLE),
+        NameCorrection("ignore", TABLE, value=RULE),
+    ]
 
 
 def test_an_unresolved_location_keeps_aliases_of_a_catalog() -> None:
@@ -92,8 +95,8 @@ def test_a_table_with_a_new_location_loses_the_alias_of_its_old_path(shared: boo
     found = name(other={ALIAS})
     found.is_stored = found.is_tagged = False
     found.stored = [StoredName(TABLE, "an alias", elsewhere=shared)]
-    removed = [Change("remove", TABLE, property="aliases", value="an alias")]
-    assert list(found.changes()) == [Change("edges", TABLE, OTHER), *([] if shared else removed)]
+    removed = [NameCorrection("remove", TABLE, property="aliases", value="an alias")]
+    assert list(found.changes()) == [NameCorrection("edges", TABLE, OTHER), *([] if shared else removed)]
 
 
 def test_the_names_of_a_vertex_are_the_dags_and_unconfigured_ones() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from lineage_merge.mcp.answer_values import LONG, SHORT
 from lineage_merge.mcp.answer_values import text as readable
-from lineage_merge.mcp.answers import FoundRow, PartRow, Writer
+from lineage_merge.mcp.answers import PartRow, Writer
 from lineage_merge.mcp.paging import DEFAULT_SIZE, MIN_SIZE, Found, compact, fingerprint, fitted, page
 from lineage_merge.mcp.untrusted_text import escape
 from lineage_merge.model.errors import QueryError
@@ -110,7 +110,7 @@ def test_a_cursor_belongs_to_one_question(server: HttpServer) -> None:
 
 
 def test_an_answer_that_has_changed_is_not_continued() -> None:
-    found = Found(range(10), lambda number: FoundRow(id=f"{number}", kind="table", name="x" * 900))
+    found = Found(range(10), lambda number: PartRow(id=f"{number}", role="column", description="x" * 900))
     first = page(found, QUESTION, MIN_SIZE, None)
     changed = Found(range(11), found.row)
     with pytest.raises(QueryError, match="has changed since its first page"):
@@ -142,7 +142,7 @@ def test_rows_fit_any_size(values: dict[str, Any], size: int) -> None:
 
 def test_a_row_of_any_length_leaves_a_page_within_its_size() -> None:
     long = '\\"' * 50_000
-    row = FoundRow(id=long, kind="table", name=long, owners=[long] * 100, tags=[long] * 100, description=long)
+    row = PartRow(id=long, role="column", job=long, type=long, tags=[long] * 100, description=long)
     header = {
         "note": long,
         "counts": {f"{number}{long}": number for number in range(100)},

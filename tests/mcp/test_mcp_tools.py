@@ -12,11 +12,10 @@ from mcp.types import ListToolsResult
 
 from lineage_merge.config import Config, History
 from lineage_merge.graph_format.elements import Vertex
-from lineage_merge.history.layout import Scope, merge_file
+from lineage_merge.history.layout import DagScope, merge_file
 from lineage_merge.load.merge_run import run_id
-from lineage_merge.mcp import change_tools, tools
-from lineage_merge.mcp.arguments import ReportArguments
-from lineage_merge.mcp.paging import DEFAULT_SIZE, page
+from lineage_merge.mcp import tools
+from lineage_merge.mcp.paging import DEFAULT_SIZE, Found, page
 from lineage_merge.mcp.scoped_graph import ScopedGraph
 from lineage_merge.merge.report import JoinedBy, NearMiss, Report
 from lineage_merge.model.elements import Problem
@@ -429,14 +428,14 @@ def test_reports_of_several_dags_as_of_a_moment_have_candidates(tmp_path: Path) 
     with Lineage.open(environment="dev", **past) as lineage:
         asked = ScopedGraph(lineage._session)
         with pytest.raises(Ambiguous) as several:
-            change_tools.report(asked, ReportArguments())
+            _report(asked)
         assert several.value.candidates == ("dev daily", "dev weekly")
-        assert change_tools.report(asked, ReportArguments(dag="weekly")).header["dag"] == "weekly"
+        assert _report(asked, dag="weekly").header["dag"] == "weekly"
 
 
 def test_a_graph_without_a_merge_is_no_folder() -> None:
     with pytest.raises(NotFound) as missing:
-        change_tools.report(merged(Report({}, {}, {}, (), ())), ReportArguments())
+        _report(merged(Report({}, {}, {}, (), ())))
     assert missing.value.message == "the graph has no merge"
 
 
@@ -446,7 +445,7 @@ def test_the_note_on_a_history_that_cannot_be_read_has_no_path(
 ) -> None:
     history = MadeHistory(str(tmp_path / "home of ada"))
     record = history.full("2026-01-01T04:00", Made().job("spark", "load", {"b": ["a"]}))
-    file = merge_file(history.location, Scope("dev", "daily"), record.name)
+    file = merge_file(history.location, DagScope("dev", "daily"), record.name)
     Path(file).write_text(content)
     graph = MadeLineage().flow("a > b")
     config = Config("daily", "dev", history=History(location=history.location))
@@ -462,6 +461,11 @@ def test_the_note_on_a_history_that_cannot_be_read_has_no_path(
     )
     assert found["note"].endswith("; b: no cause found")
     assert "home of ada" in caplog.text
+
+
+def _report(graph: ScopedGraph, **arguments: str) -> Found:
+    report = tools.TOOLS["report"]
+    return report.ask(graph, report.arguments(**arguments))
 
 
 def merged(report: Report, *dags: str) -> ScopedGraph:
@@ -484,7 +488,7 @@ def test_the_report_has_near_misses_first_and_no_folder_of_the_machine() -> None
     problem = Problem("rejected", "/home/ada/exports/manifest.json", "nodes", "not an object")
     joined = (JoinedBy(("same-name",), 4),)
     report = Report({}, {}, {}, joined, (problem,), {"rejected": 3}, near_misses=(miss,))
-    found = page(change_tools.report(merged(report, "daily"), ReportArguments()), "0" * 12, 8_000, None)
+    found = page(_report(merged(report, "daily")), "0" * 12, 8_000, None)
     assert (found["environment"], found["dag"], found["written"]) == ("dev", "daily", 7)
     assert found["totals"] == {"rejected": 3}
     assert found["rows"] == [
@@ -500,7 +504,7 @@ def test_the_report_has_near_misses_first_and_no_folder_of_the_machine() -> None
         {"kind": "rejected", "document": "manifest.json", "field": "nodes", "message": "not an object"},
     ]
     with pytest.raises(Ambiguous) as several:
-        change_tools.report(merged(report, "daily", "nightly"), ReportArguments())
+        _report(merged(report, "daily", "nightly"))
     assert several.value.candidates == ("dev daily", "dev nightly")
-    chosen = change_tools.report(merged(report, "daily", "nightly"), ReportArguments(dag="nightly"))
+    chosen = _report(merged(report, "daily", "nightly"), dag="nightly")
     assert chosen.header["dag"] == "nightly"

@@ -18,7 +18,17 @@ from lineage_merge.model.elements import (
     Problem,
     Reference,
 )
-from lineage_merge.model.records import CatalogEntry, Record
+from lineage_merge.model.records import (
+    AliasRecord,
+    CatalogEntry,
+    ColumnRecord,
+    CountRecord,
+    DatasetRecord,
+    ProblemRecord,
+    Record,
+    ResolvedRecord,
+)
+from tests.record_reading import records_of
 
 KNOWN = dataset_resolver.DatasetResolver("dev", identity_rules.Rules())
 JOB = JobKey("spark", "one")
@@ -62,23 +72,19 @@ def test_only_records_of_referenced_entries_count_under_any_name(each_engine: En
 
     rows = filter_referenced(listed, others).collect()
 
-    assert {type(row) for row in rows} == {Record}
-    assert sorted(
-        (row.kind, row.target or row.document) for row in rows if row.kind not in ("dataset", "count")
-    ) == [
-        ("alias", "dev|s3://lake|db/a"),
-        ("alias", "dev|s3://lake|db/b"),
-        ("column", "dev|s3://lake|db/a"),
-        ("column", "dev|s3://lake|db/b"),
-        ("problem", "a"),
-        ("problem", "b"),
-        ("problem", "catalog"),
-        ("resolved", "dev|s3://lake|db/a"),
-        ("resolved", "dev|s3://lake|db/b"),
-    ]
-    assert {row.target for row in rows if row.kind == "dataset"} == {
-        "dev|s3://lake|db/a",
-        "dev|s3://lake|db/b",
+    datasets = ["dev|s3://lake|db/a", "dev|s3://lake|db/b"]
+    assert sorted(row.dataset for row in records_of(AliasRecord, rows)) == datasets
+    assert sorted(row.dataset for row in records_of(ColumnRecord, rows)) == datasets
+    assert sorted(row.dataset for row in records_of(ResolvedRecord, rows)) == datasets
+    assert {row.dataset for row in records_of(DatasetRecord, rows)} == {*datasets}
+    assert sorted(row.problem.document for row in records_of(ProblemRecord, rows)) == ["a", "b", "catalog"]
+    assert {type(row) for row in rows} == {
+        AliasRecord,
+        ColumnRecord,
+        CountRecord,
+        DatasetRecord,
+        ProblemRecord,
+        ResolvedRecord,
     }
 
 
@@ -94,7 +100,9 @@ def test_records_of_two_databases_about_one_path_count_with_their_duplicates(
 
     found = Counter(
         row.properties["name"]
-        for row in filter_referenced(listed.union(listed), used.union(used)).collect()
+        for row in records_of(
+            DatasetRecord, filter_referenced(listed.union(listed), used.union(used)).collect()
+        )
         if row.authority == Authority.CATALOG
     )
 

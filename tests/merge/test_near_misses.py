@@ -31,11 +31,12 @@ from lineage_merge.merge.near_misses.pairs import (
     candidates,
     pairs,
 )
-from lineage_merge.merge.near_misses.settings import NamespaceSetting, Settings
+from lineage_merge.merge.near_misses.settings import Settings
 from lineage_merge.merge.report import JoinedBy, NearMiss, Report
 from lineage_merge.model.elements import DatasetName, Problem, Reference, dataset_id
 from lineage_merge.model.errors import TooFewJoined
 from lineage_merge.orchestration.configuration import CONFIGURATION
+from lineage_merge.sources.settings import NamespaceSetting
 from tests.made_merges import Made
 
 EAST, WEST = "redshift://wh.us-east-1:5439", "redshift://wh.us-west-2:5439"

@@ -87,21 +87,21 @@ def test_events_are_found_in_every_form(folder: Path, data: Path) -> None:
     (folder / "other" / "e.jsonl").write_text('{"a": 1}\n')
 
     assert search(".").sources == Sources(
-        openlineage=("array/e.json", "lines/e.jsonl", "log/spark.log", "packed/e.jsonl.gz")
+        line_files={"openlineage": ("array/e.json", "lines/e.jsonl", "log/spark.log", "packed/e.jsonl.gz")}
     )
 
 
 def test_a_folder_of_events_is_one_location(folder: Path, data: Path) -> None:
     shutil.copytree(data / "openlineage" / "events", folder / "events" / "2026" / "11")
 
-    assert search(".").sources == Sources(openlineage=("events/2026/11",))
+    assert search(".").sources == Sources(line_files={"openlineage": ("events/2026/11",)})
 
 
 def test_hive_logs_are_found_among_others(folder: Path, data: Path) -> None:
     shutil.copy(data / "hive" / "hive-lineage.log", folder / "hive-server2.log.2026-11-21")
     (folder / "hive-metastore.log").write_text("2026-11-21T10:00:00 INFO metastore started\n")
 
-    assert search(".").sources == Sources(hive=("hive-server2.log.2026-11-21",))
+    assert search(".").sources == Sources(line_files={"hive": ("hive-server2.log.2026-11-21",)})
 
 
 def test_logs_may_begin_with_other_lines(folder: Path, data: Path) -> None:
@@ -111,7 +111,7 @@ def test_logs_may_begin_with_other_lines(folder: Path, data: Path) -> None:
         (folder / f"{name}.log").write_text(others + read(data / path))
 
     assert search(".").sources == Sources(
-        spline_agent=("agent.log",), openlineage=("events.log",), hive=("hive.log",)
+        line_files={"spline": ("agent.log",), "openlineage": ("events.log",), "hive": ("hive.log",)}
     )
 
 
@@ -120,7 +120,7 @@ def test_a_log_of_several_listeners_is_found_for_each(folder: Path, data: Path) 
 
     found = search(".").sources
 
-    assert (found.spline_agent, found.openlineage, found.hive) == (("driver.log",),) * 3
+    assert found.line_files == dict.fromkeys(("spline", "openlineage", "hive"), ("driver.log",))
 
 
 def test_an_event_may_have_long_fields_before_its_producer(folder: Path, data: Path) -> None:
@@ -129,7 +129,7 @@ def test_an_event_may_have_long_fields_before_its_producer(folder: Path, data: P
     names = sorted(event, key=lambda name: (name != "eventTime", name == "producer", name == "schemaURL"))
     (folder / "spark.log").write_text(f"INFO x: {json.dumps({name: event[name] for name in names})}\n")
 
-    assert search(".").sources == Sources(openlineage=("spark.log",))
+    assert search(".").sources == Sources(line_files={"openlineage": ("spark.log",)})
 
 
 def test_other_manifests_and_packages_are_not_dbt_projects(folder: Path, data: Path) -> None:

@@ -8,9 +8,10 @@ import yaml
 from lineage_merge.model.elements import Reference
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.init.configuration_text import text
-from lineage_merge.orchestration.init.findings import Findings, JobFindings, ManifestFindings, ObservedJob
+from lineage_merge.orchestration.init.findings import Findings, JobFindings, ObservedJob
 from lineage_merge.orchestration.init.proposal import Proposal, propose
 from lineage_merge.orchestration.init.sources import Sources, arango_settings
+from lineage_merge.sources.dbt.inspection import ManifestFindings
 
 TARGET = "dbt/target"
 WAREHOUSE = "redshift://sales.us-east-1:5439"
@@ -73,7 +74,7 @@ def test_all_artifacts_beside_a_manifest_are_in_the_configuration() -> None:
     "name", ["a: b", "- a", "#a", "'a'", '"a"', "yes", "1.0", "ä/ö", "{a}", "*a", "a # b", "a\tb", "null"]
 )
 def test_any_path_is_read_back(name: str, tmp_path: Path) -> None:
-    sources = Sources(spline_export=name, hive=(name, f"{name}2"), dbt=(name,))
+    sources = Sources(spline_export=name, line_files={"hive": (name, f"{name}2")}, dbt=(name,))
     proposal, findings = proposed(sources, project(name))
 
     file = tmp_path / "lineage_merge.yml"

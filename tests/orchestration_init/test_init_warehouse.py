@@ -3,8 +3,9 @@
 import pytest
 
 from lineage_merge.model.elements import Reference
-from lineage_merge.orchestration.init.findings import JobFindings, ManifestFindings
+from lineage_merge.orchestration.init.findings import JobFindings
 from lineage_merge.orchestration.init.warehouse import choose, default_schema
+from lineage_merge.sources.dbt.inspection import ManifestFindings
 
 SALES, FINANCE = "redshift://sales.us-east-1:5439", "redshift://finance.us-east-1:5439"
 TEMPORARY = "s3://glue/temporary/redshift/{}/0f7d3c1e-7f9b-4f0e-9c39-5f2f1a4be611"

@@ -2,18 +2,20 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage_merge.merge.path_contraction import Link, components, contract_paths
+from lineage_merge.merge.path_contraction import HopLink, components, contract_paths
+from lineage_merge.model.elements import JobKey
+from lineage_merge.model.records import FeedsColumnRecord, FeedsRecord, InfluencesRecord, LinkRecord
 from tests.properties.drawn import examples
+from tests.record_reading import records_of
 
 # Datasets whose names begin with t are temporary.
 _NAMES = [*(f"l{number}" for number in range(4)), *(f"t{number}" for number in range(5))]
 _COLUMNS = st.sampled_from(["a", "A", "b"])
-_JOBS = st.sampled_from([("spark", "one"), ("spark", "two")])
+_JOBS = st.sampled_from([JobKey("spark", "one"), JobKey("spark", "two")])
 _TRANSFORMATIONS = st.lists(
     st.sampled_from(["IDENTITY", "TRANSFORMATION", "AGGREGATION", "CONDITIONAL", "WINDOW"]),
     min_size=1,
@@ -23,51 +25,48 @@ _TRANSFORMATIONS = st.lists(
 
 
 @st.composite
-def graphs(draw: st.DrawFn) -> list[Link]:
+def graphs(draw: st.DrawFn) -> list[LinkRecord]:
     """Flows between datasets, and columns and influences where there are flows, in circles too."""
     ends = st.tuples(_JOBS, st.sampled_from(_NAMES), st.sampled_from(_NAMES))
-    rows = []
+    rows: list[LinkRecord] = []
     for job, source, target in draw(st.lists(ends, max_size=14, unique=True)):
-        rows.append(Link("feeds", job, source, target, sets={"operations": [f"{source}{target}"]}))
+        rows.append(FeedsRecord(job, source, target, sets={"operations": [f"{source}{target}"]}))
         for column, other in draw(st.lists(st.tuples(_COLUMNS, _COLUMNS), max_size=2, unique=True)):
-            sets = {"transformation": draw(_TRANSFORMATIONS)}
-            rows.append(Link("feeds_column", job, source, target, column, other, sets=sets))
+            rows.append(FeedsColumnRecord(job, source, column, target, other, draw(_TRANSFORMATIONS)))
         if draw(st.booleans()):
-            sets = {"transformation": ["FILTER"]}
-            rows.append(Link("influences", job, source, target, draw(_COLUMNS), sets=sets))
+            rows.append(InfluencesRecord(job, source, draw(_COLUMNS), target, ["FILTER"]))
     return rows
 
 
-def hops_of(rows: Iterable[Link]) -> set[str]:
+def hops_of(rows: Iterable[LinkRecord]) -> set[str]:
     """The temporary datasets that lie between others."""
-    flows = [row for row in rows if row.kind == "feeds" and row.source != row.target]
+    flows = [row for row in records_of(FeedsRecord, rows) if row.source != row.target]
     return {row.source for row in flows if row.source[0] == "t"} & {row.target for row in flows}
 
 
-def folded(rows: list[Link]) -> list[Link]:
+def folded(rows: list[LinkRecord]) -> list[LinkRecord]:
     """The rows after `merge.collapse_intermediate`: hops that are tied together in one group."""
     hops = hops_of(rows)
     tied = [(row.source, row.target) for row in rows if row.source in hops and row.target in hops]
     part = {hop: hop for hop in hops} | components(tied)
-    touching: defaultdict[str, list[Link]] = defaultdict(list)
+    touching: defaultdict[str, list[HopLink[LinkRecord]]] = defaultdict(list)
     lasting = []
     for row in rows:
         of = {part[end] for end in (row.source, row.target) if end in hops}
         if of:
             out_of = row.source if row.source in hops else None
             into = row.target if row.target in hops else None
-            touching[of.pop()].append(replace(row, out_of=out_of, into=into))
+            touching[of.pop()].append(HopLink(row, out_of, into))
         else:
             lasting.append(row)
     return [*lasting, *(each for group in touching.values() for each in contract_paths(group))]
 
 
-def reached(rows: Iterable[Link], hops: set[str]) -> set[tuple[str, str]]:
+def reached(flows: Iterable[tuple[str, str]], hops: set[str]) -> set[tuple[str, str]]:
     """Pairs of lasting datasets of which one leads to the other through temporary ones alone."""
     after: defaultdict[str, set[str]] = defaultdict(set)
-    for row in rows:
-        if row.kind == "feeds":
-            after[row.source].add(row.target)
+    for source, target in flows:
+        after[source].add(target)
     found = set()
     for start in list(after):
         seen: set[str] = set()
@@ -80,51 +79,50 @@ def reached(rows: Iterable[Link], hops: set[str]) -> set[tuple[str, str]]:
     return found
 
 
+def of_datasets(rows: Iterable[LinkRecord]) -> list[tuple[str, str]]:
+    return [(row.source, row.target) for row in records_of(FeedsRecord, rows)]
+
+
+def of_columns(rows: Iterable[LinkRecord]) -> list[tuple[str, str]]:
+    """Flows of columns as if they were datasets of their own."""
+    return [
+        (f"{row.source}.{row.source_column.lower()}", f"{row.target}.{row.target_column.lower()}")
+        for row in records_of(FeedsColumnRecord, rows)
+    ]
+
+
 @examples(120)
 @given(graphs())
-def test_lasting_datasets_lead_to_just_what_they_led_to(rows: list[Link]) -> None:
+def test_lasting_datasets_lead_to_just_what_they_led_to(rows: list[LinkRecord]) -> None:
     hops = hops_of(rows)
 
     left = folded(rows)
 
     assert {end for row in left for end in (row.source, row.target)} & hops == set()
-    assert reached(left, set()) == reached(rows, hops)
+    assert reached(of_datasets(left), set()) == reached(of_datasets(rows), hops)
 
 
 @examples(120)
 @given(graphs())
-def test_the_job_of_a_folded_flow_is_the_one_that_writes_its_target(rows: list[Link]) -> None:
-    writers = {(row.job, row.target) for row in rows if row.kind == "feeds"}
+def test_the_job_of_a_folded_flow_is_the_one_that_writes_its_target(rows: list[LinkRecord]) -> None:
+    writers = {(row.job, row.target) for row in records_of(FeedsRecord, rows)}
 
-    assert {(row.job, row.target) for row in folded(rows) if row.kind == "feeds"} <= writers
+    assert {(row.job, row.target) for row in records_of(FeedsRecord, folded(rows))} <= writers
 
 
 @examples(120)
 @given(graphs())
-def test_columns_flow_only_where_datasets_do(rows: list[Link]) -> None:
+def test_columns_flow_only_where_datasets_do(rows: list[LinkRecord]) -> None:
     left = folded(rows)
-    flows = {(row.job, row.source, row.target) for row in left if row.kind == "feeds"}
+    flows = {(row.job, row.source, row.target) for row in records_of(FeedsRecord, left)}
 
-    assert {(row.job, row.source, row.target) for row in left if row.kind != "feeds"} <= flows
+    assert {(row.job, row.source, row.target) for row in left} <= flows
 
 
 @examples(100)
 @given(graphs())
-def test_columns_lead_to_just_what_they_led_to(rows: list[Link]) -> None:
-    def as_places(moved: Iterable[Link]) -> list[Link]:
-        """Columns as if they were datasets of their own."""
-        return [
-            Link(
-                "feeds",
-                row.job,
-                f"{row.source}.{(row.source_column or '').lower()}",
-                f"{row.target}.{(row.target_column or '').lower()}",
-            )
-            for row in moved
-            if row.kind == "feeds_column"
-        ]
-
+def test_columns_lead_to_just_what_they_led_to(rows: list[LinkRecord]) -> None:
     hops = hops_of(rows)
     of_hops = {f"{hop}.{column}" for hop in hops for column in ("a", "b")}
 
-    assert reached(as_places(folded(rows)), set()) == reached(as_places(rows), of_hops)
+    assert reached(of_columns(folded(rows)), set()) == reached(of_columns(rows), of_hops)

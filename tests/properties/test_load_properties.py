@@ -12,7 +12,7 @@ from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load.gremlin.connection import Endpoint, open_client
 from lineage_merge.load.gremlin.upserts import bytecode, edge_upsert, vertex_upserts
 from lineage_merge.load.result import LoadResult
-from lineage_merge.load.stages.types import Merge
+from lineage_merge.load.stages.types import MergeOutput
 from lineage_merge.load.update import update
 from lineage_merge.merge import join
 from lineage_merge.merge.dataset_resolver import DatasetResolver
@@ -50,7 +50,7 @@ def rows_of(elements: Iterable[Element], environment: str, dag_name: str) -> joi
 
 def load(engine: Engine, url: str, rows: join.Graph) -> LoadResult:
     jobs = [(row["job_type"], row["name"]) for row in rows.nodes if row["label"] == "job"]
-    made: Merge = merge_of_rows(
+    made: MergeOutput = merge_of_rows(
         engine, rows.nodes, rows.edges, runs=[(*each, LATER_RUNS) for each in jobs], coverage=ALL
     )
     whose = rows.nodes[0]["environment"], rows.nodes[0]["dag_name"]

@@ -18,7 +18,6 @@ import click
 import lineage_merge.query
 import lineage_merge.questions
 from lineage_merge.cli import main
-from lineage_merge.cli.commands import HEADINGS
 from lineage_merge.mcp.tools import TOOLS, schema
 from lineage_merge.query import Lineage, Result
 from tests.command_line import in_process
@@ -56,7 +55,7 @@ _ASKED = {
 def interface(folder: Path) -> dict[str, Any]:
     """Return the interfaces; `folder`: for two graphs."""
     return {
-        "commands": {name: _options(main.commands[name]) for name in HEADINGS["Ask"]},
+        "commands": {name: _options(main.commands[name]) for name in dict(main.by_heading())["Ask"]},
         "tools": {
             name: {"input": _untexted(schema(tool.arguments)), "output": _untexted(schema(tool.answer))}
             for name, tool in TOOLS.items()

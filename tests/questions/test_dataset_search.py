@@ -8,15 +8,14 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.cli.graph_ids import Location
-from lineage_merge.cli.property_values import read_values
+from lineage_merge.cli.completion_reading import Location, read_values
 from lineage_merge.graph_format.elements import edge_of_row, vertex_of_row
 from lineage_merge.infra.embedded import EmbeddedServer
 from lineage_merge.load.gremlin.connection import Endpoint
+from lineage_merge.query import Lineage
 from lineage_merge.questions.backends.files import read_folder
 from lineage_merge.questions.backends.gremlin import GremlinGraph, open_gremlin, with_value
 from lineage_merge.questions.backends.in_memory import InMemory
-from lineage_merge.questions.dataset_search import DatasetFilter, search_datasets
 from lineage_merge.questions.graph import LineageGraph
 from tests.command_line import in_process
 from tests.dbt_shop import PROJECT, TABLES, TESTS, graph
@@ -75,8 +74,8 @@ def names(
     dag: str | None = None,
     **conditions: Any,
 ) -> set[str]:
-    found = search_datasets(graph, search, environment, dag, DatasetFilter(**conditions))
-    assert set(found.subgraph.vertices) == {each.id for each in found.datasets}
+    found = Lineage.of_graph(graph, environment=environment, dag=dag).datasets(search, **conditions)
+    assert set(found.graph.vertices) == {each.id for each in found.datasets}
     return {each.id.removeprefix(TABLES).removeprefix(PROJECT) for each in found.datasets}
 
 
@@ -92,7 +91,7 @@ def test_datasets_with_a_tag_have_it_themselves_or_on_a_column(backend: LineageG
 
 
 def test_tagged_columns_are_the_reason(backend: LineageGraph) -> None:
-    found = search_datasets(backend, "main.", "dev", wanted=DatasetFilter(tags=("pii",)))
+    found = Lineage.of_graph(backend, environment="dev").datasets("main.", tags=["pii"]).found
     assert found.tagged_columns == {
         f"{TABLES}main.customers_v1": (f"{TABLES}main.customers_v1|email",),
         f"{TABLES}main.stg_customers": (f"{TABLES}main.stg_customers|email",),
@@ -123,7 +122,7 @@ def test_datasets_with_and_without_owners(backend: LineageGraph) -> None:
 
 
 def test_failed_datasets_have_a_failed_job_or_check_but_no_warning(backend: LineageGraph) -> None:
-    found = search_datasets(backend, wanted=DatasetFilter(failed=True))
+    found = Lineage.of_graph(backend).datasets(failed=True).found
     reasons = {
         dataset.removeprefix(TABLES): {each.id.removeprefix(TESTS) for each in failures}
         for dataset, failures in found.failures.items()
@@ -146,7 +145,7 @@ def test_failed_datasets_have_a_failed_job_or_check_but_no_warning(backend: Line
 
 
 def test_the_limit_counts_what_meets_the_conditions(backend: LineageGraph) -> None:
-    found = search_datasets(backend, wanted=DatasetFilter(without_owner=True), limit=2)
+    found = Lineage.of_graph(backend).datasets(without_owner=True, limit=2)
     assert [each.id for each in found.datasets] == [
         f"{PROJECT}metric.double_revenue",
         f"{PROJECT}metric.orders",
@@ -154,8 +153,8 @@ def test_the_limit_counts_what_meets_the_conditions(backend: LineageGraph) -> No
 
 
 def test_columns_are_added_on_request(backend: LineageGraph) -> None:
-    found = search_datasets(backend, "customers_v1", wanted=DatasetFilter(tags=("pii",)), columns=True)
-    assert set(found.subgraph.vertices) == {
+    found = Lineage.of_graph(backend).datasets("customers_v1", tags=["pii"], columns=True)
+    assert set(found.graph.vertices) == {
         f"{TABLES}main.customers_v1{column}" for column in ("", "|customer_id", "|email")
     }
 
@@ -169,9 +168,8 @@ def test_requests_do_not_grow_with_the_answer(url: str) -> None:
             requests += 1
             return opened._execute(ask)
 
-        found = search_datasets(
-            GremlinGraph(counting), wanted=DatasetFilter(("pii",), ("crm@example.com",), failed=True)
-        )
+        lineage = Lineage.of_graph(GremlinGraph(counting))
+        found = lineage.datasets(tags=["pii"], owners=["crm@example.com"], failed=True)
     assert [each.name for each in found.datasets] == ["raw_customers"]
     # Two for the tag, one for the owner, three for failures, one for the datasets.
     assert requests == 7

@@ -10,13 +10,14 @@ from gremlin_python.process.graph_traversal import GraphTraversalSource
 from lineage_merge.graph_format.elements import Vertex
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import open_executor
+from lineage_merge.query import Lineage
 from lineage_merge.questions.assertions import all_checks, checks_upstream
 from lineage_merge.questions.backends.gremlin import GremlinGraph
 from lineage_merge.questions.backends.opening import open_graph
 from lineage_merge.questions.causes import diagnose
 from lineage_merge.questions.expectations import Expectations
 from lineage_merge.questions.graph import LineageGraph
-from lineage_merge.questions.listing import JobOrder, jobs
+from lineage_merge.questions.listing import JobOrder
 from lineage_merge.questions.staleness import freshness
 from tests.lineage_made import at, col
 from tests.runs_made import HOUR, MadeRuns
@@ -92,7 +93,7 @@ def causes_of_a_column(graph: LineageGraph) -> Any:
 
 
 def jobs_by(order: JobOrder) -> Callable[[LineageGraph], Any]:
-    return lambda graph: list(jobs(graph, since=60 * HOUR, order=order, limit=20).vertices.values())
+    return lambda graph: Lineage.of_graph(graph).jobs(since=60 * HOUR, order=order, limit=20).jobs
 
 
 QUESTIONS: dict[str, tuple[Callable[[LineageGraph], Any], int, int]] = {

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from lineage_merge.graph_format.elements import Vertex, edge_of_row, vertex_of_row
+from lineage_merge.query import Lineage
 from lineage_merge.questions.assertions import all_checks, checks_upstream
 from lineage_merge.questions.backends.in_memory import InMemory
 from lineage_merge.questions.causes import diagnose
 from lineage_merge.questions.expectations import Expectations
-from lineage_merge.questions.listing import jobs
 from lineage_merge.questions.staleness import freshness
 from tests.dbt_shop import DATA, PROJECT, TABLES, graph, settings
 
@@ -199,7 +199,7 @@ def test_a_second_invocation_changes_only_what_it_ran(shop: InMemory, later: InM
 
 def test_jobs_are_selected_by_time_and_status_and_sorted(shop: InMemory, later: InMemory) -> None:
     def names(found: InMemory, **options: Any) -> list[str]:
-        return [each.name.partition(".shop.")[2] for each in jobs(found, **options).vertices.values()]
+        return [each.name.partition(".shop.")[2] for each in Lineage.of_graph(found).jobs(**options).jobs]
 
     assert names(shop, failed=True) == []
     assert names(later, failed=True) == ["customers.v2"]

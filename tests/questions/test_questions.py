@@ -5,14 +5,13 @@ from collections.abc import Iterable
 import pytest
 
 from lineage_merge.graph_format.elements import Subgraph, Vertex, name_parts
+from lineage_merge.query import Lineage
 from lineage_merge.questions.comparison import Only, compare
 from lineage_merge.questions.cycles import cycles
-from lineage_merge.questions.dataset_search import search_datasets
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.impact import impact
 from lineage_merge.questions.layers import check_layers, parse_layers
 from lineage_merge.questions.lineage import lineage, strongly_connected_components
-from lineage_merge.questions.listing import jobs, no_consumer, no_producer
 from lineage_merge.questions.paths import all_paths
 from tests.lineage_made import at, col
 
@@ -192,25 +191,33 @@ def test_the_impact_of_a_job_includes_its_outputs(graph: LineageGraph) -> None:
 
 
 def test_lists_of_datasets_and_jobs(graph: LineageGraph) -> None:
-    assert shorts(search_datasets(graph, "", "prod").datasets) == {"in", "a", "b", "q"}
-    assert shorts(search_datasets(graph, "REP").datasets) == {"report!"}
-    assert shorts(search_datasets(graph, "s3://").datasets) == {"in"}
-    assert shorts(search_datasets(graph, "", "dev", "nightly").datasets) == {"e", "x", "y", "z"}
-    assert [each.id for each in search_datasets(graph, "", "dev", limit=2).datasets] == [at("a"), at("b")]
-    assert set(jobs(graph, "", "prod").vertices) == {"prod|daily|spark|load"}
-    assert {each.name for each in jobs(graph, "n", "dev").vertices.values()} == {"night"}
+    lineage = Lineage.of_graph(graph)
+    of_dev = Lineage.of_graph(graph, environment="dev")
+    of_prod = Lineage.of_graph(graph, environment="prod")
+    nightly = Lineage.of_graph(graph, environment="dev", dag="nightly")
+    assert shorts(of_prod.datasets().datasets) == {"in", "a", "b", "q"}
+    assert shorts(lineage.datasets("REP").datasets) == {"report!"}
+    assert shorts(lineage.datasets("s3://").datasets) == {"in"}
+    assert shorts(nightly.datasets().datasets) == {"e", "x", "y", "z"}
+    assert [dataset.id for dataset in of_dev.datasets(limit=2).datasets] == [at("a"), at("b")]
+    assert [job.id for job in of_prod.jobs().jobs] == ["prod|daily|spark|load"]
+    assert [job.name for job in of_dev.jobs("n").jobs] == ["night"]
 
 
 def test_datasets_without_consumer(graph: LineageGraph) -> None:
-    assert set(no_consumer(graph).vertices) == {at("z"), at("log"), at("q", "prod")}
-    assert set(no_consumer(graph, "dev").vertices) == {at("z"), at("log")}
+    def ids(environment: str | None = None, dag: str | None = None) -> set[str]:
+        return set(Lineage.of_graph(graph, environment=environment, dag=dag).no_consumer().graph.vertices)
+
+    assert ids() == {at("z"), at("log"), at("q", "prod")}
+    assert ids("dev") == {at("z"), at("log")}
     # The nightly job reads e: that another DAG reads it counts.
-    assert set(no_consumer(graph, "dev", "daily").vertices) == {at("log")}
+    assert ids("dev", "daily") == {at("log")}
 
 
 def test_datasets_without_producer(graph: LineageGraph) -> None:
-    assert set(no_producer(graph).vertices) == {at("s3://raw|in"), at("s3://raw|in", "prod")}
-    assert set(no_producer(graph, "dev", "nightly").vertices) == set()
+    all_dags, nightly = Lineage.of_graph(graph), Lineage.of_graph(graph, environment="dev", dag="nightly")
+    assert set(all_dags.no_producer().graph.vertices) == {at("s3://raw|in"), at("s3://raw|in", "prod")}
+    assert set(nightly.no_producer().graph.vertices) == set()
 
 
 def test_cycles_are_groups_with_their_edges(graph: LineageGraph) -> None:

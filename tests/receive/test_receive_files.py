@@ -16,8 +16,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from lineage_merge.receiver import journal_paths
-from lineage_merge.receiver.journal import Journal, Limits
+from lineage_merge.receiver.journal import Journal, Limits, finished_folder, unfinished_folder
 from tests.command_line import command
 from tests.receiver import V12, Receiver, event, lines, plan, receiver, run_event, unfinished
 from tests.s3_fixtures import S3
@@ -177,10 +176,10 @@ def test_without_its_folder_a_receiver_acknowledges_nothing_and_answers_503(
 
 def test_a_write_to_a_file_that_lost_its_name_is_no_acknowledgement(tmp_path: Path) -> None:
     journal = Journal(tmp_path, "spline", Limits(1 << 20, 60))
-    for folder in (journal_paths.unfinished(tmp_path, "spline"), journal_paths.finished(tmp_path, "spline")):
+    for folder in (unfinished_folder(tmp_path, "spline"), finished_folder(tmp_path, "spline")):
         folder.mkdir(parents=True)
     journal.append(b"{}\n")
-    (file,) = journal_paths.unfinished(tmp_path, "spline").iterdir()
+    (file,) = unfinished_folder(tmp_path, "spline").iterdir()
     file.unlink()
 
     with pytest.raises(FileNotFoundError):
@@ -188,7 +187,7 @@ def test_a_write_to_a_file_that_lost_its_name_is_no_acknowledgement(tmp_path: Pa
     journal.append(b"[]\n")
     journal.finish()
 
-    assert [file.read_bytes() for file in journal_paths.finished(tmp_path, "spline").iterdir()] == [b"[]\n"]
+    assert [file.read_bytes() for file in finished_folder(tmp_path, "spline").iterdir()] == [b"[]\n"]
 
 
 def test_what_is_no_file_among_unfinished_ones_is_named_and_left_alone(tmp_path: Path) -> None:
@@ -329,14 +328,14 @@ _STOPPED_AT_ONCE = """
 import os, signal, sys
 from pathlib import Path
 from lineage_merge.receiver.journal import Limits
-from lineage_merge.receiver.serving import Settings, receive
+from lineage_merge.receiver.serving import ReceiverSettings, receive
 
 def say(line):
     if line.startswith("listening"):
         os.kill(os.getpid(), signal.SIGTERM)
 
 limits = Limits(1 << 20, 60)
-print(receive(Settings(Path(sys.argv[1]), "127.0.0.1", 0, (), 1 << 20, 8, limits, 0), say))
+print(receive(ReceiverSettings(Path(sys.argv[1]), "127.0.0.1", 0, (), 1 << 20, 8, limits, 0), say))
 """
 
 

@@ -347,10 +347,10 @@ _WITH_A_SHORT_LIMIT = """
 import sys
 from pathlib import Path
 from lineage_merge.receiver.journal import Limits
-from lineage_merge.receiver.serving import Settings, receive
+from lineage_merge.receiver.serving import ReceiverSettings, receive
 
 limits = Limits(1 << 20, 60)
-settings = Settings(
+settings = ReceiverSettings(
     Path(sys.argv[1]), "127.0.0.1", 0, ("secret",), 1 << 20, 8, limits, 0, head_seconds=0.3
 )
 receive(settings, lambda line: print(line, flush=True))

@@ -8,10 +8,10 @@ from typing import Any, SupportsIndex
 
 import pytest
 
-from lineage_merge.infra.redaction import functions, jdbc, parameters, quotes, spans, text, tokens, userinfo
+from lineage_merge.infra.redaction import functions, jdbc, parameters, quotes, spans, text, userinfo
 from tests.redaction.secret_forms import forms
 
-_MODULES = (functions, jdbc, parameters, quotes, spans, text, tokens, userinfo)
+_MODULES = (functions, jdbc, parameters, quotes, spans, text, userinfo)
 _LENGTH = 40_000
 # Reading everything again for each part of such a text would be thousands a character.
 _MOST_A_CHARACTER = 250

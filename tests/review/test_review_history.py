@@ -9,7 +9,7 @@ import pytest
 
 from lineage_merge.graph_format.elements import Edge, Vertex
 from lineage_merge.history import merge_index
-from lineage_merge.history.layout import MergeName, Scope
+from lineage_merge.history.layout import DagScope, MergeName
 from lineage_merge.history.merge_record import MergeRecord
 from lineage_merge.history.recording import write_entry
 from lineage_merge.infra.engine.local import LocalEngine
@@ -41,9 +41,9 @@ def record(location: str, day: int, dag: str) -> None:
         engine.rows([rows_of(each, dag) for each in vertices]),
         engine.rows([rows_of(each, dag) for each in edges]),
     )
-    counts = write_entry(location, Scope("dev", dag), name, picture)
+    counts = write_entry(location, DagScope("dev", dag), name, picture)
     merge_index.write_record(
-        location, Scope("dev", dag), MergeRecord(name, "full", name, vertices=counts[0], edges=counts[1])
+        location, DagScope("dev", dag), MergeRecord(name, "full", name, vertices=counts[0], edges=counts[1])
     )
 
 

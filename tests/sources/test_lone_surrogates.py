@@ -1,47 +1,65 @@
 """Lone surrogates, which JSON can express but no file and no graph can: records contain none."""
 
-from lineage_merge.infra.redaction import Redacted
-from lineage_merge.merge.record_builder import row
-from lineage_merge.model.elements import JobKey
-from lineage_merge.model.records import Record
+from lineage_merge.merge.record_builder import Identity, RecordBuilder
+from lineage_merge.model.elements import (
+    Assertion,
+    Column,
+    DatasetName,
+    Element,
+    Feeds,
+    FeedsColumn,
+    Follows,
+    JobKey,
+    Problem,
+    Reference,
+)
+from lineage_merge.model.elements import Authority as By
+from lineage_merge.model.records import (
+    AssertionRecord,
+    ColumnRecord,
+    FeedsColumnRecord,
+    FeedsRecord,
+    FollowsRecord,
+    ProblemRecord,
+    Record,
+)
 
 HALF = "a\ud800b"
 SHOWN = "a\ufffdb"
+JOB, SHOWN_JOB = JobKey("spark", HALF), JobKey("spark", SHOWN)
+DATASET, ID = Reference("s3://b", HALF), f"dev|s3://b|{SHOWN}"
+
+
+def record_of(element: Element) -> Record:
+    builder = RecordBuilder("dev", lambda ref: Identity(DatasetName(ref.namespace, ref.name), label="table"))
+    *_, record = builder.records(element)
+    return record
 
 
 def test_a_lone_surrogate_is_replaced_in_each_text_of_a_record() -> None:
-    record = row(
-        "feeds",
-        source=Redacted(HALF),
-        target=Redacted(HALF),
-        source_column=HALF,
-        target_column=HALF,
-        job=JobKey("spark", HALF),
-        at=1,
-        properties={"name": HALF},
-        sets={"operations": [HALF, "whole"]},
-        problem=(HALF, HALF, HALF),
-    )
+    properties, sets = {"description": HALF}, {"operations": (HALF, "whole"), "constraints": (HALF,)}
+    shown, shown_sets = {"description": SHOWN}, {"operations": [SHOWN, "whole"], "constraints": [SHOWN]}
 
-    assert record == Record(
-        "feeds",
-        SHOWN,
-        SHOWN,
-        SHOWN,
-        SHOWN,
-        "spark",
-        SHOWN,
-        at=1,
-        properties={"name": SHOWN},
-        sets={"operations": [SHOWN, "whole"]},
-        document=SHOWN,
-        field=SHOWN,
-        message=SHOWN,
+    assert record_of(Feeds(JOB, DATASET, DATASET, properties, sets)) == FeedsRecord(
+        SHOWN_JOB, ID, ID, shown, shown_sets
+    )
+    assert record_of(Column(DATASET, HALF, By.READER, properties, sets)) == ColumnRecord(
+        ID, SHOWN, 1, {**shown, "name": SHOWN}, shown_sets
+    )
+    assert record_of(
+        FeedsColumn(JOB, DATASET, HALF, DATASET, HALF, ("IDENTITY",), HALF)
+    ) == FeedsColumnRecord(SHOWN_JOB, ID, SHOWN, ID, SHOWN, ("IDENTITY",), (SHOWN,))
+    assert record_of(Assertion(JOB, DATASET, HALF, HALF, 1, "checks", properties, sets)) == AssertionRecord(
+        SHOWN_JOB, SHOWN, ID, SHOWN, "checks", 1, shown, shown_sets
+    )
+    assert record_of(Follows(JOB, HALF, HALF)) == FollowsRecord(SHOWN_JOB, SHOWN, SHOWN)
+    assert record_of(Problem("notice", HALF, HALF, HALF)) == ProblemRecord(
+        Problem("notice", SHOWN, SHOWN, SHOWN)
     )
 
 
 def test_other_texts_stay_as_they_are() -> None:
     for text in ("größe", "\U0001f600", "a\ufffdb", "\x00"):
-        assert row("dataset", target=Redacted(text), sets={"aliases": [text]}) == Record(
-            "dataset", target=text, sets={"aliases": [text]}
+        assert record_of(Follows(JobKey("spark", text), text, text)) == FollowsRecord(
+            JobKey("spark", text), text, text
         )

@@ -7,12 +7,12 @@ import pytest
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge.dataset_resolver import from_config
-from lineage_merge.model.records import problem_of
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources import registry, unmatched_patterns
-from lineage_merge.sources.source import function
+from lineage_merge.sources.source import imported
 from lineage_merge.sources.unmatched_patterns import Existing, Patterns
 from tests.arango_fixtures import ArangoServer
+from tests.record_reading import problems_of
 from tests.spline_documents import SplineDatabase
 
 LOAD = "tickit_sales_load"
@@ -24,9 +24,8 @@ def notices(settings: dict[str, Any]) -> set[tuple[str, str]]:
     config = CONFIGURATION.parse({"dag_name": "d", "environment": "dev", **settings})
     found: list[Any] = []
     for source, _ in registry.configured(config):
-        found += function(source.read)(LocalEngine(), config, from_config(config)).collect()
-    problems = [problem_of(each) for each in found if each.kind == "problem"]
-    return {(each.field, each.message) for each in problems if each.kind == "notice"}
+        found += imported(source.read)(LocalEngine(), config, from_config(config)).collect()
+    return {(field, message) for kind, _, field, message in problems_of(found) if kind == "notice"}
 
 
 @pytest.fixture

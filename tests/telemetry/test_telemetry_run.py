@@ -16,7 +16,8 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from lineage_merge.infra.telemetry import emf, in_step, logs, running, step
+from lineage_merge.infra.telemetry import in_step, logs, running, step
+from lineage_merge.infra.telemetry.run import ActiveRun, emf_line
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from tests.command_line import Outcome, in_process, python_imports
@@ -211,18 +212,16 @@ def test_telemetry_is_off_by_default(settings: Path) -> None:
 def test_a_document_names_at_most_a_hundred_metrics() -> None:
     counts = {f"count_{number:03}": number for number in range(150)}
 
-    document = checked(
-        emf.line("Lineage", emf.RunIdentity("r", "daily", "dev"), counts, 1.5, 1_700_000_000_000)
-    )
+    document = checked(emf_line("Lineage", ActiveRun("r", "daily", "dev"), counts, 1.5, 1_700_000_000_000))
 
     assert len(document["_aws"]["CloudWatchMetrics"][0]["Metrics"]) == 100
     assert document["seconds"] == 1.5
 
 
 def test_an_unknown_dag_is_no_dimension_of_a_metric() -> None:
-    run = emf.RunIdentity("r", dag_name="", environment="dev")
+    run = ActiveRun("r", dag_name="", environment="dev")
 
-    document = json.loads(emf.line("Lineage", run, {"failed": 1}, 1.5, 1_700_000_000_000))
+    document = json.loads(emf_line("Lineage", run, {"failed": 1}, 1.5, 1_700_000_000_000))
 
     assert document["_aws"]["CloudWatchMetrics"][0]["Dimensions"] == [["environment"]]
 

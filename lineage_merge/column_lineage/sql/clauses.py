@@ -4,9 +4,9 @@ from sqlglot import Dialect, exp
 
 from lineage_merge.column_lineage.sql.derivation import derived, influences_of, merged
 from lineage_merge.column_lineage.sql.projections import without
-from lineage_merge.column_lineage.sql.scope import Item, Named, Relation, Scope, Source
+from lineage_merge.column_lineage.sql.scope import FromRelation, Item, NamedColumn, QueryScope, Relation
 from lineage_merge.column_lineage.sql.tables import AllColumns, fold
-from lineage_merge.column_lineage.sql.text import Text
+from lineage_merge.column_lineage.sql.text import ExpressionText
 from lineage_merge.column_lineage.sql.values import Values
 from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
 
@@ -17,7 +17,7 @@ class Clauses:
     def __init__(self, values: Values) -> None:
         self._values = values
 
-    def read(self, query: exp.Select, scope: Scope, items: list[Item]) -> None:
+    def read(self, query: exp.Select, scope: QueryScope, items: list[Item]) -> None:
         """Add the influences of WHERE, GROUP BY, ORDER BY to `scope`. `items`: the SELECT's columns."""
         args = query.args
         influence = self._values.influence
@@ -38,7 +38,7 @@ class Clauses:
                 scope.aliases_first = True
                 self.order(order, scope, items)
 
-    def _group(self, query: exp.Select, group: exp.Group, scope: Scope, items: list[Item]) -> None:
+    def _group(self, query: exp.Select, group: exp.Group, scope: QueryScope, items: list[Item]) -> None:
         parts: list[exp.Expr | None] = []
         if group.args.get("all"):
             parts += [part for part in query.selects if not part.is_star and not part.find(exp.AggFunc)]
@@ -50,24 +50,24 @@ class Clauses:
             parts += [part for part in found if isinstance(part, exp.Expr)] if isinstance(found, list) else []
         self._values.influence(parts, scope, InfluenceKind.GROUP_BY)
 
-    def order(self, order: exp.Expr, scope: Scope, items: list[Item]) -> None:
+    def order(self, order: exp.Expr, scope: QueryScope, items: list[Item]) -> None:
         """Add the influences of an ORDER BY to `scope`."""
         for ordered in order.expressions:
             part = ordered.this if isinstance(ordered, exp.Ordered) else ordered
             if isinstance(part, exp.Var) and part.name.upper() == "ALL":
                 for item in items:
-                    if isinstance(item, Named):
+                    if isinstance(item, NamedColumn):
                         scope.influence(influences_of(item.derivation, InfluenceKind.SORT))
             elif not self._ordinal(part, scope, items, InfluenceKind.SORT):
                 self._values.influence([part], scope, InfluenceKind.SORT)
 
-    def _ordinal(self, part: exp.Expr, scope: Scope, items: list[Item], kind: InfluenceKind) -> bool:
+    def _ordinal(self, part: exp.Expr, scope: QueryScope, items: list[Item], kind: InfluenceKind) -> bool:
         if not (isinstance(part, exp.Literal) and part.is_int):
             return False
         position = int(part.name)
-        if 0 < position <= len(items) and all(isinstance(item, Named) for item in items[:position]):
+        if 0 < position <= len(items) and all(isinstance(item, NamedColumn) for item in items[:position]):
             item = items[position - 1]
-            if isinstance(item, Named):
+            if isinstance(item, NamedColumn):
                 scope.influence(influences_of(item.derivation, kind))
         return True
 
@@ -79,10 +79,10 @@ class Pivots:
         self._dialect = dialect
         self._values = values
 
-    def read(self, pivot: exp.Pivot, relation: Relation, outer: Scope) -> Relation:
+    def read(self, pivot: exp.Pivot, relation: Relation, outer: QueryScope) -> Relation:
         """Return the columns of `relation` after the PIVOT."""
-        scope = Scope(outer.ctes, outer)
-        scope.add("", Source(relation))
+        scope = QueryScope(outer.ctes, outer)
+        scope.add("", FromRelation(relation))
         if pivot.args.get("unpivot"):
             return self._unpivoted(pivot, relation, scope)
         functions = pivot.args.get("using") or pivot.expressions
@@ -95,24 +95,26 @@ class Pivots:
         }
         values = []
         for function in functions:
-            text = Text(function, frozenset(), self._dialect)
+            text = ExpressionText(function, frozenset(), self._dialect)
             values.append(merged([self._values.trace(function, scope), derived(conditions, text)]))
         used = {fold(column.name) for part in (*functions, *indirect) for column in part.find_all(exp.Column)}
         group = pivot.args.get("group")
         if group is None:
             remaining = without(relation.items, used)
         else:
-            remaining = [Named(part.name, self._values.trace(part, scope)) for part in group.expressions]
+            remaining = [
+                NamedColumn(part.name, self._values.trace(part, scope)) for part in group.expressions
+            ]
         for item in remaining:
-            if isinstance(item, Named):
+            if isinstance(item, NamedColumn):
                 scope.influence(influences_of(item.derivation, InfluenceKind.GROUP_BY))
         names = [column.name for column in pivot.args.get("columns") or ()]
         if not names:  # the columns depend on the data
             return Relation([*remaining, AllColumns(None)], scope.influences)
-        turned = [Named(name, values[at % len(values)]) for at, name in enumerate(names) if values]
+        turned = [NamedColumn(name, values[at % len(values)]) for at, name in enumerate(names) if values]
         return Relation([*remaining, *turned], scope.influences)
 
-    def _unpivoted(self, pivot: exp.Pivot, relation: Relation, scope: Scope) -> Relation:
+    def _unpivoted(self, pivot: exp.Pivot, relation: Relation, scope: QueryScope) -> Relation:
         into = pivot.args.get("into")
         if into is not None:
             columns, label, values = (
@@ -127,10 +129,10 @@ class Pivots:
             values = [name.name for part in pivot.expressions for name in (part.expressions or [part])]
         rows = [_row(part) for part in columns]
         used = {fold(column.name) for row in rows for column in row}
-        items: list[Item] = [*without(relation.items, used), *(Named(name, {}) for name in label)]
+        items: list[Item] = [*without(relation.items, used), *(NamedColumn(name, {}) for name in label)]
         for at, name in enumerate(values):
             items.append(
-                Named(name, merged(self._values.trace(row[at], scope) for row in rows if at < len(row)))
+                NamedColumn(name, merged(self._values.trace(row[at], scope) for row in rows if at < len(row)))
             )
         return Relation(items, scope.influences)
 

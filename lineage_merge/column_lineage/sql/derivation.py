@@ -6,14 +6,14 @@ from typing import NamedTuple
 from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
 
 
-class Origin(NamedTuple):
+class ColumnOrigin(NamedTuple):
     """A column of a dataset."""
 
     dataset: str
     column: str
 
 
-class Step(NamedTuple):
+class DerivationStep(NamedTuple):
     """How a value derives from one origin: the kind of each chain, and the SQL expressions.
 
     Without a text, the column is only renamed.
@@ -23,36 +23,36 @@ class Step(NamedTuple):
     texts: tuple[Callable[[], str], ...]
 
 
-Derivation = Mapping[Origin, Step]
-Influences = dict[Origin, set[InfluenceKind]]
+Derivation = Mapping[ColumnOrigin, DerivationStep]
+Influences = dict[ColumnOrigin, set[InfluenceKind]]
 
-_UNCHANGED = Step(frozenset({Transformation.IDENTITY}), ())
+_UNCHANGED = DerivationStep(frozenset({Transformation.IDENTITY}), ())
 
 
-def itself(origin: Origin) -> Derivation:
+def itself(origin: ColumnOrigin) -> Derivation:
     """Return the derivation of an unchanged column."""
     return {origin: _UNCHANGED}
 
 
 def merged(derivations: Iterable[Derivation]) -> Derivation:
     """Merge alternative derivations, such as those of a union's branches."""
-    result: dict[Origin, Step] = {}
+    result: dict[ColumnOrigin, DerivationStep] = {}
     for derivation in derivations:
         for origin, step in derivation.items():
             known = result.get(origin)
             if known is not None and known is not step:
                 texts = dict.fromkeys((*known.texts, *step.texts))
-                step = Step(known.kinds | step.kinds, tuple(texts))
+                step = DerivationStep(known.kinds | step.kinds, tuple(texts))
             result[origin] = step
     return result
 
 
-def derived(kinds: Mapping[Origin, Iterable[Transformation]], text: Callable[[], str]) -> Derivation:
+def derived(kinds: Mapping[ColumnOrigin, Iterable[Transformation]], text: Callable[[], str]) -> Derivation:
     """Return the derivation of an expression; its text replaces those of its inputs."""
     texts = (text,)
-    return {origin: Step(frozenset(found), texts) for origin, found in kinds.items()}
+    return {origin: DerivationStep(frozenset(found), texts) for origin, found in kinds.items()}
 
 
-def influences_of(origins: Iterable[Origin], kind: InfluenceKind) -> Influences:
+def influences_of(origins: Iterable[ColumnOrigin], kind: InfluenceKind) -> Influences:
     """Return influences of one kind for the origins."""
     return {origin: {kind} for origin in origins}

@@ -8,8 +8,8 @@ from sqlglot.dialects.dialect import NormalizationStrategy
 from sqlglot.errors import SqlglotError
 
 from lineage_merge.column_lineage import pseudo_columns
-from lineage_merge.column_lineage.sql.scope import Named, Relation
-from lineage_merge.column_lineage.sql.tables import AllColumns, Table
+from lineage_merge.column_lineage.sql.scope import NamedColumn, Relation
+from lineage_merge.column_lineage.sql.tables import AllColumns, KnownTable
 from lineage_merge.column_lineage.table_parts import BELOW_A_TABLE, METADATA_TABLES, TablePart, part_of_name
 
 Parts = tuple[str, ...]
@@ -132,12 +132,12 @@ class PartOfTable:
     added: tuple[str, ...] = ()
     is_certain: bool = True
 
-    def relation(self, table: Table) -> Relation:
+    def relation(self, table: KnownTable) -> Relation:
         """Return the columns of the part: none of metadata has an origin."""
         if self.part == "metadata":
             return Relation([AllColumns(None)])
         found = Relation.of(table)
-        return Relation([*found.items, *(Named(name, {}) for name in self.added)], base=found.base)
+        return Relation([*found.items, *(NamedColumn(name, {}) for name in self.added)], base=found.base)
 
 
 def part_of_table(table: exp.Table, platform: str) -> PartOfTable | None:

@@ -10,55 +10,19 @@ from sqlglot import exp
 
 from lineage_merge.column_lineage.sql.parsing import written_name
 
-_TYPES = {
-    exp.DType.BIGINT: "int8",
-    exp.DType.BOOLEAN: "bool",
-    exp.DType.CHAR: "bpchar",
-    exp.DType.DATE: "date",
-    exp.DType.DECIMAL: "numeric",
-    exp.DType.DOUBLE: "float8",
-    exp.DType.FLOAT: "float4",
-    exp.DType.INT: "int4",
-    exp.DType.INTERVAL: "interval",
-    exp.DType.JSON: "json",
-    exp.DType.JSONB: "jsonb",
-    exp.DType.SMALLINT: "int2",
-    exp.DType.TEXT: "text",
-    exp.DType.TIME: "time",
-    exp.DType.TIMESTAMP: "timestamp",
-    exp.DType.TIMESTAMPTZ: "timestamptz",
-    exp.DType.UUID: "uuid",
-    exp.DType.VARCHAR: "varchar",
-}
+_NAMES_OF_TYPES = """
+BIGINT:int8 BOOLEAN:bool CHAR:bpchar DATE:date DECIMAL:numeric DOUBLE:float8 FLOAT:float4 INT:int4
+INTERVAL:interval JSON:json JSONB:jsonb SMALLINT:int2 TEXT:text TIME:time TIMESTAMP:timestamp
+TIMESTAMPTZ:timestamptz UUID:uuid VARCHAR:varchar
+"""
+_TYPES = {exp.DType[kind]: name for kind, name in (pair.split(":") for pair in _NAMES_OF_TYPES.split())}
 # Operators and literals: they are named ``?column?``.
-_UNNAMED = (
-    exp.Add,
-    exp.And,
-    exp.Between,
-    exp.DPipe,
-    exp.Div,
-    exp.EQ,
-    exp.GT,
-    exp.GTE,
-    exp.ILike,
-    exp.In,
-    exp.Is,
-    exp.JSONExtract,
-    exp.JSONExtractScalar,
-    exp.LT,
-    exp.LTE,
-    exp.Like,
-    exp.Literal,
-    exp.Mod,
-    exp.Mul,
-    exp.NEQ,
-    exp.Neg,
-    exp.Not,
-    exp.Null,
-    exp.Or,
-    exp.Pow,
-    exp.RegexpLike,
-    exp.Sub,
+_UNNAMED: tuple[type[exp.Expr], ...] = tuple(
+    getattr(exp, name)
+    for name in """
+    Add And Between DPipe Div EQ GT GTE ILike In Is JSONExtract JSONExtractScalar LT LTE Like Literal Mod
+    Mul NEQ Neg Not Null Or Pow RegexpLike Sub
+    """.split()
 )
 # What surrounds a function without changing the name.
 _AROUND = (exp.Filter, exp.IgnoreNulls, exp.Paren, exp.RespectNulls, exp.Window, exp.WithinGroup)

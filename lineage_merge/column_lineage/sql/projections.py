@@ -6,9 +6,9 @@ from itertools import zip_longest
 
 from sqlglot import exp
 
-from lineage_merge.column_lineage.sql.derivation import Derivation, Origin, derived, merged
+from lineage_merge.column_lineage.sql.derivation import ColumnOrigin, Derivation, derived, merged
 from lineage_merge.column_lineage.sql.postgres_names import postgres_name
-from lineage_merge.column_lineage.sql.scope import Item, Named, Relation, Scope
+from lineage_merge.column_lineage.sql.scope import Item, NamedColumn, QueryScope, Relation
 from lineage_merge.column_lineage.sql.spark_names import ResolvedColumn, spark_name
 from lineage_merge.column_lineage.sql.tables import AllColumns, fold
 from lineage_merge.column_lineage.sql.values import Values
@@ -30,23 +30,23 @@ class Projections:
         platform: str,
         values: Values,
         note: Callable[[str, str], None],
-        type_of: Callable[[Origin], str],
+        type_of: Callable[[ColumnOrigin], str],
     ) -> None:
         self._platform = platform
         self._values = values
         self._note = note
         self._type_of = type_of
 
-    def read(self, query: exp.Select, scope: Scope) -> list[Item]:
+    def read(self, query: exp.Select, scope: QueryScope) -> list[Item]:
         """Return the columns of the SELECT, and add their aliases to `scope` for other clauses."""
         items: list[Item] = []
-        generated: list[Named] = []
+        generated: list[NamedColumn] = []
         aliases: dict[str, Derivation] = {}
         early = self._platform in _LATERAL_ALIASES
         for part in query.expressions:
             if isinstance(part, exp.Aliases):
                 derivation = self._values.trace(part.this, scope)
-                items += [Named(name.name, derivation) for name in part.expressions]
+                items += [NamedColumn(name.name, derivation) for name in part.expressions]
             elif isinstance(part, exp.Star) or (
                 isinstance(part, exp.Column | exp.Dot) and isinstance(_last(part), exp.Star)
             ):
@@ -57,7 +57,7 @@ class Projections:
             else:
                 derivation = self._values.trace(part, scope)
                 name = self._explicit_name(part.unnest())
-                item = Named(name or self._generated_name(part.unnest(), scope), derivation)
+                item = NamedColumn(name or self._generated_name(part.unnest(), scope), derivation)
                 items.append(item)
                 if not name:
                     generated.append(item)
@@ -78,7 +78,7 @@ class Projections:
             return part.expression.name if is_field else ""
         return part.alias_or_name if isinstance(part, exp.Alias | exp.Column) else ""
 
-    def _generated_name(self, part: exp.Expr, scope: Scope) -> str:
+    def _generated_name(self, part: exp.Expr, scope: QueryScope) -> str:
         if self._platform not in _WITH_GENERATED_NAMES:
             return ""
         try:
@@ -90,7 +90,7 @@ class Projections:
             return ""
         return "" if "${" in name or "{{" in name else name
 
-    def _resolved(self, column: exp.Column, scope: Scope) -> ResolvedColumn | None:
+    def _resolved(self, column: exp.Column, scope: QueryScope) -> ResolvedColumn | None:
         parts = [part.name for part in column.parts]
         if len(parts) > 1:
             found = scope.qualified(parts)
@@ -104,7 +104,7 @@ class Projections:
         is_typed = len(types) == 1 and not has_fields
         return ResolvedColumn(tuple(parts), types.pop() if is_typed else "")
 
-    def _expanded(self, part: exp.Expr, scope: Scope) -> list[Item]:
+    def _expanded(self, part: exp.Expr, scope: QueryScope) -> list[Item]:
         last = _last(part)
         if part is last:
             items = star(scope)
@@ -129,8 +129,8 @@ class Projections:
         return items
 
 
-def _remove_ambiguous_names(generated: list[Named], items: list[Item]) -> None:
-    counts = Counter(fold(item.name) for item in items if isinstance(item, Named))
+def _remove_ambiguous_names(generated: list[NamedColumn], items: list[Item]) -> None:
+    counts = Counter(fold(item.name) for item in items if isinstance(item, NamedColumn))
     for item in generated:
         if counts[fold(item.name)] > 1:
             item.name = ""
@@ -156,7 +156,7 @@ def _parts(part: exp.Expr) -> list[exp.Expr]:
     return part.parts if isinstance(part, exp.Column | exp.Dot) else [part]
 
 
-def star(scope: Scope) -> list[Item]:
+def star(scope: QueryScope) -> list[Item]:
     """Return the columns of ``*``."""
     items: list[Item] = []
     seen = set(scope.shared)
@@ -167,7 +167,7 @@ def star(scope: Scope) -> list[Item]:
             for source in scope.sources.values()
             for item in source.relation.known()
         }
-        items += [Named(names.get(key, key), derivation) for key, derivation in scope.shared.items()]
+        items += [NamedColumn(names.get(key, key), derivation) for key, derivation in scope.shared.items()]
     for source in scope.sources.values():
         if not source.hidden:
             items += without(source.relation.items, seen) if seen else source.relation.items
@@ -186,12 +186,12 @@ def without(items: list[Item], hidden: set[str]) -> list[Item]:
 
 def replaced(items: list[Item], old: str, new: str, derivation: Derivation) -> list[Item]:
     key = fold(old)
-    if any(isinstance(item, Named) and fold(item.name) == key for item in items):
+    if any(isinstance(item, NamedColumn) and fold(item.name) == key for item in items):
         return [
-            Named(new, derivation) if isinstance(item, Named) and fold(item.name) == key else item
+            NamedColumn(new, derivation) if isinstance(item, NamedColumn) and fold(item.name) == key else item
             for item in items
         ]
-    return [*without(items, {key}), Named(new, derivation)]
+    return [*without(items, {key}), NamedColumn(new, derivation)]
 
 
 def coalesced(left: Derivation, right: Derivation, name: str) -> Derivation:
@@ -208,15 +208,15 @@ def by_position(left: list[Item], right: list[Item]) -> tuple[list[Item], bool]:
     items: list[Item] = []
     start = 0
     for left_item, right_item in zip_longest(left, right):
-        if not (isinstance(left_item, Named) and isinstance(right_item, Named)):
+        if not (isinstance(left_item, NamedColumn) and isinstance(right_item, NamedColumn)):
             break
-        items.append(Named(left_item.name, merged((left_item.derivation, right_item.derivation))))
+        items.append(NamedColumn(left_item.name, merged((left_item.derivation, right_item.derivation))))
         start += 1
     end: list[Item] = []
     for left_item, right_item in zip(reversed(left[start:]), reversed(right[start:]), strict=False):
-        if not (isinstance(left_item, Named) and isinstance(right_item, Named)):
+        if not (isinstance(left_item, NamedColumn) and isinstance(right_item, NamedColumn)):
             break
-        end.insert(0, Named(left_item.name, merged((left_item.derivation, right_item.derivation))))
+        end.insert(0, NamedColumn(left_item.name, merged((left_item.derivation, right_item.derivation))))
     middle, right_middle = left[start : len(left) - len(end)], right[start : len(right) - len(end)]
     same = len(middle) == len(right_middle) and all(
         isinstance(left_item, AllColumns)
@@ -231,9 +231,9 @@ def by_name(left: Relation, right: Relation) -> list[Item]:
     unmatched = {fold(item.name): item for item in right.named}
     items: list[Item] = []
     for item in left.items:
-        other = unmatched.pop(fold(item.name), None) if isinstance(item, Named) else None
-        if isinstance(item, Named) and other is not None:
-            items.append(Named(item.name, merged((item.derivation, other.derivation))))
+        other = unmatched.pop(fold(item.name), None) if isinstance(item, NamedColumn) else None
+        if isinstance(item, NamedColumn) and other is not None:
+            items.append(NamedColumn(item.name, merged((item.derivation, other.derivation))))
         else:
             items.append(item)
     return [*items, *unmatched.values(), *right.stars]

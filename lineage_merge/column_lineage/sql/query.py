@@ -8,18 +8,18 @@ from sqlglot import Dialect, exp
 from lineage_merge.column_lineage.sql import notes
 from lineage_merge.column_lineage.sql.clauses import Clauses, Pivots
 from lineage_merge.column_lineage.sql.derivation import (
+    ColumnOrigin,
     Derivation,
     Influences,
-    Origin,
     derived,
     influences_of,
     merged,
 )
 from lineage_merge.column_lineage.sql.names import is_dual, is_recursive
 from lineage_merge.column_lineage.sql.projections import Projections, by_name, by_position, coalesced, star
-from lineage_merge.column_lineage.sql.scope import Named, Relation, Scope, Source
-from lineage_merge.column_lineage.sql.tables import AllColumns, Table, fold
-from lineage_merge.column_lineage.sql.text import Text, cut
+from lineage_merge.column_lineage.sql.scope import FromRelation, NamedColumn, QueryScope, Relation
+from lineage_merge.column_lineage.sql.tables import AllColumns, KnownTable, fold
+from lineage_merge.column_lineage.sql.text import ExpressionText, cut
 from lineage_merge.column_lineage.sql.values import Values
 from lineage_merge.column_lineage.transformations import (
     ColumnFlow,
@@ -45,11 +45,11 @@ class Queries:
     def __init__(
         self,
         dialect: Dialect,
-        table_of: Callable[[exp.Table], Table | Relation | None],
+        table_of: Callable[[exp.Table], KnownTable | Relation | None],
         note: Callable[[str, str], None],
-        undeclared: Callable[[exp.Table], Table | None] = lambda _: None,
+        undeclared: Callable[[exp.Table], KnownTable | None] = lambda _: None,
         variables: Container[str] = (),
-        type_of: Callable[[Origin], str] = lambda _: "",
+        type_of: Callable[[ColumnOrigin], str] = lambda _: "",
     ) -> None:
         self._dialect = dialect
         self._platform = type(dialect).__name__.lower()
@@ -65,10 +65,10 @@ class Queries:
         """Return the columns of a statement."""
         return self._relation(query, {}, None)
 
-    def _inner(self, query: exp.Expr, scope: Scope) -> Relation:
+    def _inner(self, query: exp.Expr, scope: QueryScope) -> Relation:
         return self._relation(query, scope.ctes, scope)
 
-    def _relation(self, query: exp.Expr, ctes: Mapping[str, Relation], outer: Scope | None) -> Relation:
+    def _relation(self, query: exp.Expr, ctes: Mapping[str, Relation], outer: QueryScope | None) -> Relation:
         ctes = self._with(query, ctes, outer)
         if isinstance(query, exp.Select):
             return self._select(query, ctes, outer)
@@ -79,12 +79,12 @@ class Queries:
             relation = self._relation(query.this, ctes, outer)
             return self._sorted(query, relation, ctes, outer)
         # `(from a join b)`, duckdb's `pivot a on b`, VALUES
-        scope = Scope(ctes, outer)
+        scope = QueryScope(ctes, outer)
         self._source(query, scope)
         return Relation(star(scope), scope.influences)
 
     def _with(
-        self, query: exp.Expr, ctes: Mapping[str, Relation], outer: Scope | None
+        self, query: exp.Expr, ctes: Mapping[str, Relation], outer: QueryScope | None
     ) -> Mapping[str, Relation]:
         clause = query.args.get("with_")
         if clause is None:
@@ -109,7 +109,7 @@ class Queries:
         key: str,
         names: list[str],
         ctes: Mapping[str, Relation],
-        outer: Scope | None,
+        outer: QueryScope | None,
     ) -> Relation:
         inner = self._with(query, ctes, outer)
         relation = self._relation(query.this, inner, outer)
@@ -125,7 +125,7 @@ class Queries:
     # ---- set operations
 
     def _set_operation(
-        self, query: exp.SetOperation, ctes: Mapping[str, Relation], outer: Scope | None
+        self, query: exp.SetOperation, ctes: Mapping[str, Relation], outer: QueryScope | None
     ) -> Relation:
         # Iterative: a union of hundreds of branches is nested to the left.
         branches: list[exp.SetOperation] = [query]
@@ -156,20 +156,20 @@ class Queries:
         return Relation(items, influences, None, left.rest)
 
     def _sorted(
-        self, query: exp.Expr, relation: Relation, ctes: Mapping[str, Relation], outer: Scope | None
+        self, query: exp.Expr, relation: Relation, ctes: Mapping[str, Relation], outer: QueryScope | None
     ) -> Relation:
         order = query.args.get("order")
         if order is None:
             return relation
-        scope = Scope(ctes, outer, aliases_first=True)
-        scope.add("", Source(relation))
+        scope = QueryScope(ctes, outer, aliases_first=True)
+        scope.add("", FromRelation(relation))
         self._clauses.order(order, scope, relation.items)
         return Relation(relation.items, scope.influences, None, relation.rest)
 
     # ---- SELECT
 
-    def _select(self, query: exp.Select, ctes: Mapping[str, Relation], outer: Scope | None) -> Relation:
-        scope = Scope(ctes, outer)
+    def _select(self, query: exp.Select, ctes: Mapping[str, Relation], outer: QueryScope | None) -> Relation:
+        scope = QueryScope(ctes, outer)
         clause = query.args.get("from_")
         if clause is not None:
             self._source(clause.this, scope)
@@ -197,7 +197,7 @@ class Queries:
 
     # ---- FROM
 
-    def _join(self, join: exp.Join, scope: Scope) -> None:
+    def _join(self, join: exp.Join, scope: QueryScope) -> None:
         before = list(scope.sources.values())
         self._source(join.this, scope)
         added = [source for source in scope.sources.values() if not any(source is old for old in before)]
@@ -220,7 +220,7 @@ class Queries:
             for source in added:
                 source.hidden = True
 
-    def _one_of(self, sources: list[Source], name: str) -> Derivation:
+    def _one_of(self, sources: list[FromRelation], name: str) -> Derivation:
         certain = [source.relation for source in sources if source.relation.knows(name)]
         possible = certain or [source.relation for source in sources if source.relation.may_have(name)]
         if len(possible) == 1 or certain:
@@ -228,7 +228,7 @@ class Queries:
         self._note(notes.UNKNOWN_TABLE, name)
         return {}
 
-    def _source(self, node: exp.Expr, scope: Scope) -> None:
+    def _source(self, node: exp.Expr, scope: QueryScope) -> None:
         alias = node.args.get("alias")
         names = [column.name for column in alias.columns] if isinstance(alias, exp.TableAlias) else []
         name: str = node.alias or ""
@@ -252,7 +252,7 @@ class Queries:
             )  # only LATERAL can refer to preceding relations
             relation = self._relation(node.this, self._with(node, scope.ctes, around), around)
         elif isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table):
-            inner = Scope(self._with(node, scope.ctes, scope), scope)
+            inner = QueryScope(self._with(node, scope.ctes, scope), scope)
             self._source(node.this, inner)
             self._joins_inside(node, inner)
             relation = Relation(star(inner), inner.influences)
@@ -261,7 +261,7 @@ class Queries:
         elif isinstance(node, exp.Values):
             relation = self._rows(node, scope)
         elif isinstance(node, exp.Pivot):
-            inner = Scope(scope.ctes, scope)
+            inner = QueryScope(scope.ctes, scope)
             self._source(node.this, inner)
             relation = self._pivots.read(node, Relation(star(inner), inner.influences), scope)
         else:
@@ -275,10 +275,10 @@ class Queries:
         if names:
             relation = relation.renamed(names)
         relation.base = base
-        scope.add(name, Source(relation, path))
+        scope.add(name, FromRelation(relation, path))
         self._joins_inside(node, scope)
 
-    def _joins_inside(self, node: exp.Expr, scope: Scope) -> None:
+    def _joins_inside(self, node: exp.Expr, scope: QueryScope) -> None:
         joins = node.args.get("joins") or ()
         for join in joins:
             self._join(join, scope)
@@ -287,7 +287,7 @@ class Queries:
         for join in joins:
             self._values.influence([join.args.get("on")], scope, InfluenceKind.JOIN)
 
-    def _table(self, table: exp.Table, scope: Scope) -> Relation:
+    def _table(self, table: exp.Table, scope: QueryScope) -> Relation:
         if isinstance(table.this, exp.Identifier) and not table.args.get("db"):
             cte = scope.ctes.get(fold(table.name))
             if cte is not None:
@@ -314,31 +314,31 @@ class Queries:
         self._note("reads unknown tables", ".".join(path))
         return Relation([AllColumns(None)])
 
-    def _rows(self, node: exp.Values, scope: Scope) -> Relation:
+    def _rows(self, node: exp.Values, scope: QueryScope) -> Relation:
         # `cross join lateral (values ('a', t.a), ('b', t.b))`: a row's values may be columns.
         rows = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in node.expressions]
         columns = zip_longest(*rows)
         return Relation(
             [
-                Named("", merged(self._values.trace(part, scope) for part in column if part))
+                NamedColumn("", merged(self._values.trace(part, scope) for part in column if part))
                 for column in columns
             ]
         )
 
     def _function(
-        self, node: exp.Expr, names: list[str], name: str, scope: Scope
+        self, node: exp.Expr, names: list[str], name: str, scope: QueryScope
     ) -> tuple[Relation, list[str]]:
         """Read UNNEST, FLATTEN, explode, generate_series: all columns derive from the arguments."""
         body = node.this if isinstance(node, exp.Lateral | exp.TableFromRows) else node
         origins = dict.fromkeys(self._values.origins(body, scope), (Transformation.TRANSFORMATION,))
-        text = Text(body, frozenset(scope.sources), self._dialect)
+        text = ExpressionText(body, frozenset(scope.sources), self._dialect)
         derivation = derived(origins, text)
         offset = node.args.get("offset")
         if isinstance(offset, exp.Identifier):
             names = [*names, offset.name]
         if not names and name:
             names = [name]  # PostgreSQL: the only column has the name of the table
-        return Relation([Named(column, derivation) for column in names], rest=derivation), names
+        return Relation([NamedColumn(column, derivation) for column in names], rest=derivation), names
 
 
 def _signature(relation: Relation) -> object:

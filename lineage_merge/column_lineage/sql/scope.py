@@ -5,20 +5,20 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from lineage_merge.column_lineage.sql.derivation import Derivation, Influences, Origin, itself, merged
-from lineage_merge.column_lineage.sql.tables import AllColumns, Table, fold, only
+from lineage_merge.column_lineage.sql.derivation import ColumnOrigin, Derivation, Influences, itself, merged
+from lineage_merge.column_lineage.sql.tables import AllColumns, KnownTable, fold, only
 from lineage_merge.column_lineage.transformations import InfluenceKind
 
 
 @dataclass(slots=True)
-class Named:
+class NamedColumn:
     """An output column; the name is empty if the platform generates it."""
 
     name: str
     derivation: Derivation
 
 
-Item = Named | AllColumns
+Item = NamedColumn | AllColumns
 
 
 @dataclass(slots=True)
@@ -31,21 +31,23 @@ class Relation:
 
     items: list[Item]
     influences: Influences = field(default_factory=dict)
-    base: Table | None = None
+    base: KnownTable | None = None
     rest: Derivation | None = None
     _index: dict[str, Derivation] | None = None
 
     @classmethod
-    def of(cls, table: Table) -> "Relation":
+    def of(cls, table: KnownTable) -> "Relation":
         """Return the relation of a dataset."""
         if not table.complete:
             return cls([AllColumns(table)], base=table)
-        return cls([Named(name, itself(table.origin(name))) for name in table.columns.values()], base=table)
+        return cls(
+            [NamedColumn(name, itself(table.origin(name))) for name in table.columns.values()], base=table
+        )
 
     @property
-    def named(self) -> Iterator[Named]:
+    def named(self) -> Iterator[NamedColumn]:
         """Yield the listed columns."""
-        return (item for item in self.items if isinstance(item, Named))
+        return (item for item in self.items if isinstance(item, NamedColumn))
 
     @property
     def stars(self) -> list[AllColumns]:
@@ -82,15 +84,15 @@ class Relation:
             return star.find(name)
         return {} if possible else self.rest
 
-    def known(self) -> list[Named]:
+    def known(self) -> list[NamedColumn]:
         """Return all columns whose names are known so far."""
-        result: list[Named] = []
+        result: list[NamedColumn] = []
         for item in self.items:
-            if isinstance(item, Named):
+            if isinstance(item, NamedColumn):
                 result.append(item)
             elif item.table is not None:
                 names = [name for key, name in item.table.columns.items() if key not in item.hidden]
-                result += [Named(name, item.table.find(name) or {}) for name in names]
+                result += [NamedColumn(name, item.table.find(name) or {}) for name in names]
         return result
 
     def renamed(self, names: list[str]) -> "Relation":
@@ -100,14 +102,14 @@ class Relation:
             if isinstance(item, AllColumns) or position >= len(names):
                 items += self.items[position:]
                 break
-            items.append(Named(names[position], item.derivation))
+            items.append(NamedColumn(names[position], item.derivation))
         if not self.items:
-            items += [Named(name, self.rest or {}) for name in names]
+            items += [NamedColumn(name, self.rest or {}) for name in names]
         return Relation(items, self.influences, None, self.rest)
 
 
 @dataclass(slots=True)
-class Source:
+class FromRelation:
     """A relation in FROM. `path`: the parts of the table's name, folded. `hidden`: not part of `*`."""
 
     relation: Relation
@@ -116,12 +118,12 @@ class Source:
 
 
 @dataclass(slots=True)
-class Scope:
+class QueryScope:
     """The names visible in a SELECT; `outer` is the scope of the enclosing query."""
 
     ctes: Mapping[str, Relation]
-    outer: "Scope | None" = None
-    sources: dict[str, Source] = field(default_factory=dict)
+    outer: "QueryScope | None" = None
+    sources: dict[str, FromRelation] = field(default_factory=dict)
     shared: dict[str, Derivation] = field(default_factory=dict)  # columns of USING
     aliases: dict[str, Derivation] = field(default_factory=dict)
     influences: Influences = field(default_factory=dict)
@@ -130,7 +132,7 @@ class Scope:
     # Within the select list: columns come from the own FROM; only conditions refer to the enclosing query.
     projecting: bool = False
 
-    def add(self, name: str, source: Source) -> None:
+    def add(self, name: str, source: FromRelation) -> None:
         """Add a relation in FROM, and its influences."""
         key = fold(name) or f"\x00{len(self.sources)}"
         while key in self.sources:  # tables of different schemas may have the same name
@@ -138,19 +140,19 @@ class Scope:
         self.sources[key] = source
         self.influence(source.relation.influences)
 
-    def influence(self, influences: Mapping[Origin, Iterable[InfluenceKind]]) -> None:
+    def influence(self, influences: Mapping[ColumnOrigin, Iterable[InfluenceKind]]) -> None:
         """Add influences on the rows."""
         for origin, kinds in influences.items():
             self.influences.setdefault(origin, set()).update(kinds)
 
-    def chain(self) -> Iterator["Scope"]:
+    def chain(self) -> Iterator["QueryScope"]:
         """Yield this scope and the enclosing ones, innermost first."""
-        scope: Scope | None = self
+        scope: QueryScope | None = self
         while scope is not None:
             yield scope
             scope = scope.outer
 
-    def qualified(self, parts: list[str]) -> tuple[Source, str, list[str]] | None:
+    def qualified(self, parts: list[str]) -> tuple[FromRelation, str, list[str]] | None:
         """Resolve a dotted name to a relation, a column and the fields inside the column."""
         folded = [fold(part) for part in parts]
         for scope in self.chain():
@@ -160,7 +162,7 @@ class Scope:
                     return source, parts[length], parts[length + 1 :]
         return None
 
-    def named(self, path: tuple[str, ...]) -> Source | None:
+    def named(self, path: tuple[str, ...]) -> FromRelation | None:
         """Return the relation of an alias or a (partially) qualified table name."""
         if len(path) == 1:
             return self.sources.get(path[0])

@@ -88,21 +88,11 @@ _OPERATORS: dict[type[exp.Expr], str] = {
     exp.BitwiseAnd: "&",
     exp.BitwiseOr: "|",
 }
+_UNCHANGED_TYPES = "BIGINT BINARY BOOLEAN DATE DECIMAL DOUBLE FLOAT INT SMALLINT TINYINT"
 _TYPES = {
-    exp.DType.BIGINT: "BIGINT",
-    exp.DType.BINARY: "BINARY",
-    exp.DType.BOOLEAN: "BOOLEAN",
-    exp.DType.CHAR: "STRING",
-    exp.DType.DATE: "DATE",
-    exp.DType.DECIMAL: "DECIMAL",
-    exp.DType.DOUBLE: "DOUBLE",
-    exp.DType.FLOAT: "FLOAT",
-    exp.DType.INT: "INT",
-    exp.DType.SMALLINT: "SMALLINT",
-    exp.DType.TEXT: "STRING",
+    **{exp.DType[name]: name for name in _UNCHANGED_TYPES.split()},
+    **{exp.DType[name]: "STRING" for name in "CHAR TEXT VARCHAR".split()},
     exp.DType.TIMESTAMPTZ: "TIMESTAMP",
-    exp.DType.TINYINT: "TINYINT",
-    exp.DType.VARCHAR: "STRING",
 }
 
 

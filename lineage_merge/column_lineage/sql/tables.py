@@ -8,7 +8,7 @@ originates there.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from lineage_merge.column_lineage.sql.derivation import Derivation, Influences, Origin, itself
+from lineage_merge.column_lineage.sql.derivation import ColumnOrigin, Derivation, Influences, itself
 
 
 def fold(name: str) -> str:
@@ -25,7 +25,7 @@ class AllColumns:
     __slots__ = ("hidden", "own", "table")
 
     def __init__(
-        self, table: "Table | None", hidden: frozenset[str] = frozenset(), *, own: bool = False
+        self, table: "KnownTable | None", hidden: frozenset[str] = frozenset(), *, own: bool = False
     ) -> None:
         self.table = table
         self.hidden = hidden
@@ -56,7 +56,7 @@ def only(stars: Iterable[AllColumns], name: str) -> tuple[AllColumns | None, boo
 
 
 @dataclass(slots=True, eq=False)
-class Table:
+class KnownTable:
     """A dataset. `columns`: spelling by folded name; `complete`: it has no other columns.
 
     `derivations` and `influences` come from its own SQL; `stars` are incomplete `*` in it.
@@ -70,7 +70,7 @@ class Table:
     derivations: dict[str, Derivation] = field(default_factory=dict)
     influences: Influences = field(default_factory=dict)
     stars: list[AllColumns] = field(default_factory=list)
-    _readers: list[tuple["Table", frozenset[str]]] = field(default_factory=list)
+    _readers: list[tuple["KnownTable", frozenset[str]]] = field(default_factory=list)
 
     def knows(self, name: str) -> bool:
         """Whether it certainly has the column."""
@@ -100,9 +100,9 @@ class Table:
             self._name(name)
         return self.find(name)
 
-    def origin(self, name: str) -> Origin:
+    def origin(self, name: str) -> ColumnOrigin:
         """Return the column as an origin."""
-        return Origin(self.unique_id, self.columns[fold(name)])
+        return ColumnOrigin(self.unique_id, self.columns[fold(name)])
 
     def _name(self, name: str) -> None:
         if not self.stars:

@@ -13,7 +13,7 @@ from lineage_merge.column_lineage.sql.tables import fold
 _MAX_LENGTH = 1000
 
 
-class Text:
+class ExpressionText:
     """The SQL of an expression, rendered lazily: most are never shown.
 
     Table names are omitted if the columns remain unambiguous. `tables` (folded) are those of the query.

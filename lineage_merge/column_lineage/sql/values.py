@@ -6,16 +6,10 @@ from sqlglot import Dialect, exp
 
 from lineage_merge.column_lineage import pseudo_columns
 from lineage_merge.column_lineage.sql import notes
-from lineage_merge.column_lineage.sql.derivation import (
-    Derivation,
-    Influences,
-    Origin,
-    derived,
-    merged,
-)
-from lineage_merge.column_lineage.sql.scope import Relation, Scope
+from lineage_merge.column_lineage.sql.derivation import ColumnOrigin, Derivation, Influences, derived, merged
+from lineage_merge.column_lineage.sql.scope import QueryScope, Relation
 from lineage_merge.column_lineage.sql.tables import fold
-from lineage_merge.column_lineage.sql.text import Text
+from lineage_merge.column_lineage.sql.text import ExpressionText
 from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation, compose
 
 IDENTITY, TRANSFORMATION, AGGREGATION, CONDITIONAL, WINDOW = Transformation
@@ -24,109 +18,30 @@ IDENTITY, TRANSFORMATION, AGGREGATION, CONDITIONAL, WINDOW = Transformation
 _FROM_OTHER_ROW = (exp.Lag, exp.Lead)
 # Aggregates that sqlglot parses as unknown functions.
 _AGGREGATES = frozenset(
-    {
-        "approximate_count_distinct",
-        "array_concat_agg",
-        "bool_and",
-        "bool_or",
-        "checksum",
-        "entropy",
-        "every",
-        "fsum",
-        "geometric_mean",
-        "histogram",
-        "json_agg",
-        "json_object_agg",
-        "jsonb_agg",
-        "jsonb_object_agg",
-        "kahan_sum",
-        "list",
-        "mad",
-        "map_agg",
-        "multimap_agg",
-        "ratio_to_report",
-        "set_agg",
-        "string_agg",
-        "sum_no_overflow",
-        "xmlagg",
-    }
+    """
+    approximate_count_distinct array_concat_agg bool_and bool_or checksum entropy every fsum
+    geometric_mean histogram json_agg json_object_agg jsonb_agg jsonb_object_agg kahan_sum list mad
+    map_agg multimap_agg ratio_to_report set_agg string_agg sum_no_overflow xmlagg
+    """.split()
 )
 # Unquoted keywords as arguments: `datediff(day, a, b)`.
 _DATE_PARTS = frozenset(
-    [
-        "year",
-        "years",
-        "yy",
-        "yyyy",
-        "quarter",
-        "qtr",
-        "q",
-        "month",
-        "months",
-        "mon",
-        "mm",
-        "week",
-        "weeks",
-        "wk",
-        "w",
-        "iso_week",
-        "isoweek",
-        "day",
-        "days",
-        "dd",
-        "d",
-        "dayofweek",
-        "dow",
-        "dayofyear",
-        "doy",
-        "hour",
-        "hours",
-        "hh",
-        "minute",
-        "minutes",
-        "mi",
-        "second",
-        "seconds",
-        "sec",
-        "ss",
-        "s",
-        "millisecond",
-        "milliseconds",
-        "ms",
-        "microsecond",
-        "microseconds",
-        "us",
-        "nanosecond",
-        "nanoseconds",
-        "ns",
-        "epoch",
-        "decade",
-        "century",
-    ]
+    """
+    year years yy yyyy quarter qtr q month months mon mm week weeks wk w iso_week isoweek day days dd
+    d dayofweek dow dayofyear doy hour hours hh minute minutes mi second seconds sec ss s millisecond
+    milliseconds ms microsecond microseconds us nanosecond nanoseconds ns epoch decade century
+    """.split()
 )
 _FUNCTIONS_WITHOUT_PARENTHESES = frozenset(
     {"sysdate", "systimestamp", "rownum", "level", "current_role", "current_database"}
 )
 # Pseudo columns of platforms: the location of a row.
 _PSEUDO_COLUMNS = frozenset(
-    [
-        "$file_modified_time",
-        "$file_size",
-        "$partition",
-        "$path",
-        "$size",
-        "$spectrum_oid",
-        "_file_name",
-        "_metadata",
-        "_partitiondate",
-        "_partitiontime",
-        "_table_suffix",
-        "metadata$file_content_key",
-        "metadata$file_last_modified",
-        "metadata$file_row_number",
-        "metadata$filename",
-        "metadata$start_scan_time",
-    ]
+    """
+    $file_modified_time $file_size $partition $path $size $spectrum_oid _file_name _metadata
+    _partitiondate _partitiontime _table_suffix metadata$file_content_key metadata$file_last_modified
+    metadata$file_row_number metadata$filename metadata$start_scan_time
+    """.split()
 )
 
 # Pseudo-columns of table formats. Any other table may store such a column, unless all its columns are known.
@@ -144,7 +59,7 @@ class Values:
     def __init__(
         self,
         dialect: Dialect,
-        relation_of: Callable[[exp.Expr, Scope], Relation],
+        relation_of: Callable[[exp.Expr, QueryScope], Relation],
         note: Callable[[str, str], None],
         variables: Container[str] = (),
     ) -> None:
@@ -153,7 +68,7 @@ class Values:
         self._note = note
         self._variables = variables
 
-    def trace(self, expression: exp.Expr, scope: Scope) -> Derivation:
+    def trace(self, expression: exp.Expr, scope: QueryScope) -> Derivation:
         """Return the derivation of the value; a plain column is unchanged."""
         plain = expression
         while isinstance(plain, exp.Alias | exp.Paren):
@@ -166,13 +81,15 @@ class Values:
             relation = self._relation_of(plain, scope)
             scope.influence(relation.influences)
             return next((item.derivation for item in relation.named), {})
-        return derived(self._kinds(plain, scope), Text(plain, _tables(scope), self._dialect))
+        return derived(self._kinds(plain, scope), ExpressionText(plain, _tables(scope), self._dialect))
 
-    def origins(self, expression: exp.Expr, scope: Scope) -> set[Origin]:
+    def origins(self, expression: exp.Expr, scope: QueryScope) -> set[ColumnOrigin]:
         """Return all columns that the expression references."""
         return set(self._kinds(expression, scope))
 
-    def influence(self, expressions: Iterable[exp.Expr | None], scope: Scope, kind: InfluenceKind) -> None:
+    def influence(
+        self, expressions: Iterable[exp.Expr | None], scope: QueryScope, kind: InfluenceKind
+    ) -> None:
         """Add the columns of the expressions as influences on the rows."""
         found: Influences = {}
         for expression in expressions:
@@ -180,7 +97,7 @@ class Values:
                 found.update((origin, {kind}) for origin in self.origins(expression, scope))
         scope.influence(found)
 
-    def column(self, column: exp.Column, scope: Scope) -> tuple[Derivation, bool]:
+    def column(self, column: exp.Column, scope: QueryScope) -> tuple[Derivation, bool]:
         """Resolve a column, and whether the name refers to a field of it (a struct)."""
         parts = [part.name for part in column.parts]
         if len(parts) == 1:
@@ -198,7 +115,7 @@ class Values:
             self._note(notes.MISSING_COLUMNS, ".".join(parts))
         return derivation or {}, bool(fields)
 
-    def _unqualified(self, column: exp.Column, name: str, scope: Scope) -> Derivation:
+    def _unqualified(self, column: exp.Column, name: str, scope: QueryScope) -> Derivation:
         relations = [source.relation for inner in scope.chain() for source in inner.sources.values()]
         if _is_pseudo_column(name, relations):
             return {}
@@ -214,7 +131,7 @@ class Values:
         self._note(notes.UNKNOWN_TABLE, name)
         return {}
 
-    def _whole_row(self, name: str, scope: Scope) -> Derivation | None:
+    def _whole_row(self, name: str, scope: QueryScope) -> Derivation | None:
         """Return the derivation of a relation's name used as a value, if no column has this name."""
         for inner in scope.chain():
             if name.casefold() in inner.aliases:
@@ -231,9 +148,9 @@ class Values:
                 return derived(kinds, lambda: name)
         return None
 
-    def _kinds(self, expression: exp.Expr, scope: Scope) -> dict[Origin, set[Transformation]]:
+    def _kinds(self, expression: exp.Expr, scope: QueryScope) -> dict[ColumnOrigin, set[Transformation]]:
         # Iterative: a sum of a thousand terms is nested a thousand levels deep.
-        result: dict[Origin, set[Transformation]] = {}
+        result: dict[ColumnOrigin, set[Transformation]] = {}
         pending: _Pending = [(expression, IDENTITY)]
         while pending:
             node, kind = pending.pop()
@@ -257,7 +174,7 @@ class Values:
                 result.setdefault(origin, set()).update(compose(kind, inner) for inner in step.kinds)
         return result
 
-    def _exists(self, node: exp.Exists, scope: Scope) -> Derivation:
+    def _exists(self, node: exp.Exists, scope: QueryScope) -> Derivation:
         if not isinstance(node.this, exp.Query):  # Spark's `exists(array, x -> ...)`
             return self.trace(node.this, scope)
         relation = self._relation_of(node.this, scope)
@@ -265,7 +182,7 @@ class Values:
         kinds = dict.fromkeys(relation.influences, (CONDITIONAL,))
         return derived(kinds, lambda: "")
 
-    def _all(self, node: exp.Column | exp.Star, scope: Scope) -> Derivation:
+    def _all(self, node: exp.Column | exp.Star, scope: QueryScope) -> Derivation:
         if isinstance(node.parent, exp.Count):
             return {}
         if isinstance(node, exp.Column):
@@ -276,7 +193,7 @@ class Values:
         return merged(item.derivation for source in sources for item in source.relation.known())
 
     def _parts(
-        self, node: exp.Expr, kind: Transformation, scope: Scope
+        self, node: exp.Expr, kind: Transformation, scope: QueryScope
     ) -> Iterator[tuple[exp.Expr, Transformation]]:
         """Yield the parts of an expression with their kind of transformation."""
         indirect = {id(part): how for part, how in _indirect_parts(node, scope)}
@@ -299,7 +216,7 @@ def _is_pseudo_column(name: str, relations: Sequence[Relation]) -> bool:
     return name in _PSEUDO_COLUMNS or all(each.closed for each in relations)
 
 
-def _tables(scope: Scope) -> frozenset[str]:
+def _tables(scope: QueryScope) -> frozenset[str]:
     return frozenset(name for inner in scope.chain() for name in inner.sources)
 
 
@@ -317,7 +234,7 @@ def _own_kind(node: exp.Expr) -> Transformation:
     return TRANSFORMATION
 
 
-def _indirect_parts(node: exp.Expr, scope: Scope) -> Iterator[tuple[exp.Expr, Transformation]]:
+def _indirect_parts(node: exp.Expr, scope: QueryScope) -> Iterator[tuple[exp.Expr, Transformation]]:
     """Yield the parts that affect the value indirectly."""
     if isinstance(node, exp.Case):
         if node.this:
@@ -342,7 +259,7 @@ def _indirect_parts(node: exp.Expr, scope: Scope) -> Iterator[tuple[exp.Expr, Tr
         yield from _window(node, scope, set())
 
 
-def _window(node: exp.Window, scope: Scope, seen: set[str]) -> Iterator[tuple[exp.Expr, Transformation]]:
+def _window(node: exp.Window, scope: QueryScope, seen: set[str]) -> Iterator[tuple[exp.Expr, Transformation]]:
     for part in node.args.get("partition_by") or ():
         yield part, WINDOW
     for key in ("order", "spec"):

@@ -7,23 +7,7 @@ from typing import Any
 
 from datahub.emitter import mce_builder
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
-from datahub.metadata.schema_classes import (
-    AuditStampClass,
-    ChangeAuditStampsClass,
-    DashboardInfoClass,
-    DataPlatformInstanceClass,
-    DatasetLineageTypeClass,
-    DatasetPropertiesClass,
-    DeprecationClass,
-    MetadataChangeProposalClass,
-    OtherSchemaClass,
-    SchemaFieldClass,
-    SchemaMetadataClass,
-    StatusClass,
-    SubTypesClass,
-    UpstreamClass,
-    UpstreamLineageClass,
-)
+from datahub.metadata import schema_classes as classes
 from datahub.specific.dashboard import DashboardPatchBuilder
 from datahub.specific.dataset import DatasetPatchBuilder
 
@@ -36,7 +20,7 @@ from lineage_merge.exporters.datahub.fields import (
     tag_of,
 )
 from lineage_merge.exporters.datahub.names import Names
-from lineage_merge.exporters.graph_batches import Dataset, DatasetSchema, Flow
+from lineage_merge.exporters.graph_batches import DatasetLineage, DatasetSchema, Flow
 from lineage_merge.graph_format.elements import Edge, Vertex, dataset_of, name_parts
 from lineage_merge.sources.dbt.jobs import unique_id_of
 
@@ -52,30 +36,17 @@ _SUBTYPES = {
     "saved_query": "Saved Query",
 }
 # Properties without an aspect in DataHub.
-_CUSTOM = (
-    "environment",
-    "dag_name",
-    "location",
-    "format",
-    "aliases",
-    "group",
-    "access",
-    "contract",
-    "version",
-    "latest_version",
-    "deprecation_date",
-    "materialization",
-    "file_path",
-    "exposure_type",
-    "maturity",
-    "metric_type",
-    "meta",
+_CUSTOM = tuple(
+    """
+    environment dag_name location format aliases group access contract version latest_version
+    deprecation_date materialization file_path exposure_type maturity metric_type meta
+    """.split()
 )
 
 
 def description(
     names: Names, schema: DatasetSchema
-) -> Iterator[MetadataChangeProposalWrapper | MetadataChangeProposalClass]:
+) -> Iterator[MetadataChangeProposalWrapper | classes.MetadataChangeProposalClass]:
     """Yield properties, sub type, columns if known, deprecation, owners, and tags.
 
     Owners and tags are added to those in DataHub, where users may have set others.
@@ -84,13 +55,13 @@ def description(
     urn = names.dataset(vertex.id)
     properties = vertex.properties
     values: list[Any] = [
-        DatasetPropertiesClass(
+        classes.DatasetPropertiesClass(
             name=vertex.name,
             qualifiedName=properties.get("qualified_name"),
             description=properties.get("description"),
             customProperties=_custom(vertex),
         ),
-        SubTypesClass(typeNames=[_SUBTYPES.get(vertex.label, vertex.label.title())]),
+        classes.SubTypesClass(typeNames=[_SUBTYPES.get(vertex.label, vertex.label.title())]),
     ]
     if schema.columns:
         values.append(_schema(names, schema))
@@ -106,7 +77,7 @@ def description(
 
 
 def lineage(
-    names: Names, dataset: Dataset, columns: Mapping[str, Vertex]
+    names: Names, dataset: DatasetLineage, columns: Mapping[str, Vertex]
 ) -> Iterator[MetadataChangeProposalWrapper]:
     """Yield status, platform instance, and upstream lineage of the dataset and its columns, of all jobs.
 
@@ -115,17 +86,17 @@ def lineage(
     """
     vertex = dataset.schema.dataset
     urn = names.dataset(vertex.id)
-    values: list[Any] = [StatusClass(removed=False)]
+    values: list[Any] = [classes.StatusClass(removed=False)]
     _, namespace, name = name_parts(vertex.id)
     found = names.of_dataset(namespace, name)
     if found.instance:
         platform = mce_builder.make_data_platform_urn(found.platform)
         instance = mce_builder.make_dataplatform_instance_urn(found.platform, found.instance)
-        values.append(DataPlatformInstanceClass(platform=platform, instance=instance))
+        values.append(classes.DataPlatformInstanceClass(platform=platform, instance=instance))
     if dataset.flow.feeds:
         known = {**columns, **{each.id: each for each in dataset.schema.columns}}
         values.append(
-            UpstreamLineageClass(
+            classes.UpstreamLineageClass(
                 upstreams=_upstreams(names, vertex, dataset.flow, known),
                 fineGrainedLineages=fine_grained(names, dataset.flow.column_feeds, known) or None,
             )
@@ -134,25 +105,25 @@ def lineage(
 
 
 def exposure(
-    names: Names, dataset: Dataset
-) -> Iterator[MetadataChangeProposalWrapper | MetadataChangeProposalClass]:
+    names: Names, dataset: DatasetLineage
+) -> Iterator[MetadataChangeProposalWrapper | classes.MetadataChangeProposalClass]:
     """Yield a dbt exposure as a dashboard, as DataHub's dbt source does."""
     vertex = dataset.schema.dataset
     # dbt's unique id is stored only in the job name.
     for unique_id in sorted({unique_id_of(each.job) for each in dataset.flow.feeds}):
-        never = AuditStampClass(time=0, actor=NO_USER)
+        never = classes.AuditStampClass(time=0, actor=NO_USER)
         yield from aspects(
             names.exposure(unique_id),
             [
-                DashboardInfoClass(
+                classes.DashboardInfoClass(
                     title=vertex.name,
                     description=vertex.properties.get("description", ""),
                     customProperties=_custom(vertex),
-                    lastModified=ChangeAuditStampsClass(created=never, lastModified=never),
+                    lastModified=classes.ChangeAuditStampsClass(created=never, lastModified=never),
                     datasets=[names.dataset(each) for each in dataset.flow.sources],
                     dashboardUrl=vertex.properties.get("url"),
                 ),
-                StatusClass(removed=False),
+                classes.StatusClass(removed=False),
             ],
         )
         patch = DashboardPatchBuilder(names.exposure(unique_id))
@@ -169,7 +140,7 @@ def _custom(vertex: Vertex) -> dict[str, str]:
     }
 
 
-def _deprecation(date: str) -> DeprecationClass:
+def _deprecation(date: str) -> classes.DeprecationClass:
     """Return the deprecation of a dbt model, which dbt will remove at this date."""
     try:
         at = datetime.fromisoformat(date)
@@ -177,22 +148,22 @@ def _deprecation(date: str) -> DeprecationClass:
         moment = None
     else:
         moment = int(at.replace(tzinfo=at.tzinfo or UTC).timestamp() * 1000)
-    return DeprecationClass(
+    return classes.DeprecationClass(
         deprecated=True, note=f"dbt: deprecation_date {date}", actor=NO_USER, decommissionTime=moment
     )
 
 
-def _schema(names: Names, schema: DatasetSchema) -> SchemaMetadataClass:
+def _schema(names: Names, schema: DatasetSchema) -> classes.SchemaMetadataClass:
     _, namespace, name = name_parts(schema.dataset.id)
     platform = names.of_dataset(namespace, name).platform
-    return SchemaMetadataClass(
+    return classes.SchemaMetadataClass(
         schemaName=schema.dataset.title,
         platform=mce_builder.make_data_platform_urn(platform),
         version=0,
         hash="",
-        platformSchema=OtherSchemaClass(rawSchema=""),
+        platformSchema=classes.OtherSchemaClass(rawSchema=""),
         fields=[
-            SchemaFieldClass(
+            classes.SchemaFieldClass(
                 fieldPath=column.name,
                 type=data_type(str(column.properties.get("data_type", ""))),
                 nativeDataType=str(column.properties.get("data_type", "")),
@@ -206,7 +177,7 @@ def _schema(names: Names, schema: DatasetSchema) -> SchemaMetadataClass:
 
 def _upstreams(
     names: Names, vertex: Vertex, flow: Flow, columns: Mapping[str, Vertex]
-) -> list[UpstreamClass]:
+) -> list[classes.UpstreamClass]:
     feeds: dict[str, list[Edge]] = defaultdict(list)
     for each in flow.feeds:
         feeds[each.from_id].append(each)
@@ -215,12 +186,11 @@ def _upstreams(
         if each.from_id in columns:
             text = f"{columns[each.from_id].name} ({each.properties.get('transformation', '')})"
             deciding[dataset_of(each.from_id)].add(text)
-    kind = DatasetLineageTypeClass.VIEW if vertex.label == "view" else DatasetLineageTypeClass.TRANSFORMED
+    kinds = classes.DatasetLineageTypeClass
+    kind = kinds.VIEW if vertex.label == "view" else kinds.TRANSFORMED
     return [
-        UpstreamClass(
-            dataset=names.dataset(source),
-            type=kind,
-            properties=_properties(feeds[source], deciding[source]),
+        classes.UpstreamClass(
+            dataset=names.dataset(source), type=kind, properties=_properties(feeds[source], deciding[source])
         )
         for source in sorted(feeds)
     ]

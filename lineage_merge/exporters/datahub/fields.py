@@ -7,24 +7,7 @@ from typing import Any
 
 from datahub.emitter import mce_builder
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
-from datahub.metadata.schema_classes import (
-    ArrayTypeClass,
-    BooleanTypeClass,
-    BytesTypeClass,
-    DateTypeClass,
-    FineGrainedLineageClass,
-    FineGrainedLineageDownstreamTypeClass,
-    FineGrainedLineageUpstreamTypeClass,
-    MapTypeClass,
-    NullTypeClass,
-    NumberTypeClass,
-    OwnerClass,
-    RecordTypeClass,
-    SchemaFieldDataTypeClass,
-    StringTypeClass,
-    TagAssociationClass,
-    TimeTypeClass,
-)
+from datahub.metadata import schema_classes as classes
 from datahub.specific.dashboard import DashboardPatchBuilder
 from datahub.specific.datajob import DataJobPatchBuilder
 from datahub.specific.dataset import DatasetPatchBuilder
@@ -43,7 +26,7 @@ def aspects(urn: str, values: Iterable[Any]) -> Iterator[MetadataChangeProposalW
 
 def fine_grained(
     names: Names, edges: Iterable[Edge], columns: Mapping[str, Vertex]
-) -> list[FineGrainedLineageClass]:
+) -> list[classes.FineGrainedLineageClass]:
     """Return the source columns per column and operation.
 
     `columns`: the ends of the edges by id; edges without both are omitted.
@@ -54,9 +37,9 @@ def fine_grained(
             target = names.column(columns[each.to_id])
             sources_of[target, _operation(each)].add(names.column(columns[each.from_id]))
     return [
-        FineGrainedLineageClass(
-            upstreamType=FineGrainedLineageUpstreamTypeClass.FIELD_SET,
-            downstreamType=FineGrainedLineageDownstreamTypeClass.FIELD,
+        classes.FineGrainedLineageClass(
+            upstreamType=classes.FineGrainedLineageUpstreamTypeClass.FIELD_SET,
+            downstreamType=classes.FineGrainedLineageDownstreamTypeClass.FIELD,
             upstreams=sorted(sources),
             downstreams=[target],
             transformOperation=operation or None,
@@ -73,27 +56,28 @@ def _operation(edge: Edge) -> str:
 
 # The library has one table of SQL types for all platforms, in which `timestamp` is bytes as in SQL Server.
 _WORDS = {
-    ArrayTypeClass: "array list",
-    BooleanTypeClass: "bool boolean bit",
-    BytesTypeClass: "binary varbinary varbyte bytea bytes blob raw image",
-    DateTypeClass: "date",
-    MapTypeClass: "map",
-    NumberTypeClass: "tinyint byte smallint short int integer bigint long hugeint int2 int4 int8 int64 float "
-    "float4 float8 float64 real double decimal numeric number money smallmoney bignumeric serial bigserial",
-    RecordTypeClass: "struct record row object variant super json jsonb",
-    StringTypeClass: "string char character varchar nchar nvarchar bpchar text ntext clob uuid "
+    classes.ArrayTypeClass: "array list",
+    classes.BooleanTypeClass: "bool boolean bit",
+    classes.BytesTypeClass: "binary varbinary varbyte bytea bytes blob raw image",
+    classes.DateTypeClass: "date",
+    classes.MapTypeClass: "map",
+    classes.NumberTypeClass: "tinyint byte smallint short int integer bigint long hugeint int2 int4 "
+    "int8 int64 float float4 float8 float64 real double decimal numeric number money smallmoney "
+    "bignumeric serial bigserial",
+    classes.RecordTypeClass: "struct record row object variant super json jsonb",
+    classes.StringTypeClass: "string char character varchar nchar nvarchar bpchar text ntext clob uuid "
     "varchar2 nvarchar2 enum xml geometry geography",
-    TimeTypeClass: "time timetz timestamp timestamptz timestamp_ltz timestamp_ntz timestamp_tz datetime "
-    "datetime2 smalldatetime datetimeoffset interval",
+    classes.TimeTypeClass: "time timetz timestamp timestamptz timestamp_ltz timestamp_ntz timestamp_tz "
+    "datetime datetime2 smalldatetime datetimeoffset interval",
 }
 _CLASSES = {word: kind for kind, words in _WORDS.items() for word in words.split()}
 
 
-def data_type(written: str) -> SchemaFieldDataTypeClass:
+def data_type(written: str) -> classes.SchemaFieldDataTypeClass:
     """Return the type of ``decimal(8,2)``, ``array<string>``, ``TIMESTAMP WITH TIME ZONE``; or NullType."""
     word = re.match(r"\w*", written.strip().lower())
-    kind = _CLASSES.get(word[0] if word else "", NullTypeClass)
-    return SchemaFieldDataTypeClass(type=kind())
+    kind = _CLASSES.get(word[0] if word else "", classes.NullTypeClass)
+    return classes.SchemaFieldDataTypeClass(type=kind())
 
 
 def add_owners_and_tags(
@@ -101,11 +85,11 @@ def add_owners_and_tags(
 ) -> None:
     """Add the owners and tags of a vertex to a patch of its entity."""
     for owner in vertex.properties.get("owners", ()):
-        patch.add_owner(OwnerClass(owner=names.owner(owner), type=names.owner_type))
+        patch.add_owner(classes.OwnerClass(owner=names.owner(owner), type=names.owner_type))
     for tag in vertex.properties.get("tags", ()):
         patch.add_tag(tag_of(tag))
 
 
-def tag_of(name: str) -> TagAssociationClass:
+def tag_of(name: str) -> classes.TagAssociationClass:
     """Return DataHub's reference to a tag."""
-    return TagAssociationClass(mce_builder.make_tag_urn(name))
+    return classes.TagAssociationClass(mce_builder.make_tag_urn(name))

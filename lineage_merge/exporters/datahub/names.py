@@ -13,7 +13,7 @@ from datahub.emitter import mce_builder
 from datahub.metadata.schema_classes import FabricTypeClass, OwnershipTypeClass
 from datahub.metadata.urns import DashboardUrn, DataFlowUrn, DataJobUrn, DataProcessInstanceUrn
 
-from lineage_merge.exporters.graph_batches import Job
+from lineage_merge.exporters.graph_batches import JobLineage
 from lineage_merge.graph_format.elements import Vertex, dataset_of, name_parts
 from lineage_merge.model.elements import JobKey
 from lineage_merge.model.errors import ConfigError
@@ -45,7 +45,7 @@ _KNOWN_FABRICS = frozenset(
 _CATALOG_OF_ATHENA = "awsdatacatalog."
 
 
-class DatasetName(NamedTuple):
+class DatahubName(NamedTuple):
     """Platform, name in the platform, and platform instance ("": none)."""
 
     platform: str
@@ -105,7 +105,7 @@ class Names:
                     f"{other} and {each} are both {found}: export one of them, with --environment",
                 )
 
-    def of_dataset(self, namespace: str, name: str) -> DatasetName:
+    def of_dataset(self, namespace: str, name: str) -> DatahubName:
         """Return DataHub's name of a dataset."""
         scheme, separator, authority = namespace.partition("://")
         if namespace.startswith("arn:aws"):
@@ -120,7 +120,7 @@ class Names:
             name = name.removeprefix(_CATALOG_OF_ATHENA)
         if any(fnmatch.fnmatchcase(namespace, glob) for glob in self.lowercase):
             name = name.lower()
-        return DatasetName(platform, name, _match_glob(self.instances, namespace))
+        return DatahubName(platform, name, _match_glob(self.instances, namespace))
 
     def dataset(self, identifier: str) -> str:
         """Return the URN of a dataset by its id in the graph."""
@@ -138,7 +138,7 @@ class Names:
         """Return the URN of a DAG: that of DataHub's Airflow plugin, if its cluster is the environment."""
         return str(DataFlowUrn(self.orchestrator, dag, self.fabric(environment).lower()))
 
-    def job(self, job: Job) -> str:
+    def job(self, job: JobLineage) -> str:
         """Return the URN of a job. Its id contains the job type, so that jobs of two types stay distinct."""
         return str(DataJobUrn(self.dag(job.environment, job.dag), job_name(job.key)))
 

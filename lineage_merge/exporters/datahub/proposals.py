@@ -21,9 +21,9 @@ from lineage_merge.exporters.exporter import Export
 from lineage_merge.exporters.graph_batches import (
     EXPOSURE,
     STORED,
-    Dataset,
+    DatasetLineage,
     DatasetSchema,
-    Job,
+    JobLineage,
     checked_datasets,
     datasets,
     jobs,
@@ -69,7 +69,7 @@ def proposals(export: Export) -> Iterator[Proposal]:
             yield from assertions(names, checked)
 
 
-def dataset_lineage(graph: LineageGraph, names: Names, dataset: Dataset) -> Iterator[Proposal]:
+def dataset_lineage(graph: LineageGraph, names: Names, dataset: DatasetLineage) -> Iterator[Proposal]:
     """Yield the lineage of a dataset and its columns."""
     sources = {each.from_id for each in (*dataset.flow.column_feeds, *dataset.flow.influences)}
     columns = {each.id: each for each in graph.vertices(sorted(sources))}
@@ -77,7 +77,7 @@ def dataset_lineage(graph: LineageGraph, names: Names, dataset: Dataset) -> Iter
 
 
 def job_with_dag(
-    graph: LineageGraph, names: Names, job: Job, vertex: Vertex, known_dags: set[str]
+    graph: LineageGraph, names: Names, job: JobLineage, vertex: Vertex, known_dags: set[str]
 ) -> Iterator[Proposal]:
     """Yield the proposals of a job, and before them those of its DAG unless it is one of `known_dags`."""
     dag = names.dag(job.environment, job.dag)

@@ -39,14 +39,14 @@ from openlineage.client.facet_v2 import (
 from lineage_merge.exporters.changed_elements import changed_elements
 from lineage_merge.exporters.exporter import Export
 from lineage_merge.exporters.graph_batches import (
-    Check,
+    DatasetCheck,
     DatasetSchema,
     Flow,
+    JobLineage,
     checked_datasets,
     jobs,
     read_schemas,
 )
-from lineage_merge.exporters.graph_batches import Job as JobLineage
 from lineage_merge.exporters.openlineage.facets import PRODUCER, column_lineage, ends, moment, of_dataset
 from lineage_merge.graph_format.elements import Vertex, dataset_id_of, name_parts, title_of_id
 from lineage_merge.graph_format.schema import DATASET_LABELS
@@ -165,10 +165,7 @@ def _job_kind(job: JobLineage, known: Mapping[str, DatasetSchema]) -> str:
 def _of_job(job: JobLineage, kind: str) -> dict[str, JobFacet]:
     facets: dict[str, JobFacet] = {
         "jobType": job_type_job.JobTypeJobFacet(
-            processingType="BATCH",
-            integration=job.key.job_type.upper(),
-            jobType=kind,
-            producer=PRODUCER,
+            processingType="BATCH", integration=job.key.job_type.upper(), jobType=kind, producer=PRODUCER
         )
     }
     properties = job.vertex.properties if job.vertex else {}
@@ -259,7 +256,7 @@ def check_events(export: Export) -> Iterator[RunEvent]:
         title = title_of_id(dataset.id)
         # Tables of two clusters may have the same name.
         shown = title if titles[title] == 1 else f"{namespace}|{name}"
-        groups: dict[tuple[str, str], list[Check]] = defaultdict(list)
+        groups: dict[tuple[str, str], list[DatasetCheck]] = defaultdict(list)
         for each in checked.checks:
             if "status" in each.assertion.properties and "last_run_at" in each.assertion.properties:
                 dag = each.assertion.dags[0]  # an assertion belongs to one DAG, which is part of its id
@@ -305,7 +302,7 @@ def _run_id(*parts: object) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_URL, "|".join(map(str, ("checks", *parts)))))
 
 
-def _assertion(check: Check) -> Any:
+def _assertion(check: DatasetCheck) -> Any:
     properties = check.assertion.properties
     values = {
         "assertion": str(properties.get("assertion_type", "")) or check.assertion.name,

@@ -46,8 +46,7 @@ def of_dataset(schema: DatasetSchema) -> dict[str, DatasetFacet]:
     }
     if schema.columns:
         facets["schema"] = schema_dataset.SchemaDatasetFacet(
-            fields=[_field(each, place) for place, each in enumerate(schema.columns, 1)],
-            producer=PRODUCER,
+            fields=[_field(each, place) for place, each in enumerate(schema.columns, 1)], producer=PRODUCER
         )
     if vertex.properties.get("description"):
         facets["documentation"] = documentation_dataset.DocumentationDatasetFacet(

@@ -73,40 +73,16 @@ def shown(value: Any) -> str:
     return safe(str(value))
 
 
-_DATASET_FACTS = (
-    "description",
-    "qualified_name",
-    "format",
-    "location",
-    "tags",
-    "owners",
-    "materialization",
-    "version",
-    "latest_version",
-    "deprecation_date",
-    "access",
-    "contract",
-    "constraints",
-    "group",
-    "exposure_type",
-    "metric_type",
-    "url",
-    "maturity",
-    "meta",
-    "file_path",
-    "aliases",
+_DATASET_FACTS = tuple(
+    """
+    description qualified_name format location tags owners materialization version latest_version
+    deprecation_date access contract constraints group exposure_type metric_type url maturity meta
+    file_path aliases
+    """.split()
 )
 _COLUMN_FACTS = ("tags", "owners", "constraints", "meta")
-_JOB_FACTS = (
-    "framework",
-    "project",
-    "status",
-    "last_run_id",
-    "last_run_at",
-    "duration_ms",
-    "rows_written",
-    "owners",
-    "tags",
+_JOB_FACTS = tuple(
+    "framework project status last_run_id last_run_at duration_ms rows_written owners tags".split()
 )
 _FEEDS_FACTS = ("operations", "write_mode", "via", "column_lineage", "reads", "sequence")
 

@@ -1,8 +1,9 @@
-"""Rows in this process. Imports no Spark."""
+"""Rows in this process, and reading without garbage collection. Imports no Spark."""
 
+import gc
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import copy_context
 from itertools import chain
 from threading import Lock
@@ -159,3 +160,15 @@ class _LocalCounter:
     def add(self, number: int) -> None:
         with self._lock:
             self._value += number
+
+
+@contextmanager
+def collection_off() -> Iterator[None]:
+    """Switch off garbage collection while objects are created that are needed until the end."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

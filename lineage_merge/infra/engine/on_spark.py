@@ -173,7 +173,7 @@ def _rdds(rows: Rows[Any]) -> "tuple[RDD[Any], ...]":
 
 def _moved(buckets: Rows[shuffle.Bucket], number: int) -> Rows[shuffle.Bucket]:
     """Move buckets to their partitions."""
-    rows = cast(SparkRows[shuffle.Bucket], buckets)
+    rows = cast("SparkRows[shuffle.Bucket]", buckets)
     return SparkRows(rows.engine, rows.rdd.partitionBy(number, _number))
 
 

@@ -1,8 +1,11 @@
 """Rows and engines: the operations that the pipeline is built from."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
+from itertools import chain
+from operator import itemgetter
 from typing import Any, Generic, Protocol, TypeVar
 
 T = TypeVar("T")
@@ -37,7 +40,7 @@ class Rows(ABC, Generic[T]):
 
     def map_partitions(self, function: Callable[[Iterable[T]], Iterable[U]]) -> "Rows[U]":
         """Call the function with the rows of each partition, such as to open one connection per partition."""
-        return self.map_numbered_partitions(_Unnumbered(function))
+        return self.map_numbered_partitions(partial(_without_number, function))
 
     @abstractmethod
     def group(self, key: Callable[[T], Key], function: Callable[[Key, list[T]], Iterable[U]]) -> "Rows[U]":
@@ -78,20 +81,20 @@ class Rows(ABC, Generic[T]):
 
     def flat_map(self, function: Callable[[T], Iterable[U]]) -> "Rows[U]":
         """Return all results that the function yields for each row."""
-        return self.map_partitions(_FlatMap(function))
+        return self.map_partitions(partial(_flat_map, function))
 
     def map(self, function: Callable[[T], U]) -> "Rows[U]":
         """Return the result of the function for each row."""
-        return self.map_partitions(_Map(function))
+        return self.map_partitions(partial(map, function))
 
     def filter(self, is_wanted: Callable[[T], bool]) -> "Rows[T]":
         """Return the rows for which the function is true."""
-        return self.map_partitions(_Filter(is_wanted))
+        return self.map_partitions(partial(filter, is_wanted))
 
     def distinct(self) -> "Rows[T]":
         """Return distinct rows, which must be hashable; equal ones must have the same `repr`."""
         pairs: Rows[tuple[Any, None]] = self.map(_as_key)
-        return pairs.combine(_itself, _first, _first).map(_key)
+        return pairs.combine(_itself, _first, _first).map(itemgetter(0))
 
     def count(self) -> int:
         """Return the number of rows."""
@@ -167,37 +170,15 @@ class Engine(ABC):
         return parts[0].union(*parts[1:]) if parts else self.empty()
 
 
-class _Unnumbered(Generic[T, U]):
-    def __init__(self, function: Callable[[Iterable[T]], Iterable[U]]) -> None:
-        self.function = function
-
-    def __call__(self, _number: int, rows: Iterable[T]) -> Iterable[U]:
-        return self.function(rows)
-
-
-class _FlatMap(Generic[T, U]):
-    def __init__(self, function: Callable[[T], Iterable[U]]) -> None:
-        self.function = function
-
-    def __call__(self, rows: Iterable[T]) -> Iterator[U]:
-        for row in rows:
-            yield from self.function(row)
+# Functions and not lambdas: workers get them pickled.
+def _without_number(
+    function: Callable[[Iterable[T]], Iterable[U]], _number: int, rows: Iterable[T]
+) -> Iterable[U]:
+    return function(rows)
 
 
-class _Map(Generic[T, U]):
-    def __init__(self, function: Callable[[T], U]) -> None:
-        self.function = function
-
-    def __call__(self, rows: Iterable[T]) -> Iterator[U]:
-        return map(self.function, rows)
-
-
-class _Filter(Generic[T]):
-    def __init__(self, is_wanted: Callable[[T], bool]) -> None:
-        self.is_wanted = is_wanted
-
-    def __call__(self, rows: Iterable[T]) -> Iterator[T]:
-        return filter(self.is_wanted, rows)
+def _flat_map(function: Callable[[T], Iterable[U]], rows: Iterable[T]) -> Iterable[U]:
+    return chain.from_iterable(map(function, rows))
 
 
 def _itself(row: T) -> T:
@@ -210,10 +191,6 @@ def _as_key(row: T) -> tuple[T, None]:
 
 def _first(one: T, _other: T) -> T:
     return one
-
-
-def _key(pair: tuple[T, Any]) -> T:
-    return pair[0]
 
 
 def _number(rows: Iterable[Any]) -> Iterable[int]:

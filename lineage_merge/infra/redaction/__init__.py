@@ -1,6 +1,6 @@
 """Redaction of passwords, tokens and keys in text, before it becomes an id, a property or a message.
 
-Every text passes one of three callers: `naming` (addresses), `records.row` (texts of a record) and
+Every text passes one of three callers: `naming` (addresses), `record_builder` (texts of a record) and
 `errors.LineageMergeError` (messages). The type `Redacted` marks redacted texts. Imports no other package, so
 that all can import it.
 """

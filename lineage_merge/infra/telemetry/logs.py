@@ -9,8 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, TextIO
 
 from lineage_merge.infra.redaction import redact
-from lineage_merge.infra.telemetry import run as runs
-from lineage_merge.infra.telemetry import steps
+from lineage_merge.infra.telemetry.run import current, current_step
 
 # Fields that callers may add with `extra`.
 _EXTRA = ("counts", "seconds", "exit_code")
@@ -31,10 +30,10 @@ class JsonFormatter(logging.Formatter):
             "level": record.levelname,
             "logger": record.name,
         }
-        run = runs.current()
+        run = current()
         if run:
             entry |= {"run_id": run.id, "dag_name": run.dag_name, "environment": run.environment}
-        if step := steps.current():
+        if step := current_step():
             entry["step"] = step
         entry["message"] = redact(" ".join(record.getMessage().split()))
         for name in _EXTRA:

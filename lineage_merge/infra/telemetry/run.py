@@ -1,49 +1,50 @@
-"""A run of the merge: its id, and the counts of its steps.
+"""A run of the merge: its id, its steps, and their counts.
 
-The run is a context variable, so that functions need not pass it on.
+The run is a context variable, so that functions need not pass it on. Each step has a span, a log line and
+counts. Metrics are a JSON line in CloudWatch's Embedded Metric Format, which CloudWatch Logs converts:
+https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
 """
 
+import json
 import logging
 import sys
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field
-from typing import Protocol, TextIO
+from typing import Any, Protocol, TextIO
 
-from lineage_merge.infra.telemetry import emf, spans
+from lineage_merge.infra.telemetry import spans
 
 log = logging.getLogger("lineage_merge")
+
+# CloudWatch rejects documents with more.
+MAX_METRICS = 100
 
 
 class MetricsSettings(Protocol):
     """Settings of the metrics of a run; `format` is ``emf`` if they are enabled."""
 
     @property
-    def format(self) -> str:
-        """Return the format."""
+    def format(self) -> str: ...
 
     @property
-    def namespace(self) -> str:
-        """Return the namespace in CloudWatch."""
+    def namespace(self) -> str: ...
 
 
 class RunSettings(Protocol):
     """The part of the configuration that telemetry needs."""
 
     @property
-    def dag_name(self) -> str:
-        """Return the name of the DAG."""
+    def dag_name(self) -> str: ...
 
     @property
-    def environment(self) -> str:
-        """Return the environment."""
+    def environment(self) -> str: ...
 
     @property
-    def metrics(self) -> MetricsSettings:
-        """Return the settings of metrics."""
+    def metrics(self) -> MetricsSettings: ...
 
 
 @dataclass(slots=True)
@@ -58,8 +59,15 @@ class ActiveRun:
     environment: str
     counts: dict[str, int] = field(default_factory=dict)
 
+    @property
+    def attributes(self) -> dict[str, str | int]:
+        """The attributes of all spans of the run."""
+        names = {"run_id": self.id, "dag_name": self.dag_name, "environment": self.environment}
+        return {f"lineage_merge.{name}": value for name, value in names.items()}
+
 
 _current: ContextVar[ActiveRun | None] = ContextVar("lineage_merge_run", default=None)
+_step: ContextVar[str] = ContextVar("lineage_merge_step", default="")
 
 
 def current() -> ActiveRun | None:
@@ -82,7 +90,7 @@ def running(config: RunSettings, out: TextIO | None = None) -> Iterator[ActiveRu
     started = time.monotonic()
     failed = True
     try:
-        with spans.span("run", spans.run_attributes(run.id, run.dag_name, run.environment)) as span:
+        with spans.span("run", run.attributes) as span:
             yield run
             span.set_counts(run.counts)
         failed = False
@@ -90,12 +98,76 @@ def running(config: RunSettings, out: TextIO | None = None) -> Iterator[ActiveRu
     finally:
         if config.metrics.format == "emf":
             counts = {**run.counts, "failed": int(failed)}
-            identity = emf.RunIdentity(run.id, run.dag_name, run.environment)
             now = time.time_ns() // 1_000_000
-            line = emf.line(config.metrics.namespace, identity, counts, _since(started), now)
+            line = emf_line(config.metrics.namespace, run, counts, _since(started), now)
             print(line, file=out or sys.stdout, flush=True)
         _current.reset(token)
 
 
 def _since(started: float) -> float:
     return round(time.monotonic() - started, 3)
+
+
+def emf_line(namespace: str, run: ActiveRun, counts: Mapping[str, int], seconds: float, now: int) -> str:
+    """Return counts and duration as metrics with the dimensions `environment` and `dag_name`.
+
+    `now`: ms since 1970. A load that fails before it reads its files may know neither dimension. The run id
+    is a plain property, for searches: as a dimension it would create new metrics, and costs, per run.
+    """
+    metrics = [{"Name": name, "Unit": "Count"} for name in sorted(counts)[: MAX_METRICS - 1]]
+    metrics.append({"Name": "seconds", "Unit": "Seconds"})
+    scope = {"environment": run.environment, "dag_name": run.dag_name}
+    # CloudWatch rejects empty values of dimensions.
+    dimensions = [name for name, value in scope.items() if value]
+    directive = {"Namespace": namespace, "Dimensions": [dimensions], "Metrics": metrics}
+    document: dict[str, Any] = {
+        "_aws": {"Timestamp": now, "CloudWatchMetrics": [directive]},
+        **scope,
+        "run_id": run.id,
+        **counts,
+        "seconds": seconds,
+    }
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveStep:
+    """An active step and its counts."""
+
+    name: str
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def count(self, **counts: int) -> None:
+        """Set counts."""
+        self.counts.update(counts)
+
+
+def current_step() -> str:
+    """Return the name of the innermost active step, or ""."""
+    return _step.get()
+
+
+@contextmanager
+def step(name: str) -> Iterator[ActiveStep]:
+    """Run a block as a step: read, join, count, build, compare, load, export. Steps may be nested."""
+    token = _step.set(name)
+    started = time.monotonic()
+    try:
+        run = current()
+        attributes = run.attributes if run else {}
+        with spans.span(name, attributes) as span:
+            marked = ActiveStep(name)
+            yield marked
+            span.set_counts(marked.counts)
+        if run:
+            run.counts.update(marked.counts)
+        fields = {"counts": marked.counts, "seconds": _since(started)}
+        log.debug("%s: done", name, extra=fields)
+    finally:
+        _step.reset(token)
+
+
+def in_step(on_progress: Callable[[str], None]) -> Callable[[str], None]:
+    """Return `on_progress` for other threads, with the run and step of this thread."""
+    context = copy_context()
+    return lambda line: context.copy().run(on_progress, line)

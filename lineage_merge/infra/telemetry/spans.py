@@ -26,15 +26,6 @@ class TraceSpan:
             self._span.set_attributes({f"lineage_merge.{name}": value for name, value in counts.items()})
 
 
-def run_attributes(run_id: str, dag_name: str, environment: str) -> dict[str, str | int]:
-    """Return the attributes of all spans of a run."""
-    return {
-        "lineage_merge.run_id": run_id,
-        "lineage_merge.dag_name": dag_name,
-        "lineage_merge.environment": environment,
-    }
-
-
 @contextmanager
 def span(name: str, attributes: Attributes) -> Iterator[TraceSpan]:
     """Run a block in a span ``lineage_merge.<name>``, which records an exception of the block."""

@@ -90,17 +90,11 @@ _BY_CODE = {
 _DENIED = frozenset({"AccessDeniedException", "MissingAuthenticationTokenException"})
 # Errors in the query language of a request, which affect all elements alike.
 _UNSUPPORTED = frozenset(
-    {
-        "MalformedQueryException",
-        "UnsupportedOperationException",
-        "MethodNotAllowedException",
-        "InvalidParameterException",
-        "MissingParameterException",
-        "InvalidArgumentException",
-        "IllegalArgumentException",
-        "ParsingException",
-        "ValidationException",
-    }
+    """
+    MalformedQueryException UnsupportedOperationException MethodNotAllowedException
+    InvalidParameterException MissingParameterException InvalidArgumentException
+    IllegalArgumentException ParsingException ValidationException
+    """.split()
 )
 
 # Of the Gremlin protocol:

@@ -151,6 +151,15 @@ class GremlinExecutor:
         """Return the results of a traversal. Raises GraphError."""
         return self._results(build(_g).bytecode, retry_conflicts=True)
 
+    def in_batches(
+        self, build: Callable[[GraphTraversalSource, list[Item]], GraphTraversal], items: Iterable[Item]
+    ) -> list[Any]:
+        """Return the results of a traversal of items, as many per request as one may name."""
+        results: list[Any] = []
+        for batch in by_request(items):
+            results += self._results(build(_g, batch).bytecode, retry_conflicts=True)
+        return results
+
     def once(self, build: BuildTraversal) -> list[Any]:
         """Return the results of a traversal that depends on values read before; raises Conflict at once."""
         return self._results(build(_g).bytecode, retry_conflicts=False)

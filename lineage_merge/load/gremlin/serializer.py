@@ -22,7 +22,7 @@ _LIST_NOT_NULL = b"\x09\x00"
 _MAP_NOT_NULL = b"\x0a\x00"
 
 
-class _Text:
+class _FastText:
     """Serializes a `str`."""
 
     @staticmethod
@@ -50,7 +50,7 @@ class _Constants:
         return to_extend
 
 
-class _Reader(GraphBinaryReader):  # type: ignore[misc] # gremlinpython has no types
+class _FastReader(GraphBinaryReader):  # type: ignore[misc] # gremlinpython has no types
     """Deserializes strings, lists and maps, and leaves other types to gremlinpython."""
 
     def to_object(self, buff: BytesIO, data_type: Any = None, nullable: bool = True) -> Any:
@@ -78,5 +78,5 @@ class _Reader(GraphBinaryReader):  # type: ignore[misc] # gremlinpython has no t
 
 def serializer() -> GraphBinarySerializersV1:
     """Return a message serializer for a driver's `message_serializer`."""
-    fast = {str: _Text, **{kind: _Constants(kind) for kind in (T, Merge, Cardinality, Direction)}}
-    return GraphBinarySerializersV1(reader=_Reader(), writer=GraphBinaryWriter(fast))
+    fast = {str: _FastText, **{kind: _Constants(kind) for kind in (T, Merge, Cardinality, Direction)}}
+    return GraphBinarySerializersV1(reader=_FastReader(), writer=GraphBinaryWriter(fast))

@@ -45,9 +45,7 @@ def signed_headers(url: str, iam: Iam) -> dict[str, str]:
         HTTPClientError,
         PartialCredentialsError,
     )
-    from botocore.exceptions import (
-        ConnectionError as NoConnection,
-    )
+    from botocore.exceptions import ConnectionError as NoConnection
 
     logger = logging.getLogger("botocore.credentials")
     if logger.level == logging.NOTSET:

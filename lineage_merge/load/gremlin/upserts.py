@@ -32,10 +32,7 @@ MAX_CHARACTERS = 1_000_000
 _KEYS = (Property("environment", "dev, staging or prod"),)
 _CREATED = tuple(item for item in NODE_PROPERTIES if item.name == FIRST_SEEN)
 _SINGLE = tuple(item for item in (*_KEYS, *NODE_PROPERTIES) if not item.many and item not in _CREATED)
-_SETS = (
-    Property("dag_name", "the DAGs it belongs to"),
-    *(item for item in NODE_PROPERTIES if item.many),
-)
+_SETS = (Property("dag_name", "the DAGs it belongs to"), *(item for item in NODE_PROPERTIES if item.many))
 _ON_EDGES = (
     *_KEYS,
     Property("dag_name", "the DAG it belongs to"),
@@ -226,10 +223,7 @@ AnyUpsert = TypeVar("AnyUpsert", bound=Upsert)
 
 
 def batches(
-    upserts: Iterable[AnyUpsert],
-    *,
-    records: int = MAX_RECORDS,
-    characters: int = MAX_CHARACTERS,
+    upserts: Iterable[AnyUpsert], *, records: int = MAX_RECORDS, characters: int = MAX_CHARACTERS
 ) -> Iterator[list[AnyUpsert]]:
     """Yield the upserts of each request, in order and within the limits.
 

@@ -47,17 +47,12 @@ from lineage_merge.load.gremlin.configured_endpoint import region_of
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import by_request, open_executor
 from lineage_merge.load.gremlin.signing import region_of_chain
+from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.neptune_bulk import loader_jobs
 from lineage_merge.load.neptune_bulk.api import Loader
-from lineage_merge.load.neptune_bulk.loader_jobs import Source
+from lineage_merge.load.neptune_bulk.loader_jobs import LoadFolder
 from lineage_merge.load.property_values import row_to_write
-from lineage_merge.model.errors import (
-    BulkLoadFailed,
-    ConfigError,
-    GraphRejected,
-    SourceError,
-    SourceMissing,
-)
+from lineage_merge.model.errors import BulkLoadFailed, ConfigError, GraphRejected, SourceError, SourceMissing
 
 _SCHEMES = {"ws": ("http", 80), "wss": ("https", 443)}
 
@@ -97,12 +92,7 @@ def configured(gremlin: config.Gremlin, endpoint: Endpoint) -> BulkLoad | None:
             "gremlin.region", "is required for the bulk loader: not in the endpoint or the AWS configuration"
         )
     loader = Loader(
-        url,
-        region,
-        settings.role_arn,
-        endpoint.iam,
-        settings.parallelism,
-        settings.timeout_seconds,
+        url, region, settings.role_arn, endpoint.iam, settings.parallelism, settings.timeout_seconds
     )
     min_changes = 0 if gremlin.mode == "bulk" else settings.min_changes
     # The loader does not accept s3a URLs.
@@ -149,12 +139,12 @@ def parts(nodes: Rows[Compared], edges: Rows[Compared], canonical: frozenset[str
     `canonical`: ids of vertices that duplicates are moved to. `now`: `first_seen` of new elements.
     """
     rows = nodes.map(partial(_vertex_values, nodes.engine.share(canonical), now))
-    of_edges = edges.map(partial(_edge_values, now))
+    of_edges = edges.map(lambda edge: row_to_write(edge.row, EDGE_KEYS, edge.to_write, created_at(edge, now)))
     return Parts(
         first=rows.filter(_is_first).map(itemgetter(1)),
-        vertices=rows.filter(_is_not_first).map(_vertex),
+        vertices=rows.filter(lambda vertex: not _is_first(vertex)).map(_vertex),
         edges=of_edges.map(_edge).filter(is_unambiguous),
-        last=of_edges.filter(_is_last),
+        last=of_edges.filter(lambda row: not is_unambiguous(_edge(row))),
     )
 
 
@@ -173,20 +163,8 @@ def _vertex_values(canonical: Shared[frozenset[str]], now: int, node: Compared) 
     return _Vertex(by_request, row_to_write(row, NODE_KEYS, node.to_write, created_at(node, now)))
 
 
-def _edge_values(now: int, edge: Compared) -> Row:
-    return row_to_write(edge.row, EDGE_KEYS, edge.to_write, created_at(edge, now))
-
-
 def _is_first(vertex: _Vertex) -> bool:
     return vertex.by_request or not is_unambiguous(_vertex(vertex))
-
-
-def _is_not_first(vertex: _Vertex) -> bool:
-    return not _is_first(vertex)
-
-
-def _is_last(row: Row) -> bool:
-    return not is_unambiguous(_edge(row))
 
 
 def _vertex(vertex: _Vertex) -> tuple[Any, ...]:
@@ -200,9 +178,7 @@ def _edge(row: Row) -> tuple[Any, ...]:
 
 def load(
     bulk: BulkLoad,
-    endpoint: Endpoint,
-    environment: str,
-    dag_name: str,
+    target: LoadTarget,
     nodes: Rows[Compared],
     parts: Parts,
     counts: tuple[int, int],
@@ -216,7 +192,7 @@ def load(
     comparison may help, and GraphUnreachable.
     """
     started = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
-    folder = f"{bulk.folder_of(environment, dag_name)}{started}-{uuid.uuid4().hex[:8]}"
+    folder = f"{bulk.folder_of(target.environment, target.dag_name)}{started}-{uuid.uuid4().hex[:8]}"
     on_progress("writing files for the bulk loader")
     try:
         vertices = write_rows(folder, VERTICES, parts.vertices, counts[0])
@@ -224,13 +200,13 @@ def load(
     except SourceError as error:
         raise BulkLoadFailed(error.message) from None
     sources = [
-        Source(kind, f"{folder}/{kind}")
+        LoadFolder(kind, f"{folder}/{kind}")
         for kind, written in ((VERTICES, vertices), (EDGES, edges))
         if written.files
     ]
     if not sources:
         return
-    _reject_if_outdated(nodes, endpoint)
+    _reject_if_outdated(nodes, target.endpoint)
     try:
         loader_jobs.load(bulk.loader, sources, on_progress)
     except BulkLoadFailed as error:

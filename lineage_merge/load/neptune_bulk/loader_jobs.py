@@ -41,14 +41,14 @@ _LONGEST_PAUSE_SECONDS = 15.0
 _MAX_FAILED_POLLS = 8
 
 
-class Source(NamedTuple):
+class LoadFolder(NamedTuple):
     """A folder in S3, and the name of its content for messages."""
 
     what: str
     folder: str
 
 
-def load(loader: Loader, sources: Sequence[Source], on_progress: ProgressCallback) -> None:
+def load(loader: Loader, sources: Sequence[LoadFolder], on_progress: ProgressCallback) -> None:
     """Load folders in this order, and wait until all are loaded.
 
     The loads are cancelled on timeout and by Ctrl-C. Raises BulkLoadFailed, GraphRejected (another comparison
@@ -56,7 +56,7 @@ def load(loader: Loader, sources: Sequence[Source], on_progress: ProgressCallbac
     """
     polling = _Polling(loader.timeout_seconds)
     with open_api(loader) as api:
-        started: list[tuple[Source, str]] = []
+        started: list[tuple[LoadFolder, str]] = []
         try:
             for source in sources:
                 identifier = _start(
@@ -113,7 +113,7 @@ class _Polling:
 def _start(
     api: "Api",
     loader: Loader,
-    source: Source,
+    source: LoadFolder,
     after: list[str],
     polling: _Polling,
     on_progress: ProgressCallback,
@@ -127,7 +127,7 @@ def _start(
 
 
 def _await(
-    api: "Api", source: Source, identifier: str, polling: _Polling, on_progress: ProgressCallback
+    api: "Api", source: LoadFolder, identifier: str, polling: _Polling, on_progress: ProgressCallback
 ) -> None:
     what = f"bulk load of {source.what}"
     failed_polls = 0

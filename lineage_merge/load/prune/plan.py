@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from heapq import nsmallest
-from operator import add, itemgetter
+from operator import add, attrgetter, itemgetter
 from typing import Any, TypeVar
 
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
@@ -16,7 +16,7 @@ from lineage_merge.load.diff import Compared
 from lineage_merge.load.diff_counts import DiffCounts
 from lineage_merge.load.graph_state import StoredVertex
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.gremlin.executor import by_request, open_executor
+from lineage_merge.load.gremlin.executor import open_executor
 from lineage_merge.load.prune.stale_job_edges import UnmatchedEdge, find_stale_job_edges, scope_of
 from lineage_merge.load.prune.stale_vertices import StaleColumnEdge, find_stale_vertices
 from lineage_merge.merge.source_completeness import SourceCompleteness
@@ -67,16 +67,20 @@ def plan_deletions(
     scope = scope_of(nodes, vertices, coverage, counts)
     job_edges = find_stale_job_edges(nodes, edges, runs, replaced, vertices, scope).cache()
     of_datasets = find_stale_vertices(job_edges, nodes, edges, replaced, scope).cache()
-    deleted = job_edges.flat_map(_deleted_row).union(of_datasets.flat_map(_column_row))
+    deleted: Rows[Row] = job_edges.filter(attrgetter("deleted")).map(attrgetter("row"))
+    deleted = deleted.union(
+        of_datasets.flat_map(lambda stale: () if isinstance(stale, str) else (stale.row,))
+    )
     # Counted now, so that the deletions do not depend on later changes of the graph.
     numbers = dict(
         job_edges.flat_map(_kinds_of_edge)
         .union(of_datasets.flat_map(_kinds_of_stale))
-        .combine(_identity, add, add)
+        .combine(int, add, add)
         .collect()
     )
     edge_count, vertex_count = numbers.get("edge", 0), numbers.get("vertex", 0)
-    ids, vertex_ids = deleted.map(itemgetter("id")), of_datasets.flat_map(_vertex_id)
+    ids = deleted.map(itemgetter("id"))
+    vertex_ids = of_datasets.flat_map(lambda stale: (stale,) if isinstance(stale, str) else ())
     if not edge_count:
         return Deletions(ids, vertex_ids, 0, vertex_count)
     emptied = job_edges.flat_map(_emptied_job).distinct().collect()
@@ -90,18 +94,6 @@ def plan_deletions(
         renamed = _count_renamed_edges(deleted, edges, replaced)
         refusal = _refusal(lost - renamed, counts.stored_edges, emptied_jobs, examples)
     return Deletions(ids, vertex_ids, edge_count, vertex_count, examples, refusal)
-
-
-def _deleted_row(edge: UnmatchedEdge) -> Iterable[Row]:
-    return (edge.row,) if edge.deleted else ()
-
-
-def _column_row(stale: StaleColumnEdge | str) -> Iterable[Row]:
-    return (stale.row,) if isinstance(stale, StaleColumnEdge) else ()
-
-
-def _vertex_id(stale: StaleColumnEdge | str) -> Iterable[str]:
-    return (stale,) if isinstance(stale, str) else ()
 
 
 def _kinds_of_edge(edge: UnmatchedEdge) -> Iterator[tuple[str, int]]:
@@ -118,10 +110,6 @@ def _kinds_of_stale(stale: StaleColumnEdge | str) -> Iterator[tuple[str, int]]:
     yield "edge", 1
     if stale.replaced:
         yield "replaced", 1
-
-
-def _identity(count: int) -> int:
-    return count
 
 
 def _emptied_job(edge: UnmatchedEdge) -> Iterable[JobKey]:
@@ -188,11 +176,7 @@ T = TypeVar("T")
 
 def first_rows(rows: Rows[T], number: int, key: Callable[[T], Any]) -> list[T]:
     """Return the rows with the smallest keys, in their order."""
-    return nsmallest(number, rows.map_partitions(partial(_first, number, key)).collect(), key)
-
-
-def _first(number: int, key: Callable[[T], Any], rows: Iterable[T]) -> list[T]:
-    return nsmallest(number, rows, key)
+    return nsmallest(number, rows.map_partitions(lambda rows: nsmallest(number, rows, key)).collect(), key)
 
 
 def delete_stale(deletions: Deletions, endpoint: Endpoint, run: str, token: str, dag_name: str) -> None:
@@ -227,9 +211,7 @@ def _each_in_batches(endpoint: Endpoint, builders: list[Any], ids: Iterable[str]
 
 def _in_batches(endpoint: Endpoint, build: Any, ids: Iterable[str]) -> Iterator[int]:
     with open_executor(endpoint) as execute:
-        for batch in by_request(ids):
-            execute(partial(build, ids=batch))
-            yield len(batch)
+        yield from execute.in_batches(build, ids)
 
 
 def _if_token_matches(g: GraphTraversalSource, run: str, token: str) -> GraphTraversal:
@@ -237,20 +219,20 @@ def _if_token_matches(g: GraphTraversalSource, run: str, token: str) -> GraphTra
     return g.V(run).has("load_token", token).property(Cardinality.single, "load_token", token)
 
 
-def drop_edges(g: GraphTraversalSource, run: str, token: str, ids: list[str]) -> GraphTraversal:
+def drop_edges(g: GraphTraversalSource, ids: list[str], run: str, token: str) -> GraphTraversal:
     """Drop edges."""
     return _if_token_matches(g, run, token).E(*ids).drop()
 
 
 def drop_vertices(
-    g: GraphTraversalSource, run: str, token: str, ids: list[str], dag_name: str
+    g: GraphTraversalSource, ids: list[str], run: str, token: str, dag_name: str
 ) -> GraphTraversal:
     """Drop the vertices that have no edges and no tags of other DAGs now."""
     others = __.values("dag_name").is_(P.neq(dag_name))
     return _if_token_matches(g, run, token).V(*ids).not_(others).not_(__.both_e()).drop()
 
 
-def drop_tags(g: GraphTraversalSource, run: str, token: str, ids: list[str], dag_name: str) -> GraphTraversal:
+def drop_tags(g: GraphTraversalSource, ids: list[str], run: str, token: str, dag_name: str) -> GraphTraversal:
     """Drop the DAG's tag of vertices that are still needed but have no edges of the DAG now."""
     touched = __.both_e(*EDGE_LABEL_NAMES).has("dag_name", dag_name)
     needed = __.or_(__.values("dag_name").is_(P.neq(dag_name)), __.both_e())

@@ -75,7 +75,8 @@ def _covered(
     All jobs are covered if the merge read the source of each stored job of the DAG.
     """
     jobs: Rows[tuple[_ProjectOfElement, _Moments]] = nodes.flat_map(_keys_of_merge)
-    found = jobs.union(vertices.flat_map(_stored_keys)).combine(_identity, _latest, _latest).collect()
+    jobs = jobs.union(vertices.flat_map(_stored_keys))
+    found = jobs.combine(lambda moments: moments, _latest, _latest).collect()
     incoming = [(project, at) for project, at in found if project.in_merge]
     stored = [(project, at) for project, at in found if not project.in_merge]
     complete = {kind for kind, is_complete in coverage.projects.items() if is_complete}
@@ -102,10 +103,6 @@ def _stored_keys(vertex: StoredVertex) -> Iterable[tuple[_ProjectOfElement, _Mom
 def _job(values: Row, *, in_merge: bool) -> tuple[_ProjectOfElement, _Moments]:
     moments = (None if values.get(name) is None else int(values[name]) for name in _Moments._fields)
     return _ProjectOfElement(in_merge, values.get("job_type"), values.get("project")), _Moments(*moments)
-
-
-def _identity(moments: _Moments) -> _Moments:
-    return moments
 
 
 def _latest(one: _Moments, other: _Moments) -> _Moments:
@@ -136,7 +133,7 @@ class UnmatchedEdge(NamedTuple):
 
 
 @dataclass(slots=True)
-class JobFacts:
+class JobEdgeFacts:
     """Facts about one job. `runs`: number of successful runs that were read."""
 
     job_type: str
@@ -176,7 +173,8 @@ def find_stale_job_edges(
     scope: PruneScope,
 ) -> Rows[UnmatchedEdge]:
     """Return the unmatched edges of jobs; `runs`: number of successful runs of each job that were read."""
-    jobs = frozenset(edges.flat_map(_job_of_unmatched).distinct().collect())
+    unmatched = edges.filter(lambda edge: edge.change == "unmatched" and "job_name" in edge.row)
+    jobs = frozenset(unmatched.map(lambda edge: _job_of(edge.row)).distinct().collect())
     if not jobs:
         return edges.engine.empty()
     affected = edges.engine.share(jobs)
@@ -190,10 +188,6 @@ def find_stale_job_edges(
 
 # A fact about a job: an edge, its stored project (or None), or that the merge has it (True).
 _Fact = Compared | str | bool | None
-
-
-def _job_of_unmatched(edge: Compared) -> Iterable[JobKey]:
-    return (_job_of(edge.row),) if edge.change == "unmatched" and "job_name" in edge.row else ()
 
 
 def _job_of(row: Row) -> JobKey:
@@ -229,7 +223,7 @@ def _decide_job(
     facts: list[tuple[JobKey, _Fact]],
 ) -> Iterator[UnmatchedEdge]:
     runs, replaced_ids = known.value
-    job = JobFacts(*key, runs=runs.get(JobKey(*key)))
+    job = JobEdgeFacts(*key, runs=runs.get(JobKey(*key)))
     unmatched: list[Row] = []
     replaced: list[Row] = []
     keeps_edges = False

@@ -17,7 +17,7 @@ def without_newer_jobs(nodes: Rows[Compared], edges: Rows[Compared]) -> tuple[Ro
 
     Their stored edges stay unchanged.
     """
-    newer = nodes.filter(_is_newer).collect()
+    newer = nodes.filter(lambda element: element.change == "stored_is_newer").collect()
     jobs = nodes.engine.share({_job_of(row) for _, row, *_ in newer})
     touched: Rows[tuple[_End, bool]] = edges.flat_map(partial(_touched_ends, jobs))
     excluded = (
@@ -30,11 +30,13 @@ def without_newer_jobs(nodes: Rows[Compared], edges: Rows[Compared]) -> tuple[Ro
         .cache()
     )
     by_dataset: Rows[tuple[str, Compared | _End]] = nodes.map(_node_by_dataset)
-    remaining_nodes = by_dataset.union(excluded.map(_end_by_dataset)).group(itemgetter(0), _remaining_nodes)
+    by_dataset = by_dataset.union(excluded.map(lambda end: (end.dataset, end)))
+    remaining_nodes = by_dataset.group(itemgetter(0), _remaining_nodes)
     remaining_edges = edges.flat_map(partial(_remaining_edge, jobs))
     for end in ("from", "to"):
         by_end: Rows[tuple[str, Compared | _End]] = remaining_edges.map(partial(_edge_by_end, end))
-        remaining_edges = by_end.union(excluded.map(_end_by_id)).group(itemgetter(0), _with_existing_ends)
+        by_end = by_end.union(excluded.map(lambda vertex: (vertex.id, vertex)))
+        remaining_edges = by_end.group(itemgetter(0), _with_existing_ends)
     return remaining_nodes, remaining_edges
 
 
@@ -51,10 +53,6 @@ class _End(NamedTuple):
 
 
 _Jobs = Shared[set[JobKey]]
-
-
-def _is_newer(element: Compared) -> bool:
-    return element.change == "stored_is_newer"
 
 
 def _is_of_newer(jobs: set[JobKey], row: Row) -> bool:
@@ -83,14 +81,6 @@ def _operation_of(jobs: _Jobs, node: Compared) -> Iterable[_End]:
 def _node_by_dataset(node: Compared) -> tuple[str, Compared | _End]:
     row = node.row
     return dataset_of(row.get("id") or "", row.get("label") == "column"), node
-
-
-def _end_by_dataset(end: _End) -> tuple[str, Compared | _End]:
-    return end.dataset, end
-
-
-def _end_by_id(end: _End) -> tuple[str, Compared | _End]:
-    return end.id, end
 
 
 def _edge_by_end(end: str, edge: Compared) -> tuple[str, Compared | _End]:

@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load import diff
 from lineage_merge.load.diff import Compared
 from lineage_merge.load.diff_counts import DiffCounts, count_differences
 from lineage_merge.load.graph_state import GraphState, StoredVertex
-from lineage_merge.load.incremental_diff import Changes, compare_changes, names_digest
+from lineage_merge.load.incremental_diff import IncrementalChanges, compare_changes, names_digest
+from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.prune.plan import Deletions, first_rows, plan_deletions
 from lineage_merge.load.renames import Renames, replaced_edges
 from lineage_merge.load.result import Effect, LoadResult
@@ -20,7 +22,7 @@ from lineage_merge.load.stages.resolve_names import (
     identities_of,
     resolve_names,
 )
-from lineage_merge.load.stages.types import LoadPlan, Merge, Target
+from lineage_merge.load.stages.types import LoadPlan, MergeOutput
 
 _SHOWN = 20
 
@@ -43,23 +45,18 @@ class _Comparison:
     shards: Rows[Shard] | None
 
 
-def plan_changes(merge: Merge, target: Target, *, verify: bool) -> LoadPlan:
+def plan_changes(merge: MergeOutput, target: LoadTarget, *, verify: bool) -> LoadPlan:
     """Compare a merge with the graph, incrementally if possible, and plan the changes.
 
     `verify`: always compare in full.
     """
     canonical_ids, identities = canonical_ids_of(merge), identities_of(merge)
     digest = names_digest(canonical_ids, identities)
-    last_state = target.started_load.state
-    if target.started_load.is_state_valid and not verify and last_state.names == digest:
+    started_load = target.started_load
+    if started_load.is_state_valid and not verify and started_load.state.names == digest:
         alias_ids = alias_ids_of(canonical_ids, identities)
         changes = compare_changes(
-            merge.nodes,
-            merge.edges,
-            alias_ids,
-            last_state,
-            *target[:3],
-            drops_values=_drops_values(merge),
+            merge.nodes, merge.edges, alias_ids, target, drops_values=_drops_values(merge)
         )
         if changes:
             comparison = _comparison_of(changes)
@@ -68,12 +65,12 @@ def plan_changes(merge: Merge, target: Target, *, verify: bool) -> LoadPlan:
     return _plan(merge, target, _compare_in_full(merge, target), digest)
 
 
-def _drops_values(merge: Merge) -> bool:
+def _drops_values(merge: MergeOutput) -> bool:
     """Return whether no document was rejected, which may contain tags or owners."""
     return merge.report is None or not merge.report.totals.get("rejected")
 
 
-def _comparison_of(changes: Changes) -> _Comparison:
+def _comparison_of(changes: IncrementalChanges) -> _Comparison:
     return _Comparison(
         nodes=changes.nodes,
         edges=changes.edges,
@@ -87,7 +84,7 @@ def _comparison_of(changes: Changes) -> _Comparison:
     )
 
 
-def _compare_in_full(merge: Merge, target: Target) -> _Comparison:
+def _compare_in_full(merge: MergeOutput, target: LoadTarget) -> _Comparison:
     resolved = resolve_names(merge, target)
     existing, renames = resolved.existing, resolved.renames
     compared = diff.compare_nodes(resolved.nodes, resolved.edges, existing, drops_values=_drops_values(merge))
@@ -116,7 +113,7 @@ def _compare_in_full(merge: Merge, target: Target) -> _Comparison:
     )
 
 
-def _plan(merge: Merge, target: Target, comparison: _Comparison, digest: str) -> LoadPlan:
+def _plan(merge: MergeOutput, target: LoadTarget, comparison: _Comparison, digest: str) -> LoadPlan:
     nodes, edges, counts = comparison.nodes, comparison.edges, comparison.counts
     replaced = replaced_edges(edges, comparison.renames, target.environment, target.dag_name)
     deletions = plan_deletions(
@@ -166,8 +163,10 @@ def _effect(comparison: _Comparison, deletions: Deletions) -> Effect:
 
 def describe_changes(plan: LoadPlan) -> tuple[str, ...]:
     """Return the first changes of a plan as text."""
-    nodes = first_rows(plan.nodes.filter(_is_written), _SHOWN, _node_sort_key)
-    edges = first_rows(plan.edges.filter(_is_written), _SHOWN, _edge_sort_key)
+    nodes = first_rows(
+        plan.nodes.filter(attrgetter("is_written")), _SHOWN, lambda node: node.row.get("id") or ""
+    )
+    edges = first_rows(plan.edges.filter(attrgetter("is_written")), _SHOWN, _edge_sort_key)
     removed = [change for change in plan.renames.of_kind("remove") if change.property == "aliases"]
     return (
         *(
@@ -178,14 +177,6 @@ def describe_changes(plan: LoadPlan) -> tuple[str, ...]:
         *(f"{change} {row['label']} {row['id']}" for change, row, *_ in nodes),
         *(f"{change} {row['from']} -{row['label']}-> {row['to']}" for change, row, *_ in edges),
     )
-
-
-def _is_written(element: Compared) -> bool:
-    return element.is_written
-
-
-def _node_sort_key(node: Compared) -> str:
-    return node.row.get("id") or ""
 
 
 def _edge_sort_key(edge: Compared) -> tuple[str, ...]:

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable
 from functools import partial
+from operator import attrgetter
 from typing import NamedTuple
 
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load import merge_run, merge_state, shard_digests
 from lineage_merge.load.diff import Compared
 from lineage_merge.load.graph_state import StoredVertex
+from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.result import LoadResult
 from lineage_merge.load.shard_digests import (
     MAX_UNMATCHED,
@@ -18,16 +20,15 @@ from lineage_merge.load.shard_digests import (
     encode_entries,
     shard_count,
 )
-from lineage_merge.load.stages.types import LoadPlan, Merge, Target
+from lineage_merge.load.stages.types import LoadPlan, MergeOutput
 
 
-def record_state(merge: Merge, target: Target, plan: LoadPlan, result: LoadResult) -> None:
+def record_state(merge: MergeOutput, target: LoadTarget, plan: LoadPlan, result: LoadResult) -> None:
     """Mark other DAGs whose vertices changed, store the state of the load, and remove its token."""
-    endpoint, environment, dag_name, started_load = target
     others = _other_dags(plan, target)
-    merge_run.mark_dags(endpoint, environment, others.of_changed | others.of_new, started_load)
+    merge_run.mark_dags(target, others.of_changed | others.of_new)
     state = None if others.of_new or not plan.may_store_state else _store_state(merge, target, plan)
-    traffic = endpoint.traffic
+    traffic = target.endpoint.traffic
     stats = merge_run.LoadStats(
         written=result.nodes + result.edges,
         retired=result.retired_nodes + result.retired_edges,
@@ -35,7 +36,7 @@ def record_state(merge: Merge, target: Target, plan: LoadPlan, result: LoadResul
         requests=traffic.requests.value if traffic else 0,
         elements_read=traffic.read.value if traffic else 0,
     )
-    merge_run.end(endpoint, environment, dag_name, started_load, stats, state)
+    merge_run.end(target, stats, state)
 
 
 class _OtherDags(NamedTuple):
@@ -45,44 +46,42 @@ class _OtherDags(NamedTuple):
     of_new: frozenset[str]
 
 
-def _other_dags(plan: LoadPlan, target: Target) -> _OtherDags:
+def _other_dags(plan: LoadPlan, target: LoadTarget) -> _OtherDags:
     endpoint, _, dag_name, started_load = target
     read = partial(merge_state.other_dags, endpoint, dag_name)
 
     def tags_of(ids: Rows[str]) -> frozenset[str]:
         return frozenset(ids.repartition(ids.engine.parallelism).map_partitions(read).distinct().collect())
 
-    changed = frozenset(plan.nodes.flat_map(_tags_if_changed).distinct().collect())
+    changed = _tags(plan.nodes.filter(attrgetter("is_written")))
     if started_load.overlaps:
         # The writes of a killed load are unknown.
-        changed |= frozenset(plan.existing.vertices.flat_map(_stored_tags).distinct().collect())
+        changed |= _tags(plan.existing.vertices)
     if plan.counts.edges_to_write or plan.deletions.edge_count:
         # The builder of a dataset determines the precedence of values.
         changed |= tags_of(plan.edges.flat_map(_built_if_changed).distinct())
     if plan.moves or plan.deletions.vertex_count or plan.renames.changes:
         renamed = [*plan.moves.values(), *(change.id for change in plan.renames.changes)]
         changed |= tags_of(plan.nodes.engine.rows(renamed))
-        changed |= frozenset(plan.nodes.flat_map(_tags_if_unmatched).distinct().collect())
+        changed |= _tags(plan.nodes.filter(_is_unmatched))
     if plan.moves:
-        changed |= frozenset(plan.nodes.flat_map(_tags).distinct().collect())
-    new = tags_of(plan.nodes.flat_map(_id_if_new)) if plan.result.nodes else frozenset()
+        changed |= _tags(plan.nodes)
+    new_nodes = plan.nodes.filter(lambda node: node.change == "new")
+    new = tags_of(new_nodes.map(_id)) if plan.result.nodes else frozenset()
     return _OtherDags(changed - {dag_name}, new)
 
 
-def _stored_tags(vertex: StoredVertex) -> Iterable[str]:
-    return vertex.others
+def _tags(elements: Rows[Compared] | Rows[StoredVertex]) -> frozenset[str]:
+    return frozenset(elements.flat_map(attrgetter("others")).distinct().collect())
 
 
-def _tags(node: Compared) -> Iterable[str]:
-    return node.others
+def _is_unmatched(element: Compared) -> bool:
+    return element.change == "unmatched"
 
 
-def _tags_if_changed(node: Compared) -> Iterable[str]:
-    return node.others if node.is_written else ()
-
-
-def _tags_if_unmatched(node: Compared) -> Iterable[str]:
-    return node.others if node.change == "unmatched" else ()
+def _id(element: Compared) -> str:
+    identifier: str = element.row["id"]
+    return identifier
 
 
 def _built_if_changed(edge: Compared) -> Iterable[str]:
@@ -90,20 +89,15 @@ def _built_if_changed(edge: Compared) -> Iterable[str]:
     return (edge.row["to"],) if is_changed else ()
 
 
-def _id_if_new(node: Compared) -> Iterable[str]:
-    return (node.row["id"],) if node.change == "new" else ()
-
-
-def _store_state(merge: Merge, target: Target, plan: LoadPlan) -> RunState | None:
+def _store_state(merge: MergeOutput, target: LoadTarget, plan: LoadPlan) -> RunState | None:
     """Store digests for an incremental comparison; None if the next load must compare in full."""
-    endpoint, environment, dag_name, started_load = target
     counts, deletions, engine = plan.counts, plan.deletions, plan.nodes.engine
     unmatched_count = counts.unmatched_vertices + counts.unmatched_edges
     if unmatched_count > MAX_UNMATCHED:
         return None
-    last = started_load.state
+    last = target.started_load.state
     is_unchanged = not (plan.result.nodes or plan.result.edges or unmatched_count)
-    vertices, edges = merge_state.read_counts(endpoint, environment, dag_name)
+    vertices, edges = merge_state.read_counts(target)
     if sum(vertices.values()) != sum(counts.nodes.values()) - deletions.vertex_count:
         return None
     if sum(edges.values()) != counts.stored_edges + counts.edges.get("new", 0) - deletions.edge_count:
@@ -122,26 +116,18 @@ def _store_state(merge: Merge, target: Target, plan: LoadPlan) -> RunState | Non
     for summary in shards.map(shard_digests.summary_of).collect():
         digests[summary.number] = summary.digest
     changed = frozenset(index for index in range(number) if digests[index] not in stored[index : index + 1])
-    if not merge_state.write_shards(shards, endpoint, environment, dag_name, engine.share(changed)):
+    if not merge_state.write_shards(shards, target, engine.share(changed)):
         return None
-    unmatched = plan.nodes.flat_map(_unmatched_vertex).union(plan.edges.flat_map(_unmatched_edge)).collect()
+    vertex_entries = plan.nodes.filter(_is_unmatched).map(lambda node: Entry("v", _id(node)))
+    edge_entries = plan.edges.filter(_is_unmatched).map(lambda edge: Entry("e", _id(edge)))
+    unmatched = vertex_entries.union(edge_entries).collect()
     texts = [
         encode_entries(unmatched[start : start + SHARD_ELEMENTS])
         for start in range(0, len(unmatched), SHARD_ELEMENTS)
     ]
-    if not all(merge_state.write_texts(endpoint, environment, dag_name, enumerate(texts, start=number))):
+    if not all(merge_state.write_texts(target, enumerate(texts, start=number))):
         return None
-    merge_state.drop_surplus_shards(
-        endpoint, environment, dag_name, number + len(texts), len(last.shards) + last.left
-    )
+    merge_state.drop_surplus_shards(target, number + len(texts), len(last.shards) + last.left)
     return RunState(
         shards=tuple(digests), left=len(texts), names=plan.names_digest, vertices=vertices, edges=edges
     )
-
-
-def _unmatched_vertex(node: Compared) -> Iterable[Entry]:
-    return (Entry("v", node.row["id"]),) if node.change == "unmatched" else ()
-
-
-def _unmatched_edge(edge: Compared) -> Iterable[Entry]:
-    return (Entry("e", edge.row["id"]),) if edge.change == "unmatched" else ()

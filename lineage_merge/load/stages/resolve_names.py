@@ -5,19 +5,20 @@ A merge may know aliases of stored datasets, and the graph may store aliases of 
 
 from collections.abc import Iterable, Mapping
 from functools import partial
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 
 from lineage_merge.graph_format.schema import DATASET_LABELS, Row, labels_of
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.load import vertex_merge
 from lineage_merge.load.graph_state import GraphState, StoredVertex, read_aliases, read_graph_state
+from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.renames import find_renames
-from lineage_merge.load.stages.types import Merge, ResolvedNames, Target
+from lineage_merge.load.stages.types import MergeOutput, ResolvedNames
 from lineage_merge.load.vertex_merge import CanonicalVertex
 from lineage_merge.merge.resolved_names import IdentityRow
 
 
-def resolve_names(merge: Merge, target: Target) -> ResolvedNames:
+def resolve_names(merge: MergeOutput, target: LoadTarget) -> ResolvedNames:
     """Read the stored graph, and resolve names that the merge or the graph has for the same dataset."""
     endpoint, environment, dag_name, _ = target
     nodes, edges, engine = merge.nodes, merge.edges, merge.nodes.engine
@@ -53,7 +54,7 @@ def resolve_names(merge: Merge, target: Target) -> ResolvedNames:
     return ResolvedNames(nodes, edges, existing, moves, renames)
 
 
-def canonical_ids_of(merge: Merge) -> dict[str, str]:
+def canonical_ids_of(merge: MergeOutput) -> dict[str, str]:
     """Return the canonical id of each alias id with one candidate."""
     aliases = (merge.aliases or {}).items()
     return {
@@ -63,14 +64,15 @@ def canonical_ids_of(merge: Merge) -> dict[str, str]:
     }
 
 
-def identities_of(merge: Merge) -> Rows[IdentityRow]:
+def identities_of(merge: MergeOutput) -> Rows[IdentityRow]:
     """Return the resolved names of a merge."""
     return merge.nodes.engine.empty() if merge.identities is None else merge.identities
 
 
 def alias_ids_of(canonical_ids: Mapping[str, str], identities: Rows[IdentityRow]) -> Rows[str]:
     """Return the ids that resolve to other datasets in the merge."""
-    return identities.flat_map(_alias_id).union(identities.engine.rows(canonical_ids))
+    aliases = identities.filter(lambda identity: identity.alias_id != identity.canonical_id)
+    return aliases.map(attrgetter("alias_id")).union(identities.engine.rows(canonical_ids))
 
 
 def node_id(node: Row) -> Iterable[str]:
@@ -78,22 +80,14 @@ def node_id(node: Row) -> Iterable[str]:
     return (node["id"],) if node.get("id") else ()
 
 
-def _alias_id(identity: IdentityRow) -> Iterable[str]:
-    return (identity.alias_id,) if identity.alias_id != identity.canonical_id else ()
-
-
 def _new_datasets(nodes: Rows[Row], existing: GraphState) -> Rows[str]:
     """Return the ids of the merge's datasets that are missing in the graph."""
     ids: Rows[tuple[str, bool]] = nodes.flat_map(_dataset_id)
-    return ids.union(existing.vertices.map(_stored_id)).group(itemgetter(0), _id_if_new)
+    return ids.union(existing.vertices.map(lambda vertex: (vertex.id, True))).group(itemgetter(0), _id_if_new)
 
 
 def _dataset_id(node: Row) -> Iterable[tuple[str, bool]]:
     return ((node["id"], False),) if node.get("label") in DATASET_LABELS and node.get("id") else ()
-
-
-def _stored_id(vertex: StoredVertex) -> tuple[str, bool]:
-    return vertex.id, True
 
 
 def _id_if_new(identifier: str, found: list[tuple[str, bool]]) -> Iterable[str]:

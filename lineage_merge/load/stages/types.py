@@ -9,8 +9,6 @@ from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load.diff import Compared
 from lineage_merge.load.diff_counts import DiffCounts
 from lineage_merge.load.graph_state import GraphState
-from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.merge_run import StartedLoad
 from lineage_merge.load.prune.plan import Deletions
 from lineage_merge.load.renames import Renames
 from lineage_merge.load.result import LoadResult
@@ -22,7 +20,7 @@ from lineage_merge.model.elements import JobKey
 
 
 @dataclass(frozen=True, slots=True)
-class Merge:
+class MergeOutput:
     """The output of a merge of one environment and DAG.
 
     `aliases`: the candidate ids of each alias id. `runs`: number of successful runs of each job that a source
@@ -37,15 +35,6 @@ class Merge:
     identities: Rows[IdentityRow] | None = None
     coverage: SourceCompleteness = NOTHING
     report: Report | None = None
-
-
-class Target(NamedTuple):
-    """The graph, environment and DAG of a load, and its state when the load started (`load.merge_run`)."""
-
-    endpoint: Endpoint
-    environment: str
-    dag_name: str
-    started_load: StartedLoad
 
 
 class ResolvedNames(NamedTuple):

@@ -8,6 +8,7 @@ follow it, because a failed load must delete nothing.
 import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from operator import attrgetter
 from typing import TypeVar
 
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
@@ -17,19 +18,20 @@ from gremlin_python.statics import long
 from lineage_merge.graph_format.schema import EDGE_KEYS, NODE_KEYS, Row
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.infra.progress import ProgressCallback
-from lineage_merge.load import merge_run, vertex_merge
+from lineage_merge.load import vertex_merge
 from lineage_merge.load.diff import Compared, created_at
 from lineage_merge.load.graph_state import StoredEdge
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.gremlin.executor import by_request, open_executor
+from lineage_merge.load.gremlin.executor import open_executor
 from lineage_merge.load.label_replacement import replace_interim_edges, replace_labels
+from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.neptune_bulk import bulk_load
 from lineage_merge.load.neptune_bulk.bulk_load import BulkLoad
 from lineage_merge.load.property_values import row_to_write
 from lineage_merge.load.prune.plan import delete_stale
-from lineage_merge.load.renames import Change
-from lineage_merge.load.snapshot import Edge
-from lineage_merge.load.stages.types import LoadPlan, Target
+from lineage_merge.load.renames import NameCorrection
+from lineage_merge.load.snapshot import EdgeSnapshot
+from lineage_merge.load.stages.types import LoadPlan
 from lineage_merge.load.writer import WriteProgress, write
 
 T = TypeVar("T")
@@ -37,54 +39,57 @@ T = TypeVar("T")
 
 def write_changes(
     plan: LoadPlan,
-    target: Target,
+    target: LoadTarget,
     *,
     in_bulk: BulkLoad | None,
     on_written: WriteProgress | None,
     on_progress: ProgressCallback,
 ) -> int:
     """Write all differences, then delete; returns the number of requests that wrote elements."""
-    endpoint, environment, dag_name, started_load = target
-    nodes, edges = plan.nodes.filter(_is_written), plan.edges.filter(_is_written)
+    endpoint, environment, dag_name, _ = target
+    nodes, edges = plan.nodes.filter(attrgetter("is_written")), plan.edges.filter(attrgetter("is_written"))
     now = time.time_ns() // 1_000_000
     if plan.result.relabelled:
-        # In sequence: concurrent replacements of neighbours conflict.
-        _in_one_partition(nodes.flat_map(_relabelled), partial(_replace_labels, endpoint))
+        _in_one_partition(endpoint, nodes.flat_map(_relabelled), replace_labels)
     requests = 0
     parts = bulk_load.parts(nodes, edges, frozenset(plan.moves.values()), now) if in_bulk else None
     if plan.result.nodes:
         rows = parts.first if parts else nodes.map(partial(_row_to_write, NODE_KEYS, now))
         requests += write("nodes", rows, endpoint, None, on_written)[1]
     if plan.moves:
-        _in_one_partition(plan.nodes.engine.rows(plan.moves.items()), partial(_move, endpoint))
+        _in_one_partition(endpoint, plan.nodes.engine.rows(plan.moves.items()), vertex_merge.move)
     if in_bulk and parts:
         counts = plan.result.nodes, plan.result.edges
-        bulk_load.load(in_bulk, endpoint, environment, dag_name, plan.nodes, parts, counts, on_progress)
+        bulk_load.load(in_bulk, target, plan.nodes, parts, counts, on_progress)
     if plan.result.edges:
         rows = parts.last if parts else edges.map(partial(_row_to_write, EDGE_KEYS, now))
         requests += write("edges", rows, endpoint, None, on_written)[1]
     if plan.counts.cleared:
-        _in_one_partition(edges.flat_map(_cleared_properties), partial(_clear_edges, endpoint))
-        _in_one_partition(nodes.filter(_is_cleared), partial(_clear_jobs, endpoint))
-        _in_one_partition(nodes.flat_map(_dropped_values), partial(_drop_own_values, endpoint, dag_name))
+        _in_one_partition(endpoint, edges.flat_map(_cleared_properties), _clear_edges)
+        _in_one_partition(endpoint, nodes.filter(attrgetter("cleared")), _clear_jobs)
+        _in_one_partition(endpoint, nodes.flat_map(_dropped_values), partial(_drop_own_values, dag_name))
     if plan.counts.interim:
-        _in_one_partition(
-            plan.existing.edges.filter(_is_interim), partial(_repair, endpoint, environment, dag_name)
-        )
-    run = merge_run.run_id(environment, dag_name)
-    delete_stale(plan.deletions, endpoint, run, started_load.token, dag_name)
+        interim = plan.existing.edges.filter(attrgetter("interim"))
+        _in_one_partition(endpoint, interim, partial(_repair, environment, dag_name))
+    delete_stale(plan.deletions, endpoint, target.run_id, target.started_load.token, dag_name)
     # Last, so that until then a repeated load still finds the stored names.
     if removals := plan.renames.of_kind("remove"):
-        _in_one_partition(plan.nodes.engine.rows(removals), partial(_remove_names, endpoint))
+        _in_one_partition(endpoint, plan.nodes.engine.rows(removals), _remove_names)
     return requests
 
 
-def _in_one_partition(rows: Rows[T], function: Callable[[Iterable[T]], Iterable[int]]) -> None:
-    rows.repartition(1).map_partitions(function).collect()
+def _in_one_partition(
+    endpoint: Endpoint, rows: Rows[T], function: Callable[[Endpoint, Iterable[T]], object]
+) -> None:
+    """Apply a function to all rows together: concurrent changes of neighbours conflict."""
+    rows.repartition(1).map_partitions(partial(_apply, endpoint, function)).collect()
 
 
-def _is_written(element: Compared) -> bool:
-    return element.is_written
+def _apply(
+    endpoint: Endpoint, function: Callable[[Endpoint, Iterable[T]], object], rows: Iterable[T]
+) -> Iterable[int]:
+    function(endpoint, rows)
+    return ()
 
 
 def _row_to_write(keys: tuple[str, ...], now: int, element: Compared) -> Row:
@@ -95,27 +100,17 @@ def _relabelled(node: Compared) -> Iterable[tuple[str, str, str]]:
     return ((node.row["id"], node.old_label or "", node.row["label"]),) if node.change == "label" else ()
 
 
-def _replace_labels(endpoint: Endpoint, changes: Iterable[tuple[str, str, str]]) -> Iterator[int]:
-    yield replace_labels(endpoint, changes)
-
-
-def _move(endpoint: Endpoint, pairs: Iterable[tuple[str, str]]) -> Iterator[int]:
-    yield vertex_merge.move(endpoint, pairs)
-
-
-def _remove_names(endpoint: Endpoint, removals: Iterable[Change]) -> Iterator[int]:
+def _remove_names(endpoint: Endpoint, removals: Iterable[NameCorrection]) -> None:
     """Remove stored names that resolve to other datasets now."""
     values: dict[tuple[str, str], list[str]] = {}
     for removal in removals:
         values.setdefault((removal.id, removal.property or ""), []).append(removal.value or "")
     with open_executor(endpoint) as execute:
         for (vertex, name), found in values.items():
-            for batch in by_request(found):
-                execute(partial(drop_values, vertex=vertex, name=name, values=batch))
-    yield len(values)
+            execute.in_batches(partial(drop_values, vertex=vertex, name=name), found)
 
 
-def drop_values(g: GraphTraversalSource, vertex: str, name: str, values: list[str]) -> GraphTraversal:
+def drop_values(g: GraphTraversalSource, values: list[str], vertex: str, name: str) -> GraphTraversal:
     """Drop values of a vertex's property."""
     return g.V(vertex).properties(name).has_value(P.within(values)).drop()
 
@@ -125,16 +120,14 @@ def _cleared_properties(edge: Compared) -> Iterator[tuple[str, str]]:
         yield name, edge.row["id"]
 
 
-def _clear_edges(endpoint: Endpoint, cleared: Iterable[tuple[str, str]]) -> Iterator[int]:
+def _clear_edges(endpoint: Endpoint, cleared: Iterable[tuple[str, str]]) -> None:
     """Remove properties (name, edge id) that the merge no longer has."""
     ids: dict[str, list[str]] = {}
     for name, edge in cleared:
         ids.setdefault(name, []).append(edge)
     with open_executor(endpoint) as execute:
         for name, found in ids.items():
-            for batch in by_request(found):
-                execute(partial(drop_property, ids=batch, name=name))
-    yield len(ids)
+            execute.in_batches(partial(drop_property, name=name), found)
 
 
 def drop_property(g: GraphTraversalSource, ids: list[str], name: str) -> GraphTraversal:
@@ -148,39 +141,28 @@ def _dropped_values(node: Compared) -> Iterator[tuple[str, str, tuple[str, ...]]
 
 
 def _drop_own_values(
-    endpoint: Endpoint, dag_name: str, dropped: Iterable[tuple[str, str, tuple[str, ...]]]
-) -> Iterator[int]:
+    dag_name: str, endpoint: Endpoint, dropped: Iterable[tuple[str, str, tuple[str, ...]]]
+) -> None:
     """Drop values of sets that the sources no longer have."""
-    count = 0
     with open_executor(endpoint) as execute:
         for vertex, name, values in dropped:
-            for batch in by_request(values):
-                execute(partial(drop_own_values, vertex=vertex, name=name, values=batch, dag_name=dag_name))
-            count += 1
-    yield count
+            execute.in_batches(partial(drop_own_values, vertex=vertex, name=name, dag_name=dag_name), values)
 
 
 def drop_own_values(
-    g: GraphTraversalSource, vertex: str, name: str, values: list[str], dag_name: str
+    g: GraphTraversalSource, values: list[str], vertex: str, name: str, dag_name: str
 ) -> GraphTraversal:
     """Drop values of a vertex's property, unless another DAG has started to use the vertex."""
     others = __.values("dag_name").is_(P.neq(dag_name))
     return g.V(vertex).not_(others).properties(name).has_value(P.within(values)).drop()
 
 
-def _is_cleared(element: Compared) -> bool:
-    return bool(element.cleared)
-
-
-def _clear_jobs(endpoint: Endpoint, jobs: Iterable[Compared]) -> Iterator[int]:
+def _clear_jobs(endpoint: Endpoint, jobs: Iterable[Compared]) -> None:
     """Remove properties of an earlier run that the newest run does not have."""
-    count = 0
     with open_executor(endpoint) as execute:
         for job in jobs:
             at = job.row["last_run_at"]
             execute(partial(drop_run_properties, job=job.row["id"], names=list(job.cleared), at=at))
-            count += 1
-    yield count
 
 
 def drop_run_properties(g: GraphTraversalSource, job: str, names: list[str], at: int) -> GraphTraversal:
@@ -188,16 +170,9 @@ def drop_run_properties(g: GraphTraversalSource, job: str, names: list[str], at:
     return g.V(job).not_(__.has("last_run_at", P.gt(long(at)))).properties(*names).drop()
 
 
-def _is_interim(edge: StoredEdge) -> bool:
-    return edge.interim
-
-
-def _repair(
-    endpoint: Endpoint, environment: str, dag_name: str, found: Iterable[StoredEdge]
-) -> Iterator[int]:
+def _repair(environment: str, dag_name: str, endpoint: Endpoint, found: Iterable[StoredEdge]) -> None:
     """Replace interim ids that a killed label replacement has left."""
     own = {"environment": environment, "dag_name": dag_name}
-    edges = [Edge(each.id, each.label, each.from_id, each.to_id, each.properties | own) for each in found]
+    edges = [EdgeSnapshot(*edge[:4], edge.properties | own) for edge in found]
     with open_executor(endpoint) as execute:
         replace_interim_edges(endpoint, execute, edges)
-    yield len(edges)

@@ -18,10 +18,12 @@ from lineage_merge.merge.near_misses.details import Details, DetailsOf, details_
 from lineage_merge.merge.near_misses.fixes import fixes
 from lineage_merge.merge.near_misses.names import parts_of
 from lineage_merge.merge.near_misses.pairs import OpenDataset, Pair, candidates, index_keys, pairs
-from lineage_merge.merge.near_misses.settings import NamespaceSetting, Settings
+from lineage_merge.merge.near_misses.settings import Settings
 from lineage_merge.merge.report import NearMiss
 from lineage_merge.model.elements import DBT_NAMESPACE, Problem, decode
 from lineage_merge.model.errors import NamingError
+from lineage_merge.sources import registry
+from lineage_merge.sources.settings import NamespaceSetting
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
@@ -101,27 +103,17 @@ def settings_of(
     details: Details,
 ) -> Settings:
     """Return the parts of a configuration that decide names. `jobs`: of each dataset."""
-    found = [
-        NamespaceSetting(
-            f"dbt[{index}].namespace", each.namespace, "dbt", {"manifest": naming.redact(each.manifest)}
-        )
-        for index, each in enumerate(config.sources.get("dbt", ()))
-    ]
-    for index, files in enumerate(config.sources.get("sql", ())):
-        entry = {"path": naming.redact(files.path), "dialect": files.dialect}
-        found.append(NamespaceSetting(f"sql[{index}].namespace", files.namespace, "sql", entry))
-    hive = config.sources.get("hive")
-    if hive:
-        found.append(NamespaceSetting("hive.metastore", hive.namespace, "hive", {}, "metastore"))
-    has_spline = "spline" in config.sources
-    by_jdbc = frozenset(each for each, types in jobs.items() if has_spline and "spark" in types)
+    namespaces: list[NamespaceSetting] = []
+    types_of_rules: set[str] = set()
+    for source, parsed in registry.configured(config):
+        namespaces += source.namespaces(parsed)
+        if source.has_raw_uris:
+            types_of_rules.update(source.job_types)
     return Settings(
-        tuple(each._replace(namespace=_canonical(each.namespace)) for each in found),
+        tuple(each._replace(namespace=_canonical(each.namespace)) for each in namespaces),
         config.merge.default_schemas,
-        _canonical(hive.metastore) if hive and hive.metastore else "",
-        hive.spark_catalogs if hive else (),
         confirmed,
-        by_jdbc,
+        frozenset(dataset for dataset, types in jobs.items() if types & types_of_rules),
         details.completed,
         details.directories,
         tuple(sorted(jobs)),

@@ -12,9 +12,10 @@ from lineage_merge import naming
 from lineage_merge.merge.near_misses.names import NameParts
 from lineage_merge.merge.near_misses.pairs import Pair
 from lineage_merge.merge.near_misses.rules import fix_by_rules
-from lineage_merge.merge.near_misses.settings import Fix, NamespaceSetting, Settings, as_yaml
+from lineage_merge.merge.near_misses.settings import Fix, Settings, as_yaml
 from lineage_merge.model.errors import NamingError
 from lineage_merge.naming.identifiers import join_name
+from lineage_merge.sources.settings import NamespaceSetting
 
 _REDSHIFT = "redshift://"
 
@@ -121,15 +122,18 @@ def _namespace_fix(settings: Sequence[NamespaceSetting], new: str) -> Fix:
 
 
 def _spark_catalog(pair: Pair, settings: Settings) -> Fix | None:
-    """Return the name of Hive's metastore in Spark, if that is what is missing."""
-    if not settings.hive_namespace or not pair.is_whole:
+    """Return the name of a metastore in Spark, if that is what is missing."""
+    if not pair.is_whole:
         return None
+    metastores = {each.namespace: each for each in settings.namespaces if each.spark_catalogs is not None}
     for own, other in ((pair.read, pair.written), (pair.written, pair.read)):
-        if own.namespace == settings.hive_namespace and ":" not in other.namespace:
+        metastore = metastores.get(own.namespace)
+        if metastore and ":" not in other.namespace:
             if _renamed(own.namespace, other.name) != (own.namespace, own.name):
                 continue
-            names = [*settings.spark_catalogs, other.namespace]
-            return Fix("hive.spark_catalogs", as_yaml({"hive": {"spark_catalogs": names}}))
+            names = [*(metastore.spark_catalogs or ()), other.namespace]
+            section = metastore.section
+            return Fix(f"{section}.spark_catalogs", as_yaml({section: {"spark_catalogs": names}}))
     return None
 
 

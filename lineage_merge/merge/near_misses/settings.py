@@ -6,15 +6,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-
-class NamespaceSetting(NamedTuple):
-    """A configured namespace of a source's tables: its key, value, and entry in the configuration."""
-
-    key: str
-    namespace: str
-    section: str
-    entry: Mapping[str, str]
-    name: str = "namespace"
+from lineage_merge.sources.settings import NamespaceSetting
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +22,6 @@ class Settings:
 
     namespaces: tuple[NamespaceSetting, ...] = ()
     default_schemas: Mapping[str, str] = field(default_factory=dict)
-    hive_namespace: str = ""
-    spark_catalogs: tuple[str, ...] = ()
     confirmed: frozenset[str] = frozenset()
     by_jdbc: frozenset[str] = frozenset()
     completed: Mapping[str, str] = field(default_factory=dict)

@@ -8,14 +8,14 @@ from lineage_merge.infra import storage
 from lineage_merge.load.neptune_bulk import bulk_load, loader_jobs
 from lineage_merge.model.errors import ConfigError, GraphError, SourceError, SourceMissing
 from lineage_merge.naming import redact
-from lineage_merge.orchestration.doctor.finding import Finding, failed, ok, skipped_all
 from lineage_merge.orchestration.doctor.gremlin import quick_endpoint
+from lineage_merge.sources.diagnosis import Diagnosis, failed, ok, skipped_all
 
 FILES = "bulk files"
 LOADER = "bulk loader"
 
 
-def examine(config: Config) -> Iterator[Finding]:
+def examine(config: Config) -> Iterator[Diagnosis]:
     """Check the bulk loader, if it is configured."""
     if config.gremlin.bulk is None:
         return
@@ -39,7 +39,7 @@ def examine(config: Config) -> Iterator[Finding]:
         yield ok(LOADER, f"{found.loader.url} is available; its access to S3 is checked by a load")
 
 
-def _files(s3: str) -> Finding:
+def _files(s3: str) -> Diagnosis:
     """Write, read and delete a small object below the prefix."""
     folder = f"{s3.rstrip('/')}/doctor-{uuid.uuid4().hex}"
     fix = f"allow s3:PutObject, s3:GetObject, s3:DeleteObject and s3:ListBucket on {redact(s3)} (deploy/iam)"

@@ -2,43 +2,67 @@
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain
+from typing import Any, NamedTuple
 
 from lineage_merge.config import Config
 from lineage_merge.model.errors import GraphError, SourceError
-from lineage_merge.orchestration.doctor import aws, bulk, gremlin, joins, kafka, machine
-from lineage_merge.orchestration.doctor.finding import Check, Finding, failed, ok, one_line, unexpected
+from lineage_merge.orchestration.doctor import bulk, gremlin, joins, machine
+from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck, failed, ok, one_line, unexpected
+from lineage_merge.sources.kafka_landing import broker_check
 from lineage_merge.sources.registry import SOURCES
-from lineage_merge.sources.source import Source, function
+from lineage_merge.sources.source import Source, imported
+
+
+class Check(NamedTuple):
+    """A check of one area; `examine` yields its diagnoses in order, none if it is not configured.
+
+    `exit_code`: that of a run without a response in this area.
+    """
+
+    area: str
+    examine: Callable[[Config], Iterator[Diagnosis]]
+    exit_code: int = 1
 
 
 def _of_source(source: Source) -> Iterator[Check]:
     """Yield the checks of a source; without any, its preflight check is one."""
-    for area, reference in source.checks:
-        yield Check(area, function(reference), SourceError.exit_code)
-    if not source.checks and source.preflight:
-        yield Check(source.name, partial(_preflight, source), SourceError.exit_code)
+    checks: tuple[SourceCheck, ...] = ()
+    if source.checks:
+        checks = imported(source.checks)
+    elif source.preflight:
+        checks = (SourceCheck(source.name, partial(_preflight, source)),)
+    for check in checks:
+        yield Check(check.area, partial(_if_configured, source.key, check.examine), SourceError.exit_code)
 
 
-def _preflight(source: Source, config: Config) -> Iterator[Finding]:
-    settings = config.sources.get(source.key)
-    if not settings:
-        return
+def _if_configured(
+    key: str, examine: Callable[[Any], Iterator[Diagnosis]], config: Config
+) -> Iterator[Diagnosis]:
+    settings = config.sources.get(key)
+    return examine(settings) if settings else iter(())
+
+
+def _preflight(source: Source, settings: Any) -> Iterator[Diagnosis]:
     try:
-        function(source.preflight)(settings)
+        imported(source.preflight)(settings)
     except SourceError as error:
         yield failed(source.name, error, f"correct {source.key}, or create the input")
     else:
         yield ok(source.name, "the input exists")
 
 
+def _kafka(config: Config) -> Iterator[Diagnosis]:
+    return chain.from_iterable(map(broker_check.examine, broker_check.configured(config)))
+
+
 # In display order.
 CHECKS: tuple[Check, ...] = (
-    Check("AWS credentials", aws.examine, SourceError.exit_code),
+    Check(machine.CREDENTIALS, machine.examine_aws, SourceError.exit_code),
     *chain.from_iterable(map(_of_source, SOURCES)),
-    Check("Kafka", kafka.examine, SourceError.exit_code),
+    Check(broker_check.KAFKA, _kafka, SourceError.exit_code),
     Check("joins", joins.examine),
     Check("graph", gremlin.examine, GraphError.exit_code),
     Check("bulk loader", bulk.examine, GraphError.exit_code),
@@ -48,16 +72,16 @@ CHECKS: tuple[Check, ...] = (
 SECONDS = 20.0
 
 
-def examine(config: Config, checks: Sequence[Check] = CHECKS, seconds: float = SECONDS) -> list[Finding]:
-    """Return the findings of all checks in order. A check that exceeds `seconds` has failed.
+def examine(config: Config, checks: Sequence[Check] = CHECKS, seconds: float = SECONDS) -> list[Diagnosis]:
+    """Return the diagnoses of all checks in order. A check that exceeds `seconds` has failed.
 
-    Its findings so far are included; its thread ends with the process.
+    Its diagnoses so far are included; its thread ends with the process.
     """
     running = [_Running(check, config) for check in checks]
     deadline = time.monotonic() + seconds
     for each in running:
         each.start()
-    return [finding for each in running for finding in each.findings(deadline)]
+    return [diagnosis for each in running for diagnosis in each.diagnoses(deadline)]
 
 
 class _Running:
@@ -66,7 +90,7 @@ class _Running:
     def __init__(self, check: Check, config: Config) -> None:
         self._check = check
         self._config = config
-        self._found: list[Finding] = []
+        self._diagnoses: list[Diagnosis] = []
         self._started = time.monotonic()
         self._thread = threading.Thread(target=self._run, name=f"doctor: {check.area}", daemon=True)
 
@@ -76,18 +100,18 @@ class _Running:
 
     def _run(self) -> None:
         try:
-            for finding in self._check.examine(self._config):
-                self._found.append(finding)
+            for diagnosis in self._check.examine(self._config):
+                self._diagnoses.append(diagnosis)
         except Exception as error:  # noqa: BLE001 - one check that breaks must not hide the others
-            self._found.append(unexpected(self._check.area, error))
+            self._diagnoses.append(unexpected(self._check.area, error))
 
-    def findings(self, deadline: float) -> list[Finding]:
+    def diagnoses(self, deadline: float) -> list[Diagnosis]:
         self._thread.join(max(deadline - time.monotonic(), 0.0))
-        found = list(self._found)
+        diagnoses = list(self._diagnoses)
         if self._thread.is_alive():
             waited = time.monotonic() - self._started
             problem = "a server accepts connections but does not respond"
             message = one_line(f"no result after {waited:.0f} s: {problem}")
             fix = "correct the addresses, and check the network"
-            found.append(Finding(self._check.area, "failed", message, fix, self._check.exit_code))
-        return found
+            diagnoses.append(Diagnosis(self._check.area, "failed", message, fix, self._check.exit_code))
+        return diagnoses

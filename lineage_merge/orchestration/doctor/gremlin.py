@@ -28,15 +28,15 @@ from lineage_merge.model.errors import (
     GraphRejected,
     GraphUnreachable,
 )
-from lineage_merge.orchestration.doctor.finding import (
-    Finding,
+from lineage_merge.orchestration.doctor.neptune import Server, server_behind
+from lineage_merge.sources.diagnosis import (
+    Diagnosis,
     failed,
     ok,
     skipped,
     skipped_all,
     warning,
 )
-from lineage_merge.orchestration.doctor.neptune import Server, server_behind
 
 SIGNING = "graph signing"
 CONNECTION = "graph connection"
@@ -58,7 +58,7 @@ _OLDEST, _NEWEST_TESTED = (3, 7), (3, 7)
 Ask = Callable[[GraphTraversalSource], GraphTraversal]
 
 
-def examine(config: Config) -> Iterator[Finding]:
+def examine(config: Config) -> Iterator[Diagnosis]:
     """Check from the connection to the grammar of queries."""
     if config.gremlin.endpoint == EMBEDDED:
         yield skipped(CONNECTION, "the embedded server starts with the run")
@@ -98,7 +98,7 @@ def quick_endpoint(config: Config) -> Endpoint:
     return replace(endpoint, timeout_seconds=min(endpoint.timeout_seconds, _SECONDS), retry_seconds=0)
 
 
-def _signing(endpoint: Endpoint) -> list[Finding]:
+def _signing(endpoint: Endpoint) -> list[Diagnosis]:
     """Check the credentials for signing; nothing without iam_auth."""
     if endpoint.iam is None:
         return []
@@ -111,7 +111,7 @@ def _signing(endpoint: Endpoint) -> list[Finding]:
     return [ok(SIGNING, f"for {endpoint.iam.region}, {whose}")]
 
 
-def _reader(endpoint: Endpoint) -> Iterator[Finding]:
+def _reader(endpoint: Endpoint) -> Iterator[Diagnosis]:
     if not endpoint.reader_url:
         return
     try:
@@ -133,7 +133,7 @@ def _connection_fix(error: GraphError) -> str:
     return "grant this user access to the graph"
 
 
-def version_finding(server: Server) -> Finding:
+def version_finding(server: Server) -> Diagnosis:
     """Check whether the server's version is tested, or supported at all."""
     if server.refusal:
         denied = GraphRejected(f"Neptune does not report its status: {server.refusal}")
@@ -163,7 +163,7 @@ def _answer(endpoint: Endpoint, g: GraphTraversalSource, ask: Ask) -> list[Any]:
         return found
 
 
-def _reading(endpoint: Endpoint, g: GraphTraversalSource) -> Iterator[Finding]:
+def _reading(endpoint: Endpoint, g: GraphTraversalSource) -> Iterator[Diagnosis]:
     try:
         found = _answer(endpoint, g, lambda g: g.V().limit(1).count())
     except GraphError as error:
@@ -172,7 +172,7 @@ def _reading(endpoint: Endpoint, g: GraphTraversalSource) -> Iterator[Finding]:
     yield ok(READ, "a graph with vertices" if found[0] else "an empty graph")
 
 
-def _writing(endpoint: Endpoint, g: GraphTraversalSource) -> Iterator[Finding]:
+def _writing(endpoint: Endpoint, g: GraphTraversalSource) -> Iterator[Diagnosis]:
     probe = f"lineage_merge|doctor|{uuid.uuid4().hex}"
     try:
         ids = _answer(endpoint, g, lambda g: _vertex(g, probe))
@@ -215,14 +215,14 @@ def _write_fix(error: GraphError) -> str:
     return "allow writes: Neptune's writer endpoint, neptune-db:WriteDataViaQuery, no read-only strategy"
 
 
-def _string_ids(probe: str, ids: list[Any]) -> Finding:
+def _string_ids(probe: str, ids: list[Any]) -> Diagnosis:
     if ids == [probe]:
         return ok(IDS, "strings, unchanged")
     refused = GraphRejected(f"the graph returned the id {ids} instead of the given string")
     return failed(IDS, refused, "configure string ids for vertices and edges (as in Neptune)")
 
 
-def _cardinality(endpoint: Endpoint, g: GraphTraversalSource, probe: str) -> Finding:
+def _cardinality(endpoint: Endpoint, g: GraphTraversalSource, probe: str) -> Diagnosis:
     def asked(g: GraphTraversalSource) -> GraphTraversal:
         said = g.V(probe)
         for value in ("a", "b", "a"):
@@ -250,7 +250,7 @@ def _cardinality(endpoint: Endpoint, g: GraphTraversalSource, probe: str) -> Fin
     return ok(CARDINALITY, "single and set, the default is set")
 
 
-def _clean_up(endpoint: Endpoint, probe: str) -> Finding:
+def _clean_up(endpoint: Endpoint, probe: str) -> Diagnosis:
     fix = f"allow neptune-db:DeleteDataViaQuery (deploy/iam), then run g.V('{probe}').drop()"
     try:
         with connect(endpoint) as g:
@@ -265,7 +265,7 @@ def _clean_up(endpoint: Endpoint, probe: str) -> Finding:
     return ok(CLEAN, "the probe was deleted")
 
 
-def _grammar(endpoint: Endpoint) -> Finding:
+def _grammar(endpoint: Endpoint) -> Diagnosis:
     options = {"language": "gremlin-lang"}
     with open_client(endpoint, 1) as client:
         try:

@@ -9,9 +9,9 @@ from lineage_merge.merge.report_builder import SAME_NAME
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import InputTooLarge, LineageMergeError, TooFewJoined
 from lineage_merge.orchestration import local_merge
-from lineage_merge.orchestration.doctor.finding import Finding, failed, ok, skipped, warning
 from lineage_merge.orchestration.read_sources import configured_sources, input_bytes
 from lineage_merge.sources import registry
+from lineage_merge.sources.diagnosis import Diagnosis, failed, ok, skipped, warning
 from lineage_merge.sources.kafka_landing import broker_check
 
 JOINS = "joins"
@@ -23,7 +23,7 @@ _BUILD = "lineage-merge build reports joins and near misses"
 _CHECK_NAMES = "correct the namespaces or add merge.rules; lineage-merge build lists sources without producer"
 
 
-def examine(config: Config, seconds: float = SECONDS) -> Iterator[Finding]:
+def examine(config: Config, seconds: float = SECONDS) -> Iterator[Diagnosis]:
     """Merge the sources without loading them, and report notices, joins, near misses and expectations."""
     if len([*registry.configured(config)]) == 0:
         return
@@ -80,7 +80,7 @@ class _Merging(threading.Thread):
             self.problem = "a source cannot be read"
 
 
-def _notices(found: list[Problem]) -> Iterator[Finding]:
+def _notices(found: list[Problem]) -> Iterator[Diagnosis]:
     """Yield what a run would print as notices, such as a pattern that matches no application."""
     for each in found[:_MAX_NOTICES]:
         place = ": ".join(filter(None, (each.document, each.field)))
@@ -104,7 +104,7 @@ def _unjoined(config: Config, found: Report) -> str:
     return f"{', '.join(first)} and {last}"
 
 
-def _finding(found: Report, unjoined: str, *, has_notices: bool) -> Finding:
+def _finding(found: Report, unjoined: str, *, has_notices: bool) -> Diagnosis:
     joined = found.datasets_joined
     text = f"joined {joined} datasets" if joined != 1 else "joined 1 dataset"
     fix = _fix(found.near_misses)

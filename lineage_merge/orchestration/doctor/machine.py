@@ -1,13 +1,18 @@
-"""Check of this machine: Spark, Java, and the SQL parser for column lineage."""
+"""Checks of this machine, without requests: Spark, Java, the SQL parser, AWS credentials and region."""
 
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 
 from lineage_merge.config import EMBEDDED, Config
 from lineage_merge.infra.embedded import java
-from lineage_merge.model.errors import JavaMissing
-from lineage_merge.orchestration.doctor.finding import Finding, failed, ok, skipped, warning
+from lineage_merge.infra.s3_errors import LOG_IN
+from lineage_merge.infra.storage import is_s3
+from lineage_merge.model.errors import JavaMissing, SourceDenied
+from lineage_merge.sources import registry
+from lineage_merge.sources.diagnosis import Diagnosis, failed, ok, skipped, warning
+from lineage_merge.sources.kafka_landing import broker_check
 
+CREDENTIALS = "AWS credentials"
 SPARK = "Spark"
 JAVA = "Java"
 SQL = "SQL parser"
@@ -15,7 +20,7 @@ SQL = "SQL parser"
 _INSTALL = "pip install 'lineage-merge[local]'"
 
 
-def examine(config: Config) -> Iterator[Finding]:
+def examine(config: Config) -> Iterator[Diagnosis]:
     """Check Spark and Java, which clusters provide, and sqlglot."""
     spark = _version("pyspark")
     if spark is None:
@@ -28,7 +33,7 @@ def examine(config: Config) -> Iterator[Finding]:
     yield _sql(config)
 
 
-def _java(*, needed: bool) -> Finding:
+def _java(*, needed: bool) -> Diagnosis:
     if not needed:
         return skipped(JAVA, "not needed")
     try:
@@ -37,13 +42,14 @@ def _java(*, needed: bool) -> Finding:
         return failed(JAVA, error, f"{_INSTALL}, or set JAVA_HOME (Glue provides it)")
 
 
-def _sql(config: Config) -> Finding:
-    found = _version("sqlglot")
-    if found:
-        return ok(SQL, f"sqlglot {found}")
-    if not config.sources.get("dbt", ()):
-        return skipped(SQL, "not needed without dbt projects")
-    message = "sqlglot is not installed: no column lineage of dbt models"
+def _sql(config: Config) -> Diagnosis:
+    installed = _version("sqlglot")
+    if installed:
+        return ok(SQL, f"sqlglot {installed}")
+    missing = [source.without_sqlglot for source, _ in registry.configured(config) if source.without_sqlglot]
+    if not missing:
+        return skipped(SQL, "not needed by these sources")
+    message = f"sqlglot is not installed: {', '.join(missing)}"
     return warning(SQL, message, "pip install 'lineage-merge[columns]'")
 
 
@@ -52,3 +58,38 @@ def _version(package: str) -> str | None:
         return version(package)
     except PackageNotFoundError:
         return None
+
+
+def examine_aws(config: Config) -> Iterator[Diagnosis]:
+    """Check the credentials, if the configuration needs AWS."""
+    if not needs_aws(config):
+        return
+    import boto3
+    from botocore.exceptions import BotoCoreError
+
+    try:
+        session = boto3.Session()
+        credentials = session.get_credentials()
+        region = session.region_name
+    except BotoCoreError as error:
+        yield failed(CREDENTIALS, SourceDenied(f"no AWS credentials ({type(error).__name__})"), LOG_IN)
+        return
+    if credentials is None:
+        yield failed(CREDENTIALS, SourceDenied("no AWS credentials found"), LOG_IN)
+    else:
+        yield ok(CREDENTIALS, f"from {credentials.method}, {f'region {region}' if region else 'no region'}")
+
+
+def needs_aws(config: Config) -> bool:
+    """Whether any part of the configuration needs AWS credentials."""
+    sources = list(registry.configured(config))
+    topics = list(broker_check.configured(config))
+    files = [file for each in sources for file in each.source.files(each.settings)]
+    files += [topic.landing for topic in topics]
+    return (
+        config.gremlin.iam_auth
+        or config.gremlin.bulk is not None
+        or any(each.source.needs_aws(each.settings) for each in sources)
+        or any(topic.options_secret for topic in topics)
+        or any(is_s3(file) for file in files)
+    )

@@ -7,17 +7,18 @@ from typing import Any
 
 import yaml
 
-from lineage_merge.orchestration.init.findings import Findings, JobFindings, ManifestFindings
+from lineage_merge.orchestration.init.findings import Findings, JobFindings
 from lineage_merge.orchestration.init.proposal import Project, Proposal
+from lineage_merge.orchestration.init.sources import JOB_SOURCES
 from lineage_merge.orchestration.init.warehouse import Choice
+from lineage_merge.sources.dbt.inspection import ManifestFindings
+from lineage_merge.sources.source import Source
 
 # Lines without comments; a longer configuration has its inner mappings on one line.
 MAX_LINES = 10
 _MAX_NAMES = 5
 _WIDTH = 110
 _INLINE = ("default_schemas", "arango", "merge")
-# Jobs of each source, as they are called there.
-_JOBS = {"spline": "application", "openlineage": "job", "hive": "job"}
 _EMBEDDED = """\
 # The graph is stored on this machine. For Neptune or another Gremlin server:
 # gremlin:
@@ -93,10 +94,12 @@ def _comments(proposal: Proposal, findings: Findings) -> dict[str, list[str]]:
         "dag_name": ["The Airflow DAG whose lineage is merged. Environments are never joined."],
         **{key: [line] for key, line in job_lines(findings.jobs).items() if line},
     }
-    number = sum(each.source == "spline" for each in findings.jobs.jobs)
-    if "spline" in comments and number > _MAX_NAMES:
-        line = "All are read. To select those of this DAG, add spline.applications: [name, glob_*]"
-        comments["spline"].append(line)
+    for source in JOB_SOURCES:
+        number = sum(each.source == source.key for each in findings.jobs.jobs)
+        if source.selected_by and number > _MAX_NAMES:
+            key = f"{source.key}.{source.selected_by}"
+            line = f"All are read. To select those of this DAG, add {key}: [name, glob_*]"
+            comments[source.key].append(line)
     for index, project in enumerate(proposal.projects):
         comments[f"dbt[{index}]"] = [manifest_line(project.manifest)]
         comments[f"dbt[{index}].namespace"] = namespace_lines(project, findings.jobs)
@@ -123,17 +126,17 @@ def printable(text: str) -> str:
 
 def job_lines(jobs: JobFindings) -> dict[str, str]:
     """Return what was found in the sources of jobs, by the key of the configuration."""
-    return {key: _job_line(key, what, jobs) for key, what in _JOBS.items()}
+    return {source.key: _job_line(source, jobs) for source in JOB_SOURCES}
 
 
-def _job_line(source: str, what: str, jobs: JobFindings) -> str:
-    found = [each for each in jobs.jobs if each.source == source]
-    facts = [_named(len(found), what, [each.name for each in found])]
-    newest = max((each.newest for each in found), default=0)
+def _job_line(source: Source, jobs: JobFindings) -> str:
+    observed = [each for each in jobs.jobs if each.source == source.key]
+    facts = [_named(len(observed), source.job_word, [each.name for each in observed])]
+    newest = max((each.newest for each in observed), default=0)
     if newest:
         facts.append(f"newest run {_time(newest)}")
-    if source == "spline" and jobs.spline_version:
-        facts.append(f"Spline {jobs.spline_version}")
+    if version := jobs.versions.get(source.key):
+        facts.append(f"{source.name} {version}")
     if jobs.is_sample:
         facts.append("a part of the input was read")
     return "; ".join(facts)

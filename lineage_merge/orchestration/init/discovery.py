@@ -7,24 +7,18 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from lineage_merge.infra.storage import Slice, StoredFile, is_s3, list_files, read_beginning
+from lineage_merge.infra.storage import StoredFile, is_s3, list_files, read_beginning
 from lineage_merge.model.errors import SourceError, SourceMissing
-from lineage_merge.orchestration.init.sources import Sources
-from lineage_merge.sources import document_kind, line_files
-from lineage_merge.sources.hive import log as hive_log
-from lineage_merge.sources.openlineage import files as openlineage_files
-from lineage_merge.sources.openlineage.lines import Event, events_of_line
+from lineage_merge.orchestration.init.sources import JOB_SOURCES, Sources
+from lineage_merge.sources import document_kind
+from lineage_merge.sources.source import imported
 from lineage_merge.sources.spline import export
-from lineage_merge.sources.spline.agent.messages import Message, messages
+from lineage_merge.sources.spline.source import SPLINE
 
 MAX_DEPTH = 8
 MAX_FILES = 20_000
 # Per folder: the files of one folder usually have one format.
 _MAX_TESTED = 3
-_TESTED_BYTES = 1 << 20
-_TESTED_LINES = 2000
-# A larger .json file is tested as lines.
-_MAX_JSON_BYTES = 4 << 20
 _RECOGNIZED_BYTES = 1 << 16
 _MAX_NOTES = 5
 
@@ -45,9 +39,9 @@ class Discovered(NamedTuple):
 
 
 def search(folder: str) -> Discovered:
-    """Search a folder for Spline exports and agent files, dbt manifests, OpenLineage events and Hive logs.
+    """Search a folder for exports of Spline, dbt manifests, and files of lines of each source.
 
-    Files of the agent are only used without an export: they are of the same runs.
+    Files of Spline's agent are only used without an export: they are of the same runs.
     Raises `SourceError` if the folder cannot be listed.
     """
     files, is_complete = _files(folder)
@@ -57,14 +51,13 @@ def search(folder: str) -> Discovered:
     notes += more
     manifests = [file.location for file in files if _name(file.location) == "manifest.json"]
     rest = [file for file in files if _folder(file.location) not in databases]
-    events, logs, agent = _by_content(rest)
+    line_files = _by_content(rest)
     if exported:
+        agent = line_files.pop(SPLINE.key, ())
         notes += [f"{each}: files of Spline's agent, not used" for each in agent[:_MAX_NOTES]]
     sources = Sources(
         spline_export=exported,
-        spline_agent=() if exported else agent,
-        openlineage=events,
-        hive=logs,
+        line_files=line_files,
         dbt=tuple(each for each in manifests if _is_dbt_manifest(each)),
     )
     return Discovered(sources, tuple(notes))
@@ -133,8 +126,8 @@ def _is_dbt_manifest(location: str) -> bool:
     return found is document_kind.MANIFEST
 
 
-def _by_content(files: Iterable[StoredFile]) -> Iterator[tuple[str, ...]]:
-    """Yield folders or files with OpenLineage events, with Hive's lineage logs, and of an agent.
+def _by_content(files: Iterable[StoredFile]) -> dict[str, tuple[str, ...]]:
+    """Return folders or files with documents of each source, by its key.
 
     The parsers of the sources decide: a log may contain documents of several sources, and long ones.
     """
@@ -142,19 +135,16 @@ def _by_content(files: Iterable[StoredFile]) -> Iterator[tuple[str, ...]]:
     for file in files:
         if _may_be_text(_name(file.location)) and file.size:
             by_folder[_folder(file.location)].append(file)
-    events: list[str] = []
-    logs: list[str] = []
-    agent: list[str] = []
-    tests = ((events, _has_events), (logs, _has_hive_lineage), (agent, _has_agent_messages))
-    for folder, found in by_folder.items():
-        tested = found[:_MAX_TESTED]
-        for locations, has in tests:
-            matching = [file.location for file in tested if _is_read_by(has, file)]
-            if len(matching) == len(tested) and len(found) > 1:
-                locations.append(folder)
-            else:
-                locations += matching
-    yield from map(_outermost, (events, logs, agent))
+    locations: dict[str, list[str]] = {}
+    for source in JOB_SOURCES:
+        has_documents: Callable[[StoredFile], bool] = imported(source.line_files.has_documents)
+        for folder, in_folder in by_folder.items():
+            tested = in_folder[:_MAX_TESTED]
+            matching = [file.location for file in tested if _is_read_by(has_documents, file)]
+            whole = len(matching) == len(tested) and len(in_folder) > 1
+            if matching:
+                locations.setdefault(source.key, []).extend([folder] if whole else matching)
+    return {key: _outermost(found) for key, found in locations.items()}
 
 
 def _is_read_by(has: Callable[[StoredFile], bool], file: StoredFile) -> bool:
@@ -167,35 +157,6 @@ def _is_read_by(has: Callable[[StoredFile], bool], file: StoredFile) -> bool:
 def _may_be_text(name: str) -> bool:
     plain = name.lower().removesuffix(".gz")
     return name not in _DBT_FILES and (plain.endswith(_TEXTS) or ".log." in plain)
-
-
-def _has_events(file: StoredFile) -> bool:
-    if file.location.removesuffix(".gz").endswith(".json") and file.size <= _MAX_JSON_BYTES:
-        found = openlineage_files.events(Slice(file.location, 0, file.size))
-    else:
-        found = (
-            each
-            for location, line in _first_lines(file)
-            for each in events_of_line(line.decode("utf-8", errors="replace"), location)
-        )
-    return any(isinstance(each, Event) for each in found)
-
-
-def _has_hive_lineage(file: StoredFile) -> bool:
-    found = (each for each in hive_log.documents(_first_lines(file)) if isinstance(each, hive_log.Found))
-    # Other documents have edges, too.
-    return any(each.document.keys() >= {"edges", "vertices"} for each in found)
-
-
-def _has_agent_messages(file: StoredFile) -> bool:
-    return any(isinstance(each, Message) for each in messages(_first_lines(file)))
-
-
-def _first_lines(file: StoredFile) -> Iterator[tuple[str, bytes]]:
-    """Yield numbered lines, enough to find documents in a log that begins with other lines."""
-    is_packed = file.location.endswith(".gz")
-    part = Slice(file.location, 0, file.size if is_packed else min(file.size, _TESTED_BYTES))
-    return islice(line_files.numbered(part), _TESTED_LINES)
 
 
 def _outermost(locations: Iterable[str]) -> tuple[str, ...]:

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lineage_merge.orchestration.init import warehouse
-from lineage_merge.orchestration.init.findings import Findings, ManifestFindings
+from lineage_merge.orchestration.init.findings import Findings
 from lineage_merge.orchestration.init.sources import Sources, located
 from lineage_merge.orchestration.init.warehouse import Choice, DefaultSchema
+from lineage_merge.sources.dbt.inspection import ManifestFindings
 
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_.~+-]+")
 

@@ -13,40 +13,42 @@ from lineage_merge.model.errors import (
     SourceMissing,
     SourceUnreachable,
 )
-from lineage_merge.orchestration.doctor.exports import fix_for
 from lineage_merge.orchestration.init import discovery
 from lineage_merge.orchestration.init.sources import Sources
 from lineage_merge.sources import document_kind
+from lineage_merge.sources.dbt.source import DBT
+from lineage_merge.sources.diagnosis import fix_for
 from lineage_merge.sources.document_kind import Kind
+from lineage_merge.sources.registry import SOURCES
+from lineage_merge.sources.source import Source
+from lineage_merge.sources.spline.source import SPLINE
 
-_FLAGS = {
-    "spline": "--spline-export or --spline-agent",
-    "agent": "--spline-agent",
-    "openlineage": "--openlineage",
-    "hive": "--hive",
-    "sql": "--sql",
-}
-# Flags in place of the keys of the configuration.
-_FLAG_OF = {
-    document_kind.EXPORT.remedy: "--spline-export",
-    document_kind.AGENT.remedy: "--spline-agent",
-    document_kind.EVENTS.remedy: "--openlineage",
-    document_kind.HIVE.remedy: "--hive",
-    document_kind.MANIFEST.remedy: "--dbt",
-    document_kind.CATALOG.remedy: "--dbt",
-    document_kind.RUN_RESULTS.remedy: "--dbt",
-    document_kind.SQL.remedy: "--sql",
+# Flags in place of the keys of the configuration, which end the remedies of documents.
+_FLAG_OF_KEY = {
+    f"{source.key}{'[]' if source.schema()['type'] == 'array' else ''}.{key}": flag
+    for source in SOURCES
+    for key, flag in source.flags.items()
 }
 
 
-def flag_fix(source: str) -> str:
-    """Return the remedy for a wrong location of a source."""
-    return f"correct {_FLAGS[source]}"
+def _flag_of(remedy: str) -> str:
+    return _FLAG_OF_KEY.get(remedy.rpartition(" ")[2], "")
+
+
+def flag_fix(source: Source, *, is_export: bool = True) -> str:
+    """Return the remedy for a wrong location of a source; `is_export` False: of its files of lines."""
+    flags = dict.fromkeys(source.flags.values())
+    if not is_export:
+        flags = {source.flags[source.line_files.key]: None}
+    return f"correct {' or '.join(flags)}"
 
 
 @contextmanager
-def explained(source: str, location: str) -> Iterator[None]:
-    """Append a remedy to the errors of reading a source; `location` "" is Spline's database."""
+def explained(source: Source, location: str, *, is_export: bool = True) -> Iterator[None]:
+    """Append a remedy to the errors of reading a source; `location` "" is Spline's database.
+
+    `is_export` False: it is of files of lines.
+    """
     try:
         yield
     except ConfigError as error:
@@ -55,73 +57,59 @@ def explained(source: str, location: str) -> Iterator[None]:
         problem = error.message.partition(f"{error.key}: ")[2]
         raise ConfigError(error.key, f"{problem}. Fix: export the variable, then run init again") from None
     except SourceError as error:
-        raise _with_fix(error, source, location) from None
+        raise _with_fix(error, source, location, is_export) from None
 
 
-def _with_fix(error: SourceError, source: str, location: str) -> SourceError:
+def _with_fix(error: SourceError, source: Source, location: str, is_export: bool) -> SourceError:
+    general = flag_fix(source, is_export=is_export)
+    is_export = is_export and source is SPLINE
     if isinstance(error, DocumentError):
-        fix = (
-            _manifest_fix(location) if source == "dbt" else _flag(error.remedy, location) or flag_fix(source)
-        )
+        fix = _created_fix(DBT, location) if source is DBT else _flag(error.remedy, location) or general
         problem = error.problem.removesuffix(f": {error.remedy}")  # it names a key of the configuration
         return DocumentError(error.document, error.field, f"{problem}. Fix: {fix}", fix)
     if error.remedy:
-        near = _near_export(location) if source == "spline" and error.remedy in _FLAG_OF else ""
-        flag = f"--spline-export {near}" if near else _flag(error.remedy, location)
+        near = _near(SPLINE, location) if is_export and _flag_of(error.remedy) else ""
+        flag = near or _flag(error.remedy, location)
         problem = error.message.removesuffix(f": {error.remedy}")
         return type(error)(f"{problem}. Fix: {flag}", flag) if flag else error
-    fix = _fix(error, source, location) if location else _database_fix(error)
+    if not location:
+        fix = _database_fix(error)
+    elif is_s3(location) and not isinstance(error, SourceMissing):
+        fix = fix_for(error, location, "the location")
+    elif source is DBT:
+        fix = _created_fix(DBT, location)
+    else:
+        fix = _created_fix(SPLINE, location) if is_export else general
     return type(error)(f"{error.message}. Fix: {fix}", fix)
 
 
-def no_lineage(source: str, location: str, kind: Kind | None) -> SourceMissing:
+def no_lineage(source: Source, location: str, kind: Kind | None) -> SourceMissing:
     """Return the error of a location without lineage; `kind`: what its files are, if it is known."""
-    if kind is None:
-        fix, instead = flag_fix(source), ""
-    else:
-        fix, instead = _flag(kind.remedy, location) or kind.remedy or flag_fix(source), f", but {kind.name}"
+    fix, instead = flag_fix(source, is_export=False), ""
+    if kind:
+        fix, instead = _flag(kind.remedy, location) or kind.remedy or fix, f", but {kind.name}"
     return SourceMissing(f"{location}: no lineage found{instead}. Fix: {fix}", fix)
 
 
 def _flag(remedy: str, location: str) -> str:
     """Return the flag that reads a location, "" if the remedy of its files is another one."""
-    flag = _FLAG_OF.get(remedy, "")
+    flag = _flag_of(remedy)
     if flag == "--spline-export" and location.endswith((".json", ".jsonl", ".gz")):
         location = _parent(location)
     if flag == "--dbt" and not (
         remedy == document_kind.MANIFEST.remedy and location.endswith((".json", ".json.gz"))
     ):
-        return _manifest_fix(location)
+        return _created_fix(DBT, location)
     return f"{flag} {location}" if flag else ""
 
 
-def _fix(error: SourceError, source: str, location: str) -> str:
-    if is_s3(location) and not isinstance(error, SourceMissing):
-        return fix_for(error, location, "the location")
-    if source == "dbt":
-        return _manifest_fix(location)
-    if source == "spline":
-        return _export_fix(location)
-    return flag_fix(source)
+def _created_fix(source: Source, location: str) -> str:
+    return _near(source, location) or source.how_to_create
 
 
-def _manifest_fix(location: str) -> str:
-    near = _nearby(location).dbt or _nearby(location.rpartition("/")[0] or ".").dbt
-    if near:
-        return f"--dbt {near[0]}"
-    return "run dbt compile, and give target/manifest.json"
-
-
-def _export_fix(location: str) -> str:
-    if near := _near_export(location):
-        return f"--spline-export {near}"
-    return (
-        "export Spline's database with arangoexport --type jsonl, one file per collection, into this folder"
-    )
-
-
-def _near_export(location: str) -> str:
-    return _nearby(location).spline_export or _nearby(_parent(location)).spline_export
+def _near(source: Source, location: str) -> str:
+    """Return the flag with a document of the source at a location or beside it, "" if there is none."""
+    return _nearby(location).document_of(source) or _nearby(_parent(location)).document_of(source)
 
 
 def _nearby(folder: str) -> Sources:

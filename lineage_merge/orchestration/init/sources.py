@@ -6,16 +6,25 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from lineage_merge.sources.dbt.source import DBT
+from lineage_merge.sources.registry import SOURCES
+from lineage_merge.sources.source import Source
+from lineage_merge.sources.spline.source import SPLINE
+
+# Sources that report jobs of a cluster.
+JOB_SOURCES = tuple(source for source in SOURCES if source.line_files.key)
+
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Locations of the sources of one configuration; `arango` are the settings of Spline's database."""
+    """Locations of the sources of one configuration; `arango` are the settings of Spline's database.
+
+    `line_files`: the locations of `Source.line_files`, by the key of the source.
+    """
 
     spline_export: str = ""
-    spline_agent: tuple[str, ...] = ()
     arango: Mapping[str, str] = field(default_factory=dict)
-    openlineage: tuple[str, ...] = ()
-    hive: tuple[str, ...] = ()
+    line_files: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     sql: tuple[str, ...] = ()
     sql_dialect: str = ""
     dbt: tuple[str, ...] = ()
@@ -27,32 +36,36 @@ class Sources:
 
     def with_found(self, found: "Sources") -> "Sources":
         """Return these sources, and those found elsewhere of which these have none."""
-        has_spline = bool(self.spline_export or self.arango or self.spline_agent)
+        has_spline = bool(self.spline_export or self.arango or self.line_files.get(SPLINE.key))
+        line_files = {**found.line_files, **self.line_files}
+        if has_spline and SPLINE.key not in self.line_files:
+            line_files.pop(SPLINE.key, None)
         return replace(
             self,
             spline_export=self.spline_export if has_spline else found.spline_export,
-            spline_agent=self.spline_agent if has_spline else found.spline_agent,
-            openlineage=self.openlineage or found.openlineage,
-            hive=self.hive or found.hive,
+            line_files=line_files,
             dbt=self.dbt or found.dbt,
         )
 
+    def document_of(self, source: Source) -> str:
+        """Return the flag and the first location of a dbt manifest or an export of Spline, or ""."""
+        if source is SPLINE and self.spline_export:
+            return f"{SPLINE.flags['export']} {self.spline_export}"
+        return f"{DBT.flags['manifest']} {self.dbt[0]}" if source is DBT and self.dbt else ""
+
     def job_settings(self, folder: Path | None = None) -> dict[str, Any]:
-        """Return the settings of the sources that report jobs: Spline, OpenLineage, Hive.
+        """Return the settings of the sources that report jobs, except SQL and dbt.
 
         Locations are relative to `folder` if they are below it.
         """
         settings: dict[str, Any] = {}
-        if self.spline_export:
-            settings["spline"] = {"export": located(self.spline_export, folder)}
-        elif self.arango:
-            settings["spline"] = {"arango": dict(self.arango)}
-        elif self.spline_agent:
-            settings["spline"] = {"agent": _one_or_several(self.spline_agent, folder)}
-        if self.openlineage:
-            settings["openlineage"] = {"events": _one_or_several(self.openlineage, folder)}
-        if self.hive:
-            settings["hive"] = {"log": _one_or_several(self.hive, folder)}
+        for source in JOB_SOURCES:
+            if source is SPLINE and self.spline_export:
+                settings[source.key] = {"export": located(self.spline_export, folder)}
+            elif source is SPLINE and self.arango:
+                settings[source.key] = {"arango": dict(self.arango)}
+            elif locations := self.line_files.get(source.key):
+                settings[source.key] = {source.line_files.key: _one_or_several(locations, folder)}
         return settings
 
 

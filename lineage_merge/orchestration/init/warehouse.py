@@ -15,7 +15,8 @@ from lineage_merge.merge.identity_rules import Rules
 from lineage_merge.model.elements import DatasetName, Reference
 from lineage_merge.model.errors import NamingError
 from lineage_merge.naming.forms import fixed_namespace, namespace_form
-from lineage_merge.orchestration.init.findings import JobFindings, ManifestFindings
+from lineage_merge.orchestration.init.findings import JobFindings
+from lineage_merge.sources.dbt.inspection import ManifestFindings
 
 # Schemes of namespaces, by dbt adapter. Other adapters (Spark, Glue, DuckDB) read tables of any platform.
 _SCHEMES: Mapping[str, tuple[str, ...]] = {

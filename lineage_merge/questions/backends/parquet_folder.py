@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from lineage_merge.graph_format.elements import dataset_id_of, edge_of_row, name_parts, vertex_of_row
-from lineage_merge.infra.garbage import collection_off
+from lineage_merge.infra.engine.local import collection_off
 from lineage_merge.infra.storage import read_bytes
 from lineage_merge.model.errors import IntermediateError
 from lineage_merge.questions.backends.files import files_of

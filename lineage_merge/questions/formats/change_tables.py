@@ -1,4 +1,4 @@
-"""Texts of changes between two moments: tables for terminals and CSV, Markdown for tickets."""
+"""Texts of changes between two moments: tables for terminals, Markdown for tickets."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lineage_merge.questions.formats.describe import one_line, truncate
-from lineage_merge.questions.formats.table import AnswerTable, add_row, new_table
+from lineage_merge.questions.formats.table import add_row, new_table
 from lineage_merge.questions.lineage_changes import ACTIONS, Change, Difference, Kind, counts
 
 _TITLES: dict[Kind, str] = {
@@ -37,15 +37,6 @@ def change_tables(changes: Sequence[Change], title: str) -> Iterator[Table | Tex
                 first = (change.title, change.action) if number == 0 else ("", "")
                 add_row(table, *first, difference.name, *map(truncate, difference[1:]))
         yield table
-
-
-def change_rows(changes: Sequence[Change]) -> AnswerTable:
-    """Return a row per change and property; for CSV."""
-    table = new_table("kind", "action", "element", "property", "before", "after", "from", "id")
-    for each in changes:
-        for difference in each.differences or [_NONE]:
-            add_row(table, each.kind, each.action, each.title, *difference, each.source, each.id)
-    return table
 
 
 def markdown(changes: Sequence[Change], title: str) -> str:

@@ -81,9 +81,11 @@ def vertex_table(vertices: Iterable[Vertex]) -> AnswerTable:
     return made
 
 
-def row_table(rows: Iterable[Any], columns: Mapping[str, str], name: str = "") -> AnswerTable:
+def row_table(
+    rows: Iterable[Any], columns: Mapping[str, str], name: str = "", *, optional: Collection[str] = ()
+) -> AnswerTable:
     """Return a table of rows; `columns`: their attributes by header."""
-    made = new_table(*columns, name=name)
+    made = new_table(*columns, name=name, optional=optional)
     for row in rows:
         add_row(made, *cells(row, columns.values()))
     return made

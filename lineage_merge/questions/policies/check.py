@@ -8,7 +8,7 @@ from lineage_merge.config import Policy
 from lineage_merge.config.policies import LayerRule, RequirementRule, SourceRule, TagRule, UpdateRule
 from lineage_merge.config.propagation import Propagation
 from lineage_merge.graph_format.elements import dataset_of, subgraph
-from lineage_merge.infra.garbage import collection_off
+from lineage_merge.infra.engine.local import collection_off
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.layers import Layer
 from lineage_merge.questions.lineage import ends

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from lineage_merge.config import Policy
-from lineage_merge.infra.similar_names import did_you_mean
+from lineage_merge.model.errors import did_you_mean
 from lineage_merge.questions.dataset_globs import is_name
 from lineage_merge.questions.policies.scope import Scope
 from lineage_merge.questions.policies.violations import Violation

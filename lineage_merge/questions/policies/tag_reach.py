@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from lineage_merge.config import Policy
 from lineage_merge.config.policies import TagRule
 from lineage_merge.graph_format.elements import COLUMN, Vertex, dataset_of, name_of_id
-from lineage_merge.infra.similar_names import did_you_mean
+from lineage_merge.model.errors import did_you_mean
 from lineage_merge.questions.dataset_globs import DatasetGlobs, Selection
 from lineage_merge.questions.policies.scope import Scope
 from lineage_merge.questions.policies.violations import CheckedPolicy, Violation, accept

@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Any, Literal
 
 from lineage_merge.infra import storage
-from lineage_merge.infra.times import epoch_ms
 from lineage_merge.model.errors import DocumentError, SourceError, SourceMissing
+from lineage_merge.model.times import epoch_ms
 from lineage_merge.sources import document_kind
 
 What = Literal["manifest", "catalog", "run results file", "sources file"]

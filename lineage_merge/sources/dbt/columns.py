@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 
 from sqlglot import Dialect, exp
 
-from lineage_merge.column_lineage.sql.derivation import Origin
+from lineage_merge.column_lineage.sql.derivation import ColumnOrigin
 from lineage_merge.column_lineage.sql.names import PartOfTable, TableNames, part_of_table
 from lineage_merge.column_lineage.sql.parsing import parse, with_deep_stack
 from lineage_merge.column_lineage.sql.query import Queries, flows, influences
-from lineage_merge.column_lineage.sql.scope import Named, Relation
-from lineage_merge.column_lineage.sql.tables import AllColumns, Table, fold
+from lineage_merge.column_lineage.sql.scope import NamedColumn, Relation
+from lineage_merge.column_lineage.sql.tables import AllColumns, KnownTable, fold
 from lineage_merge.column_lineage.sql.text import cut, reason
 from lineage_merge.column_lineage.transformations import ColumnFlow, Influence
 from lineage_merge.sources.dbt.catalog import Catalog, CatalogColumn
@@ -129,7 +129,7 @@ class _Project:
         # Whether rows are read, not only metadata.
         self._reads: dict[str, dict[str, bool]] = {}
         self._deferrals: dict[str, dict[str, str]] = {}
-        self._undeclared: dict[str, tuple[UndeclaredTable, Table]] = {}
+        self._undeclared: dict[str, tuple[UndeclaredTable, KnownTable]] = {}
         self._named: dict[str, frozenset[str]] = {}
         self._ephemeral = {
             fold(_EPHEMERAL + node.name): unique_id
@@ -154,8 +154,8 @@ class _Project:
 
     # ---- before SQL is read
 
-    def _table(self, node: Node) -> Table:
-        table = Table(node.unique_id)
+    def _table(self, node: Node) -> KnownTable:
+        table = KnownTable(node.unique_id)
         known = self._catalog.get(node.unique_id, ())
         for column in known:
             table.columns.setdefault(fold(column.name), column.name)
@@ -165,7 +165,7 @@ class _Project:
         table.complete = bool(known) or table.complete
         return table
 
-    def _declare(self, table: Table, node: Node) -> None:
+    def _declare(self, table: KnownTable, node: Node) -> None:
         for column in node.code.columns:
             table.add(column.name)
         table.complete = node.code.contract and bool(node.code.columns)
@@ -246,13 +246,13 @@ class _Project:
         found = (self._names.find(table, node.parents) for table in tables)
         return frozenset(each for each in found if each is not None)
 
-    def _type_of(self, origin: Origin) -> str:
+    def _type_of(self, origin: ColumnOrigin) -> str:
         node = self._nodes.get(origin.dataset)
         known = [(each.name, each.data_type) for each in self._catalog.get(origin.dataset, ())]
         known += [(each.name, each.data_type) for each in (node.code.columns if node else ())]
         return next((kind for name, kind in known if kind and fold(name) == fold(origin.column)), "")
 
-    def _meaning(self, table: exp.Table, node: Node) -> Table | Relation | None:
+    def _meaning(self, table: exp.Table, node: Node) -> KnownTable | Relation | None:
         ephemeral = self._ephemeral.get(fold(table.name))
         if ephemeral is not None and not table.args.get("db"):
             relation = self._inline(ephemeral)
@@ -279,12 +279,12 @@ class _Project:
         reads = self._reads.setdefault(node.unique_id, {})
         reads[found] = reads.get(found, False) or rows
 
-    def _read_by(self, found: str, node: Node, *, rows: bool = True) -> Table:
+    def _read_by(self, found: str, node: Node, *, rows: bool = True) -> KnownTable:
         self._add_read(node, found, rows=rows)
         self.build(found)
         return self.tables[found]
 
-    def _unknown(self, table: exp.Table, node: Node, *, rows: bool = True) -> Table | None:
+    def _unknown(self, table: exp.Table, node: Node, *, rows: bool = True) -> KnownTable | None:
         """Return a table that is not in the manifest: another target's (--defer), or an undeclared one."""
         if self._names.candidates(table):
             return None  # several
@@ -298,7 +298,7 @@ class _Project:
         if known is None:
             return None
         if known.key not in self._undeclared:
-            self._undeclared[known.key] = (known, Table(known.key))
+            self._undeclared[known.key] = (known, KnownTable(known.key))
         self._add_read(node, known.key, rows=rows)
         return self._undeclared[known.key][1]
 
@@ -319,7 +319,7 @@ class _Project:
     def _itself(self, unique_id: str) -> Relation:
         # What an incremental model reads from itself has no other origin: the other branches of its SQL have.
         known = self._catalog.get(unique_id, ())
-        items = [Named(column.name, {}) for column in known]
+        items = [NamedColumn(column.name, {}) for column in known]
         return Relation([*items], rest={}) if known else Relation([AllColumns(None, own=True)])
 
     def _inline(self, unique_id: str) -> Relation:
@@ -330,9 +330,9 @@ class _Project:
                 self._inlined[unique_id] = relation
         return self._inlined[unique_id]
 
-    def _fill(self, table: Table, node: Node, relation: Relation) -> None:
+    def _fill(self, table: KnownTable, node: Node, relation: Relation) -> None:
         known = self._catalog.get(node.unique_id, ())
-        named = [item for item in relation.items if isinstance(item, Named)]
+        named = [item for item in relation.items if isinstance(item, NamedColumn)]
         names = [item.name for item in named]
         if relation.closed and len(known) == len(names) + len(node.code.snapshot_columns):
             # Only the platform determines the name of `count(*)`.
@@ -410,7 +410,7 @@ class _Project:
             shown = ", ".join(sorted(name for name in names if name))
             yield cut(f"{what}: {shown}" if shown else what)
 
-    def _columns(self, table: Table) -> Iterator[Column]:
+    def _columns(self, table: KnownTable) -> Iterator[Column]:
         """Return the columns in the order of the catalog, or of the model's own SQL."""
         catalog = {
             fold(column.name): (at, column)
@@ -428,7 +428,7 @@ class _Project:
             )
 
 
-def _close(table: Table, stars: list[AllColumns]) -> None:
+def _close(table: KnownTable, stars: list[AllColumns]) -> None:
     """Complete a table whose columns are known from the catalog: find those that the SQL does not name."""
     for key, name in table.columns.items():
         if key not in table.derivations:

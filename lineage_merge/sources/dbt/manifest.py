@@ -16,9 +16,9 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from lineage_merge.infra.json_schema import Checker
-from lineage_merge.infra.times import epoch_ms
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import DocumentError
+from lineage_merge.model.times import epoch_ms
 from lineage_merge.naming import redact
 from lineage_merge.sources.dbt import artefact
 from lineage_merge.sources.dbt.declared_tests import tests_of

@@ -1,6 +1,7 @@
 """Reader of dbt manifests: fetched and translated, one manifest per partition."""
 
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -186,3 +187,16 @@ def _disagreeing(_key: tuple[str, str], built: Iterable[_Relation]) -> list[int]
         if len({relation for _, relation in by_relation}) > 1
         else []
     )
+
+
+def size(projects: Sequence[DbtProject]) -> int:
+    """Return the stored bytes of all manifests and other artifacts. Raises `SourceError`."""
+    return sum(map(_of_project, projects))
+
+
+def _of_project(project: DbtProject) -> int:
+    found = artefact.size(project.manifest, "manifest")
+    for file, what in project.side_files:
+        with suppress(SourceMissing):  # reported later, and not an error
+            found += artefact.size(file, what)
+    return found

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from lineage_merge.config.values import locations, namespace
-from lineage_merge.infra.error_collection import ErrorCollector
+from lineage_merge.config.section import locations, namespace
+from lineage_merge.infra.redaction import redact
+from lineage_merge.model.errors import ErrorCollector
 from lineage_merge.sources.dbt.artefact import What
+from lineage_merge.sources.settings import NamespaceSetting
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,18 @@ class DbtProject:
             (self.sources, "sources file"),
         ]
         return tuple(each for each in found if each[0])
+
+
+def namespaces(projects: Sequence[DbtProject]) -> list[NamespaceSetting]:
+    """Return the namespaces of the projects."""
+    settings = []
+    for index, project in enumerate(projects):
+        manifest = redact(project.manifest)
+        entry = {"manifest": manifest}
+        settings.append(
+            NamespaceSetting(f"dbt[{index}].namespace", project.namespace, "dbt", entry, manifest=manifest)
+        )
+    return settings
 
 
 def parse(settings: Sequence[Any]) -> tuple[DbtProject, ...]:

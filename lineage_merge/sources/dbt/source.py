@@ -1,6 +1,6 @@
 """Declaration of the dbt source."""
 
-from lineage_merge.sources.dbt.settings import parse
+from lineage_merge.sources.dbt.settings import namespaces, parse
 from lineage_merge.sources.source import Source
 
 DBT = Source(
@@ -9,10 +9,14 @@ DBT = Source(
     "lineage_merge.sources.dbt",
     parse,
     "lineage_merge.sources.dbt.reader:read_dbt",
-    size="lineage_merge.sources.dbt.size:size",
+    size="lineage_merge.sources.dbt.reader:size",
     paths=("manifest", "catalog", "run_results", "sources"),
-    checks=(("dbt", "lineage_merge.orchestration.doctor.exports:examine_dbt"),),
+    checks="lineage_merge.sources.dbt.doctor:CHECKS",
     files=lambda projects: [file for each in projects for file in each.files],
+    without_sqlglot="no column lineage of dbt models",
+    namespaces=namespaces,
     by_project=True,
     job_types=("dbt",),
+    how_to_create="run dbt compile, and give target/manifest.json",
+    flags=dict.fromkeys(("manifest", "catalog", "run_results"), "--dbt"),
 )

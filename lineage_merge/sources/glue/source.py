@@ -10,7 +10,7 @@ GLUE = Source(
     parse,
     "lineage_merge.sources.glue.reader:read_glue",
     size="lineage_merge.sources.glue.client:size",
-    checks=(("Glue catalog", "lineage_merge.orchestration.doctor.glue:examine"),),
+    checks="lineage_merge.sources.glue.doctor:CHECKS",
     needs_aws=lambda _: True,
     is_catalog=True,
 )

@@ -17,7 +17,7 @@ from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.storage import Slice, read_lines
 from lineage_merge.model.elements import Count, JobKey, Problem
 from lineage_merge.model.errors import SourceError, SourceMissing
-from lineage_merge.model.records import Record
+from lineage_merge.model.records import AliasRecord, Record
 from lineage_merge.sources import document_kind, line_files, unmatched_patterns
 from lineage_merge.sources.hive.events import Wanted, Write, target_of, write_rows
 from lineage_merge.sources.hive.log import Found, documents
@@ -271,8 +271,9 @@ def _without_paths_of_views(engine: Engine, translated: Rows[Record], writes: Ro
     paths = engine.share(frozenset(found))
 
     def is_wanted(record: Record) -> bool:
-        is_assumed = record.kind == "alias" and record.rule == WAREHOUSE_RULE
-        return not is_assumed or record.source not in paths.value
+        return not (
+            isinstance(record, AliasRecord) and record.rule == WAREHOUSE_RULE and record.alias in paths.value
+        )
 
     return translated.filter(is_wanted)
 

@@ -1,25 +1,23 @@
 """The ``hive`` configuration section."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import timedelta
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from lineage_merge import naming
-from lineage_merge.config.values import locations, namespace
-from lineage_merge.infra.error_collection import ErrorCollector
-from lineage_merge.model.errors import ConfigError, NamingError
+from lineage_merge.config.section import locations, namespace
+from lineage_merge.model.errors import ConfigError, ErrorCollector, NamingError
 from lineage_merge.sources.kafka_landing.settings import Kafka, kafka
-from lineage_merge.sources.settings import Runs, lookback, runs
+from lineage_merge.sources.settings import NamespaceSetting, RunSelection, run_selection
 
 
 @dataclass(frozen=True, slots=True)
-class Hive:
+class Hive(RunSelection):
     """Where lineage logs are read from (`log`: files or folders; `kafka`), and which queries are selected.
 
     `metastore`: the namespace of its tables ("": Spark's catalog name). `warehouse`: the folder of its tables
     ("": unknown). `spark_catalogs`: its names in Spark. `jobs`: globs, default: all. `job_name_from`: what a
-    query's job is named after. The others are as in `Spline`.
+    query's job is named after.
     """
 
     log: tuple[str, ...] = ()
@@ -29,14 +27,20 @@ class Hive:
     spark_catalogs: tuple[str, ...] = ("spark_catalog",)
     jobs: tuple[str, ...] = ()
     job_name_from: Literal["target", "statement", "user"] = "target"
-    runs: Runs = field(default_factory=Runs)
-    lookback: timedelta = timedelta(days=30)
-    retire_after: int = 3
 
     @property
     def namespace(self) -> str:
         """Return the namespace of its tables."""
         return self.metastore or self.spark_catalogs[0]
+
+    def namespaces(self) -> list[NamespaceSetting]:
+        """Return the namespace as a setting. Only that of a metastore can have names in Spark."""
+        catalogs = self.spark_catalogs if self.metastore else None
+        return [
+            NamespaceSetting(
+                "hive.metastore", self.namespace, "hive", {}, "metastore", spark_catalogs=catalogs
+            )
+        ]
 
 
 def parse(settings: Mapping[str, Any]) -> Hive:
@@ -53,9 +57,7 @@ def parse(settings: Mapping[str, Any]) -> Hive:
         spark_catalogs=tuple(settings.get("spark_catalogs", ("spark_catalog",))),
         jobs=tuple(settings.get("jobs", ())),
         job_name_from=settings.get("job_name_from", "target"),
-        runs=errors.get(lambda: runs(settings.get("runs", "latest"), "hive.runs"), Runs()),
-        lookback=errors.get(lambda: lookback(settings.get("lookback", 30), "hive.lookback"), timedelta()),
-        retire_after=int(settings.get("retire_after", 3)),
+        **run_selection("hive", settings, errors),
     )
     errors.raise_errors()
     return hive

@@ -1,7 +1,7 @@
 """Declaration of the Hive source."""
 
 from lineage_merge.sources.hive.settings import parse
-from lineage_merge.sources.source import Source
+from lineage_merge.sources.source import LineFiles, Source
 
 HIVE = Source(
     "Hive",
@@ -12,9 +12,14 @@ HIVE = Source(
     size="lineage_merge.sources.hive.preflight:size",
     paths=("log", "kafka.landing"),
     preflight="lineage_merge.sources.hive.preflight:preflight",
-    checks=(("Hive log", "lineage_merge.orchestration.doctor.hive:examine"),),
+    checks="lineage_merge.sources.hive.doctor:CHECKS",
     files=lambda hive: hive.log,
     catalogs=lambda hive: dict.fromkeys(hive.spark_catalogs, hive.namespace),
+    namespaces=lambda hive: hive.namespaces(),
     retire_after=lambda hive: hive.retire_after,
     job_types=("hive",),
+    flags={"log": "--hive"},
+    line_files=LineFiles(
+        "log", "logs with Hive's lineage", "lineage_merge.sources.hive.preflight:has_lineage"
+    ),
 )

@@ -1,12 +1,17 @@
-"""Check that a Kafka broker can be reached, without its client, which is in Spark's Java process."""
+"""Checks of Kafka without its client, which is in Spark's Java process: servers and landing folder."""
 
 import socket
 from collections.abc import Iterator
 
 from lineage_merge.config import Config
-from lineage_merge.model.errors import SourceUnreachable
+from lineage_merge.infra.storage import list_files
+from lineage_merge.model.errors import ConfigError, SourceError, SourceMissing, SourceUnreachable
+from lineage_merge.naming import redact
+from lineage_merge.sources.diagnosis import Diagnosis, failed, fix_for, ok
+from lineage_merge.sources.kafka_landing.offsets import folder_of, landed_until
 from lineage_merge.sources.kafka_landing.settings import Kafka
 
+KAFKA = "Kafka"
 _SECONDS = 5.0
 
 
@@ -34,3 +39,26 @@ def check(kafka: Kafka) -> None:
             reason = getattr(error, "strerror", None) or type(error).__name__
             reasons.append(f"{server.strip()} ({reason})")
     raise SourceUnreachable(f"Kafka topic {kafka.topic}: no connection to {', '.join(reasons)}")
+
+
+def examine(kafka: Kafka) -> Iterator[Diagnosis]:
+    """Check the servers of a topic and its landed offsets. The topic itself requires Spark."""
+    try:
+        check(kafka)
+    except ConfigError as error:
+        yield failed(KAFKA, error, "set the variable or secret that the options refer to")
+        return
+    except SourceError as error:
+        yield failed(KAFKA, error, f"correct {kafka.key}.servers, or allow access (security group)")
+        return
+    folder = folder_of(kafka)
+    try:
+        until = landed_until(file.location for file in list_files(folder))
+    except SourceMissing:
+        until = {}
+    except SourceError as error:
+        yield failed(KAFKA, error, fix_for(error, folder, f"{kafka.key}.landing"))
+        return
+    message = f"{kafka.topic} at {kafka.servers} is available"
+    read = sum(until.values())
+    yield ok(KAFKA, f"{message}; {redact(folder)}: read up to {read} in {len(until)} partitions")

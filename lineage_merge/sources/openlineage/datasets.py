@@ -1,6 +1,6 @@
 """Translation of one dataset of an event into `lineage_merge.model.elements`. Pure."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from lineage_merge import naming
@@ -18,7 +18,6 @@ from lineage_merge.model.errors import NamingError
 from lineage_merge.naming.address import trimmed
 from lineage_merge.sources.openlineage.facets import sets_of, tags_of_columns
 from lineage_merge.sources.openlineage.stored import ICEBERG, StoredTable
-from lineage_merge.sources.openlineage.types import type_text
 from lineage_merge.sources.spline.naming import SESSION_CATALOG
 from lineage_merge.sources.spline.translator import CATALOG_RULE
 
@@ -169,3 +168,27 @@ def _is_stored_in_files(ref: Reference) -> bool:
         return bool(ref.namespace) and naming.name_dataset(ref.namespace, ref.name).stored_as_files
     except NamingError:
         return False
+
+
+# openlineage-spark uses the names of Spark's classes; Spline and SQL use these.
+_OF_SPARK = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}
+_MAX_DEPTH = 50
+
+
+def type_text(field: Mapping[str, Any], *, of_spark: bool, depth: int = 0) -> str:
+    """Return the type of a field of the facet, "" without one."""
+    kind = str(field.get("type") or "").strip()
+    inner: Sequence[Mapping[str, Any]] = field.get("fields") or ()
+    if of_spark:
+        kind = _OF_SPARK.get(kind, kind)
+    if not inner or depth > _MAX_DEPTH:
+        return kind
+    texts = [(each["name"], type_text(each, of_spark=of_spark, depth=depth + 1)) for each in inner]
+    match kind.lower():
+        case "array" if len(texts) == 1:
+            return f"array<{texts[0][1]}>"
+        case "map" if len(texts) == 2:
+            return f"map<{texts[0][1]},{texts[1][1]}>"
+        case "struct":
+            return f"struct<{','.join(f'{name}:{text}' for name, text in texts)}>"
+    return kind

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 
-from lineage_merge.infra.storage import Slice, read_text
+from lineage_merge.infra.storage import Slice, StoredFile, read_text
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceMissing
 from lineage_merge.sources import line_files
@@ -17,6 +17,9 @@ from lineage_merge.sources.openlineage.settings import OpenLineage
 
 # Files without events that are found in the same folders.
 _NO_EVENTS = (".parquet", ".md", ".py", ".jar", ".crc", ".zip", ".tmp")
+
+# A larger .json file is tested as lines.
+_MAX_JSON_BYTES = 4 << 20
 
 
 def find(locations: Iterable[str]) -> list[Slice]:
@@ -99,3 +102,16 @@ def _damaged_array(text: str, file: str) -> Iterator[Event | Problem]:
             yield Problem("rejected", location, "", "not JSON; nothing after it can be read")
             return
         yield from checked(document, location)
+
+
+def has_events(file: StoredFile) -> bool:
+    """Return whether the beginning of a file contains events. Raises `SourceError`."""
+    if file.location.removesuffix(".gz").endswith(".json") and file.size <= _MAX_JSON_BYTES:
+        documents = events(Slice(file.location, 0, file.size))
+    else:
+        documents = (
+            each
+            for location, line in line_files.first_lines(file)
+            for each in events_of_line(line.decode("utf-8", errors="replace"), location)
+        )
+    return any(isinstance(each, Event) for each in documents)

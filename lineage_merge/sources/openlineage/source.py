@@ -1,7 +1,7 @@
 """Declaration of the OpenLineage source. Its job types are those in the events."""
 
 from lineage_merge.sources.openlineage.settings import parse
-from lineage_merge.sources.source import Source
+from lineage_merge.sources.source import LineFiles, Source
 
 OPENLINEAGE = Source(
     "OpenLineage",
@@ -12,8 +12,16 @@ OPENLINEAGE = Source(
     size="lineage_merge.sources.openlineage.files:size",
     paths=("events", "kafka.landing"),
     preflight="lineage_merge.sources.openlineage.files:preflight",
-    checks=(("OpenLineage", "lineage_merge.orchestration.doctor.openlineage:examine"),),
+    checks="lineage_merge.sources.openlineage.doctor:CHECKS",
     files=lambda openlineage: openlineage.events,
     retire_after=lambda openlineage: openlineage.retire_after,
     usual_job_types=("spark",),
+    flags={"events": "--openlineage"},
+    line_files=LineFiles(
+        "events",
+        "OpenLineage events",
+        "lineage_merge.sources.openlineage.files:has_events",
+        # A JSON line that is no event is skipped.
+        rejects=("rejected", "skipped"),
+    ),
 )

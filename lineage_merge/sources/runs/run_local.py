@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple, TypeVar
 
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.model.records import RUN_LOCAL, Record
+from lineage_merge.model.records import FeedsRecord, Record
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.run_selection import PlanKey, SelectedWrite, is_successful
 
@@ -42,9 +42,9 @@ def own_sources(events: Rows[EventRow], selected: Rows[SelectedWrite]) -> Rows[t
 
 def mark(record: Record, own: Datasets) -> Record:
     """Return a record of a plan, marked if it is a `feeds` from one of the plan's `own` sources."""
-    if record.kind != "feeds" or record.source not in own:
-        return record
-    return record._replace(sets={**record.sets, RUN_LOCAL: ["true"]})
+    if isinstance(record, FeedsRecord) and record.source in own:
+        return record._replace(is_run_local=True)
+    return record
 
 
 def _made(event: EventRow) -> Iterator[tuple[_Run, _Made | _Read]]:

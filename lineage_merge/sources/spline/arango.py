@@ -22,8 +22,13 @@ from arango.response import Response
 from requests.exceptions import RequestException
 
 from lineage_merge.infra import input_budget
-from lineage_merge.infra.similar_names import did_you_mean
-from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
+from lineage_merge.model.errors import (
+    SourceDenied,
+    SourceError,
+    SourceMissing,
+    SourceUnreachable,
+    did_you_mean,
+)
 from lineage_merge.sources.spline import labels, versions
 from lineage_merge.sources.spline.documents import COLLECTIONS, REQUIRED, Document
 from lineage_merge.sources.spline.plan_traversal import traverse

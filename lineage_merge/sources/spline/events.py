@@ -8,8 +8,7 @@ from itertools import islice
 from lineage_merge.model.elements import Problem
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.spline import job_metadata, labels
-from lineage_merge.sources.spline.documents import Document, check
-from lineage_merge.sources.spline.durations import duration_ns
+from lineage_merge.sources.spline.documents import Document, check, duration_ns
 from lineage_merge.sources.spline.naming import application
 from lineage_merge.sources.spline.transactions import Snapshot
 from lineage_merge.sources.spline.translator import JOB_TYPE

@@ -1,9 +1,10 @@
 """The operations between a source and the target of a plan: ``Filter > Join > Aggregate``."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
-from lineage_merge.sources.spline.documents import Document
+from lineage_merge.model.elements import Element, Follows, JobKey, Operation
+from lineage_merge.sources.spline.documents import Document, Plan
 
 MAX_CHAINS = 20  # per source; a plan of nested self-joins has two to the power of its depth
 _TRUNCATED = "..."
@@ -74,3 +75,24 @@ def _truncated(chains: set[str]) -> set[str]:
 def _sorted(chains: set[str]) -> list[str]:
     named = sorted(each for each in chains if each and each != _TRUNCATED)
     return [*named, _TRUNCATED] if _TRUNCATED in chains else named
+
+
+def operations(plan: Plan, job: JobKey, sequence: int) -> Iterator[Element]:
+    """Yield the operations of a job's write and the edges between them.
+
+    Keys are ``{sequence}:op-3``, with the position of the write in its run instead of the plan's key, which
+    changes with the plan's content.
+    """
+    known = {operation["_key"] for operation in plan.operations}
+    for operation in plan.operations:
+        kind = operation["type"]
+        properties = {"name": operation.get("name") or kind, "operation_type": kind}
+        yield Operation(job, _key(operation["_key"], sequence), properties)
+    for edge in plan.follows:
+        ends = [edge[end].rpartition("/")[2] for end in ("_from", "_to")]
+        if known.issuperset(ends):
+            yield Follows(job, *(_key(end, sequence) for end in ends))
+
+
+def _key(key: str, sequence: int) -> str:
+    return f"{sequence}:{key.rpartition(':')[2]}"

@@ -26,7 +26,7 @@ from lineage_merge.sources.spline import labels
 from lineage_merge.sources.spline.documents import Document, Plan, assemble, rejected
 from lineage_merge.sources.spline.events import Wanted
 from lineage_merge.sources.spline.naming import application
-from lineage_merge.sources.spline.operations import operations
+from lineage_merge.sources.spline.operation_chain import operations
 from lineage_merge.sources.spline.settings import Spline
 from lineage_merge.sources.spline.transactions import EVERYTHING, Snapshot
 from lineage_merge.sources.spline.translator import JOB_TYPE, application_name, target, translate

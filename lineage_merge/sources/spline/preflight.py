@@ -1,7 +1,9 @@
-"""Preflight check and input size: both without Spark and without reading the documents."""
+"""Preflight check, input size, and recognition of files: without Spark, and without reading all documents."""
 
+from lineage_merge.infra.storage import StoredFile
 from lineage_merge.sources import line_files
 from lineage_merge.sources.spline import arango, export
+from lineage_merge.sources.spline.agent.messages import Message, messages
 from lineage_merge.sources.spline.settings import Arango, Spline
 
 # Average size of a document in the server's responses, in captured databases of Spline 1.0; documents of 0.7
@@ -49,3 +51,8 @@ def _database_size(settings: Arango) -> int:
         number * BYTES_PER_DOCUMENT.get(collection, _BYTES_PER_OTHER_DOCUMENT)
         for collection, number in counts.items()
     )
+
+
+def has_messages(file: StoredFile) -> bool:
+    """Return whether the first lines of a file contain messages of an agent. Raises `SourceError`."""
+    return any(isinstance(each, Message) for each in messages(line_files.first_lines(file)))

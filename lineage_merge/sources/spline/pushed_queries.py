@@ -14,8 +14,8 @@ from sqlglot.optimizer.scope import traverse_scope
 from lineage_merge.column_lineage.sql.derivation import Derivation, Influences
 from lineage_merge.column_lineage.sql.parsing import parse, with_deep_stack
 from lineage_merge.column_lineage.sql.query import Queries
-from lineage_merge.column_lineage.sql.scope import Item, Named, Relation
-from lineage_merge.column_lineage.sql.tables import AllColumns, Table, fold, only
+from lineage_merge.column_lineage.sql.scope import Item, NamedColumn, Relation
+from lineage_merge.column_lineage.sql.tables import AllColumns, KnownTable, fold, only
 from lineage_merge.column_lineage.sql.text import cut
 
 
@@ -68,14 +68,14 @@ class PushedQuery:
 
     def columns(self, names: Sequence[str]) -> QueryColumns:
         """Return the lineage of the result's columns; `names` are their names in the database."""
-        tables: dict[str, Table] = {}
+        tables: dict[str, KnownTable] = {}
         notes: dict[str, dict[str, None]] = {}
 
-        def table_of(table: exp.Table) -> Table | Relation | None:
+        def table_of(table: exp.Table) -> KnownTable | Relation | None:
             name = _name(table)
             if name:
                 address = self._address(name)
-                return tables.setdefault(address, Table(address))
+                return tables.setdefault(address, KnownTable(address))
             return Relation([]) if isinstance(table.this, exp.Identifier) else None
 
         def note(what: str, name: str) -> None:
@@ -140,7 +140,7 @@ def _bounds(
     for position in positions:
         bound = anchors.get(position, bound)
         bounds.append(bound)
-        if position in anchors and isinstance(items[bound], Named):
+        if position in anchors and isinstance(items[bound], NamedColumn):
             bound += direction  # a listed column is one column
     return bounds
 
@@ -163,7 +163,7 @@ def _at_the_ends(items: Sequence[Item], count: int) -> Iterable[tuple[int, int]]
 
 
 def _at(relation: Relation, item: Item | None, name: str) -> Derivation | None:
-    if isinstance(item, Named):
+    if isinstance(item, NamedColumn):
         return item.derivation
     if item is not None and item.table is not None:
         return item.find(name)

@@ -5,14 +5,12 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from typing import Any
 
-from lineage_merge.config.values import locations
-from lineage_merge.infra.error_collection import ErrorCollector
-from lineage_merge.model.errors import ConfigError
+from lineage_merge.config.section import locations
+from lineage_merge.model.errors import ConfigError, ErrorCollector
 from lineage_merge.sources.kafka_landing.settings import Kafka, kafka
-from lineage_merge.sources.settings import Runs, lookback, runs
+from lineage_merge.sources.settings import RunSelection, run_selection
 
 # Keys that say where documents are read from.
 LOCATION_KEYS = ("export", "arango", "agent", "kafka")
@@ -55,12 +53,11 @@ class Arango:
 
 
 @dataclass(frozen=True, slots=True)
-class Spline:
+class Spline(RunSelection):
     """Where documents are read from, and which applications and writes are selected.
 
     Exactly one of: `export`, `arango`, or agents' files: `agent` (files or folders), `kafka`, or both.
-    `labels`: alternative values by label name. `retire_after`: number of successful runs without a write, 0:
-    never. `operations`: also load Spline's operations.
+    `labels`: alternative values by label name. `operations`: also load Spline's operations.
     """
 
     export: str = ""
@@ -69,9 +66,6 @@ class Spline:
     kafka: Kafka | None = None
     applications: tuple[str, ...] = ()
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    runs: Runs = field(default_factory=Runs)
-    lookback: timedelta = timedelta(days=30)
-    retire_after: int = 3
     operations: bool = False
 
     def with_secrets(self) -> "Spline":
@@ -100,9 +94,7 @@ def parse(settings: Mapping[str, Any]) -> Spline:
         kafka=errors.get(lambda: kafka("spline", settings), None),
         applications=tuple(settings.get("applications", ())),
         labels={name: _label(value) for name, value in settings.get("labels", {}).items()},
-        runs=errors.get(lambda: runs(settings.get("runs", "latest"), "spline.runs"), Runs()),
-        lookback=errors.get(lambda: lookback(settings.get("lookback", 30), "spline.lookback"), timedelta()),
-        retire_after=int(settings.get("retire_after", 3)),
+        **run_selection("spline", settings, errors),
         operations=settings.get("operations", False),
     )
     errors.raise_errors()

@@ -4,12 +4,12 @@ from collections.abc import Set
 
 from sqlglot import Dialect, exp
 
-from lineage_merge.column_lineage.sql.derivation import Origin
+from lineage_merge.column_lineage.sql.derivation import ColumnOrigin
 from lineage_merge.column_lineage.sql.names import PartOfTable, is_dual, part_of_table
 from lineage_merge.column_lineage.sql.parsing import with_deep_stack
 from lineage_merge.column_lineage.sql.query import Queries
 from lineage_merge.column_lineage.sql.scope import Relation
-from lineage_merge.column_lineage.sql.tables import AllColumns, Table, fold
+from lineage_merge.column_lineage.sql.tables import AllColumns, KnownTable, fold
 from lineage_merge.column_lineage.sql.text import reason
 from lineage_merge.model.elements import DatasetLabel
 from lineage_merge.sources.sql.clauses import is_value
@@ -43,8 +43,8 @@ class Context:
         self._temporaries = Temporaries()
         self._dropped_later = dropped_again(script, self._platform, self._key)
         self._found = FileLineage(script.name)
-        self._tables: dict[str, Table] = {}
-        self._all_tables: list[Table] = []
+        self._tables: dict[str, KnownTable] = {}
+        self._all_tables: list[KnownTable] = []
         self._notes: dict[tuple[int, str], dict[str, None]] = {}
         self._line = 0
         self._variables: Set[str] = frozenset()
@@ -114,7 +114,7 @@ class Context:
         self._found.read.update(reads)
         return relation, reads
 
-    def _meaning(self, table: exp.Table, reads: Reads) -> Table | Relation | None:
+    def _meaning(self, table: exp.Table, reads: Reads) -> KnownTable | Relation | None:
         if is_value(table):
             return None
         part = part_of_table(table, self._platform)
@@ -151,7 +151,7 @@ class Context:
             return False
         return part.is_certain or (above is not None and self._known(above) != NOTHING)
 
-    def _table(self, key: str) -> Table:
+    def _table(self, key: str) -> KnownTable:
         if key not in self._tables:
             self._tables[key] = self._known(key).table(key)
             self._all_tables.append(self._tables[key])
@@ -159,7 +159,7 @@ class Context:
 
     # ---- columns
 
-    def _type_of(self, origin: Origin) -> str:
+    def _type_of(self, origin: ColumnOrigin) -> str:
         return self._known(origin.dataset).type_of(origin.column)
 
     def _shape_of(self, table: exp.Table) -> Shape:

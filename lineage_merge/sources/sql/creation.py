@@ -4,7 +4,7 @@ from sqlglot import exp
 
 from lineage_merge.column_lineage.sql import notes
 from lineage_merge.column_lineage.sql.derivation import itself
-from lineage_merge.column_lineage.sql.scope import Named, Relation
+from lineage_merge.column_lineage.sql.scope import NamedColumn, Relation
 from lineage_merge.column_lineage.sql.tables import AllColumns
 from lineage_merge.model.elements import DatasetLabel
 from lineage_merge.sources.sql.clauses import location_of
@@ -68,12 +68,12 @@ class Creation(Context):
     def _add_empty_temporary(self, table: exp.Table, shape: Shape, location: str) -> None:
         at = self._path(location) if location else None
         if at is None:
-            relation = Relation([Named(name, {}) for name in shape.names] or [AllColumns(None)])
+            relation = Relation([NamedColumn(name, {}) for name in shape.names] or [AllColumns(None)])
             self._add_temporary(table, relation, Reads())
             return
         self._found.read.add(at)
         files = self._table(at)
-        named = [Named(name, itself(files.origin(name))) for name in shape.names if files.assume(name)]
+        named = [NamedColumn(name, itself(files.origin(name))) for name in shape.names if files.assume(name)]
         reads = Reads()
         reads.add(at)
         self._add_temporary(table, Relation([*named] or [AllColumns(files)]), reads)

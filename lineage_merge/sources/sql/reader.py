@@ -1,11 +1,22 @@
 """Reader of SQL folders: one folder per partition, because its files depend on each other."""
 
+from collections.abc import Iterable, Iterator
+
+from sqlglot import Dialect
+
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.rows import Engine, Rows
+from lineage_merge.model.elements import Count, Element
 from lineage_merge.model.records import Record
 from lineage_merge.sources.source import Resolver
-from lineage_merge.sources.sql.root import elements
+from lineage_merge.sources.sql import files
+from lineage_merge.sources.sql.files import SqlText
+from lineage_merge.sources.sql.names import Datasets
+from lineage_merge.sources.sql.project import read_project
+from lineage_merge.sources.sql.script import Reader
 from lineage_merge.sources.sql.settings import SqlFiles
+from lineage_merge.sources.sql.syntax import Script, parse
+from lineage_merge.sources.sql.translator import translate
 
 
 def read_sql(engine: Engine, config: Config, resolver: Resolver) -> Rows[Record]:
@@ -14,3 +25,29 @@ def read_sql(engine: Engine, config: Config, resolver: Resolver) -> Rows[Record]
     return engine.rows(folders, len(folders)).flat_map(
         lambda folder: resolver.records(elements(folder, resolver))
     )
+
+
+def elements(folder: SqlFiles, resolver: Resolver) -> Iterator[Element]:
+    """Yield the elements of one folder. Raises `SourceError` if it cannot be read."""
+    scripts = parsed(files.read(files.find(folder.path).items()), folder)
+    yield Count("SQL files", len(scripts))
+    found = read_project(scripts, reader_of(folder, resolver), schema=schema_of(folder))
+    yield from translate(found, folder.project, folder.dialect, folder.path)
+
+
+def parsed(texts: Iterable[SqlText], folder: SqlFiles) -> list[Script]:
+    """Parse files; a job is named after the folder and the file's name in it."""
+    dialect = Dialect.get_or_raise(folder.dialect)
+    return [parse(each.name, each.text, dialect, folder.variables) for each in texts]
+
+
+def schema_of(folder: SqlFiles) -> list[Script]:
+    """Return the files that only define columns."""
+    return parsed([text for path in folder.schema for text in files.read(files.find(path).items())], folder)
+
+
+def reader_of(folder: SqlFiles, resolver: Resolver) -> Reader:
+    """Return the reader of a folder's files."""
+    datasets = Datasets(folder.namespace, resolver.resolve_id)
+    dialect = Dialect.get_or_raise(folder.dialect)
+    return Reader(dialect, datasets, assume_insert_names=folder.assume_insert_names)

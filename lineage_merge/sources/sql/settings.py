@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lineage_merge.config.values import locations, namespace
-from lineage_merge.infra.error_collection import ErrorCollector
-from lineage_merge.model.errors import ConfigError
+from lineage_merge.config.section import locations, namespace
+from lineage_merge.infra.redaction import redact
+from lineage_merge.model.errors import ConfigError, ErrorCollector
 from lineage_merge.naming.forms import fixed_namespace, namespace_form
+from lineage_merge.sources.settings import NamespaceSetting
 
 # Their tables are in Spark's catalog, unless a namespace is set.
 _OF_SPARK = frozenset({"hive", "spark", "spark2", "databricks"})
@@ -31,6 +32,19 @@ class SqlFiles:
     schema: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
     assume_insert_names: bool = False
+
+
+def namespaces(folders: Sequence[SqlFiles]) -> list[NamespaceSetting]:
+    """Return the namespaces of the folders."""
+    return [
+        NamespaceSetting(
+            f"sql[{index}].namespace",
+            files.namespace,
+            "sql",
+            {"path": redact(files.path), "dialect": files.dialect},
+        )
+        for index, files in enumerate(folders)
+    ]
 
 
 def parse(settings: Sequence[Any]) -> tuple[SqlFiles, ...]:

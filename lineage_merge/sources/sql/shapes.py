@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import Dialect, exp
 
-from lineage_merge.column_lineage.sql.tables import Table, fold
+from lineage_merge.column_lineage.sql.tables import KnownTable, fold
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +37,11 @@ class Shape:
         """Return the data type of a column, "" if it is unknown."""
         return next((each.data_type for each in self.columns if fold(each.name) == fold(name)), "")
 
-    def table(self, key: str) -> Table:
+    def table(self, key: str) -> KnownTable:
         """Return the table in the form that query analysis needs."""
         names = {fold(name): name for name in reversed(self.names)}
         columns = {fold(name): names[fold(name)] for name in self.names}
-        return Table(key, columns, complete=self.complete, built=self.complete)
+        return KnownTable(key, columns, complete=self.complete, built=self.complete)
 
     def added(self, columns: Iterable[ShapeColumn]) -> "Shape":
         """Return the shape with columns appended."""

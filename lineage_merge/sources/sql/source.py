@@ -1,7 +1,7 @@
 """Declaration of the SQL file source."""
 
 from lineage_merge.sources.source import Source
-from lineage_merge.sources.sql.settings import parse
+from lineage_merge.sources.sql.settings import namespaces, parse
 
 SQL = Source(
     "SQL files",
@@ -13,6 +13,8 @@ SQL = Source(
     paths=("path", "schema"),
     preflight="lineage_merge.sources.sql.files:preflight",
     files=lambda folders: [path for each in folders for path in (each.path, *each.schema)],
+    namespaces=namespaces,
     by_project=True,
     job_types=("sql",),
+    flags={"path": "--sql"},
 )

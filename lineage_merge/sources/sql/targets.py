@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from lineage_merge.column_lineage.sql import notes
-from lineage_merge.column_lineage.sql.scope import Named, Relation
+from lineage_merge.column_lineage.sql.scope import NamedColumn, Relation
 from lineage_merge.column_lineage.sql.tables import fold, only
 from lineage_merge.sources.sql.writes import Columns
 
@@ -15,15 +15,15 @@ def by_position(relation: Relation, names: Sequence[str], *, may_be_fewer: bool)
     many.
     """
     items = relation.items
-    count = next((at for at, item in enumerate(items) if not isinstance(item, Named)), len(items))
+    count = next((at for at, item in enumerate(items) if not isinstance(item, NamedColumn)), len(items))
     if relation.closed:
         if count > len(names) or (count < len(names) and not may_be_fewer):
             return [], f"{notes.WRONG_COLUMN_COUNT}{count} columns into a table of {len(names)}"
         return list(zip(names, (item.derivation for item in relation.named), strict=False)), ""
-    first = [item for item in items[:count] if isinstance(item, Named)]
-    last: list[Named] = []
+    first = [item for item in items[:count] if isinstance(item, NamedColumn)]
+    last: list[NamedColumn] = []
     for item in reversed(items[count:]):
-        if not isinstance(item, Named):
+        if not isinstance(item, NamedColumn):
             break
         last.append(item)
     found = list(zip(names, (item.derivation for item in first), strict=False))
@@ -37,11 +37,11 @@ def with_partition_columns(relation: Relation, names: Sequence[str]) -> tuple[Re
     Returns the query's columns, and those of partitions: none if the last columns are not listed.
     """
     count = len(relation.items) - len(names)
-    last = [item for item in relation.items[max(count, 0) :] if isinstance(item, Named)]
+    last = [item for item in relation.items[max(count, 0) :] if isinstance(item, NamedColumn)]
     if not names or len(last) < len(names):
         return relation, []
     columns = [(name, item.derivation) for name, item in zip(names, last, strict=True)]
-    items = [*relation.items[:count], *(Named(*column) for column in columns)]
+    items = [*relation.items[:count], *(NamedColumn(*column) for column in columns)]
     return Relation(items, relation.influences, relation.base, relation.rest), columns
 
 

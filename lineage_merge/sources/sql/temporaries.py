@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from lineage_merge.column_lineage.sql.derivation import Influences
-from lineage_merge.column_lineage.sql.scope import Named, Relation
+from lineage_merge.column_lineage.sql.scope import NamedColumn, Relation
 from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.sources.sql.clauses import used_database
 from lineage_merge.sources.sql.syntax import Script
@@ -25,7 +25,7 @@ class Temporary:
         """Add rows; `overwrite`: replacing the existing ones."""
         before = self.relation
         names = [(item.name, {} if overwrite else item.derivation) for item in before.named]
-        items = [Named(name, made) for name, made in merge_columns([*names, *columns])]
+        items = [NamedColumn(name, made) for name, made in merge_columns([*names, *columns])]
         decided: Influences = {} if overwrite else {o: set(kinds) for o, kinds in before.influences.items()}
         for origin, kinds in influences.items():
             decided.setdefault(origin, set()).update(kinds)

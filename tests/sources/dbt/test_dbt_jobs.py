@@ -12,6 +12,7 @@ from lineage_merge.merge.dataset_resolver import from_config
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.dbt.jobs import Jobs, job_name, project_of, unique_id_of
 from lineage_merge.sources.dbt.reader import read_dbt
+from tests.record_reading import jobs_of, writes_of
 
 HOST = "postgres://wh:5432"
 
@@ -81,10 +82,8 @@ def read(engine: Engine, tmp_path: Path) -> Read:
             projects.append({"manifest": str(file), "namespace": HOST, **more})
         parsed = CONFIGURATION.parse({"dag_name": "d", "environment": "dev", "dbt": projects})
         rows = read_dbt(engine, parsed, from_config(parsed)).collect()
-        writes = {
-            (str(row.job_name), str(row.target).rpartition("|")[2]) for row in rows if row.kind == "writes"
-        }
-        assert {job for job, _ in writes} == {row.job_name for row in rows if row.kind == "job"}
+        writes = {(job, target.rpartition("|")[2]) for job, target in writes_of(rows)}
+        assert {job for job, _ in writes} == jobs_of(rows).keys()
         return writes
 
     return reading

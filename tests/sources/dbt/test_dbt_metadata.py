@@ -21,6 +21,7 @@ from lineage_merge.sources.dbt.declared_tests import tests_of as declared_tests
 from lineage_merge.sources.dbt.metadata import MAX_META_LENGTH, meta_text, owners, plain_column
 from lineage_merge.sources.dbt.reader import read_dbt
 from tests.dbt_shop import DATA, PROJECT, TABLES, TESTS, graph, read
+from tests.record_reading import problems_of
 
 
 @pytest.fixture(scope="module")
@@ -213,9 +214,11 @@ def test_a_test_of_an_ephemeral_model_without_sources_is_counted_as_left_out(tmp
 
     changed(tmp_path, without_sources)
     (notice,) = [
-        each.message
-        for each in read(tmp_path, run_results=None, sources=None, catalog=None).collect()
-        if each.kind == "problem" and each.rule == "notice" and "left out" in str(each.message)
+        message
+        for kind, _, _, message in problems_of(
+            read(tmp_path, run_results=None, sources=None, catalog=None).collect()
+        )
+        if kind == "notice" and "left out" in message
     ]
     assert notice == "1 test checks no dataset of the graph (ephemeral models without sources): left out"
 
@@ -310,9 +313,9 @@ def test_the_notice_of_a_missing_artifact_names_a_similar_file(tmp_path: Path) -
     (tmp_path / "target/catalog.json").write_text((DATA / "catalog.json").read_text())
     missing = tmp_path / "catalog.json"
     problems = {
-        each.message
-        for each in read(catalog=str(missing)).collect()
-        if each.kind == "problem" and each.document == str(missing)
+        message
+        for _, document, _, message in problems_of(read(catalog=str(missing)).collect())
+        if document == str(missing)
     }
     assert problems == {
         f"is missing: the columns in the warehouse are unknown; give {tmp_path}/target/catalog.json"
@@ -324,9 +327,9 @@ def test_a_missing_artifact_is_a_notice(key: str, tmp_path: Path) -> None:
     missing = str(tmp_path / "missing.json")
     options: dict[str, Any] = {key: missing}
     problems = {
-        (each.rule, each.message)
-        for each in read(**options).collect()
-        if each.kind == "problem" and each.document == missing
+        (kind, message)
+        for kind, document, _, message in problems_of(read(**options).collect())
+        if document == missing
     }
     assert problems == {
         (
@@ -435,7 +438,7 @@ def test_malformed_metadata_rejects_nothing_and_loses_no_lineage(tmp_path: Path,
                 entry["tags"] = "one"
 
     found = read(changed(tmp_path, damage)).collect()
-    assert [each for each in found if each.kind == "problem"] == []
+    assert problems_of(found) == set()
     assert edges(graph(tmp_path), "feeds", "writes") == edges(shop, "feeds", "writes")
 
 

@@ -14,12 +14,14 @@ from pyspark.sql import SparkSession
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge.dataset_resolver import from_config
 from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
+from lineage_merge.model.records import ColumnRecord, CountRecord, DatasetRecord, ProblemRecord
 from lineage_merge.orchestration import pipeline
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.glue import client, reader
 from lineage_merge.sources.glue.lake_formation import LfTags
 from lineage_merge.sources.glue.reader import database_entries, read_glue
 from lineage_merge.sources.glue.settings import GlueCatalog
+from tests.record_reading import problems_of, records_of
 from tests.s3_fixtures import S3
 from tests.spline_documents import Read, SplineDatabase
 
@@ -128,21 +130,22 @@ def test_each_table_of_each_wanted_database_is_described(engine: Engine, glue: G
     prefix = "Glue catalog in us-east-1"
     assert {entry.key for entry in found} == {f"{prefix}|tickit|sales", f"{prefix}|mart|sales", None}
     columns = [
-        (entry.key, record.target, record.target_column)
+        (entry.key, record.dataset, record.column)
         for entry in found
-        for record in entry.records
-        if record.kind == "column"
+        for record in records_of(ColumnRecord, entry.records)
     ]
     assert sorted(columns, key=str) == [
         (f"{prefix}|{database}|sales", f"dev|s3://lake|{database}/sales", "id")
         for database in ("mart", "tickit")
     ]
     whole = [record for entry in found if entry.key is None for record in entry.records]
-    assert sorted((each.kind, each.rule, each.at, each.message) for each in whole) == [
-        ("count", "Glue tables", 1, None),
-        ("count", "Glue tables", 1, None),
-        ("problem", "notice", None, "no database matches nothing_*; found: finance, mart, tickit"),
-    ]
+    assert records_of(CountRecord, whole) == [CountRecord("Glue tables", 1)] * 2
+    (problem,) = records_of(ProblemRecord, whole)
+    assert (problem.problem.kind, problem.problem.message) == (
+        "notice",
+        "no database matches nothing_*; found: finance, mart, tickit",
+    )
+    assert len(whole) == 3
 
 
 def built(spark: SparkSession, spline: SplineDatabase, folder: Path, **glue: Any) -> pipeline.Built:
@@ -363,9 +366,10 @@ def tagged(lf_tags: bool) -> set[tuple[str, str]]:
     )
     entries = database_entries(GlueCatalog("us-east-1", lf_tags=lf_tags), "shop", names)
     return {
-        (row.target_column or str(row.target).rpartition("|")[2], tag)
+        (row.column if isinstance(row, ColumnRecord) else row.dataset.rpartition("|")[2], tag)
         for entry in entries
         for row in entry.records
+        if isinstance(row, ColumnRecord | DatasetRecord)
         for tag in row.sets.get("tags", ())
     }
 
@@ -406,8 +410,7 @@ def test_without_permission_for_tags_the_catalog_is_read_and_a_notice_says_so(
     )
     entries = database_entries(GlueCatalog("us-east-1", lf_tags=True), "shop", names)
     rows = [row for entry in entries for row in entry.records]
-    notices = {(row.rule, row.field, row.message) for row in rows if row.kind == "problem"}
-    assert notices == {
+    assert {(kind, field, message) for kind, _, field, message in problems_of(rows)} == {
         ("notice", "lf_tags", "Lake Formation tags of x: access denied (AccessDeniedException)")
     }
-    assert {row.target_column for row in rows if row.kind == "column"} == {"email", "id"}
+    assert {row.column for row in records_of(ColumnRecord, rows)} == {"email", "id"}

@@ -13,14 +13,23 @@ from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.model.errors import ConfigError, SourceMissing
-from lineage_merge.model.records import Record
+from lineage_merge.model.records import FeedsRecord, Record
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.preflight import check_sources
 from lineage_merge.sources import line_files
 from lineage_merge.sources.hive.reader import read_hive
 from lineage_merge.sources.hive.translator import job_name
 from tests.engine_fixtures import ENGINES, engine_of
-from tests.record_reading import comparable, flows_of, jobs_of, problems_of, writes_of
+from tests.record_reading import (
+    comparable,
+    counts_of,
+    flows_of,
+    jobs_of,
+    problems_of,
+    records_of,
+    runs_of,
+    writes_of,
+)
 from tests.s3_fixtures import S3
 from tests.sources.hive.hive_lines import copy, document, line, query, with_names
 
@@ -42,14 +51,6 @@ def read(log: str | Path | Sequence[str], engine: Engine | None = None, **more: 
 def log(folder: Path, *made: Mapping[str, Any], name: str = "hive.log") -> Path:
     folder.joinpath(name).write_text("".join(f"{line(each)}\n" for each in made), encoding="utf-8")
     return folder
-
-
-def counts(rows: list[Record]) -> dict[str, int]:
-    return {str(row.rule): row.at or 0 for row in rows if row.kind == "count"}
-
-
-def successful_runs(rows: list[Record]) -> dict[str, int]:
-    return {str(row.job_name): row.at or 0 for row in rows if row.kind == "runs"}
 
 
 def load(
@@ -106,7 +107,7 @@ def test_a_real_log_has_its_six_queries(real: list[Record]) -> None:
         flow("dw.daily+dw.user_orders", "ods.orders", "dw.user_orders"),
         flow("dw.v_big", "dw.user_orders", "dw.v_big"),
     }
-    assert counts(real) == {"Hive queries": 6}
+    assert counts_of(real) == {"Hive queries": 6}
     assert problems_of(real) == set()
     assert jobs_of(real)["dw.daily+dw.user_orders"] == {
         "framework": "hive mr",
@@ -141,7 +142,7 @@ def test_the_newest_run_of_a_statement_is_used(history: list[Record]) -> None:
     """Whatever dates its text holds, and in whatever order the lines come."""
     assert flows_of(history, "dw.same") == {flow("dw.same", "ods.b", "dw.same")}
     assert jobs_of(history)["dw.same"]["last_run_at"] == str((NOON + DAY) * 1000 + 1000)
-    assert successful_runs(history)["dw.same"] == 3
+    assert runs_of(history)["dw.same"] == 3
 
 
 def test_the_content_of_a_table_before_it_was_overwritten_is_dropped(history: list[Record]) -> None:
@@ -168,7 +169,7 @@ def test_what_is_made_of_constants_has_no_source(history: list[Record]) -> None:
 
 
 def test_a_query_that_only_reads_is_counted_and_is_no_job(history: list[Record]) -> None:
-    assert counts(history) == {"Hive queries": 14}
+    assert counts_of(history) == {"Hive queries": 14}
     named = {"dw.same", "dw.replaced", "dw.parts", "dw.self", "dw.constant", "default.dest"}
     assert set(jobs_of(history)) == named
 
@@ -177,7 +178,7 @@ def test_an_old_insert_keeps_its_tables_and_reports_its_lost_columns(history: li
     job = "default.dest"
 
     assert flows_of(history, job) == {flow(job, "default.src", "default.dest")}
-    assert [row.properties for row in history if row.kind == "feeds" and row.job_name == job] == [
+    assert [row.properties for row in records_of(FeedsRecord, history) if row.job.name == job] == [
         {"write_mode": "append", "column_lineage": "unavailable"}
     ]
     assert {problem[:2] for problem in problems_of(history)} == {("no-columns", "Hive table default.dest")}
@@ -240,7 +241,7 @@ def test_damaged_lines_are_counted_and_named_and_affect_no_other(data: Path, tmp
         ("rejected", f"{file}, line 2", ""),
         ("rejected", str(packed), ""),
     }
-    assert counts(rows) == {"Hive queries": 6}
+    assert counts_of(rows) == {"Hive queries": 6}
 
 
 def test_a_query_without_a_time_is_used_with_a_notice(tmp_path: Path) -> None:

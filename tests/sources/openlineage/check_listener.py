@@ -23,10 +23,10 @@ from lineage_merge.infra.embedded.jars import Bundle, bundle_jars
 from lineage_merge.infra.embedded.java import find_java
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge import dataset_resolver
-from lineage_merge.model.records import Record
+from lineage_merge.model.records import FeedsColumnRecord, InfluencesRecord, Record
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.openlineage.reader import read_openlineage
-from tests.record_reading import flows_of, jobs_of, problems_of, rows_of, writes_of
+from tests.record_reading import flows_of, jobs_of, problems_of, records_of, rows_of, writes_of
 
 HERE = Path(__file__).resolve().parent
 CACHE = "LINEAGE_MERGE_SPARK4_CACHE"
@@ -148,7 +148,7 @@ def wrong(rows: list[Record], folder: str, version: str) -> list[str]:
         "feeds": (flows_of(rows), {(APPLICATION, raw, totals), (APPLICATION, raw, copied)}),
         "writes": (writes_of(rows), {(APPLICATION, target) for target in (raw, totals, copied)}),
         "feeds_column": (
-            _columns(rows, "feeds_column"),
+            _columns(rows),
             {
                 (f"{raw}|city", f"{totals}|city", "IDENTITY"),
                 (f"{raw}|price", f"{totals}|total", "AGGREGATION"),
@@ -156,7 +156,7 @@ def wrong(rows: list[Record], folder: str, version: str) -> list[str]:
             },
         ),
         "influences": (
-            _columns(rows, "influences"),
+            _influences(rows),
             {(f"{raw}|id", totals, "FILTER"), (f"{raw}|city", totals, "GROUP_BY")},
         ),
         "job": (
@@ -170,15 +170,25 @@ def wrong(rows: list[Record], folder: str, version: str) -> list[str]:
     ]
 
 
-def _columns(rows: list[Record], kind: str) -> set[tuple[str, str, str]]:
+def _columns(rows: list[Record]) -> set[tuple[str, str, str]]:
     return {
         (
-            f"{str(row.source).removeprefix('dev|')}|{row.source_column}",
-            str(row.target).removeprefix("dev|") + (f"|{row.target_column}" if row.target_column else ""),
-            ",".join(row.sets["transformation"]),
+            f"{row.source.removeprefix('dev|')}|{row.source_column}",
+            f"{row.target.removeprefix('dev|')}|{row.target_column}",
+            ",".join(row.transformations),
         )
-        for row in rows
-        if row.kind == kind
+        for row in records_of(FeedsColumnRecord, rows)
+    }
+
+
+def _influences(rows: list[Record]) -> set[tuple[str, str, str]]:
+    return {
+        (
+            f"{row.source.removeprefix('dev|')}|{row.source_column}",
+            row.target.removeprefix("dev|"),
+            ",".join(row.transformations),
+        )
+        for row in records_of(InfluencesRecord, rows)
     }
 
 

@@ -18,9 +18,10 @@ from openlineage.client.transport.file import FileConfig, FileTransport
 
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge import dataset_resolver
+from lineage_merge.model.records import FeedsColumnRecord
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.openlineage.reader import read_openlineage
-from tests.record_reading import flows_of, jobs_of, problems_of, rows_of
+from tests.record_reading import flows_of, jobs_of, problems_of, records_of, rows_of
 
 RUN = "01a1fd70-0000-7000-8000-00000000000a"
 
@@ -102,10 +103,9 @@ def test_what_the_client_writes_is_read(
             row.source_column,
             row.target,
             row.target_column,
-            *row.sets["transformation"],
+            *row.transformations,
         )
-        for row in rows
-        if row.kind == "feeds_column"
+        for row in records_of(FeedsColumnRecord, rows)
     }
     assert columns == {
         ("dev|s3://tickit-lake|sales_dl", "pricepaid", f"dev|{target}", "pricepaid", "IDENTITY")

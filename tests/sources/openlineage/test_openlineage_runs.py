@@ -11,11 +11,28 @@ from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.merge.join import merge_locally
-from lineage_merge.model.records import Record
+from lineage_merge.model.records import (
+    ColumnRecord,
+    DatasetRecord,
+    FeedsRecord,
+    ProblemRecord,
+    Record,
+    RunsRecord,
+)
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.openlineage.reader import read_openlineage
 from tests.engine_fixtures import ENGINES, engine_of
-from tests.record_reading import comparable, flows_of, jobs_of, problems_of, rows_of, writes_of
+from tests.record_reading import (
+    comparable,
+    counts_of,
+    flows_of,
+    jobs_of,
+    problems_of,
+    records_of,
+    rows_of,
+    runs_of,
+    writes_of,
+)
 from tests.s3_fixtures import S3
 from tests.sources.openlineage.made_events import Event, dataset, event, job_type, of_spark, write_lines
 
@@ -192,9 +209,8 @@ def test_the_newest_successful_run_of_each_job_and_target_is_used(rows: list[Rec
 
 def test_writes_have_their_place_in_the_run_of_their_job(rows: list[Record]) -> None:
     order = {
-        (row.job_name, str(row.source).rpartition("|")[2], row.properties.get("sequence"))
-        for row in rows
-        if row.kind == "feeds"
+        (row.job.name, row.source.rpartition("|")[2], row.properties.get("sequence"))
+        for row in records_of(FeedsRecord, rows)
     }
     assert order == {
         ("plain", "new", "1"),
@@ -233,7 +249,7 @@ def test_a_job_shows_what_its_newest_run_did(rows: list[Record]) -> None:
 
 
 def test_successful_runs_are_counted_for_retiring(rows: list[Record]) -> None:
-    assert {(row.job_type, row.job_name, row.at) for row in rows if row.kind == "runs"} == {
+    assert {(*row.job, row.number) for row in records_of(RunsRecord, rows)} == {
         ("openlineage", "plain", 3),
         ("spark", "appends", 1),
         ("flink", "stream", 1),
@@ -246,11 +262,11 @@ def test_a_dataset_event_describes_a_dataset_and_its_lineage_has_no_job(
 ) -> None:
     descriptions = {
         row.properties["description"]
-        for row in rows
-        if row.kind == "dataset" and "description" in row.properties
+        for row in records_of(DatasetRecord, rows)
+        if "description" in row.properties
     }
     assert descriptions == {"newer"}
-    columns = {(row.target, row.target_column) for row in rows if row.kind == "column"}
+    columns = {(row.dataset, row.column) for row in records_of(ColumnRecord, rows)}
     assert columns == {("dev|s3://in|is", "a")}
     what = "the event names no job, so its column lineage cannot be used"
     assert problems_of(rows) == {
@@ -259,8 +275,7 @@ def test_a_dataset_event_describes_a_dataset_and_its_lineage_has_no_job(
 
 
 def test_what_was_read_is_counted(rows: list[Record]) -> None:
-    counts = {row.rule: row.at for row in rows if row.kind == "count"}
-    assert counts == {"OpenLineage events": len(HISTORIES) + len(STATIC), "OpenLineage runs": 19}
+    assert counts_of(rows) == {"OpenLineage events": len(HISTORIES) + len(STATIC), "OpenLineage runs": 19}
 
 
 def test_shuffled_and_duplicate_events_in_several_files_give_the_same_records(
@@ -277,7 +292,7 @@ def test_shuffled_and_duplicate_events_in_several_files_give_the_same_records(
     again = read(LocalEngine(), str(tmp_path), **SETTINGS)
 
     def without_places(found: list[Record]) -> Any:
-        return comparable(row for row in found if row.kind != "problem")
+        return comparable(row for row in found if not isinstance(row, ProblemRecord))
 
     assert without_places(again) == without_places(rows)
 
@@ -329,7 +344,7 @@ def test_what_openlineage_spark_sends_of_failed_writes_gives_no_lineage(
     assert flows_of(found) == {("app", "s3://in|a", "s3://out|repeated")}
     assert writes_of(found) == {("app", "s3://out|repeated")}
     assert jobs_of(found)["app"]["status"] == "failed"
-    assert not [row for row in found if row.kind == "runs"]
+    assert not runs_of(found)
 
 
 def test_events_are_read_from_s3(s3: S3, folder: Path, rows: list[Record]) -> None:
@@ -372,7 +387,7 @@ def test_run_local_sources_are_marked_for_collapsing(each_engine: Engine, tmp_pa
 
     found = rows_of(read_openlineage(each_engine, parsed, dataset_resolver.from_config(parsed)))
 
-    marked = {row.source for row in found if row.kind == "feeds" and "run_local" in row.sets}
+    marked = {row.source for row in records_of(FeedsRecord, found) if row.is_run_local}
     assert marked == {"dev|s3://out|hop"}
 
 

@@ -10,11 +10,12 @@ import pytest
 from lineage_merge import config
 from lineage_merge.model.errors import ConfigError, SourceMissing
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.orchestration.doctor import aws, openlineage
-from lineage_merge.orchestration.doctor.finding import Finding
+from lineage_merge.orchestration.doctor import machine
 from lineage_merge.orchestration.preflight import check_sources
+from lineage_merge.sources.diagnosis import Diagnosis
 from lineage_merge.sources.openlineage.settings import OpenLineage
 from lineage_merge.sources.settings import Runs
+from tests.doctor.diagnosing import examine
 from tests.s3_fixtures import S3
 from tests.sources.openlineage.made_events import event
 
@@ -23,8 +24,8 @@ def parsed(**settings: Any) -> config.Config:
     return CONFIGURATION.parse({"dag_name": "daily", "environment": "dev", "openlineage": settings})
 
 
-def findings(*locations: object) -> list[Finding]:
-    return list(openlineage.examine(parsed(events=[str(each) for each in locations])))
+def findings(*locations: object) -> list[Diagnosis]:
+    return examine("OpenLineage", parsed(events=[str(each) for each in locations]))
 
 
 def test_all_settings_arrive() -> None:
@@ -94,8 +95,8 @@ def test_doctor_finds_events_and_says_what_is_wrong_with_others(tmp_path: Path, 
 
 
 def test_events_in_s3_need_credentials() -> None:
-    assert aws.needs_aws(parsed(events=["s3://bucket/events"]))
-    assert not aws.needs_aws(parsed(events=["/events"]))
+    assert machine.needs_aws(parsed(events=["s3://bucket/events"]))
+    assert not machine.needs_aws(parsed(events=["/events"]))
 
 
 def test_a_run_without_the_files_ends_before_spark_starts(tmp_path: Path) -> None:

@@ -8,10 +8,12 @@ import pytest
 from lineage_merge import naming
 from lineage_merge.merge import dataset_resolver, identity_rules
 from lineage_merge.model.elements import Dataset, Element, Feeds, Problem, Reference
+from lineage_merge.model.records import DatasetRecord
 from lineage_merge.sources.spline.documents import assemble
 from lineage_merge.sources.spline.jdbc_queries import Sources, redacted_connection, sources
 from lineage_merge.sources.spline.transactions import EVERYTHING
 from lineage_merge.sources.spline.translator import translate
+from tests.record_reading import flows_of, problems_of, records_of
 from tests.spline_documents import Read, SplineDatabase
 
 HOST = "tickit-wh.abc123.us-east-1.redshift.amazonaws.com:5439"
@@ -193,8 +195,6 @@ def test_an_unparsable_query_feeds_nothing_and_is_reported_at_its_operation() ->
 def test_an_address_whose_table_was_masked_is_reported_and_is_no_dataset() -> None:
     rows = list(dataset_resolver.DatasetResolver("dev", identity_rules.Rules()).records(plan_of(MASKED)))
 
-    kinds = [(row[0], row[2]) for row in rows if row[0] in ("feeds", "dataset")]
-    assert {target for kind, target in kinds if kind == "feeds"} == set()
-    assert {target for _, target in kinds} == {"dev|s3://lake|out"}
-    [problem] = [row[-3:] for row in rows if row[0] == "problem"]
-    assert problem == (MASKED, "", f"{MASKED}: password masking removed its table")
+    assert flows_of(rows) == set()
+    assert {row.dataset for row in records_of(DatasetRecord, rows)} == {"dev|s3://lake|out"}
+    assert problems_of(rows) == {("not-joined", MASKED, "", f"{MASKED}: password masking removed its table")}

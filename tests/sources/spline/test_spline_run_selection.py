@@ -11,12 +11,12 @@ import pytest
 
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge import dataset_resolver
-from lineage_merge.model.records import Record
+from lineage_merge.model.records import FeedsRecord, FollowsRecord, OperationRecord, Record
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.settings import Runs
 from lineage_merge.sources.spline.reader import read_spline
 from tests.arango_fixtures import ArangoServer
-from tests.record_reading import comparable, flows_of, jobs_of, rows_of
+from tests.record_reading import comparable, flows_of, jobs_of, records_of, rows_of, runs_of
 from tests.spline_documents import DAY, START, Document, SplineDatabase
 
 Reading = Callable[..., list[Record]]
@@ -58,14 +58,10 @@ def sources(rows: Iterable[Record], job: str | None = None) -> set[str]:
 def sequences(rows: Iterable[Record], job: str) -> dict[str, str]:
     """Return the position of the write, by the target's last segment."""
     return {
-        str(row.target).rpartition("|")[2]: row.properties["sequence"]
-        for row in rows
-        if row.kind == "feeds" and row.job_name == job
+        row.target.rpartition("|")[2]: row.properties["sequence"]
+        for row in records_of(FeedsRecord, rows)
+        if row.job.name == job
     }
-
-
-def successful_runs(rows: Iterable[Record]) -> dict[str, int]:
-    return {str(row.job_name): row.at or 0 for row in rows if row.kind == "runs"}
 
 
 # Runs
@@ -105,7 +101,7 @@ def test_runs_select_successful_writes(
     rows = read(daily(), **settings)
 
     assert sources(rows) == days
-    assert successful_runs(rows) == ({"load": runs} if runs else {})
+    assert runs_of(rows) == ({"load": runs} if runs else {})
 
 
 def test_the_start_of_the_documents_is_the_day_that_these_tests_name() -> None:
@@ -129,7 +125,7 @@ def test_a_successful_run_is_one_without_failed_writes(read: Reading) -> None:
         target = f"s3://out/{len(spline.contents['progress'])}"
         spline.plan(job, reads=["s3://in/a"], writes=target, at=1, run=run, error=error)
 
-    assert successful_runs(read(spline)) == {"a": 2, "c": 2}
+    assert runs_of(read(spline)) == {"a": 2, "c": 2}
 
 
 # Order
@@ -169,7 +165,7 @@ def test_a_plan_that_a_run_executed_often_appears_once_with_its_first_position(r
     rows = read(spline)
 
     assert sequences(rows, "load") == {"before": "1", "x": "2"}
-    assert len([row for row in rows if row.kind == "feeds"]) == 2
+    assert len(records_of(FeedsRecord, rows)) == 2
 
 
 def test_a_plan_that_many_runs_share_is_queried_once(read: Reading, arango: ArangoServer) -> None:
@@ -188,8 +184,8 @@ def test_a_plan_that_many_runs_share_is_queried_once(read: Reading, arango: Aran
     by_collection = {each["@collection"]: each for each in asked if "@collection" in each}
     assert len([each for each in asked if "@collection" in each]) == len(by_collection) == 3
     assert by_collection["executionPlan"]["keys"] == [plan]
-    assert len([row for row in rows if row.kind == "feeds"]) == 1
-    assert successful_runs(rows) == {"load": 200}
+    assert len(records_of(FeedsRecord, rows)) == 1
+    assert runs_of(rows) == {"load": 200}
 
 
 # Labels
@@ -239,7 +235,7 @@ def test_a_label_selects_writes_wherever_it_is_stored(read: Reading, arango: Ara
 
     rows = read(spline, labels=DAG)
 
-    assert sources(rows) == set(jobs_of(rows)) == set(successful_runs(rows)) == LABELLED
+    assert sources(rows) == set(jobs_of(rows)) == set(runs_of(rows)) == LABELLED
     # Of others no more is asked than what their labels are.
     unwanted = {each["_key"] for each in spline.contents["executionPlan"] if each["name"] not in LABELLED}
     for request in arango.standin.requests:
@@ -287,8 +283,8 @@ def test_operations_are_those_of_the_newest_run_and_their_keys_last(read: Readin
 
     rows = read(spline, operations=True)
 
-    assert {(row.source, row.properties["name"], row.properties["operation_type"]) for row in rows
-            if row.kind == "operation"} == {
+    assert {(row.key, row.properties["name"], row.properties["operation_type"])
+            for row in records_of(OperationRecord, rows)} == {
         ("1:op-0", "InsertIntoHadoopFsRelationCommand", "Write"),
         ("1:op-1", "Join", "Transformation"),
         ("1:op-2", "LogicalRelation", "Read"),
@@ -296,7 +292,7 @@ def test_operations_are_those_of_the_newest_run_and_their_keys_last(read: Readin
         ("2:op-0", "InsertIntoHadoopFsRelationCommand", "Write"),
         ("2:op-1", "LogicalRelation", "Read"),
     }  # fmt: skip
-    assert {(row.source, row.target) for row in rows if row.kind == "follows"} == {
+    assert {(row.operation, row.consumed) for row in records_of(FollowsRecord, rows)} == {
         ("1:op-0", "1:op-1"),
         ("1:op-1", "1:op-2"),
         ("1:op-1", "1:op-3"),
@@ -306,7 +302,7 @@ def test_operations_are_those_of_the_newest_run_and_their_keys_last(read: Readin
 
 
 def test_operations_are_left_out_by_default(read: Reading) -> None:
-    assert not {row.kind for row in read(daily())} & {"operation", "follows"}
+    assert not {type(row) for row in read(daily())} & {OperationRecord, FollowsRecord}
 
 
 # Marks for what only one run knows
@@ -328,8 +324,8 @@ def test_a_source_is_marked_that_each_run_wrote_before_it_read_it(read: Reading)
     rows = read(spline, merge={"collapse_run_local": True})
 
     marked = {
-        (str(row.source).rpartition("|")[2], str(row.target).rpartition("|")[2])
-        for row in rows
-        if row.kind == "feeds" and "run_local" in row.sets
+        (row.source.rpartition("|")[2], row.target.rpartition("|")[2])
+        for row in records_of(FeedsRecord, rows)
+        if row.is_run_local
     }
     assert marked == {("tmp", "out"), ("tmp", "state")}

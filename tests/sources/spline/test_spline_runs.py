@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from lineage_merge.merge import dataset_resolver
-from lineage_merge.model.records import Record
+from lineage_merge.model.records import CountRecord, Record
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.spline.reader import read_spline
 from tests.engine_fixtures import ENGINES, engine_of
-from tests.record_reading import flows_of, jobs_of, problems_of, rows_of, writes_of
+from tests.record_reading import flows_of, jobs_of, problems_of, records_of, rows_of, writes_of
 from tests.spline_documents import DAY, SplineDatabase, time
 from tests.spline_histories import HISTORIES, LOOKBACK_DAYS, WAREHOUSE, Flows, everything
 
@@ -178,7 +178,7 @@ def test_exactly_the_jobs_that_write_are_vertices(rows: list[Record]) -> None:
 
 
 def test_the_plans_that_were_read_are_counted(rows: list[Record]) -> None:
-    plans = sum(row.at or 0 for row in rows if row.kind == "count" and row.rule == "execution plans")
+    plans = sum(row.number for row in records_of(CountRecord, rows) if row.items == "execution plans")
 
     # One or more for each flow, the outer plan of CREATE TABLE AS SELECT, and those of constants.
     flows = {(job, source, target) for job, source, target in flows_of(rows)}

@@ -19,7 +19,7 @@ from lineage_merge.model.elements import (
     Writes,
 )
 from lineage_merge.sources.sql.project import read_project
-from lineage_merge.sources.sql.root import reader_of
+from lineage_merge.sources.sql.reader import reader_of
 from lineage_merge.sources.sql.settings import SqlFiles
 from lineage_merge.sources.sql.syntax import parse
 from lineage_merge.sources.sql.translator import translate

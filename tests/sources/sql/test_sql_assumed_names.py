@@ -9,7 +9,7 @@ from lineage_merge.merge.join import merge
 from lineage_merge.merge.report_builder import report
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.sources.sql.root import elements
+from lineage_merge.sources.sql.reader import elements
 from tests.sources.sql.sql_reading import lineage_of, names
 
 DDL = "create table raw.s (id int, name string, kind string);"

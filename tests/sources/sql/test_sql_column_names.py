@@ -11,9 +11,9 @@ from sqlglot import Dialect
 
 from lineage_merge.column_lineage.sql.parsing import parse
 from lineage_merge.column_lineage.sql.query import Queries
-from lineage_merge.column_lineage.sql.scope import Named
+from lineage_merge.column_lineage.sql.scope import NamedColumn
 from lineage_merge.column_lineage.sql.spark_names import FUNCTIONS
-from lineage_merge.column_lineage.sql.tables import Table
+from lineage_merge.column_lineage.sql.tables import KnownTable
 from tests.dbt_column_project import Project, edges, problems
 from tests.sources.sql.sql_reading import lineage_of
 
@@ -84,9 +84,9 @@ def names(expression: str, dialect: str, types: Mapping[str, str]) -> list[str]:
     sql = Dialect.get_or_raise(dialect)
     [tree] = parse(query(expression), sql)
     columns = {column: column for column in types}
-    table = Table("t", columns, complete=True, built=True)
+    table = KnownTable("t", columns, complete=True, built=True)
     reader = Queries(sql, lambda _: table, lambda *_: None, type_of=lambda origin: types[origin.column])
-    return [item.name for item in reader.read(tree).items if isinstance(item, Named)]
+    return [item.name for item in reader.read(tree).items if isinstance(item, NamedColumn)]
 
 
 def query(expression: str) -> str:

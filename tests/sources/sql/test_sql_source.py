@@ -11,12 +11,13 @@ from pyspark.sql import SparkSession
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import dataset_resolver, join
 from lineage_merge.model.errors import ConfigError, SourceError
+from lineage_merge.model.records import WritesRecord
 from lineage_merge.orchestration import pipeline
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.preflight import check_sources
-from lineage_merge.sources.sql.reader import read_sql
-from lineage_merge.sources.sql.root import elements
+from lineage_merge.sources.sql.reader import elements, read_sql
 from lineage_merge.sources.sql.settings import SqlFiles
+from tests.record_reading import records_of
 
 
 def settings(folder: Path, **more: Any) -> dict[str, Any]:
@@ -66,7 +67,7 @@ def test_each_folder_is_read_by_itself(engine: Engine, tmp_path: Path) -> None:
 
     expected = [each for folder in parsed.sources["sql"] for each in known.records(elements(folder, known))]
     assert sorted(map(repr, found)) == sorted(map(repr, expected))
-    assert {(each.job_name, each.target) for each in found if each.kind == "writes"} == {
+    assert {(each.job.name, each.target) for each in records_of(WritesRecord, found)} == {
         ("one/load.sql", "dev|spark_catalog|a.t"),
         ("two/load.sql", "dev|spark_catalog|a.u"),
     }

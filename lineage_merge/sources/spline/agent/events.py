@@ -4,8 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from lineage_merge.sources.spline.agent.plans import plan_id
-from lineage_merge.sources.spline.documents import Document
-from lineage_merge.sources.spline.durations import duration_ns
+from lineage_merge.sources.spline.documents import Document, duration_ns
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 

@@ -138,3 +138,12 @@ def _reason(error: Exception) -> str:
     if isinstance(error, RecursionError):
         return "nested too deeply"
     return f"not JSON: {error.args[0]}"
+
+
+def array_line(kind: str, body: bytes, version: str = "") -> bytes:
+    """Return the line of a plan or an event, without a line feed.
+
+    `body` is its JSON on one line. A given `version` of the producer API is appended.
+    """
+    suffix = b", " + json.dumps(version).encode() if version else b""
+    return b'["' + kind.encode() + b'", ' + body + suffix + b"]"

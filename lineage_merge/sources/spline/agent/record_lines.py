@@ -1,7 +1,7 @@
 """Records of the agent's Kafka dispatcher in the form of log lines. Pure."""
 
 from lineage_merge.sources.kafka_landing.kafka import Headers, text_line
-from lineage_merge.sources.spline.agent.array_line import array_line
+from lineage_merge.sources.spline.agent.messages import array_line
 
 # The agent's headers: the type of a record, and the version of the producer API.
 _ENTITY = "ABSA-Spline-Entity-Type"

@@ -11,7 +11,7 @@ from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.value_graph import Node, SourceColumn, ValueGraph
 
 if TYPE_CHECKING:
-    from lineage_merge.column_lineage.sql.derivation import Derivation, Origin, Step
+    from lineage_merge.column_lineage.sql.derivation import ColumnOrigin, Derivation, DerivationStep
 
 # The length limit of a plan's expressions.
 _LIMIT = 1_000
@@ -45,7 +45,7 @@ def read_query(plan: PlanColumns, graph: ValueGraph, operation: str, application
         problems=found.problems,
     )
 
-    def column(origin: "Origin") -> Node:
+    def column(origin: "ColumnOrigin") -> Node:
         node = f"{operation}/{origin.dataset}|{origin.column}"
         graph.columns[node] = (SourceColumn(Reference("", origin.dataset, application), origin.column),)
         return node
@@ -70,9 +70,9 @@ def read_query(plan: PlanColumns, graph: ValueGraph, operation: str, application
     return read
 
 
-def _by_text(derivation: "Derivation") -> dict[str, dict["Origin", "Step"]]:
+def _by_text(derivation: "Derivation") -> dict[str, dict["ColumnOrigin", "DerivationStep"]]:
     """Group the origins of a column by their expression."""
-    found: defaultdict[str, dict[Origin, Step]] = defaultdict(dict)
+    found: defaultdict[str, dict[ColumnOrigin, DerivationStep]] = defaultdict(dict)
     for origin, step in sorted(derivation.items(), key=lambda item: item[0]):
         text = " | ".join(sorted({each() for each in step.texts} - {""}))[:_LIMIT]
         found[text][origin] = step

@@ -14,7 +14,7 @@ from lineage_merge.sources.spline.agent import checks
 from lineage_merge.sources.spline.agent.events import header, progress
 from lineage_merge.sources.spline.agent.plans import documents
 from lineage_merge.sources.spline.documents import PLAN_PARTS, assemble, plan_key_of
-from lineage_merge.sources.spline.operations import operations
+from lineage_merge.sources.spline.operation_chain import operations
 from lineage_merge.sources.spline.transactions import EVERYTHING
 from lineage_merge.sources.spline.translator import translate
 from tests.agent_lines import Message, as_1_0, as_1_1

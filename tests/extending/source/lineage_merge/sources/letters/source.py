@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lineage_merge.sources.source import Source
+from lineage_merge.sources.source import LineFiles, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,5 +28,9 @@ LETTERS = Source(
     size="lineage_merge.sources.letters.reader:size",
     paths=("file",),
     preflight="lineage_merge.sources.letters.reader:preflight",
+    checks="lineage_merge.sources.letters.doctor:CHECKS",
     files=lambda letters: [letters.file],
+    flags={"file": "--letters"},
+    line_files=LineFiles("file", "letters", "lineage_merge.sources.letters.doctor:has_letters"),
+    job_word="copier",
 )

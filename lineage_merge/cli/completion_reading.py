@@ -1,0 +1,156 @@
+"""Ids and property values for shell completion: read from a graph file, a folder or a server in limited time.
+
+Ids contain all names. No server is started for a graph file: each line is a vertex in GraphSON.
+"""
+
+import gzip
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from lineage_merge.cli.name_forms import MAX_NAMES
+from lineage_merge.graph_format.elements import COLUMN, JOB
+from lineage_merge.graph_format.schema import DATASET_LABELS
+
+if TYPE_CHECKING:
+    from lineage_merge.load.gremlin.connection import Endpoint
+
+_MAX_IDS = 5_000
+_VERTICES_PER_CHECK = 500
+
+Kind = Literal["dataset", "column", "job"]
+Ids = Mapping[Kind, list[str]]
+
+_KINDS: Mapping[str, Kind] = {**dict.fromkeys(DATASET_LABELS, "dataset"), COLUMN: "column", JOB: "job"}
+
+
+class Location(NamedTuple):
+    """Where the graph is: a folder of `build`, a server (settings below `gremlin`), or a graph file."""
+
+    graph_file: Path | None = None
+    folder: Path | None = None
+    gremlin: Mapping[str, Any] | None = None
+
+
+def read_ids(location: Location, kinds: Sequence[Kind], typed: str, deadline: float) -> Ids:
+    """Return the ids of vertices by kind, or as many as are read until `deadline` (`time.monotonic`).
+
+    `typed`: the start of a name, by which a server selects vertices.
+    """
+    if location.gremlin is not None:
+        traversals = [partial(_ids_of_kind, kind=kind, start=typed.partition("#")[0]) for kind in kinds]
+        return dict(zip(kinds, _query(location.gremlin, traversals, deadline), strict=True))
+    ids: dict[Kind, list[str]] = {kind: [] for kind in kinds}
+    for vertex in _vertices(location, ("id", "label"), deadline):
+        kind = _KINDS.get(vertex["label"])
+        if kind in ids:
+            ids[kind].append(vertex["id"])
+    return ids
+
+
+def read_values(location: Location, key: str, typed: str, deadline: float) -> list[str]:
+    """Return values of the property that begin with `typed`, sorted: those read until `deadline`."""
+    if location.gremlin is not None:
+        (values,) = _query(location.gremlin, [partial(_values_of_key, key=key, start=typed)], deadline)
+    else:
+        values = [
+            value for vertex in _vertices(location, (key,), deadline) for value in vertex.get(key) or ()
+        ]
+    return sorted({value for value in values if value.startswith(typed)})[:MAX_NAMES]
+
+
+def _vertices(location: Location, keys: Sequence[str], deadline: float) -> Iterator[Mapping[str, Any]]:
+    """Yield vertices with at least these keys until the deadline."""
+    if location.folder:
+        vertices = _of_folder(location.folder, keys)
+    else:
+        vertices = _of_graph_file(location.graph_file, keys)
+    for number, vertex in enumerate(vertices):
+        if number % _VERTICES_PER_CHECK == 0 and time.monotonic() > deadline:
+            return
+        yield vertex
+
+
+def _of_folder(folder: Path, keys: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+    for file in sorted((folder / "nodes").iterdir()):
+        if file.name.startswith((".", "_")):
+            continue
+        if file.suffix == ".parquet":
+            from pyarrow import parquet
+
+            yield from parquet.read_table(file, columns=list(keys)).to_pylist()
+        else:
+            with gzip.open(file, "rb") if file.suffix == ".gz" else file.open("rb") as lines:
+                yield from map(json.loads, lines)
+
+
+def _of_graph_file(file: Path | None, keys: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+    if file is None:
+        return
+    marks = [f'"{key}"'.encode() for key in keys]
+    with file.open("rb") as lines:
+        for line in lines:
+            # Most vertices have no tags or owners: their lines are not parsed.
+            vertex = json.loads(line) if all(mark in line for mark in marks) else {}
+            properties = vertex.get("properties", {})
+            values = {key: [entry["value"] for entry in properties[key]] for key in keys if key in properties}
+            yield vertex | values
+
+
+def _query(
+    gremlin: Mapping[str, Any], traversals: Sequence[Callable[[Any], Any]], deadline: float
+) -> list[list[str]]:
+    """Return the results of traversals; empty ones if they fail, or have not ended at the deadline."""
+    results: list[list[str]] = []
+
+    def query() -> None:
+        with suppress(Exception):  # no names instead of an error
+            from lineage_merge.load.gremlin.executor import open_executor
+
+            with open_executor(_reader(gremlin)) as execute:
+                results[:] = [execute(traversal) for traversal in traversals]
+
+    # A daemon: a server that does not respond must not delay the shell.
+    thread = threading.Thread(target=query, daemon=True)
+    thread.start()
+    thread.join(max(0.0, deadline - time.monotonic()))
+    return list(results) or [[] for _ in traversals]
+
+
+def _reader(gremlin: Mapping[str, Any]) -> "Endpoint":
+    """Return the endpoint to read from, without retries, of settings below `gremlin`."""
+    from lineage_merge.config import Gremlin
+    from lineage_merge.load.gremlin.configured_endpoint import endpoint
+
+    keys = ("endpoint", "reader_endpoint", "iam_auth", "region", "role_arn")
+    known = {key: gremlin[key] for key in keys if key in gremlin}
+    return endpoint(Gremlin(**known, timeout_seconds=1, retry_seconds=0)).reader
+
+
+def _ids_of_kind(g: Any, kind: Kind, start: str) -> Any:
+    from gremlin_python.process.graph_traversal import __
+    from gremlin_python.process.traversal import TextP
+
+    namespace = "/".join(start.split("/")[:3]).partition("|")[0]
+    vertices = g.V().has_label(*((JOB,) if kind == "job" else DATASET_LABELS))
+    if start:
+        named = [__.has(key, TextP.starting_with(start)) for key in ("name", "qualified_name")]
+        vertices = vertices.or_(*named, __.has("namespace", TextP.starting_with(namespace)))
+    if kind == "column":
+        vertices = vertices.out("has_column").dedup()
+    return vertices.limit(_MAX_IDS).id_()
+
+
+def _values_of_key(g: Any, key: str, start: str) -> Any:
+    from gremlin_python.process.graph_traversal import __
+    from gremlin_python.process.traversal import TextP
+
+    if not start:
+        return g.V().has(key).values(key).dedup().limit(MAX_NAMES)
+    begins = TextP.starting_with(start)
+    return g.V().has(key, begins).values(key).where(__.is_(begins)).dedup().limit(MAX_NAMES)

@@ -1,0 +1,98 @@
+"""Diagnoses: the outcomes of the checks of `doctor`, each a message and its fix."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from lineage_merge.infra.storage import is_s3
+from lineage_merge.model.errors import (
+    LineageMergeError,
+    SourceDenied,
+    SourceError,
+    SourceMissing,
+    SourceUnreachable,
+)
+from lineage_merge.naming import redact
+
+State = Literal["ok", "warning", "failed", "skipped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """The outcome of one check.
+
+    `message`: the state or the problem; `fix`: the remedy as a command ("" if none is needed). Neither
+    contains secrets. `exit_code`: that of a command with the same error, 0 unless `failed`.
+    """
+
+    check: str
+    state: State
+    message: str
+    fix: str = ""
+    exit_code: int = 0
+
+
+class SourceCheck(NamedTuple):
+    """A check of one area of a source; `examine` yields diagnoses of its settings, none if it is unused."""
+
+    area: str
+    examine: Callable[[Any], Iterator[Diagnosis]]
+
+
+def ok(check: str, message: str) -> Diagnosis:
+    """Return a diagnosis without a problem."""
+    return Diagnosis(check, "ok", one_line(message))
+
+
+def warning(check: str, message: str, fix: str) -> Diagnosis:
+    """Return a problem that does not stop a run."""
+    return Diagnosis(check, "warning", one_line(message), fix)
+
+
+def failed(check: str, error: LineageMergeError, fix: str) -> Diagnosis:
+    """Return a problem that stops a run with this error."""
+    message = one_line(error.message)
+    if fix and message.endswith(f": {fix}"):
+        message = message.removesuffix(f": {fix}")  # the message of a command ends with its remedy
+    return Diagnosis(check, "failed", message, fix, error.exit_code)
+
+
+def skipped(check: str, why: str) -> Diagnosis:
+    """Return a check that was not run."""
+    return Diagnosis(check, "skipped", why)
+
+
+def skipped_all(checks: tuple[str, ...], why: str) -> Iterator[Diagnosis]:
+    """Return several checks that were not run."""
+    return (skipped(check, why) for check in checks)
+
+
+def unexpected(check: str, error: Exception) -> Diagnosis:
+    """Return an internal error, or an unexpected response."""
+    message = redact(f"unexpected: {type(error).__name__}: {error}")
+    return Diagnosis(check, "failed", one_line(message), "report it as a bug of lineage_merge", 1)
+
+
+_MAX_LENGTH = 500
+
+
+def one_line(text: str) -> str:
+    """Return the text as one line, truncated to a maximum length."""
+    line = " ".join(text.split())
+    return line if len(line) <= _MAX_LENGTH else f"{line[: _MAX_LENGTH - 3]}..."
+
+
+def fix_for(error: SourceError, location: str, key: str, what: str = "file") -> str:
+    """Return the fix for an unreadable file or folder (`what`); `key` is its configuration key."""
+    if error.remedy:
+        return error.remedy
+    match error:
+        case SourceDenied():
+            if is_s3(location):
+                return f"allow s3:GetObject on {redact(location)} and s3:ListBucket on its bucket"
+            return "grant this user read access"
+        case SourceMissing():
+            return f"correct {key}, or create the {what}"
+        case SourceUnreachable():
+            return "check the network (S3 endpoint of the VPC), AWS_REGION and AWS_ENDPOINT_URL_S3"
+    return f"correct {key}"

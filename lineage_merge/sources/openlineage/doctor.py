@@ -1,0 +1,38 @@
+"""Check of OpenLineage events: they exist and are valid."""
+
+from collections.abc import Iterator
+from itertools import islice
+
+from lineage_merge.infra.storage import Slice
+from lineage_merge.model.elements import Problem
+from lineage_merge.sources import document_kind, log_diagnosis
+from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck
+from lineage_merge.sources.openlineage import files
+from lineage_merge.sources.openlineage.settings import OpenLineage
+
+EVENTS = "OpenLineage"
+_EVENTS = 200
+_TRANSPORT = "set openlineage.events to the log of a file or console transport, or a folder of them"
+
+
+def _examine(openlineage: OpenLineage) -> Iterator[Diagnosis]:
+    """Check the files of each location, and the events at the end of the last one."""
+    return log_diagnosis.examine(
+        EVENTS,
+        "openlineage.events",
+        openlineage.events,
+        _inspect,
+        _TRANSPORT,
+        document_kind.EVENTS,
+        files.find,
+    )
+
+
+def _inspect(part: Slice) -> tuple[bool, Problem | None]:
+    """Return whether there is a valid event, and the problem of the first invalid one."""
+    found = list(islice(files.events(part), _EVENTS))
+    broken = (each for each in found if isinstance(each, Problem) and each.kind == "rejected")
+    return any(not isinstance(each, Problem) for each in found), next(broken, None)
+
+
+CHECKS = (SourceCheck(EVENTS, _examine),)

@@ -1,0 +1,35 @@
+"""Checks of `doctor`, and recognition of the file by `init`."""
+
+from collections.abc import Iterator
+
+from lineage_merge.sources.letters.source import Letters
+from lineage_merge.sources.letters.translator import translate
+
+from lineage_merge.infra.storage import Slice, StoredFile
+from lineage_merge.model.elements import Problem
+from lineage_merge.sources import line_files, log_diagnosis
+from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck
+from lineage_merge.sources.document_kind import Kind
+
+_FIX = "write lines such as copier: a -> b"
+
+
+def _inspect(part: Slice) -> tuple[bool, Problem | None]:
+    elements = [
+        each for location, line in line_files.numbered(part) for each in translate(line.decode(), location)
+    ]
+    problems = [each for each in elements if isinstance(each, Problem)]
+    return len(problems) < len(elements), problems[0] if problems else None
+
+
+def _examine(letters: Letters) -> Iterator[Diagnosis]:
+    files = (letters.file,)
+    return log_diagnosis.examine("Letters", "letters.file", files, _inspect, _FIX, Kind("letters"))
+
+
+def has_letters(file: StoredFile) -> bool:
+    """Return whether a file contains a letter."""
+    return _inspect(Slice(file.location, 0, file.size))[0]
+
+
+CHECKS = (SourceCheck("Letters", _examine),)
