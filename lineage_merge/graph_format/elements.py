@@ -148,6 +148,15 @@ def title_of_id(dataset_id: str) -> str:
     return f"{namespace}/{name.lstrip('/')}" if is_path else name
 
 
+def title_in(vertices: Mapping[str, Vertex], identifier: str) -> str:
+    """Return the title of a dataset or column, that of a column with its dataset's title if known."""
+    vertex = vertices.get(identifier)
+    if vertex is None:
+        return title_of_id(identifier)
+    owner = vertices.get(dataset_of(identifier)) if vertex.label == COLUMN else None
+    return f"{owner.title}#{vertex.name}" if owner else vertex.title
+
+
 def normalize_properties(values: Mapping[str, Any]) -> dict[str, Any]:
     """Convert properties of a graph or file to those of `Vertex` and `Edge`, without empty ones."""
     properties: dict[str, Any] = {}

@@ -10,7 +10,6 @@ from lineage_merge.questions.result import Result
 
 if TYPE_CHECKING:
     from lineage_merge.graph_format.elements import Vertex
-    from lineage_merge.questions.graph import LineageGraph
 
 _Given = ParamSpec("_Given")
 _Answer = TypeVar("_Answer", bound=Result)
@@ -25,18 +24,11 @@ class Questions:
     @property
     def environments(self) -> list[str]:
         """The environments of the graph, sorted."""
-        return self._graph.environments()
+        return self._session.graph.environments()
 
     def resolve(self, name: str) -> "Vertex":
         """Return the dataset, column or job of a name. Raises `NotFound`, `Ambiguous`."""
         return self._session.element(name)
-
-    @property
-    def _graph(self) -> "LineageGraph":
-        return self._session.graph
-
-    def _dataset_or_column(self, name: str) -> "Vertex":
-        return self._session.dataset_or_column(name)
 
 
 def method(

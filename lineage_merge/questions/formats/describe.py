@@ -3,21 +3,12 @@
 import re
 from collections.abc import Mapping
 
-from lineage_merge.graph_format.elements import COLUMN, Edge, Subgraph, Vertex, dataset_of, title_of_id
+from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex, title_in
 
 
 def title(graph: Subgraph, vertex: Vertex) -> str:
     """Return the title; that of a column contains its dataset's title if known."""
     return title_in(graph.vertices, vertex.id)
-
-
-def title_in(vertices: Mapping[str, Vertex], identifier: str) -> str:
-    """Return the title of a dataset or column, that of a column with its dataset's title if known."""
-    vertex = vertices.get(identifier)
-    if vertex is None:
-        return title_of_id(identifier)
-    owner = vertices.get(dataset_of(identifier)) if vertex.label == COLUMN else None
-    return f"{owner.title}#{vertex.name}" if owner else vertex.title
 
 
 def caption(edge: Edge) -> str:

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from lineage_merge.graph_format.elements import Edge, Subgraph, title_of_id
-from lineage_merge.questions.formats.describe import title
+from lineage_merge.graph_format.elements import Edge, Subgraph, title_in
 from lineage_merge.questions.policies import CheckedPolicy, PolicyCheck, Violation
 
 
@@ -12,8 +11,8 @@ def path_lines(violation: Violation, graph: Subgraph) -> Iterator[str]:
     """Yield the start of the path, then a line per edge: target, transformation, expression, job."""
     for number, edge in enumerate(violation.path):
         if number == 0:
-            yield title_in(graph, edge.from_id)
-        yield f"→ {title_in(graph, edge.to_id)}{edge_text(edge)}"
+            yield title_in(graph.vertices, edge.from_id)
+        yield f"→ {title_in(graph.vertices, edge.to_id)}{edge_text(edge)}"
 
 
 def edge_text(edge: Edge) -> str:
@@ -25,12 +24,6 @@ def edge_text(edge: Edge) -> str:
     if edge.job:
         said.append(f"job {edge.job}")
     return f" ({', '.join(said)})" if said else ""
-
-
-def title_in(graph: Subgraph, identifier: str) -> str:
-    """Return the display name of a vertex of a path."""
-    vertex = graph.vertices.get(identifier)
-    return title(graph, vertex) if vertex else title_of_id(identifier)
 
 
 def result_as_json(result: CheckedPolicy, graph: Subgraph) -> dict[str, Any]:
@@ -72,9 +65,9 @@ def _violation(violation: Violation, graph: Subgraph) -> dict[str, Any]:
 def _edge(edge: Edge, graph: Subgraph) -> dict[str, Any]:
     return {
         "from": edge.from_id,
-        "from_title": title_in(graph, edge.from_id),
+        "from_title": title_in(graph.vertices, edge.from_id),
         "to": edge.to_id,
-        "to_title": title_in(graph, edge.to_id),
+        "to_title": title_in(graph.vertices, edge.to_id),
         "label": edge.label,
         "transformation": edge.properties.get("transformation"),
         "expression": edge.properties.get("expression"),

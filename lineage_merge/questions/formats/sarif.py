@@ -4,9 +4,9 @@ import hashlib
 from typing import Any
 from urllib.parse import quote
 
-from lineage_merge.graph_format.elements import COLUMN
+from lineage_merge.graph_format.elements import COLUMN, title_in
 from lineage_merge.model.version import __version__
-from lineage_merge.questions.formats.policy_text import edge_text, path_lines, title_in
+from lineage_merge.questions.formats.policy_text import edge_text, path_lines
 from lineage_merge.questions.policies import CheckedPolicy, PolicyCheck, Violation
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
@@ -81,10 +81,10 @@ def _location(violation: Violation) -> dict[str, Any]:
 
 
 def _steps(violation: Violation, check: PolicyCheck) -> list[dict[str, Any]]:
-    first = title_in(check.subgraph, violation.path[0].from_id)
+    first = title_in(check.subgraph.vertices, violation.path[0].from_id)
     steps = [(first, first)]
     for edge in violation.path:
-        name = title_in(check.subgraph, edge.to_id)
+        name = title_in(check.subgraph.vertices, edge.to_id)
         steps.append((name, name + edge_text(edge)))
     return [
         {"location": {"message": {"text": text}, "logicalLocations": [{"fullyQualifiedName": name}]}}

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from lineage_merge.graph_format.elements import Edge
-from lineage_merge.questions.formats.describe import one_line, title_in, truncate
+from lineage_merge.graph_format.elements import Edge, title_in
+from lineage_merge.questions.formats.describe import one_line, truncate
 from lineage_merge.questions.formats.table import add_row, new_table
 
 if TYPE_CHECKING:

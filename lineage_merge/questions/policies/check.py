@@ -12,12 +12,10 @@ from lineage_merge.infra.engine.local import collection_off
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.layers import Layer
 from lineage_merge.questions.lineage import ends
+from lineage_merge.questions.policies.dataset_rules import requirements, sources, updates
 from lineage_merge.questions.policies.layer_reads import layer_reads
-from lineage_merge.questions.policies.requirements import requirements
 from lineage_merge.questions.policies.scope import Scope
-from lineage_merge.questions.policies.sources import sources
 from lineage_merge.questions.policies.tag_reach import tag_reach
-from lineage_merge.questions.policies.updates import updates
 from lineage_merge.questions.policies.violations import CheckedPolicy, PolicyCheck
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from lineage_merge.config import Policy
 from lineage_merge.config.policies import TagRule
-from lineage_merge.graph_format.elements import COLUMN, Vertex, dataset_of, name_of_id
+from lineage_merge.graph_format.elements import COLUMN, Vertex, dataset_of, name_of_id, title_in
 from lineage_merge.model.errors import did_you_mean
 from lineage_merge.questions.dataset_globs import DatasetGlobs, Selection
 from lineage_merge.questions.policies.scope import Scope
@@ -86,7 +86,7 @@ def _violation(
     else:
         verb = "has rows that depend on" if carrier.by_rows else "carries"
         unknown = ", because column lineage is unknown" if carrier.path[-1].label == "feeds" else ""
-        message = f"{verb} {carrier.tag} of {_title(carrier.origin, vertices)}{unknown}"
+        message = f"{verb} {carrier.tag} of {title_in(vertices, carrier.origin)}{unknown}"
         fix = "drop, hash or mask the column on the path, declare where the tag stops in `propagation`"
     return Violation(
         vertex.id,
@@ -97,12 +97,3 @@ def _violation(
         vertex.label,
         str(dataset.properties.get("file_path", "")),
     )
-
-
-def _title(identifier: str, vertices: Mapping[str, Vertex]) -> str:
-    """Return the display name of a dataset or column; a table is shown with its qualified name."""
-    vertex = vertices.get(identifier)
-    if vertex is None:
-        return identifier
-    owner = vertices.get(dataset_of(identifier)) if vertex.label == COLUMN else None
-    return f"{owner.title}#{vertex.name}" if owner else vertex.title
