@@ -31,4 +31,4 @@ def missing_datasets(
 
 def suggestion(name: str, scope: Scope) -> str:
     """Return ``; did you mean ...?`` with similar names of datasets."""
-    return did_you_mean(name, (each.title for each in scope.datasets.values()))
+    return did_you_mean(name, (dataset.title for dataset in scope.datasets.values()))

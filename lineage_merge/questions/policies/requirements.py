@@ -25,11 +25,11 @@ def requirements(policy: Policy, rule: RequirementRule, scope: Scope) -> Checked
     """Return the datasets that lack something, one violation per dataset."""
     targets, notes = scope.select(rule.datasets, policy.exceptions)
     violations = []
-    for each in targets:
-        missing = [what for what in rule.must_have if not _has(scope, each, what)]
+    for target in targets:
+        missing = [what for what in rule.must_have if not _has(scope, target, what)]
         if missing:
             fixes = dict.fromkeys(_fix(what) for what in missing)
-            violations.append(violation_of(each, f"has no {_listed(missing)}", "; ".join(fixes), policy))
+            violations.append(violation_of(target, f"has no {_listed(missing)}", "; ".join(fixes), policy))
     absent, notes = missing_datasets(policy, rule.datasets, scope, notes)
     return CheckedPolicy(policy, len(targets), (*violations, *absent), tuple(notes))
 

@@ -21,11 +21,11 @@ def sources(policy: Policy, rule: SourceRule, scope: Scope) -> CheckedPolicy:
         unknown = "" if starts else ", which no dataset matches"
         similar = suggestion(required, scope) if not starts and is_name(required) else ""
         fed = scope.downstream(starts)
-        for each in targets:
-            if each.id not in fed:
-                message = f"is not fed by {required}{unknown}; {_inputs(scope, each)}"
+        for target in targets:
+            if target.id not in fed:
+                message = f"is not fed by {required}{unknown}; {_inputs(scope, target)}"
                 fix = f"read the source, or correct its name in the policy{similar}"
-                violations.append(violation_of(each, message, fix, policy))
+                violations.append(violation_of(target, message, fix, policy))
     absent, notes = missing_datasets(policy, rule.datasets, scope, notes)
     return CheckedPolicy(policy, len(targets), (*violations, *absent), tuple(notes))
 
