@@ -108,5 +108,5 @@ def _state(instance: Any) -> Any:
         run_ids=[instance.run_id],
         map_index=map_index,
     )
-    found = states.get(instance.run_id, {})
-    return found.get(instance.task_id, found.get(f"{instance.task_id}_{map_index}"))
+    state = states.get(instance.run_id, {})
+    return state.get(instance.task_id, state.get(f"{instance.task_id}_{map_index}"))

@@ -209,9 +209,9 @@ class GlueStep(GlueJobOperator):  # type: ignore[misc] # mypy runs without Airfl
         """Raise for a stopped run, which the provider treats as a success."""
         if not self.wait_for_completion or not self._record:
             return
-        found = glue_trigger.outcome(self._glue.conn, self.job_name, self._record.run_id)
-        if found["state"] != glue_trigger.SUCCEEDED:
-            raise AirflowException(_failure(self._record, found))
+        outcome = glue_trigger.outcome(self._glue.conn, self.job_name, self._record.run_id)
+        if outcome["state"] != glue_trigger.SUCCEEDED:
+            raise AirflowException(_failure(self._record, outcome))
 
     def _succeeded(self, context: Mapping[str, Any], run_id: str | None) -> str | None:
         if self._record:

@@ -36,8 +36,8 @@ def connected(
 
 def names(create_job_kwargs: Mapping[str, Any]) -> list[str]:
     """Return the connection names of a new job."""
-    found = create_job_kwargs.get("Connections") or {}
-    return [str(name) for name in found.get("Connections") or ()]
+    connections = create_job_kwargs.get("Connections") or {}
+    return [str(name) for name in connections.get("Connections") or ()]
 
 
 def lacks_a_name(create_job_kwargs: Mapping[str, Any], *, has_role: bool) -> bool:

@@ -36,10 +36,10 @@ def judge(report: Mapping[str, Any], written: Mapping[str, Any], policies: Mappi
     wrong = sorted({*policies.values()} - {*POLICIES})
     if wrong:
         raise ValueError(f"must be {' or '.join(POLICIES)}, not {', '.join(wrong)}")
-    found = [each for kind in policies for each in _findings(kind, report, written)]
+    found = [finding for kind in policies for finding in _findings(kind, report, written)]
     return Verdict(
-        tuple(each.message for each in found if policies[each.kind] == "fail"),
-        tuple(each.message for each in found if policies[each.kind] == "warn"),
+        tuple(policy.message for policy in found if policies[policy.kind] == "fail"),
+        tuple(policy.message for policy in found if policies[policy.kind] == "warn"),
     )
 
 
@@ -52,7 +52,7 @@ def _findings(kind: str, report: Mapping[str, Any], written: Mapping[str, Any]) 
     number = (report.get("totals") or {}).get(kind, 0)
     if not number:
         return []
-    examples = [_line(each) for each in report.get("problems") or () if each["kind"] == kind]
+    examples = [_line(problem) for problem in report.get("problems") or () if problem["kind"] == kind]
     shown = "; ".join(examples[:_MAX_EXAMPLES])
     rest = f"; and {number - _MAX_EXAMPLES} more" if number > _MAX_EXAMPLES else ""
     return [ReportFinding(kind, f"{number} {_TITLES.get(kind, kind)}: {shown}{rest}")]

@@ -65,10 +65,10 @@ def build_folder(context: Mapping[str, Any]) -> str:
     """Return the folder of the group's build. Permanent failure if it is missing."""
     instance = context["ti"]
     build = sibling(instance.task_id, "build")
-    found = instance.xcom_pull(task_ids=build, key=FOLDER, map_indexes=instance.map_index)
-    if not isinstance(found, str):
+    folder = instance.xcom_pull(task_ids=build, key=FOLDER, map_indexes=instance.map_index)
+    if not isinstance(folder, str):
         raise AirflowFailException(f"{build} returned no folder: clear that task")
-    return found
+    return folder
 
 
 def sibling(task_id: str, step: str) -> str:
@@ -165,7 +165,7 @@ def _connected(
     """Return settings from the group's connections, and from default connections for missing settings."""
     from lineage_merge.sources.registry import SOURCES
 
-    found = connections.ConnectionSettings({}, {})
+    connection_settings = connections.ConnectionSettings({}, {})
     for source in SOURCES:
         named = merge.get(_CONNECTION_OF.get(source.connection, ""))
         need = connections.connection_need(
@@ -177,12 +177,12 @@ def _connected(
         if need != "none":
             connection = _connection(named, source.connection, optional=need == "optional")
             if connection is not None:
-                found = connections.arangodb(connection, here=here)
+                connection_settings = connections.arangodb(connection, here=here)
     graph = settings.get("gremlin") or {}
     if merge.get("gremlin") or not (isinstance(graph, Mapping) and "endpoint" in graph):
         connection = _connection(merge.get("gremlin"), connections.GREMLIN, optional=False)
-        found.settings.update(connections.gremlin(connection).settings)
-    return found
+        connection_settings.settings.update(connections.gremlin(connection).settings)
+    return connection_settings
 
 
 def _connection(named: str | None, default: str, *, optional: bool) -> Any:
@@ -200,7 +200,7 @@ def _add_applications(settings: dict[str, Any], task: Any, context: Mapping[str,
     spline = settings.get("spline")
     if not isinstance(spline, dict) or spline.get("applications") or spline.get("labels"):
         return
-    jobs = [found.job for found in upstream_tasks.glue_runs(task, context)]
+    jobs = [run.job for run in upstream_tasks.glue_runs(task, context)]
     if not jobs:
         problem = "missing: set names or labels, or add a GlueJobOperator upstream of the merge; '*' for all"
         raise ConfigError("spline.applications", problem)

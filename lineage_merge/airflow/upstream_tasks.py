@@ -22,13 +22,13 @@ class GlueRuns(NamedTuple):
 def glue_runs(task: Any, context: Mapping[str, Any]) -> list[GlueRuns]:
     """Return the jobs of all upstream `GlueJobOperator`s by name, except those that did not run."""
     found: dict[str, list[str]] = {}
-    upstream = [each for each in task.get_flat_relatives(upstream=True) if _is_glue(each)]
-    states = _states(context, [each.task_id for each in upstream])
-    for each in sorted(upstream, key=lambda one: str(one.task_id)):
-        run_ids = list(_run_ids(context["ti"].xcom_pull(task_ids=each.task_id)))
-        if not run_ids and states.get(each.task_id) in _DID_NOT_RUN:
+    upstream = [relative for relative in task.get_flat_relatives(upstream=True) if _is_glue(relative)]
+    states = _states(context, [relative.task_id for relative in upstream])
+    for relative in sorted(upstream, key=lambda one: str(one.task_id)):
+        run_ids = list(_run_ids(context["ti"].xcom_pull(task_ids=relative.task_id)))
+        if not run_ids and states.get(relative.task_id) in _DID_NOT_RUN:
             continue
-        for name in _job_names(each):
+        for name in _job_names(relative):
             job = task.render_template(name, context)
             if isinstance(job, str) and job:
                 found.setdefault(job, []).extend(run_ids)
@@ -93,4 +93,4 @@ def began(context: Mapping[str, Any]) -> int:
     moments = [dag_run.start_date]
     if getattr(dag_run, "clear_number", 0):
         moments += [getattr(dag_run, "run_after", None), getattr(dag_run, "data_interval_end", None)]
-    return int(min(each for each in moments if each is not None).timestamp() * 1000)
+    return int(min(moment for moment in moments if moment is not None).timestamp() * 1000)

@@ -145,8 +145,10 @@ class _Dated:
         return getattr(self._instance, name)
 
     def get_first_reschedule_date(self, context: Mapping[str, Any]) -> datetime | None:
-        found = self._instance.get_first_reschedule_date(context)
-        return datetime.fromisoformat(found) if isinstance(found, str) else found
+        reschedule_date = self._instance.get_first_reschedule_date(context)
+        return (
+            datetime.fromisoformat(reschedule_date) if isinstance(reschedule_date, str) else reschedule_date
+        )
 
 
 def expected_runs(

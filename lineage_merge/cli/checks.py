@@ -109,7 +109,10 @@ def as_lines(findings: Sequence["Diagnosis"], encoding: str) -> Iterator[tuple[s
     marks = _MARKS if encoding.lower().startswith("utf") else _PLAIN_MARKS
     width = max(len(state) for state in _MARKS)
     # Those that were skipped for one reason are one line.
-    groups = [[*alike] for _, alike in groupby(findings, lambda each: (each.state, each.message, each.fix))]
+    groups = [
+        [*alike]
+        for _, alike in groupby(findings, lambda finding: (finding.state, finding.message, finding.fix))
+    ]
     for alike, following in zip_longest(groups, groups[1:]):
         state, message, fix = alike[0].state, alike[0].message, alike[0].fix
         checks = ", ".join(each.check for each in alike)

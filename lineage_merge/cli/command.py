@@ -31,7 +31,7 @@ class Command(click.Command):
 
     def __init__(self, *args: Any, **attributes: Any) -> None:
         super().__init__(*args, **attributes)
-        has_more = any(isinstance(each, Option) and each.more for each in self.params)
+        has_more = any(isinstance(param, Option) and param.more for param in self.params)
         self._help_all = click.Option(
             ["--help-all"],
             is_flag=True,
@@ -59,12 +59,12 @@ def sections(
 ) -> Mapping[str, list[tuple[str, str]]]:
     """Return the help records of a command's options by section; `everything`: also the rare ones."""
     found: dict[str, list[tuple[str, str]]] = {GENERAL: []}
-    for each in command.get_params(ctx):
-        if isinstance(each, Option) and each.more and not everything:
+    for param in command.get_params(ctx):
+        if isinstance(param, Option) and param.more and not everything:
             continue
-        record = each.get_help_record(ctx) if isinstance(each, click.Option) else None
+        record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
         if record:
-            section = each.section if everything and isinstance(each, Option) else GENERAL
+            section = param.section if everything and isinstance(param, Option) else GENERAL
             found.setdefault(section, []).append(record)
     return {title: records for title, records in found.items() if records}
 

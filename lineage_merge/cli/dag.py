@@ -120,11 +120,11 @@ def report(
             as_of=as_of,
             history=history,
         )
-        found = _answer(selection, on_progress, is_near_misses=is_near_misses)
+        answer = _answer(selection, on_progress, is_near_misses=is_near_misses)
     if as_json:
-        print_json(found.to_dict())
+        print_json(answer.to_dict())
     else:
-        _print(found, everything)
+        _print(answer, everything)
 
 
 def _answer(

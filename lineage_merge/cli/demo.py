@@ -63,8 +63,8 @@ def demo(as_json: bool, quiet: bool) -> None:
                 on_progress("querying the paths")
                 with open_graph(target) as graph:
                     ends = sample.path_ends(settings.environment)
-                    at = {each.id: each for each in graph.vertices(ends)}
-                    found = all_paths(graph, at[ends[0]], at[ends[1]])
+                    at = {vertex.id: vertex for vertex in graph.vertices(ends)}
+                    paths = all_paths(graph, at[ends[0]], at[ends[1]])
     if as_json:
         hops = [
             {
@@ -73,13 +73,13 @@ def demo(as_json: bool, quiet: bool) -> None:
                 "job": edge.job,
                 "via": edge.properties.get("via", ""),
             }
-            for edge in found.edges
+            for edge in paths.edges
         ]
         print_json({"report": built.report.as_json(), "written": dataclasses.asdict(loaded), "path": hops})
         return
     console = make_console()
     print_report(console, built.report, loaded_text(loaded))
     console.print("\nFrom s3://tickit-raw/sales to top_events_by_sales:\n")
-    for line in tree(found, ends[:1]):
+    for line in tree(paths, ends[:1]):
         console.print(line, soft_wrap=True)
     console.print(Text(_NEXT), soft_wrap=True)

@@ -53,8 +53,8 @@ def handle_errors(report_error: ReportError = echo_error) -> Iterator[None]:
                 report_error(one_line(line), error.exit_code)
         else:
             report_error(f"error: {one_line(error.message)}{_fix(error)}", error.exit_code)
-        for each in error.candidates if isinstance(error, NotFound | Ambiguous) else ():
-            report_error(f"  {one_line(each)}", error.exit_code)
+        for candidate in error.candidates if isinstance(error, NotFound | Ambiguous) else ():
+            report_error(f"  {one_line(candidate)}", error.exit_code)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         report_error("interrupted", 130)
@@ -81,7 +81,7 @@ def _fix(error: LineageMergeError) -> str:
 
     if not isinstance(error, TooFewJoined):
         return ""
-    return f". Fix: {next(each.action for each in EXIT_CODES if each.code == error.exit_code)}"
+    return f". Fix: {next(code.action for code in EXIT_CODES if code.code == error.exit_code)}"
 
 
 def one_line(text: str) -> str:

@@ -72,4 +72,6 @@ def select_config(config_file: Path | None, demo: bool) -> Path | None:
 def is_typed(*parameters: str) -> bool:
     """Whether one of these parameters of the running command was set on the command line."""
     context = click.get_current_context()
-    return any(context.get_parameter_source(each) == ParameterSource.COMMANDLINE for each in parameters)
+    return any(
+        context.get_parameter_source(parameter) == ParameterSource.COMMANDLINE for parameter in parameters
+    )

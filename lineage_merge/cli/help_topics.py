@@ -81,7 +81,7 @@ TOPICS: Mapping[str, Topic] = {
 def _complete(context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
     group = context.parent.command if context.parent else None
     names = [*(group.commands if isinstance(group, click.Group) else ()), *TOPICS]
-    return [each for each in names if each.startswith(typed)]
+    return [name for name in names if name.startswith(typed)]
 
 
 @click.command(

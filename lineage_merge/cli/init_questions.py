@@ -101,10 +101,10 @@ class InitQuestions:
             environment=given["environment"] or self._prompt("Environment", proposal.environment),
         )
         choices = [
-            each.choice
-            if each.choice.is_known
-            else given_choice(each.manifest, findings, self._namespace(each))
-            for each in named.projects
+            project.choice
+            if project.choice.is_known
+            else given_choice(project.manifest, findings, self._namespace(project))
+            for project in named.projects
         ]
         named = with_namespaces(named, findings, choices)
         if given["gremlin_endpoint"]:

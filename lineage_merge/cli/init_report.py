@@ -104,18 +104,18 @@ def as_json(outcome: InitOutcome) -> dict[str, Any]:
         "out": outcome.out,
         "written": outcome.is_written,
         "settings": outcome.proposal.settings(),
-        "jobs": [each._asdict() for each in findings.jobs.jobs],
+        "jobs": [job._asdict() for job in findings.jobs.jobs],
         **{
             f"{source.key}_version": findings.jobs.versions.get(source.key, "")
             for source in JOB_SOURCES
             if source.version
         },
-        "dbt": [_project_json(each) for each in outcome.proposal.projects],
+        "dbt": [_project_json(project) for project in outcome.proposal.projects],
         "checked": verified.is_read,
         "joined": dict(report.joined),
         "datasets_joined": report.datasets_joined,
         "reasons": list(verified.reasons),
-        "near_misses": [{**each._asdict(), "evidence": list(each.evidence)} for each in report.near_misses],
+        "near_misses": [{**miss._asdict(), "evidence": list(miss.evidence)} for miss in report.near_misses],
         "rejected": list(verified.rejected),
         "dataset": verified.dataset,
         "notes": list(outcome.notes),

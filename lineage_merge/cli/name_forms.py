@@ -12,7 +12,7 @@ MAX_NAMES = 500
 
 def dataset_names(ids: Iterable[str], typed: str) -> list[str]:
     """Return a name for each dataset whose names begin with `typed`: the shortest that no other one has."""
-    forms = {each: tuple(_forms(each)) for each in dict.fromkeys(ids)}
+    forms = {identifier: tuple(_forms(identifier)) for identifier in dict.fromkeys(ids)}
     counts = Counter(form for of_one in forms.values() for form in dict.fromkeys(of_one))
     found = (
         next((form for form in of_one if counts[form] == 1 and form.startswith(typed)), "")
@@ -24,17 +24,19 @@ def dataset_names(ids: Iterable[str], typed: str) -> list[str]:
 def column_names(dataset_ids: Iterable[str], column_ids: Iterable[str], typed: str) -> list[str]:
     """Return ``dataset#column`` for `typed`, which contains the dataset's name and the sign ``#``."""
     owner, _, start = typed.rpartition("#")
-    owners = {each for each in dataset_ids if owner in _forms(each)}
+    owners = {identifier for identifier in dataset_ids if owner in _forms(identifier)}
     if len(owners) != 1:
         return []
     prefix = f"{owners.pop()}|"
-    columns = (decode(each.removeprefix(prefix)) for each in column_ids if each.startswith(prefix))
-    return _sorted(f"{owner}#{each}" for each in columns if each.lower().startswith(start.lower()))
+    columns = (
+        decode(identifier.removeprefix(prefix)) for identifier in column_ids if identifier.startswith(prefix)
+    )
+    return _sorted(f"{owner}#{column}" for column in columns if column.lower().startswith(start.lower()))
 
 
 def job_names(ids: Iterable[str], typed: str) -> list[str]:
     """Return the names of jobs that begin with `typed`; the id of a job if its name is not unique."""
-    names = {each: decode(each.rpartition("|")[2]) for each in dict.fromkeys(ids)}
+    names = {identifier: decode(identifier.rpartition("|")[2]) for identifier in dict.fromkeys(ids)}
     counts = Counter(names.values())
     found = (name if counts[name] == 1 else each for each, name in names.items())
     return _sorted(each for each in found if each.startswith(typed))
@@ -42,12 +44,14 @@ def job_names(ids: Iterable[str], typed: str) -> list[str]:
 
 def environments(ids: Iterable[str], typed: str) -> list[str]:
     """Return the environments of vertices that begin with `typed`."""
-    return _sorted(found for each in ids if (found := decode(each.partition("|")[0])).startswith(typed))
+    return _sorted(
+        found for identifier in ids if (found := decode(identifier.partition("|")[0])).startswith(typed)
+    )
 
 
 def dags(job_ids: Iterable[str], typed: str) -> list[str]:
     """Return the DAGs of jobs that begin with `typed`."""
-    found = (decode(each.split("|")[1]) for each in job_ids if each.count("|") >= 2)
+    found = (decode(identifier.split("|")[1]) for identifier in job_ids if identifier.count("|") >= 2)
     return _sorted(each for each in found if each.startswith(typed))
 
 

@@ -66,7 +66,7 @@ def html(
         raise click.UsageError("--folder has no history: omit it with --moment")
     make = _page_of_moments if moments else _page
     page, graph = make(_Content(options, focus, depth, title, moments, older_than, time_options.now_ms()))
-    columns = sum(each.label == "column" for each in graph.vertices.values())
+    columns = sum(vertex.label == "column" for vertex in graph.vertices.values())
     from lineage_merge.infra import storage
 
     with handle_errors():
@@ -113,7 +113,7 @@ def _page(content: _Content) -> "tuple[str, Subgraph]":
             graph = entire_graph(session.graph, session.environment, options.dag)
         freshness = freshness_within(
             session.graph,
-            (each.id for each in graph.datasets),
+            (dataset.id for dataset in graph.datasets),
             Expectations(content.now, content.older_than_ms, session.config.policies),
             environment=session.environment,
             dag=options.dag,
@@ -136,7 +136,7 @@ def _page_of_moments(content: _Content) -> "tuple[str, Subgraph]":
         from lineage_merge.questions.expectations import Expectations
 
         history = require_history(options.history, config, options.graph_file)
-        found = read_moments(
+        moments = read_moments(
             history,
             content.moments,
             options.as_of or "now",
@@ -148,8 +148,8 @@ def _page_of_moments(content: _Content) -> "tuple[str, Subgraph]":
             on_progress,
         )
         source = f"history {storage.shown(history)}"
-        page = render_moments(found.moments, found.changes, _options(content, found.start, source))
-    return page, found.moments[-1].graph
+        page = render_moments(moments.moments, moments.changes, _options(content, moments.start, source))
+    return page, moments.moments[-1].graph
 
 
 def _options(content: _Content, start: "Vertex | None", source: str) -> "Options":

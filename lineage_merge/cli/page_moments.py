@@ -62,7 +62,7 @@ def read_moments(
         at = expectations.now if picture is last else time
         freshness = freshness_within(
             picture.graph,
-            (each.id for each in graph.datasets),
+            (dataset.id for dataset in graph.datasets),
             replace(expectations, now=at),
             environment=environment,
             dag=dag,
@@ -81,16 +81,16 @@ def _selected(
 ) -> tuple[Vertex | None, Limit | None, list[Subgraph]]:
     """Return what the page shows of each picture; with a focus, the lineage that it has in any of them."""
     if focus is None:
-        graphs = [_everything(each, environment, dag) for each in pictures]
-        if not any(each.vertices for each in graphs):
+        graphs = [_everything(picture, environment, dag) for picture in pictures]
+        if not any(graph.vertices for graph in graphs):
             check_scope(pictures[-1].graph, environment, dag)
         return None, None, graphs
     start: Vertex | None = None
     datasets: set[str] = set()
     unknown: NotFound | None = None
-    for each in pictures:
+    for picture in pictures:
         try:
-            start, found = neighborhood(each.graph, focus, depth, environment, dag)
+            start, found = neighborhood(picture.graph, focus, depth, environment, dag)
         except NotFound as error:
             unknown = error
             continue
@@ -98,7 +98,7 @@ def _selected(
     if start is None and unknown:
         raise unknown
     limit = Limit(frozenset(datasets))
-    return start, limit, [within(_everything(each, environment, dag), limit) for each in pictures]
+    return start, limit, [within(_everything(picture, environment, dag), limit) for picture in pictures]
 
 
 def _everything(picture: AsOf, environment: str | None, dag: str | None) -> Subgraph:
@@ -113,7 +113,7 @@ def _time(picture: AsOf) -> int:
     """Return the time of a moment in ms since 1970; of one that is a merge, the merge's."""
     if not picture.moment.merge:
         return picture.moment.time
-    return max((each.record.name.time for each in picture.merges), default=0)
+    return max((merge.record.name.time for merge in picture.merges), default=0)
 
 
 def _key(time: int) -> str:

@@ -72,7 +72,7 @@ class _Estimate:
         if not count:
             self._work = ("", 0.0)
             return ""
-        done, total = (float(each.replace(",", "")) for each in count.groups())
+        done, total = (float(group.replace(",", "")) for group in count.groups())
         work = (_kind(line), total)
         if work != self._work or done < self._last:
             self._work, self._first, self._started = work, done, self._clock()

@@ -77,7 +77,7 @@ def open_lineage(options: QueryOptions) -> "Iterator[Lineage]":
 
 def print_merges(session: "Session") -> None:
     """Print the merges of the history that the answer is made of."""
-    lines = [str(each) for each in session.scope.merges]
+    lines = [str(merge) for merge in session.scope.merges]
     shown = lines[:_SHOWN_MERGES] if len(lines) > _SHOWN_MERGES + 1 else lines
     click.echo(f"as of {session.moment}:", err=True)
     for line in shown:
@@ -167,7 +167,7 @@ def query_command(
             out = given.pop("answer_file", None)
             output = "json" if as_json else output
             if out and output in _FOR_TERMINALS:
-                others = ", ".join(each for each in formats if each not in _FOR_TERMINALS)
+                others = ", ".join(format_ for format_ in formats if format_ not in _FOR_TERMINALS)
                 raise click.UsageError(f"--out requires one of --format {others}")
             only_environment = given.pop("environment") if environment else None
             if demo and not is_typed("environment"):

@@ -33,7 +33,7 @@ def command_of(
 ) -> click.Command:
     """Return the command of a question. `print_answer`: of `out`, the option for a file, and a format."""
     parameters = parameters_of(question)
-    has_clock = any(each.name == "now" for each in fields(question))  # type: ignore[arg-type]
+    has_clock = any(field.name == "now" for field in fields(question))  # type: ignore[arg-type]
 
     def run(options: QueryOptions, **values: Any) -> None:
         asked = question(**values, **({"now": time_options.now_ms()} if has_clock else {}))

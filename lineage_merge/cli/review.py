@@ -195,10 +195,10 @@ def _with_environment(
 ) -> "Config":
     if graph is None or environment is not None:
         return config
-    found = graph.environments()
-    if len(found) > 1:
-        raise ConfigError("environment", f"the graph has {', '.join(found)}: set --environment")
-    return replace(config, environment=found[0]) if found else config
+    environments = graph.environments()
+    if len(environments) > 1:
+        raise ConfigError("environment", f"the graph has {', '.join(environments)}: set --environment")
+    return replace(config, environment=environments[0]) if environments else config
 
 
 def _review_dbt(
@@ -302,8 +302,8 @@ def _print(
         from lineage_merge.cli.review_tables import review_tables
 
         console = make_console()
-        for each in review_tables(result):
-            console.print(each)
+        for table in review_tables(result):
+            console.print(table)
         click.echo(result.summary)
         for note in result.notes:
             click.echo(f"note: {note}", err=True)

@@ -22,7 +22,7 @@ def project_of(configured: Sequence["DbtProject"], head: str | None, namespace: 
 
     if namespace:
         namespace = parse_namespace("--namespace", namespace)
-    same = [each for each in configured if head in (None, each.manifest)] or configured
+    same = [dbt_project for dbt_project in configured if head in (None, dbt_project.manifest)] or configured
     if len(same) > 1 and not head:
         places = ", ".join(each.manifest for each in same)
         raise ConfigError("--head", f"the configuration has several projects: {places}. Fix: set --head")
@@ -37,16 +37,16 @@ def _common_settings(projects: Sequence["DbtProject"], namespace: str | None) ->
     """Return the namespace and target that several projects share, for a manifest that is that of none."""
     from lineage_merge.sources.dbt.settings import DbtProject
 
-    projects = [each for each in projects if each.namespace == namespace] or projects
-    namespaces = sorted({each.namespace for each in projects})
+    projects = [project for project in projects if project.namespace == namespace] or projects
+    namespaces = sorted({project.namespace for project in projects})
     if not namespace and len(namespaces) > 1:
         problem = f"is missing: the configuration's projects have several: {', '.join(namespaces)}"
         raise ConfigError(
             "--namespace", f"{problem}. Fix: set --namespace, or --head to a configured manifest"
         )
-    targets = {each.target for each in projects}
+    targets = {project.target for project in projects}
     if len(targets) > 1:
-        places = ", ".join(each.manifest for each in projects)
+        places = ", ".join(project.manifest for project in projects)
         problem = "the configuration's projects have different targets"
         raise ConfigError("--head", f"{problem}. Fix: set --head to one of {places}")
     return DbtProject(MANIFEST, namespaces[0], target=targets.pop())

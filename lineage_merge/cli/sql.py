@@ -198,7 +198,7 @@ def sql_folders(
             raise ConfigError("", "--dialect is missing: hive, spark, redshift or another")
         dialect = given["dialect"].lower()
         check_dialect("--dialect", dialect)
-        variables = dict(_variable(each) for each in given["variables"])
+        variables = dict(_variable(variable) for variable in given["variables"])
         namespace = warehouse_namespace(
             dialect, given["namespace"], default_namespace(dialect), config, has_graph=graph is not None
         )
@@ -219,10 +219,10 @@ def sql_folders(
             config = replace(config, merge=replace(config.merge, default_schemas=schemas))
     elif not settings:
         raise ConfigError("", "no files: set PATHS, or sql in the configuration")
-    for each in settings:
-        preflight([replace(each, path=path) for path in each.schema])
-    for each in settings:
-        check_dialect("dialect", each.dialect)
+    for setting in settings:
+        preflight([replace(setting, path=path) for path in setting.schema])
+    for setting in settings:
+        check_dialect("dialect", setting.dialect)
     return SqlFolders(settings, from_config(config), options.dag or config.dag_name), namespace
 
 
@@ -249,10 +249,12 @@ def _print_review(
     labels = ["feeds", *(["has_column", "feeds_column"] if columns else [])]
     labels += ["influences"] if influences else []
     elements = list(found.shown.graph.everything())
-    edges = [each for each in elements if isinstance(each, Edge) and each.label in labels]
-    ends = {end for each in edges for end in (each.from_id, each.to_id)}
+    edges = [element for element in elements if isinstance(element, Edge) and element.label in labels]
+    ends = {end for edge in edges for end in (edge.from_id, edge.to_id)}
     vertices = [
-        each for each in elements if isinstance(each, Vertex) and (each.is_dataset or each.id in ends)
+        element
+        for element in elements
+        if isinstance(element, Vertex) and (element.is_dataset or element.id in ends)
     ]
     values = {"since": since, "dag": options.dag, "notes": notes, **as_json(found)}
     note = "" if found.files else "no SQL file changed" if since else "no SQL files found"

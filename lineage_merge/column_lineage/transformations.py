@@ -82,10 +82,10 @@ def lineage_elements(
     `assumed`: the names of the target columns are.
     """
     for flow in flows:
-        how = tuple(each.name for each in flow.transformations)
+        how = tuple(transformation.name for transformation in flow.transformations)
         source = reference(flow.source)
         target_column, expression = flow.target_column, flow.expression
         yield FeedsColumn(job, source, flow.column, target, target_column, how, expression, assumed)
     for influence in influences:
-        kinds = tuple(each.value for each in influence.kinds)
+        kinds = tuple(kind.value for kind in influence.kinds)
         yield Influences(job, reference(influence.source), influence.column, target, kinds)

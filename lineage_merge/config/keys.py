@@ -38,7 +38,7 @@ def schema(sections: Iterable[Section]) -> dict[str, Any]:
     whole: dict[str, Any] = json.loads(text)
     own = whole["properties"]
     first = {name: own[name] for name in whole["required"]}
-    whole["properties"] = {**first, **{each.key: each.schema() for each in sections}, **own}
+    whole["properties"] = {**first, **{section.key: section.schema() for section in sections}, **own}
     return whole
 
 

@@ -40,9 +40,11 @@ class SettingOrigins:
     def locate(self, errors: Iterable[ConfigError]) -> ConfigError:
         """Return one error with all findings, each with its origin, in the order of the file's lines."""
         findings = {
-            (each.key, each.problem): ConfigError(each.key, each.problem, each.origin or self.of(each.key))
+            (finding.key, finding.problem): ConfigError(
+                finding.key, finding.problem, finding.origin or self.of(finding.key)
+            )
             for error in errors
-            for each in error.findings
+            for finding in error.findings
         }
         found = sorted(findings.values(), key=self._position)
         if len(found) > MAX_FINDINGS:

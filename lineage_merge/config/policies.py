@@ -85,7 +85,7 @@ def parse_policies(settings: Mapping[str, Any]) -> tuple[Policy, ...]:
     errors = ErrorCollector()
     layers = settings.get("query", {}).get("layers", {})
     names: set[str] = set()
-    found: list[Policy] = []
+    policies: list[Policy] = []
     for index, entry in enumerate(settings.get("policies", ())):
         key = f"policies[{index}]"
         name = entry["name"]
@@ -98,9 +98,9 @@ def parse_policies(settings: Mapping[str, Any]) -> tuple[Policy, ...]:
         if rule is not None:
             exceptions = locations(entry.get("except", ()))
             severity = entry.get("severity", "error")
-            found.append(Policy(name, rule, entry.get("description", ""), severity, exceptions))
+            policies.append(Policy(name, rule, entry.get("description", ""), severity, exceptions))
     errors.raise_errors()
-    return tuple(found)
+    return tuple(policies)
 
 
 def _rule(key: str, entry: Mapping[str, Any]) -> PolicyRule:

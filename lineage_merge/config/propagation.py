@@ -44,7 +44,7 @@ def propagation_of(tag: str, settings: Mapping[str, Propagation]) -> Propagation
 def parse_propagation(settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Propagation]:
     """Return the settings by tag. Raises `ConfigError` with all findings."""
     errors = ErrorCollector()
-    found = {
+    propagation = {
         tag: Propagation(
             frozenset(locations(each.get("stop_at", ()))),
             locations(each.get("stop_at_functions", ())),
@@ -54,7 +54,7 @@ def parse_propagation(settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Pr
         for tag, each in settings.items()
     }
     errors.raise_errors()
-    return found
+    return propagation
 
 
 def _all_cleared(tag: str, entries: Sequence[Mapping[str, Any]], errors: ErrorCollector) -> Iterator[Cleared]:

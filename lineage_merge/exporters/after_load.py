@@ -62,5 +62,5 @@ def send(
     if failed:
         first = failed[0]
         kind = type(first) if isinstance(first, ExportError) else ExportError
-        raise kind(f"the graph is loaded, but not exported: {'; '.join(each.message for each in failed)}")
+        raise kind(f"the graph is loaded, but not exported: {'; '.join(error.message for error in failed)}")
     return tuple(exported)

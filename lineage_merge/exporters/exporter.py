@@ -138,9 +138,9 @@ def read_token(settings: Mapping[str, Any], default: str, exporter: str) -> str:
 def errors_only(*names: str) -> Iterator[None]:
     """Set these loggers to ERROR: debug lines contain requests, headers and tokens; retries are noise."""
     loggers = [logging.getLogger(name) for name in names]
-    levels = [each.level for each in loggers]
-    for each in loggers:
-        each.setLevel(logging.ERROR)
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
     try:
         yield
     finally:

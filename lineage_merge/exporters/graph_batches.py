@@ -42,7 +42,7 @@ class Flow:
     @property
     def sources(self) -> tuple[str, ...]:
         """The ids of the source datasets, sorted."""
-        return tuple(sorted({each.from_id for each in self.feeds}))
+        return tuple(sorted({feed.from_id for feed in self.feeds}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,24 +113,26 @@ def checked_datasets(
     for batch in _batches(sorted(targets)):
         known = read_schemas(graph, batch)
         ids = {assertion for dataset in batch for assertion, _ in targets[dataset]}
-        assertions = {each.id: each for each in graph.vertices(sorted(ids))}
+        assertions = {vertex.id: vertex for vertex in graph.vertices(sorted(ids))}
         for dataset in (each for each in batch if each in known):
-            columns = {each.id: each for each in known[dataset].columns}
-            found = [
+            columns = {column.id: column for column in known[dataset].columns}
+            dataset_checks = [
                 DatasetCheck(assertions[assertion], columns.get(target))
                 for assertion, target in targets[dataset]
                 if assertion in assertions
             ]
-            yield CheckedDataset(known[dataset], tuple(found))
+            yield CheckedDataset(known[dataset], tuple(dataset_checks))
 
 
 def _writers(graph: LineageGraph, datasets: Sequence[str]) -> Mapping[str, tuple[Vertex, ...]]:
     edges = graph.edges_to(datasets, ["writes"])
-    jobs = {each.id: each for each in graph.vertices(sorted({each.from_id for each in edges}))}
+    jobs = {vertex.id: vertex for vertex in graph.vertices(sorted({edge.from_id for edge in edges}))}
     found: dict[str, set[str]] = defaultdict(set)
-    for each in edges:
-        found[each.to_id].add(each.from_id)
-    return {each: tuple(jobs[job] for job in sorted(found[each]) if job in jobs) for each in datasets}
+    for edge in edges:
+        found[edge.to_id].add(edge.from_id)
+    return {
+        dataset: tuple(jobs[job] for job in sorted(found[dataset]) if job in jobs) for dataset in datasets
+    }
 
 
 def jobs(
@@ -142,12 +144,12 @@ def jobs(
 ) -> Iterator[JobLineage]:
     """Yield jobs by id, then the jobs of exposures, by id of the exposure (`only`: of these ids)."""
     for batch in _batches(_selected(graph.ids([JOB], environment, dag), only)):
-        at = {each.id: each for each in graph.vertices(batch)}
+        at = {vertex.id: vertex for vertex in graph.vertices(batch)}
         written = graph.edges_from(at, ["writes"], dag)
-        flows = _flows(graph, read_schemas(graph, {each.to_id for each in written}), dag)
+        flows = _flows(graph, read_schemas(graph, {edge.to_id for edge in written}), dag)
         targets: dict[str, set[str]] = defaultdict(set)
-        for each in written:
-            targets[each.from_id].add(each.to_id)
+        for edge in written:
+            targets[edge.from_id].add(edge.to_id)
         for identifier in (each for each in batch if each in at):
             # A job belongs to one DAG, which is part of its id.
             job_key = _key(at[identifier].dags[0], at[identifier].properties)
@@ -164,7 +166,7 @@ def jobs(
 def read_schemas(graph: LineageGraph, ids: Iterable[str]) -> dict[str, DatasetSchema]:
     """Return datasets with their columns, by id; missing ones are omitted."""
     vertices = {each.id: each for each in graph.vertices(sorted(ids))}
-    owned = {each.to_id for each in graph.edges_from(vertices, ["has_column"])}  # an edge for each DAG
+    owned = {edge.to_id for edge in graph.edges_from(vertices, ["has_column"])}  # an edge for each DAG
     columns: dict[str, list[Vertex]] = defaultdict(list)
     for column in graph.vertices(sorted(owned)):
         columns[dataset_of(column.id)].append(column)
@@ -181,12 +183,12 @@ def _flows(
 ) -> dict[str, dict[_Key, list[Edge]]]:
     """Return the incoming edges of datasets, by dataset and job."""
     flows: dict[str, dict[_Key, list[Edge]]] = defaultdict(lambda: defaultdict(list))
-    for each in graph.edges_to(known, ["feeds", "influences"], dag):
-        flows[each.to_id][_key(each.properties.get("dag_name", ""), each.properties, "job_name")].append(each)
+    for edge in graph.edges_to(known, ["feeds", "influences"], dag):
+        flows[edge.to_id][_key(edge.properties.get("dag_name", ""), edge.properties, "job_name")].append(edge)
     columns = [column.id for each in known.values() for column in each.columns]
-    for each in graph.edges_to(columns, ["feeds_column"], dag):
-        key = _key(each.properties.get("dag_name", ""), each.properties, "job_name")
-        flows[dataset_of(each.to_id)][key].append(each)
+    for edge in graph.edges_to(columns, ["feeds_column"], dag):
+        key = _key(edge.properties.get("dag_name", ""), edge.properties, "job_name")
+        flows[dataset_of(edge.to_id)][key].append(edge)
     return flows
 
 
@@ -196,8 +198,8 @@ def _key(dag: str, properties: Mapping[str, str], name: str = "name") -> _Key:
 
 def _flow(target: str, edges: Iterable[Edge]) -> Flow:
     by_label: dict[str, list[Edge]] = defaultdict(list)
-    for each in sorted(edges, key=lambda each: (each.from_id, each.to_id, each.id)):
-        by_label[each.label].append(each)
+    for edge in sorted(edges, key=lambda edge: (edge.from_id, edge.to_id, edge.id)):
+        by_label[edge.label].append(edge)
     labels = ("feeds", "feeds_column", "influences")
     return Flow(target, *(tuple(by_label[label]) for label in labels))
 
@@ -208,7 +210,7 @@ def _job(environment: str, key: _Key, vertex: Vertex | None, flows: Iterable[Flo
 
 
 def _selected(ids: Iterable[str], only: Collection[str] | None) -> list[str]:
-    return sorted(ids if only is None else (each for each in ids if each in only))
+    return sorted(ids if only is None else (identifier for identifier in ids if identifier in only))
 
 
 def _batches(ids: Iterable[str]) -> Iterator[list[str]]:

@@ -27,7 +27,10 @@ from lineage_merge.infra.storage import delete_folder
 from lineage_merge.model.errors import ConfigError
 
 _DIGESTS = "merge_state"
-_LABELS = (*(each for each in ALL_VERTEX_LABELS if each != _DIGESTS), *(each.name for each in EDGE_LABELS))
+_LABELS = (
+    *(label for label in ALL_VERTEX_LABELS if label != _DIGESTS),
+    *(label.name for label in EDGE_LABELS),
+)
 
 
 def send(export: Export) -> ExportResult:

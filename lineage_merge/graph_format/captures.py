@@ -52,7 +52,7 @@ class CaptureDocument:
             "job": {"type": self.job_type, "name": self.job_name},
             "nodes": [*self.nodes],
             "edges": [*self.edges],
-            "clauses": [each._asdict() for each in self.clauses],
+            "clauses": [clause._asdict() for clause in self.clauses],
             "notes": [*self.notes],
         }
         return json.dumps(values, ensure_ascii=False, indent=1) + "\n"
@@ -87,7 +87,7 @@ def parse_capture(location: str, text: str) -> CaptureDocument:
         nodes=_rows(location, found, "nodes", ("id", "label")),
         edges=_rows(location, found, "edges", ("id", "label", "from", "to")),
         clauses=_clauses(location, found),
-        notes=[str(each) for each in found.get("notes") or ()],
+        notes=[str(note) for note in found.get("notes") or ()],
     )
 
 
@@ -97,7 +97,7 @@ def _clauses(location: str, document: Mapping[str, Any]) -> list[Clause]:
         if each["kind"] not in CLAUSE_KINDS:
             problem = f"is unknown: {', '.join(CLAUSE_KINDS)} are supported"
             raise DocumentError(location, f"clauses[{number}].kind", problem)
-    return [Clause(each["kind"], each["text"]) for each in rows]
+    return [Clause(row["kind"], row["text"]) for row in rows]
 
 
 def _rows(location: str, document: Mapping[str, Any], field: str, required: Sequence[str]) -> list[Row]:

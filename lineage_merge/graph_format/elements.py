@@ -95,13 +95,13 @@ class Subgraph:
     @property
     def datasets(self) -> list[Vertex]:
         """The datasets among the vertices."""
-        return [each for each in self.vertices.values() if each.is_dataset]
+        return [vertex for vertex in self.vertices.values() if vertex.is_dataset]
 
 
 def subgraph(vertices: Iterable[Vertex], edges: Iterable[Edge] = ()) -> Subgraph:
     """Return vertices and edges by id, without duplicates; edges without both ends are omitted."""
-    by_id = {each.id: each for each in sorted(vertices, key=lambda each: each.id)}
-    there = {each.id: each for each in edges if each.from_id in by_id and each.to_id in by_id}
+    by_id = {vertex.id: vertex for vertex in sorted(vertices, key=lambda vertex: vertex.id)}
+    there = {edge.id: edge for edge in edges if edge.from_id in by_id and edge.to_id in by_id}
     ordered = sorted(there.values(), key=lambda each: (each.from_id, each.to_id, each.label, each.id))
     return Subgraph(by_id, tuple(ordered))
 

@@ -271,8 +271,8 @@ def _lines_with_non_strings(spark: SparkSession, path: str, kind: FileKind) -> l
     """Return a JSON line with another value where a text, or an array of texts, is required."""
     element = F.from_json("value", kind.ddl).alias("element")
     fields = spark.createDataFrame([], kind.ddl).schema.fields
-    texts = [each.name for each in fields if each.dataType.simpleString() == "string"]
-    sets = [each.name for each in fields if each.dataType.simpleString() == "array<string>"]
+    texts = [field.name for field in fields if field.dataType.simpleString() == "string"]
+    sets = [field.name for field in fields if field.dataType.simpleString() == "array<string>"]
     is_suspect = F.lit(False)
     for name in texts:
         is_suspect = is_suspect | F.coalesce(
@@ -283,8 +283,8 @@ def _lines_with_non_strings(spark: SparkSession, path: str, kind: FileKind) -> l
         is_suspect = is_suspect | F.coalesce(has_suspect, F.lit(False))
     # A text may match as well: only these lines are parsed.
     suspects = spark.read.text(path).select("value", element).where(is_suspect).select("value")
-    found: list[str] = suspects.rdd.mapPartitions(partial(_non_string_lines, texts, sets)).take(1)
-    return found
+    lines: list[str] = suspects.rdd.mapPartitions(partial(_non_string_lines, texts, sets)).take(1)
+    return lines
 
 
 def _non_string_lines(texts: list[str], sets: list[str], rows: Iterable[Any]) -> Iterator[str]:

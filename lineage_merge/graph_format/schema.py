@@ -134,8 +134,14 @@ EDGE_PROPERTIES: tuple[Property, ...] = (
 FIRST_SEEN = "first_seen"
 
 # Of vertices. The tag (`dag_name`) is a key of nodes, not a declared property.
-SETS = frozenset({"dag_name", *(each.name for each in NODE_PROPERTIES if each.many)})
-LONGS = frozenset(each.name for each in (*NODE_PROPERTIES, *EDGE_PROPERTIES) if each.type == "long")
+SETS = frozenset(
+    {"dag_name", *(node_property.name for node_property in NODE_PROPERTIES if node_property.many)}
+)
+LONGS = frozenset(
+    node_property.name
+    for node_property in (*NODE_PROPERTIES, *EDGE_PROPERTIES)
+    if node_property.type == "long"
+)
 
 # Of datasets, from dbt projects.
 _OF_DBT = tuple(
@@ -246,7 +252,7 @@ EDGE_LABELS: tuple[Label, ...] = (
 )
 
 # All labels of a DAG's edges. Without labels a server may search all edges at a vertex.
-EDGE_LABEL_NAMES = tuple(each.name for each in EDGE_LABELS)
+EDGE_LABEL_NAMES = tuple(edge_label.name for edge_label in EDGE_LABELS)
 DATASET_LABELS: tuple[str, ...] = get_args(DatasetLabel)
 # Sets that a merge may know completely: a row with an empty one says that there is no value.
 REPLACED_SETS = ("tags", "owners", "constraints")

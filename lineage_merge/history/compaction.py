@@ -65,7 +65,7 @@ def surplus(names: Sequence[MergeName], retention: Retention, now: datetime) -> 
     stay |= {*last_of.values(), *sorted(names)[-1:]}
     if before:
         stay.add(before)
-    return [each for each in sorted(names) if each not in stay]
+    return [merge_name for merge_name in sorted(names) if merge_name not in stay]
 
 
 def unreferenced(
@@ -75,15 +75,15 @@ def unreferenced(
     removed = set(deleted)
     referenced = {
         name
-        for each in records
-        if each.name not in removed
-        for name in (each.name, each.entry, each.runs)
+        for record in records
+        if record.name not in removed
+        for name in (record.name, record.entry, record.runs)
         if name
     }
     # Files of a removed merge are unreferenced at once; others may be those of a running merge.
-    known = {each.name for each in records}
+    known = {record.name for record in records}
     return sorted(
-        each for each in set(files) - referenced if each in known or moment_of(each.time) < now - _GRACE
+        file for file in set(files) - referenced if file in known or moment_of(file.time) < now - _GRACE
     )
 
 
@@ -100,9 +100,9 @@ def plan_compaction(
     plans = []
     for scope, names in zip(scopes, merge_index.merge_names(location, scopes), strict=True):
         files = merge_index.entry_names(location, scope)
-        found = merge_index.read_records(location, [(scope, each) for each in names])
-        records = [each for each in found if each]
-        merges = surplus([each.name for each in records], retention, now)
+        found = merge_index.read_records(location, [(scope, name) for name in names])
+        records = [record for record in found if record]
+        merges = surplus([record.name for record in records], retention, now)
         unused = unreferenced(files, records, merges, now)
         plans.append(CompactionPlan(scope, tuple(merges), tuple(unused), len(records) - len(merges)))
     return plans
@@ -125,10 +125,10 @@ def compact(
 
 def size_of(location: str) -> Mapping[str, int]:
     """Return the bytes of each kind of files; without those of a missing history."""
-    found: dict[str, int] = {}
+    size: dict[str, int] = {}
     for kind in (*KINDS, FINGERPRINTS, DETAILS, MOVES, layout.MERGES):
         try:
-            found[kind] = sum(each.size for each in storage.list_files(f"{location.rstrip('/')}/{kind}"))
+            size[kind] = sum(file.size for file in storage.list_files(f"{location.rstrip('/')}/{kind}"))
         except SourceMissing:
             continue
-    return found
+    return size

@@ -34,7 +34,7 @@ def _redacted(report: Report) -> dict[str, Any]:
 def read_report(location: str, scope: DagScope, record: MergeRecord) -> Report | None:
     """Return the report of a merge; of one that changed nothing that of the merge which it repeats."""
     names = [each for each in (record.name, record.runs, record.entry) if each]
-    texts = storage.read_texts([layout.details_file(location, scope, each) for each in names])
+    texts = storage.read_texts([layout.details_file(location, scope, name) for name in names])
     text = next((each for each in texts if each is not None), None)
     if text is None:
         return None
@@ -49,12 +49,12 @@ def read_report(location: str, scope: DagScope, record: MergeRecord) -> Report |
 def without_secrets(settings: Any) -> Any:
     """Return settings as JSON values: addresses redacted, and secrets masked, empty values omitted."""
     if is_dataclass(settings):
-        values = {each.name: getattr(settings, each.name) for each in fields(settings)}
+        values = {field.name: getattr(settings, field.name) for field in fields(settings)}
         return _masked(values)
     if isinstance(settings, Mapping):
         return _masked(settings)
     if isinstance(settings, list | tuple | set | frozenset):
-        return [without_secrets(each) for each in settings]
+        return [without_secrets(setting) for setting in settings]
     if settings is None or isinstance(settings, bool | int | float):
         return settings
     return redact(str(settings))

@@ -45,7 +45,7 @@ def facts_of(
     is_dataset = element.label not in (COLUMN, JOB)
     if must_exist and not has_files(nodes):
         raise missing_files(nodes, "no files")
-    prefixes = tuple(f"{each}|" for each in wanted) if is_dataset else ()  # of columns
+    prefixes = tuple(f"{identifier}|" for identifier in wanted) if is_dataset else ()  # of columns
     rows = search_rows(nodes, [Condition("id", tuple(wanted), prefixes)])
     if runs:
         rows += search_rows(runs, [Condition("id", tuple(wanted))])
@@ -132,11 +132,13 @@ def _mask(file: Any, group: int, numbers: Mapping[str, int], conditions: Sequenc
     import pyarrow.compute as pc
 
     masks = []
-    for each in conditions:
-        if _is_excluded(file.metadata.row_group(group).column(numbers[each.column]).statistics, each):
+    for condition in conditions:
+        if _is_excluded(
+            file.metadata.row_group(group).column(numbers[condition.column]).statistics, condition
+        ):
             continue
-        values = file.read_row_group(group, columns=[each.column], use_threads=False)[each.column]
-        mask = _matches(values, each)
+        values = file.read_row_group(group, columns=[condition.column], use_threads=False)[condition.column]
+        mask = _matches(values, condition)
         if pc.any(mask).as_py():
             masks.append(pc.fill_null(mask, False))
     return reduce(pc.or_, masks) if masks else None
@@ -145,8 +147,8 @@ def _mask(file: Any, group: int, numbers: Mapping[str, int], conditions: Sequenc
 def _matches(values: Any, condition: Condition) -> Any:
     import pyarrow.compute as pc
 
-    masks = [pc.equal(values, each) for each in condition.values]
-    masks += [pc.starts_with(values, each) for each in condition.prefixes]
+    masks = [pc.equal(values, value) for value in condition.values]
+    masks += [pc.starts_with(values, prefix) for prefix in condition.prefixes]
     return reduce(pc.or_, masks)
 
 
@@ -155,18 +157,18 @@ def _is_excluded(statistics: Any, condition: Condition) -> bool:
     if statistics is None or not statistics.has_min_max:
         return False
     low, high = statistics.min, statistics.max
-    if any(low <= each <= high for each in condition.values):
+    if any(low <= value <= high for value in condition.values):
         return False
     # Texts with a prefix are between it and the prefix with the greatest character.
-    return all(each > high or low > f"{each}\U0010ffff" for each in condition.prefixes)
+    return all(prefix > high or low > f"{prefix}\U0010ffff" for prefix in condition.prefixes)
 
 
 def _with_values(group: Any, numbers: Mapping[str, int], names: Iterable[str]) -> list[str]:
     """Return the columns that have values in a row group: most properties belong to a few labels only."""
     return [
-        each
-        for each in names
-        if (number := numbers.get(each)) is None  # a set, whose path has further parts
-        or (found := group.column(number).statistics) is None
-        or found.num_values
+        name
+        for name in names
+        if (number := numbers.get(name)) is None  # a set, whose path has further parts
+        or (statistics := group.column(number).statistics) is None
+        or statistics.num_values
     ]

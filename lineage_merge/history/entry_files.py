@@ -153,7 +153,7 @@ def _files(folder: str) -> list[str]:
         found = storage.list_files(folder)
     except SourceMissing:
         return []
-    return [each.location for each in found if each.location.endswith(".parquet")]
+    return [file.location for file in found if file.location.endswith(".parquet")]
 
 
 _NEEDS_PYARROW = "Parquet needs pyarrow. Fix: pip install 'lineage-merge[parquet]'"

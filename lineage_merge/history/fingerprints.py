@@ -70,13 +70,13 @@ def read_fingerprints(
     `names`: ids of elements, and names of jobs, whose edges have no other reference to them. Raises
     `SourceError`, and `IntermediateError` if a file is damaged.
     """
-    numbers = [_number(each) for each in names]
-    files = [layout.fingerprints_file(location, *each) for each in entries]
-    found: list[tuple[int, ...] | None] = []
+    numbers = [_number(name) for name in names]
+    files = [layout.fingerprints_file(location, *entry) for entry in entries]
+    fingerprints: list[tuple[int, ...] | None] = []
     for file, text in zip(files, storage.read_texts(files), strict=True):
         sums = None if text is None else _parse(text, file)
-        found.append(None if sums is None else tuple(sums[each] for each in numbers))
-    return found
+        fingerprints.append(None if sums is None else tuple(sums[number] for number in numbers))
+    return fingerprints
 
 
 def _parse(text: str, file: str) -> Sums | None:

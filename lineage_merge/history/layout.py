@@ -68,14 +68,14 @@ class MergeName(NamedTuple):
     @classmethod
     def parse(cls, text: str) -> Self | None:
         """Return the name of a merge; None for another text."""
-        found = _NAME.fullmatch(text)
-        if not found:
+        match = _NAME.fullmatch(text)
+        if not match:
             return None
         try:
-            seconds = datetime.strptime(found[1], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
+            seconds = datetime.strptime(match[1], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
         except ValueError:
             return None
-        return cls(epoch_ms(seconds) + int(found[2]), found[3])
+        return cls(epoch_ms(seconds) + int(match[2]), match[3])
 
 
 def moment_of(time: int) -> datetime:

@@ -26,17 +26,17 @@ def environments(location: str) -> list[str]:
 
 def scopes(location: str, environment: str | None = None, dag: str | None = None) -> list[DagScope]:
     """Return the environments and DAGs of a history, sorted; None: any."""
-    found: list[DagScope] = []
+    dag_scopes: list[DagScope] = []
     for each in environments(location) if environment is None else [environment]:
         names = storage.children(layout.environment_folder(location, MERGES, each))
         dags = (layout.dag_name_of(name) for name in names)
-        found += [DagScope(each, name) for name in dags if name and dag in (None, name)]
-    return found
+        dag_scopes += [DagScope(each, name) for name in dags if name and dag in (None, name)]
+    return dag_scopes
 
 
 def merge_names(location: str, scopes: Sequence[DagScope]) -> list[list[MergeName]]:
     """Return the merges of each DAG, oldest first."""
-    listed = storage.children_of([layout.scope_folder(location, MERGES, each) for each in scopes])
+    listed = storage.children_of([layout.scope_folder(location, MERGES, scope) for scope in scopes])
     return [sorted(name for each in names if (name := layout.name_of(each))) for names in listed]
 
 
@@ -45,7 +45,7 @@ def read_records(location: str, merges: Sequence[ScopedName]) -> list[MergeRecor
 
     Raises `IntermediateError` for an unknown format.
     """
-    files = [layout.merge_file(location, *each) for each in merges]
+    files = [layout.merge_file(location, *merge) for merge in merges]
     return [
         None if text is None else parse_record(text, storage.shown(file))
         for file, text in zip(files, storage.read_texts(files), strict=True)
@@ -66,14 +66,14 @@ def newest_until(
     """
     for _ in range(_LISTINGS):
         names = [
-            [each for each in found if time is None or each.time <= time]
-            for found in merge_names(location, scopes)
+            [each for each in name if time is None or each.time <= time]
+            for name in merge_names(location, scopes)
         ]
         newest = [(scope, found[-1]) for scope, found in zip(scopes, names, strict=True) if found]
         records = dict(zip(newest, read_records(location, newest), strict=True))
         if None not in records.values():
             by_scope = {scope: record for (scope, _), record in records.items()}
-            return [by_scope.get(each) for each in scopes]
+            return [by_scope.get(dag_scope) for dag_scope in scopes]
     raise SourceError(f"{storage.shown(location)}: merges are deleted while they are read")
 
 
@@ -96,12 +96,12 @@ def read_moves(
     A merge that is not complete counts: its load is. Raises `IntermediateError` for an unknown format.
     """
     folder = layout.environment_folder(location, MOVES, environment)
-    dags = [dag for each in storage.children(folder) if (dag := layout.dag_name_of(each))]
+    dags = [dag for child in storage.children(folder) if (dag := layout.dag_name_of(child))]
     found: list[tuple[MergeName, str]] = []
     for dag in dags:
         scope = DagScope(environment, dag)
-        for each in storage.children(layout.scope_folder(location, MOVES, scope), str(after)):
-            name = layout.name_of(each)
+        for child in storage.children(layout.scope_folder(location, MOVES, scope), str(after)):
+            name = layout.name_of(child)
             if name and after < name <= until:
                 found.append((name, layout.moves_file(location, scope, name)))
     texts = storage.read_texts([file for _, file in found])
@@ -122,8 +122,8 @@ def entry_names(location: str, scope: DagScope, after: MergeName | None = None) 
     found: set[MergeName] = set()
     for kind in KINDS:
         start = f"{layout.ENTRY}{after}" if after else ""
-        for each in storage.children(layout.scope_folder(location, kind, scope), start):
-            found |= {name} if (name := layout.name_of(each)) else set()
-    for each in storage.children(layout.scope_folder(location, DETAILS, scope), str(after or "")):
-        found |= {name} if (name := layout.name_of(each)) else set()
-    return {each for each in found if after is None or each > after}
+        for child in storage.children(layout.scope_folder(location, kind, scope), start):
+            found |= {name} if (name := layout.name_of(child)) else set()
+    for child in storage.children(layout.scope_folder(location, DETAILS, scope), str(after or "")):
+        found |= {name} if (name := layout.name_of(child)) else set()
+    return {merge_name for merge_name in found if after is None or merge_name > after}

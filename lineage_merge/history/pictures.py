@@ -53,11 +53,11 @@ def merges_until(location: str, moment: Moment, environment: str | None = None) 
         )
     time = _time_of(location, scopes, moment)
     newest = merge_index.newest_until(location, scopes, time)
-    found = [ScopedMerge(scope, each) for scope, each in zip(scopes, newest, strict=True) if each]
-    if not found:
-        first = min((each[0].time for each in merge_index.merge_names(location, scopes) if each), default=0)
+    scoped_merges = [ScopedMerge(scope, each) for scope, each in zip(scopes, newest, strict=True) if each]
+    if not scoped_merges:
+        first = min((name[0].time for name in merge_index.merge_names(location, scopes) if name), default=0)
         raise NotFound(f"no merge until {moment}; the history begins at {shown_time(first)}")
-    return sorted(found, key=lambda each: each.record.name)
+    return sorted(scoped_merges, key=lambda merge: merge.record.name)
 
 
 def _time_of(location: str, scopes: Sequence[DagScope], moment: Moment) -> int:
@@ -81,7 +81,10 @@ def picture_of(location: str, merges: Sequence[ScopedMerge]) -> Subgraph:
     vertices: dict[str, Row] = {}
     dags: dict[str, set[str]] = {}
     edges: dict[str, Row] = {}
-    moves = {each: moves_of(location, each, merges) for each in {each.scope.environment for each in merges}}
+    moves = {
+        environment: moves_of(location, environment, merges)
+        for environment in {merge.scope.environment for merge in merges}
+    }
     for scope, record in sorted(merges, key=_precedence):
         nodes, own_edges = entry_rows(location, scope, record)
         for name, ids in moves[scope.environment]:
@@ -100,11 +103,11 @@ def moves_of(
     location: str, environment: str, merges: Sequence[ScopedMerge]
 ) -> list[tuple[MergeName, dict[str, str]]]:
     """Return the ids that merges of an environment replaced since the oldest entry, oldest first."""
-    own = [each.record for each in merges if each.scope.environment == environment and each.record.entry]
+    own = [merge.record for merge in merges if merge.scope.environment == environment and merge.record.entry]
     if len(own) < 2:  # the entry of a DAG has the ids that it moved itself
         return []
-    oldest = min(each.entry for each in own if each.entry)
-    return merge_index.read_moves(location, environment, oldest, max(each.name for each in own))
+    oldest = min(record.entry for record in own if record.entry)
+    return merge_index.read_moves(location, environment, oldest, max(record.name for record in own))
 
 
 def _precedence(merge: ScopedMerge) -> tuple[int, int]:

@@ -74,7 +74,7 @@ def merges_of(location: str, environment: str | None = None, dag: str | None = N
 
 def timeline(location: str, element: Vertex, merges: Sequence[ScopedMerge]) -> list[TimelineEvent]:
     """Return the events of an element, oldest first. `merges`: all of its environment, oldest first."""
-    own = [each for each in merges if each.scope.environment == element.environment]
+    own = [scoped_merge for scoped_merge in merges if scoped_merge.scope.environment == element.environment]
     if element.label == JOB:
         own = [each for each in own if each.scope.dag_name in element.dags]
     moved = former_ids(location, element, own)
@@ -126,9 +126,9 @@ def _key(merge: ScopedMerge, element: Vertex) -> _Read | None:
 def _read_all(
     location: str, identifier: str, element: Vertex, merges: Iterable[ScopedMerge]
 ) -> Mapping[_Read | None, Facts | None]:
-    keys = list(dict.fromkeys(key for each in merges if (key := _key(each, element))))
+    keys = list(dict.fromkeys(key for merge in merges if (key := _key(merge, element))))
     names = [identifier, element.name] if element.label == JOB else [identifier]
-    fingerprints = read_fingerprints(location, [(each.scope, each.entry) for each in keys], names)
+    fingerprints = read_fingerprints(location, [(key.scope, key.entry) for key in keys], names)
     # An entry stands for all in which the element is the same.
     same: dict[_Read, _Read] = {}
     first: dict[tuple[Any, ...], _Read] = {}
@@ -149,7 +149,7 @@ def _read_all(
 
 def _combined(states: Iterable[tuple[MergeRecord, Facts]]) -> Facts | None:
     """Return what all DAGs have of an element; the newest entry takes precedence."""
-    ordered = sorted(states, key=lambda each: (each[0].entry or each[0].name, each[0].name))
+    ordered = sorted(states, key=lambda state: (state[0].entry or state[0].name, state[0].name))
     if not ordered:
         return None
     combined: Facts = {}
@@ -197,4 +197,4 @@ def _summary(facts: Facts) -> str:
     columns = numbers.pop("column", 0)
     counted = [f"{columns} column{'s' if columns != 1 else ''}"] if columns else []
     parts = [label, *counted, *(f"{number} {what}" for what, number in sorted(numbers.items()))]
-    return ", ".join(each for each in parts if each)
+    return ", ".join(part for part in parts if part)

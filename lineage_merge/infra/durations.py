@@ -36,10 +36,10 @@ def parse_duration(text: str) -> timedelta:
 
 def _duration(text: str) -> timedelta | None:
     """Return a duration, which may be 0; None for other texts. Raises `TooLong`."""
-    found = _DURATION.fullmatch(text.strip())
-    if found is None:
+    match = _DURATION.fullmatch(text.strip())
+    if match is None:
         return None
-    number, unit = float(found[1]), UNITS[found[2]]
+    number, unit = float(match[1]), UNITS[match[2]]
     if number > _LONGEST / unit:
         raise TooLong(f"expected at most {_LONGEST.days} days, found {text}")
     return unit * number

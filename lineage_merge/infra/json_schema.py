@@ -140,29 +140,29 @@ def _schema_errors(error: "ValidationError") -> Iterator[SchemaError]:
         yield SchemaError(path_text([*path, error.instance]), "is not allowed here")
         return
     expected: Any = error.validator_value
-    found: Any = error.instance
+    instance: Any = error.instance
     schema: Any = error.schema
     known = schema.get("properties", {})
     match error.validator:
         case "required":
             # One error per missing key, but only its message names the key.
-            for key in (key for key in expected if key not in found):
+            for key in (key for key in expected if key not in instance):
                 example = _example(known.get(key, {}))
                 problem = f"{MISSING}; example: {example}" if example else MISSING
                 yield SchemaError(path_text([*path, key]), problem)
             return
         case "additionalProperties":
-            for key in sorted(str(key) for key in found if key not in known):
+            for key in sorted(str(key) for key in instance if key not in known):
                 problem = UNKNOWN_KEY + did_you_mean(key, known)
                 yield SchemaError(path_text([*path, key]), problem)
             return
     is_secret = bool(schema.get("writeOnly")) or (bool(path) and names_secret(str(path[-1])))
     options = expected if error.validator == "enum" else ()
-    is_mistyped = error.validator == "type" or (options and type(found) not in map(type, options))
-    shown = _kind(found) if is_secret or is_mistyped else _shown(found, schema)
+    is_mistyped = error.validator == "type" or (options and type(instance) not in map(type, options))
+    shown = _kind(instance) if is_secret or is_mistyped else _shown(instance, schema)
     problem = _problem(error, expected, schema, shown)
-    if options and not is_secret and isinstance(found, str):
-        problem += did_you_mean(found, (each for each in options if isinstance(each, str)))
+    if options and not is_secret and isinstance(instance, str):
+        problem += did_you_mean(instance, (option for option in options if isinstance(option, str)))
     yield SchemaError(path_text(path), problem)
 
 

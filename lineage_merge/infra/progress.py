@@ -72,7 +72,7 @@ class _TaskCounter:
         before = self._line
         if not before:
             return
-        found = (self._tracker.getStageInfo(each) for each in self._tracker.getActiveStageIds())
+        found = (self._tracker.getStageInfo(identifier) for identifier in self._tracker.getActiveStageIds())
         stages = [(each.numTasks, each.numCompletedTasks, each.stageId) for each in found if each]
         total, done, stage = max(stages, default=(0, 0, 0))
         with self._lock:

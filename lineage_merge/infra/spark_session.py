@@ -204,9 +204,9 @@ def own_errors() -> Iterator[None]:
         yield
     except (Py4JJavaError, PySparkException) as error:
         text = str(error)
-        found = _OWN_ERROR.search(text)
-        if found:
-            raise _own(found["type"], found["message"].strip()) from None
+        match = _OWN_ERROR.search(text)
+        if match:
+            raise _own(match["type"], match["message"].strip()) from None
         if "Python worker exited unexpectedly" in text:  # its cause is only the closed pipe
             raise LineageMergeError("Spark failed: a Python worker was killed, or crashed") from error
         if _NO_MEMORY.search(text):

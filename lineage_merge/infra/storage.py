@@ -77,10 +77,10 @@ def is_s3(location: str) -> bool:
 def list_files(folder: str) -> list[StoredFile]:
     """Return all files below a folder, recursively, sorted. Raises `SourceMissing` if there are none."""
     with _translate_errors(folder):
-        found = sorted(_list_s3(folder) if is_s3(folder) else _list_local(folder))
-    if not found:
+        files = sorted(_list_s3(folder) if is_s3(folder) else _list_local(folder))
+    if not files:
         raise SourceMissing(f"{shown(folder)}: no files found")
-    return found
+    return files
 
 
 def find_files(location: str) -> list[StoredFile]:
@@ -322,10 +322,10 @@ def replace_folder(location: str, folder: Path) -> None:
 
 def fetch_folder(location: str, folder: Path) -> None:
     """Copy a folder in S3 to a local one. Raises `SourceMissing` if it has no files."""
-    found = list_files(location)
+    files = list_files(location)
     with _translate_errors(location):
         s3 = _s3()
-        for file in found:
+        for file in files:
             path = folder / file.location.removeprefix(location.rstrip("/") + "/")
             path.parent.mkdir(parents=True, exist_ok=True)
             s3.download_file(*_bucket_and_key(file.location), str(path))
@@ -499,9 +499,9 @@ def _one_file(location: str) -> StoredFile | None:
     if not key or key.endswith("/"):
         return None
     # The key itself is the first of all keys with this prefix; listing needs no further permission.
-    found = _s3().list_objects_v2(Bucket=bucket, Prefix=key, MaxKeys=1).get("Contents", ())
+    contents = _s3().list_objects_v2(Bucket=bucket, Prefix=key, MaxKeys=1).get("Contents", ())
     return next(
-        (StoredFile(f"s3://{bucket}/{key}", entry["Size"]) for entry in found if entry["Key"] == key), None
+        (StoredFile(f"s3://{bucket}/{key}", entry["Size"]) for entry in contents if entry["Key"] == key), None
     )
 
 

@@ -143,7 +143,7 @@ def edges_from(g: GraphTraversalSource, ids: list[str], dag_name: str) -> GraphT
 
 def edges_by_id(g: GraphTraversalSource, ids: list[str]) -> GraphTraversal:
     """Return these edges, also if they have interim ids."""
-    return project_edges(g.E(*ids, *(each + INTERIM for each in ids)))
+    return project_edges(g.E(*ids, *(identifier + INTERIM for identifier in ids)))
 
 
 def alias_counts(g: GraphTraversalSource, environment: str) -> GraphTraversal:
@@ -198,9 +198,9 @@ def _aliases(endpoint: Endpoint, environment: str) -> Iterator[AliasOf]:
     with open_executor(endpoint) as execute:
         counts = execute(partial(alias_counts, environment=environment))[0]
         query = partial(aliases_of, environment=environment)
-        for found in _pages(execute, query, counts, itemgetter("id")):
-            for alias in found["aliases"]:
-                yield AliasOf(found["id"], one_label(found["label"]), alias)
+        for page in _pages(execute, query, counts, itemgetter("id")):
+            for alias in page["aliases"]:
+                yield AliasOf(page["id"], one_label(page["label"]), alias)
 
 
 def _fetch(

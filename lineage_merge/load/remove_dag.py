@@ -71,7 +71,7 @@ def own_vertices_of(g: GraphTraversalSource, pipeline: Pipeline) -> GraphTravers
 
 def unused_vertices(g: GraphTraversalSource, ids: list[str], dag_name: str) -> GraphTraversal:
     """Return those vertices that, with their columns, have no edges of the DAG besides `has_column`."""
-    labels = [each for each in EDGE_LABEL_NAMES if each != "has_column"]
+    labels = [name for name in EDGE_LABEL_NAMES if name != "has_column"]
     touching = __.both_e(*labels).has("dag_name", dag_name)
     columns = __.out("has_column").both_e(*labels).has("dag_name", dag_name)
     return g.V(*ids).not_(touching).not_(columns).id_()
@@ -145,9 +145,9 @@ def _remove_job(execute: GremlinExecutor, pipeline: Pipeline) -> Removed:
     datasets = set(execute.in_batches(unused, sorted(touched)))
     for batch in by_request(sorted(datasets)):
         column_edges = execute(partial(columns_of, ids=batch, dag_name=pipeline.dag_name))
-        execute.in_batches(drop_edges, [each["edge"] for each in column_edges])
+        execute.in_batches(drop_edges, [edge["edge"] for edge in column_edges])
         edges += len(column_edges)
-        datasets |= {each["column"] for each in column_edges}
+        datasets |= {edge["column"] for edge in column_edges}
     for batch in by_request(sorted(datasets)):
         newly_dropped, newly_untagged = _untag(execute, batch, pipeline.dag_name)
         dropped, untagged = dropped + newly_dropped, untagged + newly_untagged

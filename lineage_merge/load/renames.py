@@ -94,7 +94,7 @@ class Name:
             if self.is_stored:
                 yield NameCorrection("move", self.id, others[0])
         elif self.is_tagged:
-            yield from (NameCorrection("edges", self.id, each) for each in others)
+            yield from (NameCorrection("edges", self.id, other) for other in others)
         for each in self.stored:
             yield from self._stored_name_changes(each)
 
@@ -106,7 +106,7 @@ class Name:
             yield NameCorrection("ignore", stored.id, value=stored.alias)
         if not targets or stored.id in targets:
             return
-        yield from (NameCorrection("edges", stored.id, each) for each in sorted(targets))
+        yield from (NameCorrection("edges", stored.id, target) for target in sorted(targets))
         if stored.resolved:
             yield NameCorrection("remove", stored.id, property="resolved_names", value=stored.resolved)
         if not stored.elsewhere:

@@ -96,7 +96,7 @@ def take_snapshot(execute: GremlinExecutor, vertex: str) -> VertexSnapshot | Non
     if not found:
         return None
     edge_ends = execute(lambda g: edges_at(g, vertex))
-    edges = {each["id"]: EdgeSnapshot.of(each) for each in edge_ends}
+    edges = {end["id"]: EdgeSnapshot.of(end) for end in edge_ends}
     return VertexSnapshot(
         vertex, found[0]["label"], found[0]["properties"], tuple(edges.values()), len(edge_ends)
     )

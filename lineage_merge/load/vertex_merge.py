@@ -72,7 +72,9 @@ def _move(endpoint: Endpoint, execute: GremlinExecutor, duplicate: str, canonica
             and edge.from_id == duplicate
             and edge.to_id.startswith(f"{duplicate}|")
         ]
-        columns = [column for each in sorted(set(column_ids)) if (column := take_snapshot(execute, each))]
+        columns = [
+            column for identifier in sorted(set(column_ids)) if (column := take_snapshot(execute, identifier))
+        ]
         new_ids = {
             duplicate: canonical,
             **{each.id: canonical + each.id[len(duplicate) :] for each in columns},
@@ -93,14 +95,16 @@ def _copy(
     endpoint: Endpoint, execute: GremlinExecutor, found: list[VertexSnapshot], new_ids: dict[str, str]
 ) -> None:
     def vertices() -> Iterator[Upsert]:
-        for each in found:
-            existing = take_snapshot(execute, new_ids[each.id])
+        for vertex_snapshot in found:
+            existing = take_snapshot(execute, new_ids[vertex_snapshot.id])
             known = frozenset(existing.values) if existing else frozenset()
-            label = one_label(existing.label if existing else each.label)
-            identity = frozenset() if each.label == "column" else _NOT_MOVED
-            yield each.upsert(new_ids[each.id], label, known | identity)
+            label = one_label(existing.label if existing else vertex_snapshot.label)
+            identity = frozenset() if vertex_snapshot.label == "column" else _NOT_MOVED
+            yield vertex_snapshot.upsert(new_ids[vertex_snapshot.id], label, known | identity)
 
-    edges = {edge.id: edge for edge in chain.from_iterable(each.edges for each in found)}
+    edges = {
+        edge.id: edge for edge in chain.from_iterable(vertex_snapshot.edges for vertex_snapshot in found)
+    }
     copies = (_copy_of(edge, new_ids) for edge in edges.values())
     # An edge between duplicate and canonical vertex would become a loop.
     without_loops = (edge for edge in copies if edge.from_id != edge.to_id)

@@ -14,7 +14,7 @@ SHORT = 160
 
 def texts(values: Iterable[Any] | None) -> list[str]:
     """Return values of the graph, escaped."""
-    return [escape(str(each)) for each in values or ()]
+    return [escape(str(value)) for value in values or ()]
 
 
 def text(value: Any, limit: int = LONG) -> str:

@@ -58,12 +58,12 @@ def describe(scoped: ScopedGraph, given: ElementArguments) -> Found:
 def _dataset(scoped: ScopedGraph, dataset: Vertex, header: dict[str, Any]) -> Found:
     graph, dag = scoped.graph, scoped.dag
     owned = graph.edges_from([dataset.id], ["has_column"], dag)
-    columns = sorted(graph.vertices({each.to_id for each in owned}), key=_position)
-    writers = {each.from_id for each in graph.edges_to([dataset.id], ["writes"], dag)}
-    before = {each.from_id for each in graph.edges_to([dataset.id], ["feeds"], dag)}
-    after = {each.to_id for each in graph.edges_from([dataset.id], ["feeds"], dag)}
+    columns = sorted(graph.vertices({edge.to_id for edge in owned}), key=_position)
+    writers = {edge.from_id for edge in graph.edges_to([dataset.id], ["writes"], dag)}
+    before = {edge.from_id for edge in graph.edges_to([dataset.id], ["feeds"], dag)}
+    after = {edge.to_id for edge in graph.edges_from([dataset.id], ["feeds"], dag)}
     header |= {
-        "written_by": [_writer(each) for each in graph.vertices(sorted(writers)[:_NEIGHBORS])],
+        "written_by": [_writer(vertex) for vertex in graph.vertices(sorted(writers)[:_NEIGHBORS])],
         "fed_by": texts(sorted(before)[:_NEIGHBORS]),
         "fed_by_total": len(before),
         "feeds": texts(sorted(after)[:_NEIGHBORS]),
@@ -85,24 +85,24 @@ def _dataset(scoped: ScopedGraph, dataset: Vertex, header: dict[str, Any]) -> Fo
 def _column(scoped: ScopedGraph, column: Vertex, header: dict[str, Any]) -> Found:
     graph, dag = scoped.graph, scoped.dag
     inputs = graph.edges_to([column.id], ["feeds_column"], dag)
-    outputs = {each.to_id for each in graph.edges_from([column.id], ["feeds_column"], dag)}
+    outputs = {edge.to_id for edge in graph.edges_from([column.id], ["feeds_column"], dag)}
     header |= {
         "dataset": escape(dataset_of(column.id)),
         "feeds": texts(sorted(outputs)[:_NEIGHBORS]),
         "feeds_total": len(outputs),
-        "fed_by_total": len({each.from_id for each in inputs}),
+        "fed_by_total": len({input_.from_id for input_ in inputs}),
     }
-    return Found(sorted(inputs, key=lambda each: (each.from_id, each.id)), _input, header)
+    return Found(sorted(inputs, key=lambda input_: (input_.from_id, input_.id)), _input, header)
 
 
 def _job(scoped: ScopedGraph, job: Vertex, header: dict[str, Any]) -> Found:
     graph, dag = scoped.graph, scoped.dag
-    written = sorted({each.to_id for each in graph.edges_from([job.id], ["writes"], dag)})
+    written = sorted({edge.to_id for edge in graph.edges_from([job.id], ["writes"], dag)})
     feeds = graph.edges_to(written, ["feeds"], dag) if written else []
-    read = sorted({each.from_id for each in feeds if job_of(each) == job.id})
+    read = sorted({feed.from_id for feed in feeds if job_of(feed) == job.id})
     parts: Sequence[tuple[str, str]] = [
-        *(("reads", each) for each in read),
-        *(("writes", each) for each in written),
+        *(("reads", identifier) for identifier in read),
+        *(("writes", identifier) for identifier in written),
     ]
     return Found(parts, lambda each: PartRow(role=each[0], id=escape(each[1])), header)
 

@@ -78,7 +78,7 @@ def stamp(place: Path) -> _Stamp:
     """Return name, size and time of a file, or of the files of a folder; empty if they cannot be read."""
     try:
         files = sorted(filter(Path.is_file, place.rglob("*"))) if place.is_dir() else [place]
-        found = ((str(each), each.stat()) for each in files)
+        found = ((str(file), file.stat()) for file in files)
         return tuple((name, status.st_size, status.st_mtime_ns) for name, status in found)
     except OSError:
         return ()

@@ -48,7 +48,7 @@ class OpenGraphs:
         self, selection: GraphSelection, seconds: float, prepare: Callable[[], None] = lambda: None
     ) -> None:
         """Open nothing yet. `seconds`: time limit of a question; `prepare`: called before opening."""
-        values = {each.name: getattr(selection, each.name) for each in fields(GraphSelection)}
+        values = {field.name: getattr(selection, field.name) for field in fields(GraphSelection)}
         self._selection = LimitedSelection(**values, seconds=seconds)
         self._seconds = seconds
         self._prepare = prepare
@@ -89,7 +89,7 @@ class OpenGraphs:
             raise Busy("earlier questions without an answer are still running. Fix: ask again later")
         if past.as_of:
             require_history(self._selection.folder, self._selection.history)
-            older = [each for each in self._threads if each.as_of]
+            older = [thread for thread in self._threads if thread.as_of]
             for each in older[: max(len(older) - _MAX_PAST + 1, 0)]:
                 closed = self._threads.pop(each)
                 closed.stop()

@@ -56,7 +56,7 @@ def allowed_names(port: int) -> TransportSecuritySettings:
     return TransportSecuritySettings(
         enable_dns_rebinding_protection=True,
         allowed_hosts=hosts,
-        allowed_origins=[f"http://{each}" for each in hosts],
+        allowed_origins=[f"http://{host}" for host in hosts],
     )
 
 

@@ -79,16 +79,16 @@ def text_of(prompt: Prompt, given: Mapping[str, str]) -> str:
 
     Raises `QueryError` for missing, unknown and invalid arguments.
     """
-    known = {each.name for each in prompt.arguments}
+    known = {argument.name for argument in prompt.arguments}
     if unknown := sorted(set(given) - known):
         raise QueryError(f"unknown argument: {shown(unknown[0], 60)}; arguments: {', '.join(sorted(known))}")
-    for each in prompt.arguments:
-        if each.required and not given.get(each.name, "").strip():
-            raise QueryError(f"missing argument: {each.name}")
+    for argument in prompt.arguments:
+        if argument.required and not given.get(argument.name, "").strip():
+            raise QueryError(f"missing argument: {argument.name}")
     change = given.get("change", "").strip()
     if change and change not in CHANGES:
         raise QueryError(f"change: expected {', '.join(CHANGES)}")
-    filled = {each: compact(shown(given.get(each, "").strip(), _MAX_ARGUMENT)) for each in known}
+    filled = {name: compact(shown(given.get(name, "").strip(), _MAX_ARGUMENT)) for name in known}
     if "change" in filled and not change:
         filled["change"] = "not decided: omit the argument"
     # In one pass: a value may contain braces.
@@ -105,18 +105,20 @@ def complete(scoped: ScopedGraph, argument: str, typed: str) -> list[str]:
         except LineageMergeError:
             return []
         edges = scoped.graph.edges_from([owner.id], ["has_column"])
-        found = scoped.graph.vertices({each.to_id for each in edges})
+        found = scoped.graph.vertices({edge.to_id for edge in edges})
         names = [
-            f"{dataset}#{each.name}" for each in found if each.name.casefold().startswith(column.casefold())
+            f"{dataset}#{vertex.name}"
+            for vertex in found
+            if vertex.name.casefold().startswith(column.casefold())
         ]
-        return sorted(escape(each) for each in names)
-    wanted = [each for each in VERTEX_LABELS if each != COLUMN and (each != JOB or argument == "element")]
+        return sorted(escape(name) for name in names)
+    wanted = [label for label in VERTEX_LABELS if label != COLUMN and (label != JOB or argument == "element")]
     limit = 4 * MAX_COMPLETED
     vertices = scoped.graph.search(typed, wanted, scoped.environment, scoped.dag, limit)
-    return [escape(each) for each in _names(vertices)]
+    return [escape(name) for name in _names(vertices)]
 
 
 def _names(vertices: list[Vertex]) -> list[str]:
     """Return titles; ids where several elements have the same."""
-    titles = [each.title for each in vertices]
-    return sorted({each.title if titles.count(each.title) == 1 else each.id for each in vertices})
+    titles = [vertex.title for vertex in vertices]
+    return sorted({vertex.title if titles.count(vertex.title) == 1 else vertex.id for vertex in vertices})

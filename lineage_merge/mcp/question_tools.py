@@ -70,7 +70,7 @@ def tool_of(question: type[Question[Any]]) -> Tool:
     tool, answers = question.tool, [each for each in answers_of(question) if issubclass(each, RowsResult)]
     if tool is None or not answers:
         raise TypeError(f"{question.__name__} is not for assistants")
-    parameters = [each for each in parameters_of(question) if "tool" in each.parameter.on]
+    parameters = [parameter for parameter in parameters_of(question) if "tool" in parameter.parameter.on]
     row_model = _row_model(
         [row_type for each in answers for row_type in each.tool_row_types or (each.row_type,)]
     )
@@ -79,7 +79,7 @@ def tool_of(question: type[Question[Any]]) -> Tool:
     def ask_tool(scoped: ScopedGraph, arguments: BaseModel) -> Found:
         if not tool.reads_graph:
             scoped.require_history()
-        values = {each.name: getattr(arguments, each.tool_name) for each in parameters}
+        values = {parameter.name: getattr(arguments, parameter.tool_name) for parameter in parameters}
         answer = ask(question(**values), scoped.session)
         shown = _values(answer, header_of(type(answer)))
         note = answer.note_with(_message).replace("\n", "; ")
@@ -96,7 +96,7 @@ def tool_of(question: type[Question[Any]]) -> Tool:
         _model(
             question,
             base,
-            {each.tool_name: _argument(each) for each in parameters},
+            {parameter.tool_name: _argument(parameter) for parameter in parameters},
         ),
         _model(
             answers[0],
@@ -126,7 +126,7 @@ def _row_model(row_types: Sequence[type]) -> type[Row]:
 
 
 def _for_tools(fields: Iterable[RowField]) -> list[RowField]:
-    return [each for each in fields if each.is_on("tool")]
+    return [field for field in fields if field.is_on("tool")]
 
 
 def _row_values(row: Any) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def _row_values(row: Any) -> dict[str, Any]:
 
 
 def _values(record: Any, fields: Iterable[RowField]) -> dict[str, Any]:
-    return {each.tool_name: _value(each, record) for each in _for_tools(fields)}
+    return {tool.tool_name: _value(tool, record) for tool in _for_tools(fields)}
 
 
 def _value(field: RowField, record: Any) -> Any:

@@ -73,14 +73,14 @@ class LineageServer:
         return types.ListToolsResult(
             tools=[
                 types.Tool(
-                    name=each.name,
-                    title=each.title,
-                    description=each.description,
-                    input_schema=schema(each.arguments),
-                    output_schema=schema(each.answer),
-                    annotations=types.ToolAnnotations(title=each.title, **_ANNOTATIONS),
+                    name=tool.name,
+                    title=tool.title,
+                    description=tool.description,
+                    input_schema=schema(tool.arguments),
+                    output_schema=schema(tool.answer),
+                    annotations=types.ToolAnnotations(title=tool.title, **_ANNOTATIONS),
                 )
-                for each in TOOLS.values()
+                for tool in TOOLS.values()
             ]
         )
 
@@ -106,17 +106,17 @@ class LineageServer:
         return types.ListPromptsResult(
             prompts=[
                 types.Prompt(
-                    name=each.name,
-                    title=each.title,
-                    description=each.description,
+                    name=prompt.name,
+                    title=prompt.title,
+                    description=prompt.description,
                     arguments=[
                         types.PromptArgument(
                             name=argument.name, description=argument.description, required=argument.required
                         )
-                        for argument in each.arguments
+                        for argument in prompt.arguments
                     ],
                 )
-                for each in PROMPTS.values()
+                for prompt in PROMPTS.values()
             ]
         )
 
@@ -139,17 +139,17 @@ class LineageServer:
         """Return values for an argument of a prompt; none if the graph is unreachable."""
         argument, typed = params.argument.name, params.argument.value
         if argument == "change":
-            values = [each for each in CHANGES if each.startswith(typed)]
+            values = [change for change in CHANGES if change.startswith(typed)]
         else:
             try:
                 values = await self._graphs.ask(lambda scoped: complete(scoped, argument, typed))
             except Exception as error:  # noqa: BLE001 - a completion has no errors
                 _report("completion", error)
                 values = []
-        found = types.Completion(
+        completion = types.Completion(
             values=values[:MAX_COMPLETED], total=len(values), has_more=len(values) > MAX_COMPLETED
         )
-        return types.CompleteResult(completion=found)
+        return types.CompleteResult(completion=completion)
 
     async def _answer(self, tool: Tool, given: BaseModel) -> dict[str, Any]:
         """Return a page of an answer: of the one before, if there is a cursor."""

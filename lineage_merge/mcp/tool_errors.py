@@ -55,7 +55,7 @@ def as_error(error: Exception) -> dict[str, Any]:
     kind, message = _explained(error)
     found: dict[str, Any] = {"error": kind, "message": shown(message, _MESSAGE)}
     if isinstance(error, NotFound | Ambiguous) and error.candidates:
-        found["candidates"] = [cut(each, _CANDIDATE) for each in texts(error.candidates[:_CANDIDATES])]
+        found["candidates"] = [cut(text, _CANDIDATE) for text in texts(error.candidates[:_CANDIDATES])]
         if len(error.candidates) > _CANDIDATES:
             found["more_candidates"] = len(error.candidates) - _CANDIDATES
     return found

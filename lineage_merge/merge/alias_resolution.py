@@ -80,7 +80,7 @@ def resolve_aliases(steps: Mapping[str, str]) -> dict[str, str]:
     ``{"a": "b", "b": "c"}`` is ``{"a": "c", "b": "c"}``; ``{"a": "b", "b": "a"}`` is ``{"b": "a"}``:
     two sources that name each other's id describe one dataset.
     """
-    found: dict[str, str] = {}
+    aliases: dict[str, str] = {}
     for start in steps:
         path = {start: 0}
         end = steps[start]
@@ -90,8 +90,8 @@ def resolve_aliases(steps: Mapping[str, str]) -> dict[str, str]:
         if end in path:
             end = min(list(path)[path[end] :])
         if end != start:
-            found[start] = end
-    return found
+            aliases[start] = end
+    return aliases
 
 
 def _by_alias(record: Record) -> Iterator[tuple[str, AliasRecord]]:

@@ -47,14 +47,14 @@ class DatasetResolver:
 
     def resolve(self, ref: Reference) -> Identity:
         """Return the identity of a reference; never raises."""
-        found = self._cache.get(ref)
-        if found is None:
+        identity = self._cache.get(ref)
+        if identity is None:
             try:
-                found = self._resolve(ref)
+                identity = self._resolve(ref)
             except NamingError as error:
-                found = Identity(None, problem=error.message)
-            self._cache.add(ref, found)
-        return found
+                identity = Identity(None, problem=error.message)
+            self._cache.add(ref, identity)
+        return identity
 
     def records(self, elements: Iterable[Element]) -> Iterator[Record]:
         """Yield elements as records, and at the first reference to each dataset the properties of its name.
@@ -108,7 +108,9 @@ def from_config(config: Config) -> DatasetResolver:
 
 
 def _identity_of(named: naming.Named, replaced: Iterable[ReplacedName]) -> Identity:
-    others = {each.name: each for each in replaced if each.name != named.name}
+    others = {
+        replaced_name.name: replaced_name for replaced_name in replaced if replaced_name.name != named.name
+    }
     return Identity(
         named.name, named.short_name, named.label, named.stored_as_files, replaced=tuple(others.values())
     )

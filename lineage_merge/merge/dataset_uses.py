@@ -37,11 +37,11 @@ class Uses(NamedTuple):
 
     def types_of_readers(self) -> set[str]:
         """Return the types of jobs that read the dataset, also to write it again."""
-        return {each.job_type for each in self.readers | self.loops}
+        return {reader.job_type for reader in self.readers | self.loops}
 
     def types_of_flows(self) -> set[str]:
         """Return the types of jobs that derive it, or another dataset from it."""
-        return {each.job_type for each in self.readers | self.feeders | self.loops}
+        return {reader.job_type for reader in self.readers | self.feeders | self.loops}
 
 
 def uses_of(row: Row) -> Iterator[tuple[str, Uses]]:

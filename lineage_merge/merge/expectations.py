@@ -111,8 +111,8 @@ def _names(row: Row) -> Iterator[str]:
         name = name.partition(".")[2]
     yield str(row.get("name", "")).lower()
     yield str(row.get("location", "")).lower()
-    for each in row.get("aliases", ()):
-        yield str(each).rpartition(" (")[0].lower()
+    for alias in row.get("aliases", ()):
+        yield str(alias).rpartition(" (")[0].lower()
 
 
 def _written_by(jobs: Shared[dict[str, list[str]]], rows: Iterable[Row]) -> Iterator[tuple[str, str]]:

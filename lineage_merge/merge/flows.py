@@ -21,8 +21,8 @@ class Flows:
 
     def __init__(self, flows: Iterable[bytes], max_visited: int = 20_000) -> None:
         self._targets: dict[bytes, list[bytes]] = defaultdict(list)
-        for each in flows:
-            self._targets[each[:_SIZE]].append(each[_SIZE:])
+        for flow in flows:
+            self._targets[flow[:_SIZE]].append(flow[_SIZE:])
         self._reached: dict[bytes, set[bytes]] = {}
         self._max_visited = max_visited
         self._left = 250 * max_visited
@@ -84,8 +84,8 @@ def _hash(identifier: str) -> bytes:
 
 
 def _packed(rows: Iterable[Row]) -> Iterator[bytes]:
-    found = PackedFlows()
+    packed_flows = PackedFlows()
     for row in rows:
         if row["label"] == "feeds":
-            found.add(row)
-    yield found.packed()
+            packed_flows.add(row)
+    yield packed_flows.packed()

@@ -108,13 +108,17 @@ def from_config(config: Config) -> Rules:
     """Return the rules of a configuration."""
     manifests: dict[str, tuple[str, ...]] = {}
     for source, settings in registry.configured(config):
-        for each in source.namespaces(settings):
-            if each.manifest:
+        for namespace in source.namespaces(settings):
+            if namespace.manifest:
                 # The section is shown once.
-                shown = each.manifest if each.namespace in manifests else f"{each.section}: {each.manifest}"
-                manifests[each.namespace] = (*manifests.get(each.namespace, ()), shown)
+                shown = (
+                    namespace.manifest
+                    if namespace.namespace in manifests
+                    else f"{namespace.section}: {namespace.manifest}"
+                )
+                manifests[namespace.namespace] = (*manifests.get(namespace.namespace, ()), shown)
     namespaces = manifests.keys() | config.merge.default_schemas.keys()
-    warehouses = tuple(sorted(each for each in namespaces if each.startswith("redshift://")))
+    warehouses = tuple(sorted(namespace for namespace in namespaces if namespace.startswith("redshift://")))
     return Rules(config.merge.rules, warehouses, config.merge.default_schemas, manifests)
 
 

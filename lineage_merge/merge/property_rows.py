@@ -42,10 +42,14 @@ TRANSFORMATIONS = (*(each.name for each in Transformation), *(each.value for eac
 
 _Sets = Mapping[str, Iterable[str]]
 
-_ONE_OF_NODE = {each.name: each for each in NODE_PROPERTIES if not each.many}
+_ONE_OF_NODE = {
+    node_property.name: node_property for node_property in NODE_PROPERTIES if not node_property.many
+}
 _OF_JOB = frozenset({"job_type", "job_name"})
 _ONE_OF_EDGE = {
-    each.name: each for each in EDGE_PROPERTIES if each.name not in {"transformation", *SEVERAL, *_OF_JOB}
+    edge_property.name: edge_property
+    for edge_property in EDGE_PROPERTIES
+    if edge_property.name not in {"transformation", *SEVERAL, *_OF_JOB}
 }
 # The default, which is not stored: of several reads, those of rows take precedence over those of metadata.
 _READS_ROWS = {"reads": "rows"}
@@ -238,7 +242,7 @@ def node_row(identifier: str, facts: Facts, environment: str, dag_name: str) -> 
             if values is None or (not values and item.name not in REPLACED_SETS):
                 continue
             if item.name == "resolved_names":  # each with the DAG whose configuration resolves it
-                row[item.name] = [f"{encode(dag_name)}|{each}" for each in sorted(values)]
+                row[item.name] = [f"{encode(dag_name)}|{value}" for value in sorted(values)]
             else:
                 row[item.name] = sorted(values)
         elif (found := facts.best.get(item.name)) is not None and not (
@@ -270,7 +274,9 @@ def edge_row(key: EdgeKey, facts: Facts, environment: str, dag_name: str) -> Row
 def _of_edge(item: Property, facts: Facts) -> str | int | None:
     if item.name == "transformation":
         found = {*facts.sets.get(item.name, ()), *facts.sets.get(ASSUMED, ())}
-        return ",".join(each for each in TRANSFORMATIONS if each in found) or None
+        return (
+            ",".join(transformation for transformation in TRANSFORMATIONS if transformation in found) or None
+        )
     if item.name == "assumed":
         return "true" if ASSUMED in facts.sets and "transformation" not in facts.sets else None
     if item.name in SEVERAL:

@@ -111,22 +111,22 @@ class Report:
                 JoinedBy(tuple(each["rules"]), each["datasets"]) for each in stored.get("joined_by", ())
             ),
             problems=tuple(
-                Problem(each["kind"], each["document"], each["field"], each["message"])
-                for each in stored.get("problems", ())
+                Problem(problem["kind"], problem["document"], problem["field"], problem["message"])
+                for problem in stored.get("problems", ())
             ),
             totals=stored.get("totals", {}),
             by_source=stored.get("by_source", {}),
             not_retired=tuple(stored.get("not_retired", ())),
             near_misses=tuple(
                 NearMiss(
-                    each["written"],
-                    each["read"],
-                    each["score"],
-                    tuple(each["evidence"]),
-                    each.get("fix_key", ""),
-                    each.get("fix", ""),
+                    miss["written"],
+                    miss["read"],
+                    miss["score"],
+                    tuple(miss["evidence"]),
+                    miss.get("fix_key", ""),
+                    miss.get("fix", ""),
                 )
-                for each in stored.get("near_misses", ())
+                for miss in stored.get("near_misses", ())
             ),
             unmet=tuple(stored.get("unmet", ())),
             assumed=stored.get("assumed", 0),
@@ -145,7 +145,7 @@ class Report:
             "totals": dict(self.totals),
             "by_source": {source: dict(kinds) for source, kinds in self.by_source.items()},
             "not_retired": list(self.not_retired),
-            "near_misses": [{**each._asdict(), "evidence": list(each.evidence)} for each in self.near_misses],
+            "near_misses": [{**miss._asdict(), "evidence": list(miss.evidence)} for miss in self.near_misses],
             "unmet": list(self.unmet),
             "problems": [
                 {

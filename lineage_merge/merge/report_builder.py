@@ -198,7 +198,7 @@ def _total(parts: Iterable[_Part]) -> Report:
         edges=dict(sorted(total.edges.items())),
         joined_by=tuple(JoinedBy(*each) for each in sorted(total.joined.items())),
         assumed=total.assumed,
-        problems=tuple(sorted(examples, key=lambda each: (each.kind, *_order(each)))),
+        problems=tuple(sorted(examples, key=lambda example: (example.kind, *_order(example)))),
         totals=dict(sorted(totals.items())),
         by_source=by_source,
     )

@@ -280,8 +280,8 @@ _CUTOFF = 0.6
 def similar_names(name: str, known: Iterable[str], number: int = 1, cutoff: float = _CUTOFF) -> list[str]:
     """Return the known names that are similar to a name in any case, the most similar first."""
     by_lower = {each.lower(): each for each in known}
-    found = get_close_matches(name.lower()[:_MAX_LENGTH], list(by_lower), n=number, cutoff=cutoff)
-    return [by_lower[each] for each in found]
+    close_matches = get_close_matches(name.lower()[:_MAX_LENGTH], list(by_lower), n=number, cutoff=cutoff)
+    return [by_lower[match_] for match_ in close_matches]
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -223,9 +223,9 @@ def load_folder(
 
     Raises `TooFewJoined` if the build that wrote them joined less than its `merge.expect`.
     """
-    found = _report_of(folder)
+    report = _report_of(folder)
     if not dry_run:
-        fail_if_unmet(Report.from_json(found) if found else EMPTY)
+        fail_if_unmet(Report.from_json(report) if report else EMPTY)
     with endpoint(config, on_progress, graph_file) as target:
         check(target)
         with own_errors():
@@ -239,12 +239,12 @@ def load_folder(
         built = Built(
             nodes,
             edges,
-            Report.from_json(found) if found else EMPTY,
+            Report.from_json(report) if report else EMPTY,
             spark,
             None if aliases is None else {each["source"]: each["candidates"] for each in aliases.collect()},
             None if runs is None else _fewest(runs.collect()),
             None if resolved is None else resolved.map(_identity),
-            SourceCompleteness.from_json(found.get("coverage", {})),
+            SourceCompleteness.from_json(report.get("coverage", {})),
         )
         with built:
             history = history_location(config, graph_file)
@@ -256,11 +256,11 @@ def _identity(row: Row) -> IdentityRow:
 
 
 def _fewest(rows: list[Row]) -> dict[JobKey, int]:
-    found: dict[JobKey, int] = {}
+    fewest: dict[JobKey, int] = {}
     for row in rows:
         key = JobKey(row["job_type"], row["job_name"])
-        found[key] = min(row["runs"], found.get(key, row["runs"]))
-    return found
+        fewest[key] = min(row["runs"], fewest.get(key, row["runs"]))
+    return fewest
 
 
 def load_graph(

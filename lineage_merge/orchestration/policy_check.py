@@ -29,7 +29,7 @@ def check(config: Config, folder: str, on_progress: ProgressCallback) -> dict[st
     if not config.policies:
         raise ConfigError("policies", "is missing: the step check verifies them")
     with open_graph(config.gremlin, on_progress) as graph:
-        found = check_policies(
+        policies = check_policies(
             graph,
             config.policies,
             layers=[Layer(name, globs) for name, globs in config.query.layers.items()],
@@ -37,21 +37,23 @@ def check(config: Config, folder: str, on_progress: ProgressCallback) -> dict[st
             environment=config.environment,
             dag=config.dag_name,
         )
-    for result in found.results:
+    for result in policies.results:
         for note in result.notes:
             on_progress(one_line(f"{result.policy.name}: note: {note}"))
-        for each in result.violations:
+        for violation in result.violations:
             on_progress(
-                one_line(f"{result.policy.name}: {result.policy.severity}: {each.title} {each.message}")
+                one_line(
+                    f"{result.policy.name}: {result.policy.severity}: {violation.title} {violation.message}"
+                )
             )
-            for line in path_lines(each, found.subgraph):
+            for line in path_lines(violation, policies.subgraph):
                 on_progress(one_line(f"  {line}"))
-    summary = summary_as_json(found)
-    written = {**summary, "results": [result_as_json(each, found.subgraph) for each in found.results]}
+    summary = summary_as_json(policies)
+    written = {**summary, "results": [result_as_json(each, policies.subgraph) for each in policies.results]}
     storage.write_text(f"{folder.rstrip('/')}/{POLICIES}", json.dumps(written, indent=2) + "\n")
-    if found.failed:
-        raise PolicyViolated(f"policies are violated: {found.summary}: {_examples(found)}")
-    on_progress(f"policies: {found.summary}")
+    if policies.failed:
+        raise PolicyViolated(f"policies are violated: {policies.summary}: {_examples(policies)}")
+    on_progress(f"policies: {policies.summary}")
     return summary
 
 
@@ -63,10 +65,10 @@ def counts(folder: str) -> dict[str, Any]:
 
 def _examples(found: PolicyCheck) -> str:
     lines = [
-        f"{result.policy.name}: {each.title} {each.message}"
+        f"{result.policy.name}: {violation.title} {violation.message}"
         for result in found.results
         if result.policy.severity == "error"
-        for each in result.violations
+        for violation in result.violations
     ]
     rest = f"; and {len(lines) - _MAX_EXAMPLES} more" if len(lines) > _MAX_EXAMPLES else ""
     return "; ".join(lines[:_MAX_EXAMPLES]) + rest

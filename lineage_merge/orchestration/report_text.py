@@ -87,7 +87,7 @@ def _print_kind(console: Console, report: "Report", kind: str, title: str, *, ev
     if not problems:
         return
     console.print(Text(f"\n{title}:", style="bold"))
-    lines = [problem_text(each) for each in problems] if everything else collapsed(problems)
+    lines = [problem_text(problem) for problem in problems] if everything else collapsed(problems)
     shown = lines if everything else lines[:_MAX_LISTED]
     for line in shown:
         console.print(Text(f"  {line}"), soft_wrap=True)
@@ -115,12 +115,12 @@ def near_miss_lines(found: Sequence["NearMiss"], limit: int | None = None) -> It
     shown = [found[number] for number in order][:limit]
     for fix, group in groupby(shown, key=lambda each: each.fix):
         members = list(group)
-        for each in members:
-            yield f"  written  {dataset_text(each.written)}"
-            yield f"  read     {dataset_text(each.read)}"
-            yield f"           score {each.score}: {'; '.join(each.evidence)}"
+        for member in members:
+            yield f"  written  {dataset_text(member.written)}"
+            yield f"  read     {dataset_text(member.read)}"
+            yield f"           score {member.score}: {'; '.join(member.evidence)}"
         if fix:
-            number = sum(each.fix == fix for each in found)
+            number = sum(near_miss.fix == fix for near_miss in found)
             joins = f"joins {number} near misses" if number > 1 else "joins them"
             yield f"  Fix: {members[0].fix_key} {joins}:"
             yield indent(fix.rstrip(), "    ")
@@ -180,7 +180,7 @@ def problem_text(problem: "Problem") -> str:
 
 
 def _lines(members: list["Problem"]) -> Iterator[str]:
-    documents = [each.document for each in members]
+    documents = [member.document for member in members]
     if len(set(documents)) < MIN_GROUP:
         yield from map(problem_text, members)
     else:

@@ -42,13 +42,18 @@ def method(
     declared = cast("type[Question[_Answer]]", question)
     hints = get_type_hints(declared)
     parameters = [
-        each.replace(annotation=hints[each.name]) for each in inspect.signature(declared).parameters.values()
+        parameter.replace(annotation=hints[parameter.name])
+        for parameter in inspect.signature(declared).parameters.values()
     ]
     itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     asked.__signature__ = inspect.Signature([itself, *parameters])  # type: ignore[attr-defined]
     asked.__name__ = declared.question.replace("-", "_")
     asked.question = declared  # type: ignore[attr-defined]
     asked.__qualname__ = f"Lineage.{asked.__name__}"
-    lines = [f"{each.name}: {each.parameter.help}" for each in parameters_of(declared) if each.parameter.help]
+    lines = [
+        f"{parameter.name}: {parameter.parameter.help}"
+        for parameter in parameters_of(declared)
+        if parameter.parameter.help
+    ]
     asked.__doc__ = "\n".join([inspect.getdoc(declared) or "", "", *lines])
     return asked

@@ -87,7 +87,7 @@ class Checks:
 
     def failed(self) -> tuple[Check, ...]:
         """Return the checks whose newest result is failed, error or warned."""
-        return tuple(each for each in self.checks if each.status in NOT_PASSED)
+        return tuple(check for check in self.checks if check.status in NOT_PASSED)
 
 
 def checks_upstream(
@@ -105,7 +105,7 @@ def checks_within(graph: LineageGraph, scope: Upstream) -> Checks:
     """Return the checks of the datasets and columns of `scope`."""
     columns: Iterable[str] = scope.columns
     if not columns:
-        columns = {each.to_id for each in graph.edges_from(sorted(scope.datasets), ["has_column"])}
+        columns = {edge.to_id for edge in graph.edges_from(sorted(scope.datasets), ["has_column"])}
     edges = graph.edges_to(sorted({*scope.datasets, *columns}), ["checks"])
     return _checks(graph, edges, scope.datasets, scope.distances)
 
@@ -122,8 +122,8 @@ def _checks(
     datasets: Mapping[str, Vertex] | None,
     distances: Mapping[str, int],
 ) -> Checks:
-    ends = {(each.from_id, each.to_id) for each in edges}
-    known = {each.id: each for each in graph.vertices(sorted({end for pair in ends for end in pair}))}
+    ends = {(edge.from_id, edge.to_id) for edge in edges}
+    known = {vertex.id: vertex for vertex in graph.vertices(sorted({end for pair in ends for end in pair}))}
     found = []
     for assertion, checked in ends:
         if assertion in known and checked in known:
@@ -131,7 +131,7 @@ def _checks(
             dataset = dataset_of(checked) if is_column else checked
             found.append(Check(known[assertion], known[checked], dataset, distances.get(dataset)))
     if datasets is None:
-        datasets = {each.id: each for each in graph.vertices(sorted({each.dataset for each in found}))}
+        datasets = {vertex.id: vertex for vertex in graph.vertices(sorted({each.dataset for each in found}))}
     has_check = {each.dataset for each in found}
     unchecked = [
         each for each in datasets.values() if each.id not in has_check and each.label not in _NOT_CHECKED
@@ -195,7 +195,7 @@ class AssertionsResult(RowsResult):
     @property
     def counts(self) -> Annotated[Counts, Shown("tests by status, also those not in the rows", on=("tool",))]:
         """The numbers of all tests by status."""
-        return Counter(each.status or "no result" for each in self.found.checks)
+        return Counter(check.status or "no result" for check in self.found.checks)
 
     @property
     def datasets_without_tests(self) -> Annotated[tuple[Element, ...] | None, JSON_ONLY]:
@@ -242,7 +242,7 @@ class AssertionsResult(RowsResult):
     def summary(self) -> Iterator[str]:
         """Yield the numbers of all tests by status, and the datasets without any."""
         # A test may check several datasets.
-        statuses = {each.assertion.id: each.status or "without result" for each in self.found.checks}
+        statuses = {check.assertion.id: check.status or "without result" for check in self.found.checks}
         counts = listed_counts(dict(sorted(Counter(statuses.values()).items())))
         yield f"{counted(len(statuses), 'test')}{self.coverage}{f': {counts}' if counts else ''}"
         if unchecked := self.found.unchecked:
@@ -299,7 +299,7 @@ class AssertionsQuestion(Question[AssertionsResult]):
         return AssertionsResult(
             question=self.question,
             scope=graph.scope,
-            graph=subgraph(vertex for each in shown.checks for vertex in (each.assertion, each.checked)),
+            graph=subgraph(vertex for check in shown.checks for vertex in (check.assertion, check.checked)),
             note=note,
             found=found,
             shown=shown,

@@ -111,21 +111,23 @@ class Diagnosis:
     def counts(self) -> dict[str, int]:
         """Numbers of datasets, jobs and assertions, and of those without a known run or update."""
         updates = self.situation.updates.values()
-        jobs = {each.id: each for update in updates for each in update.jobs}
+        jobs = {job.id: job for update in updates for job in update.jobs}
         assertions = {
             check.assertion.id: check.assertion for found in self.situation.checks.values() for check in found
         }
-        by_type = Counter(is_freshness(each) for each in assertions.values())
+        by_type = Counter(is_freshness(assertion) for assertion in assertions.values())
         return {
             "datasets": len(self.situation.updates),
             "datasets_without_known_update": sum(
                 each.stores_rows and each.updated_at is None for each in updates
             ),
             "jobs": len(jobs),
-            "jobs_without_known_run": sum("last_run_at" not in each.properties for each in jobs.values()),
+            "jobs_without_known_run": sum("last_run_at" not in job.properties for job in jobs.values()),
             "tests": by_type[False],
             "freshness_checks": by_type[True],
-            "assertions_without_result": sum("status" not in each.properties for each in assertions.values()),
+            "assertions_without_result": sum(
+                "status" not in assertion.properties for assertion in assertions.values()
+            ),
             "max_distance": max(self.situation.upstream.distances.values(), default=0),
         }
 
@@ -151,7 +153,7 @@ def diagnose(
         checks[check.dataset].append(check)
     first = next(each for each, distance in scope.distances.items() if distance == 0)
     of_inputs = input_updates(updates, scope.inputs)
-    newer = {each: of_inputs.newer(each, nearest=each != first) for each in updates}
+    newer = {update: of_inputs.newer(update, nearest=update != first) for update in updates}
     runs = _dag_runs(graph, start.environment, updates)
     changes = find_changes(scope.datasets) if find_changes else {}
     situation = Situation(first, scope, updates, newer, checks, runs, expectations, changes)
@@ -253,7 +255,8 @@ def recent_changes(situation: Situation, dataset: str) -> Iterator[Finding]:
     """Yield the dataset if recent merges changed its inputs, its columns or how they are computed."""
     if changes := situation.changes.get(dataset):
         evidence = "; ".join(
-            f"merge {each.merge} of {each.dag}{_at(each.at)}: {', '.join(each.changes)}" for each in changes
+            f"merge {change.merge} of {change.dag}{_at(change.at)}: {', '.join(change.changes)}"
+            for change in changes
         )
         following = ("history", situation.title(dataset))
         yield Finding(situation.updates[dataset].dataset, evidence, following, changes[0].at)
@@ -267,12 +270,14 @@ def failed_tests(situation: Situation, dataset: str) -> Iterator[Finding]:
         if each.status in NOT_PASSED and not is_freshness(each.assertion)
     }
     for check in failed.values():
-        found = check.assertion.properties
-        failures = found.get("failures")
+        properties = check.assertion.properties
+        failures = properties.get("failures")
         rows = "" if failures is None else f", {failures:,} failing {'row' if failures == 1 else 'rows'}"
-        evidence = f"{check.assertion.name} {check.status}{_at(found.get('last_run_at'))}{rows}"
+        evidence = f"{check.assertion.name} {check.status}{_at(properties.get('last_run_at'))}{rows}"
         following = ("tests", situation.title(dataset), "--failed")
-        yield Finding(check.assertion, evidence, following, found.get("last_run_at"), check.status, failures)
+        yield Finding(
+            check.assertion, evidence, following, properties.get("last_run_at"), check.status, failures
+        )
 
 
 Rule = Callable[[Situation, str], Iterator[Finding]]
@@ -300,13 +305,15 @@ def _dag_runs(
     graph: LineageGraph, environment: str, updates: Mapping[str, LastUpdate]
 ) -> dict[str, dict[str, int]]:
     """Return the ends of the newest runs of all jobs, of the DAGs whose jobs write these datasets."""
-    found: dict[str, dict[str, int]] = {}
+    dag_runs: dict[str, dict[str, int]] = {}
     for dag in sorted({dag for update in updates.values() for job in update.jobs for dag in job.dags}):
         jobs = graph.vertices(sorted(graph.ids([JOB], environment, dag)))
-        found[dag] = {
-            each.id: int(each.properties["last_run_at"]) for each in jobs if "last_run_at" in each.properties
+        dag_runs[dag] = {
+            vertex.id: int(vertex.properties["last_run_at"])
+            for vertex in jobs
+            if "last_run_at" in vertex.properties
         }
-    return found
+    return dag_runs
 
 
 def _missed_run(situation: Situation, job: Vertex, at: int) -> tuple[str, int] | None:

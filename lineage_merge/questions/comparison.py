@@ -74,7 +74,7 @@ class _Content:
 
     def without(self, other: "_Content") -> Only:
         shared = self.datasets & other.datasets
-        columns = {each for each in self.columns - other.columns if each.rpartition("|")[0] in shared}
+        columns = {column for column in self.columns - other.columns if column.rpartition("|")[0] in shared}
         return Only(
             self.environment,
             tuple(sorted(self.datasets - other.datasets)),
@@ -92,12 +92,12 @@ def compare(graph: LineageGraph, left: str, right: str, dag: str | None = None) 
 def _content(graph: LineageGraph, environment: str, dag: str | None) -> _Content:
     return _Content(
         environment,
-        {_without_environment(each) for each in graph.ids(DATASET_LABELS, environment, dag)},
+        {_without_environment(identifier) for identifier in graph.ids(DATASET_LABELS, environment, dag)},
         {
             (_without_environment(source), _without_environment(target))
             for source, target in graph.pairs(["feeds"], environment, dag)
         },
-        {_without_environment(each) for each in graph.ids([COLUMN], environment, dag)},
+        {_without_environment(identifier) for identifier in graph.ids([COLUMN], environment, dag)},
     )
 
 

@@ -22,8 +22,8 @@ class DatasetGlobs:
 
     def __init__(self, globs: Iterable[str]) -> None:
         self.globs = tuple(globs)
-        self._patterns = {each: _pattern([each]) for each in self.globs}
-        owners = {each: each.rpartition("#")[0] for each in self.globs if "#" in each}
+        self._patterns = {glob: _pattern([glob]) for glob in self.globs}
+        owners = {glob: glob.rpartition("#")[0] for glob in self.globs if "#" in glob}
         self._owners = {each: _pattern([owner]) for each, owner in owners.items()}
         # One comparison excludes most datasets.
         self._any = _pattern([*self.globs, *owners.values()])

@@ -216,20 +216,20 @@ def changed_subgraph(
     marks: dict[str, Action] = {}
     ids: set[str] = set()
     edges: list[Edge] = []
-    for each in changes:
-        if each.source:
-            edge = _edge(each)
+    for change in changes:
+        if change.source:
+            edge = _edge(change)
             edges.append(edge)
-            marks[edge.id] = each.action
-            ends = {each.source, each.id}
+            marks[edge.id] = change.action
+            ends = {change.source, change.id}
         else:
-            marks[each.id] = each.action
-            ends = {each.id}
-        ids |= ends if each.kind not in ("column", "expression") else ends | set(map(dataset_of, ends))
+            marks[change.id] = change.action
+            ends = {change.id}
+        ids |= ends if change.kind not in ("column", "expression") else ends | set(map(dataset_of, ends))
     vertices = list(after.vertices(sorted(ids)))
-    vertices += before.vertices(sorted(ids - {each.id for each in vertices}))
+    vertices += before.vertices(sorted(ids - {vertex.id for vertex in vertices}))
     changed = {(each.from_id, each.to_id) for each in edges}
-    starts = sorted(each.id for each in vertices if each.label in (JOB, *DATASET_LABELS))
+    starts = sorted(vertex.id for vertex in vertices if vertex.label in (JOB, *DATASET_LABELS))
     unchanged = after.edges_from(starts, ["feeds", "writes"])
     edges += [each for each in unchanged if (each.from_id, each.to_id) not in changed]
     return subgraph(vertices, edges), marks

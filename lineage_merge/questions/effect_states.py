@@ -35,7 +35,7 @@ class States:
     def effect_on(self, identifier: str) -> Effect:
         """Return the worst effect on a dataset, exposure, column or job."""
         states = self.of(identifier) | self.jobs.get(identifier, set())
-        return worst(effect(self.change, each) for each in states)
+        return worst(effect(self.change, state) for state in states)
 
 
 def propagate(
@@ -69,8 +69,8 @@ def propagate(
     for identifier, states in found.elements.items():
         found.of_columns[dataset_of(identifier)].update(states)
     # Exposures have no columns: they may use any of what they read.
-    for each in uses:
-        found.elements[each.to_id] |= {follow(change, state, Step(USE)) for state in found.of(each.from_id)}
+    for use in uses:
+        found.elements[use.to_id] |= {follow(change, state, Step(USE)) for state in found.of(use.from_id)}
     return found
 
 
@@ -79,16 +79,16 @@ def copies_of_all(graph: LineageGraph, edges: Iterable[Edge], dag: str | None = 
 
     `edges`: those between columns; others than copies under the same name are ignored.
     """
-    copies = [each for each in edges if _is_copy(each)]
-    owned = graph.edges_from(sorted({dataset_of(each.from_id) for each in copies}), ["has_column"])
+    copies = [edge for edge in edges if _is_copy(edge)]
+    owned = graph.edges_from(sorted({dataset_of(copy.from_id) for copy in copies}), ["has_column"])
     columns: Mapping[str, set[str]] = defaultdict(set)
-    for each in owned:
-        columns[each.from_id].add(each.to_id)
+    for edge in owned:
+        columns[edge.from_id].add(edge.to_id)
     copied: Mapping[tuple[str, ...], set[str]] = defaultdict(set)
-    for each in graph.edges_from(sorted({each.to_id for each in owned}), ["feeds_column"], dag):
-        if _is_copy(each):
-            copied[_flow(each)].add(each.from_id)
-    return {each.id for each in copies if copied[_flow(each)] >= columns[dataset_of(each.from_id)]}
+    for edge in graph.edges_from(sorted({edge.to_id for edge in owned}), ["feeds_column"], dag):
+        if _is_copy(edge):
+            copied[_flow(edge)].add(edge.from_id)
+    return {copy.id for copy in copies if copied[_flow(copy)] >= columns[dataset_of(copy.from_id)]}
 
 
 def _is_copy(edge: Edge) -> bool:

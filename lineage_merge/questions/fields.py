@@ -111,7 +111,9 @@ def fields_of(record: type) -> tuple[RowField, ...]:
     """Return the fields of a row."""
     if record not in _FIELDS:
         hints = get_type_hints(record, include_extras=True)
-        _FIELDS[record] = tuple(_field(each.name, hints[each.name], each.default) for each in fields(record))
+        _FIELDS[record] = tuple(
+            _field(field.name, hints[field.name], field.default) for field in fields(record)
+        )
     return _FIELDS[record]
 
 
@@ -121,7 +123,7 @@ _FIELDS: dict[type, tuple[RowField, ...]] = {}
 def header_of(answer: type) -> tuple[RowField, ...]:
     """Return the fields beside the rows of an answer: its attributes and properties with `Shown`."""
     # Types in quotes may be imported for type checkers only: they are not shown.
-    attributes: list[tuple[str, Any]] = [(each.name, each.type) for each in fields(answer)]
+    attributes: list[tuple[str, Any]] = [(field.name, field.type) for field in fields(answer)]
     for name, member in vars(answer).items():
         if isinstance(member, property):
             attributes.append((name, member.fget.__annotations__["return"]))
@@ -141,15 +143,15 @@ def header_as_json(answer: Any) -> dict[str, Any]:
 def as_record(row: Any) -> dict[str, Any]:
     """Return the values of a row for a data frame."""
     return {
-        each.name: _plain(each.kind, getattr(row, each.attribute), tuple if each.is_list else None)
-        for each in fields_of(type(row))
-        if each.is_on("frame")
+        field.name: _plain(field.kind, getattr(row, field.attribute), tuple if field.is_list else None)
+        for field in fields_of(type(row))
+        if field.is_on("frame")
     }
 
 
 def frame_columns(row_type: type) -> dict[str, type]:
     """Return the columns of a data frame."""
-    return {each.name: each.frame_type for each in fields_of(row_type) if each.is_on("frame")}
+    return {field.name: field.frame_type for field in fields_of(row_type) if field.is_on("frame")}
 
 
 def cells(row: Any, attributes: Iterable[str]) -> Iterator[str | int]:
@@ -218,7 +220,7 @@ def unwrap(hint: Any, kinds: type[Enum]) -> Unwrapped:
     if origin is Annotated:
         inner = unwrap(arguments[0], kinds)
     elif origin in (Union, UnionType):
-        others = [each for each in arguments if each is not type(None)]
+        others = [argument for argument in arguments if argument is not type(None)]
         inner = (
             unwrap(others[0], kinds)._replace(is_optional=True) if len(others) == 1 else Unwrapped(None, hint)
         )

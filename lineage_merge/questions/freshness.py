@@ -136,10 +136,15 @@ class FreshnessResult(RowsResult):
             status=item.status,
             reasons=item.reasons,
             expectations=tuple(
-                ExpectationRow(each.source, each.policy or None, each.limit_ms, each.unmet is None)
-                for each in item.expectations
+                ExpectationRow(
+                    expectation.source,
+                    expectation.policy or None,
+                    expectation.limit_ms,
+                    expectation.unmet is None,
+                )
+                for expectation in item.expectations
             ),
-            expected=tuple(each.policy or each.source for each in item.expectations),
+            expected=tuple(expectation.policy or expectation.source for expectation in item.expectations),
             age=item.age_ms,
             updated_at=update.updated_at,
             written_at=update.written_at,
@@ -162,7 +167,7 @@ class FreshnessResult(RowsResult):
     def summary(self) -> Iterator[str]:
         """Yield the numbers of all datasets by status, and what `current` stands for."""
         yield f"{counted(len(self.assessed), 'dataset')}: {listed_counts(self.counts)}"
-        if any(each.status == "current" for each in self.datasets):
+        if any(dataset.status == "current" for dataset in self.datasets):
             yield f"current: {MEANINGS['current']} (freshness check, --older-than, policy)"
 
     @cached_property
@@ -219,7 +224,7 @@ class FreshnessQuestion(Question[FreshnessResult]):
         return FreshnessResult(
             question=self.question,
             scope=graph.scope,
-            graph=subgraph(each.dataset for each in datasets),
+            graph=subgraph(dataset.dataset for dataset in datasets),
             note="" if assessed else graph.empty_note("no datasets"),
             now=now,
             datasets=tuple(datasets),

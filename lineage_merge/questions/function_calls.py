@@ -45,7 +45,7 @@ def enclosing_function(
     renamed: set[str] = set()
     is_all_inside = True
     for names, calls in _parsed(expression):
-        inside = next((each for each in calls if _matches(each, functions)), "")
+        inside = next((call for call in calls if _matches(call, functions)), "")
         if inside:
             (found if wanted in names else renamed).add(inside)
         elif wanted in names or not names & known:
@@ -99,7 +99,7 @@ def _functions_around(node: "exp.Expr") -> Iterator[str]:
         elif isinstance(parent, exp.Anonymous):
             yield _name(parent)
         elif isinstance(parent, exp.Func) and not isinstance(parent, exp.Case | exp.Connector):
-            yield from (each.lower() for each in parent.sql_names())
+            yield from (name.lower() for name in parent.sql_names())
         node, parent = parent, parent.parent
 
 

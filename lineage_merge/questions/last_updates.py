@@ -37,12 +37,12 @@ class LastUpdate:
     @cached_property
     def written_at(self) -> int | None:
         """End of the newest successful run of its jobs."""
-        return max((_time(each) for each in self.jobs if _is_run(each, SUCCEEDED)), default=None)
+        return max((_time(job) for job in self.jobs if _is_run(job, SUCCEEDED)), default=None)
 
     @cached_property
     def failed_at(self) -> int | None:
         """End of the newest failed run of its jobs, if it is later than the newest successful one."""
-        failed_at = max((_time(each) for each in self.jobs if _is_run(each, FAILED)), default=None)
+        failed_at = max((_time(job) for job in self.jobs if _is_run(job, FAILED)), default=None)
         is_newest = failed_at is not None and (self.written_at is None or failed_at > self.written_at)
         return failed_at if is_newest else None
 
@@ -50,7 +50,7 @@ class LastUpdate:
     def check(self) -> Vertex | None:
         """The freshness check with the newest result; one without results if no check has any."""
         return max(
-            self.checks, key=lambda each: (each.properties.get("last_run_at", 0), each.id), default=None
+            self.checks, key=lambda check: (check.properties.get("last_run_at", 0), check.id), default=None
         )
 
     @cached_property
@@ -95,14 +95,16 @@ def last_updates(graph: LineageGraph, datasets: Iterable[Vertex]) -> dict[str, L
     by_id = {each.id: each for each in datasets}
     writes = graph.edges_to(sorted(by_id), ["writes"])
     checks = graph.edges_to(sorted(by_id), ["checks"])
-    found = {each.id: each for each in graph.vertices(sorted({each.from_id for each in (*writes, *checks)}))}
+    found = {
+        each.id: each for each in graph.vertices(sorted({write.from_id for write in (*writes, *checks)}))
+    }
     jobs, checked = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
-    for each in writes:
-        jobs[each.to_id].add(each.from_id)
-    for each in checks:
-        vertex = found.get(each.from_id)
+    for write in writes:
+        jobs[write.to_id].add(write.from_id)
+    for check in checks:
+        vertex = found.get(check.from_id)
         if vertex is not None and vertex.properties.get("assertion_type") == FRESHNESS:
-            checked[each.to_id].add(each.from_id)
+            checked[check.to_id].add(check.from_id)
     return {
         each: LastUpdate(dataset, _at(found, jobs[each]), _at(found, checked[each]))
         for each, dataset in by_id.items()
@@ -110,7 +112,7 @@ def last_updates(graph: LineageGraph, datasets: Iterable[Vertex]) -> dict[str, L
 
 
 def _at(found: Mapping[str, Vertex], ids: Iterable[str]) -> tuple[Vertex, ...]:
-    return tuple(found[each] for each in sorted(ids) if each in found)
+    return tuple(found[identifier] for identifier in sorted(ids) if identifier in found)
 
 
 def _is_run(job: Vertex, status: str) -> bool:

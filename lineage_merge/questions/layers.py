@@ -85,18 +85,18 @@ def check_layers(
         and (layer_of[target] < layer_of[source] or (adjacent and layer_of[target] > layer_of[source] + 1))
     }
     edges = [
-        each
-        for each in graph.edges_from(sorted({source for source, _ in broken}), ["feeds"], dag)
-        if (each.from_id, each.to_id) in broken
+        edge
+        for edge in graph.edges_from(sorted({source for source, _ in broken}), ["feeds"], dag)
+        if (edge.from_id, edge.to_id) in broken
     ]
     found = completed(graph, ends(edges), edges)
     breaches = tuple(
         LayerViolation(
-            each,
-            layers[layer_of[each.from_id]].name,
-            layers[layer_of[each.to_id]].name,
-            layer_of[each.to_id] > layer_of[each.from_id],
+            edge,
+            layers[layer_of[edge.from_id]].name,
+            layers[layer_of[edge.to_id]].name,
+            layer_of[edge.to_id] > layer_of[edge.from_id],
         )
-        for each in found.edges
+        for edge in found.edges
     )
     return LayerCheck(breaches, counts, found)

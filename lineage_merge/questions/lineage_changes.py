@@ -53,7 +53,7 @@ class Change:
         ends = {"from": self.source, "to": self.id} if self.source else {"id": self.id}
         shown: dict[str, Any] = {"kind": self.kind, "action": self.action, **ends, "title": self.title}
         if self.differences:
-            shown["differences"] = [each._asdict() for each in self.differences]
+            shown["differences"] = [difference._asdict() for difference in self.differences]
         return shown
 
 
@@ -91,12 +91,12 @@ def compare_pictures(
     changes = [*_changes(*pictures)]
     return sorted(
         changes,
-        key=lambda each: (
-            KINDS.index(each.kind),
-            ACTIONS.index(each.action),
-            each.title,
-            each.source,
-            each.id,
+        key=lambda change: (
+            KINDS.index(change.kind),
+            ACTIONS.index(change.action),
+            change.title,
+            change.source,
+            change.id,
         ),
     )
 
@@ -104,8 +104,8 @@ def compare_pictures(
 def counts(changes: Iterable[Change]) -> dict[Kind, dict[Action, int]]:
     """Return the numbers of changes, of all kinds and actions."""
     found: dict[Kind, dict[Action, int]] = {kind: dict.fromkeys(ACTIONS, 0) for kind in KINDS}
-    for each in changes:
-        found[each.kind][each.action] += 1
+    for change in changes:
+        found[change.kind][change.action] += 1
     return found
 
 
@@ -113,7 +113,7 @@ def differences(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Di
     """Return the properties that differ."""
     names = sorted(before.keys() | after.keys())
     pairs = ((name, before.get(name, ""), after.get(name, "")) for name in names)
-    return tuple(Difference(*each) for each in pairs if each[1] != each[2])
+    return tuple(Difference(*pair) for pair in pairs if pair[1] != pair[2])
 
 
 _Ends = tuple[str, str]
@@ -131,8 +131,8 @@ class _Picture:
     ) -> "_Picture":
         labels = [*DATASET_LABELS, COLUMN, JOB, "feeds", "feeds_column", "writes"]
         elements = [*graph.everything(environment, dag, labels)]
-        edges = [each for each in elements if isinstance(each, Edge)]
-        writers = {each.from_id for each in edges if limit and limit.has_dataset(each.to_id)}
+        edges = [element for element in elements if isinstance(element, Edge)]
+        writers = {element.from_id for element in edges if limit and limit.has_dataset(element.to_id)}
 
         def counts(vertex: Vertex) -> bool:
             if limit is None:
@@ -147,9 +147,15 @@ class _Picture:
         of_dataset = limit.has_dataset if limit else None
         of_column = limit.has_column if limit else None
         return cls(
-            {each.id: each for each in elements if isinstance(each, Vertex) and counts(each)},
-            _grouped(each for each in edges if each.label == "feeds" and ends_count(each, of_dataset)),
-            _grouped(each for each in edges if each.label == "feeds_column" and ends_count(each, of_column)),
+            {element.id: element for element in elements if isinstance(element, Vertex) and counts(element)},
+            _grouped(
+                element for element in edges if element.label == "feeds" and ends_count(element, of_dataset)
+            ),
+            _grouped(
+                element
+                for element in edges
+                if element.label == "feeds_column" and ends_count(element, of_column)
+            ),
         )
 
 

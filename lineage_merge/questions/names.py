@@ -66,9 +66,9 @@ def _resolve(
     graph: LineageGraph, text: str, labels: Sequence[str], environment: str | None, dag: str | None
 ) -> Vertex:
     # A name may contain "#", so the complete text is tried first.
-    found = _candidates(graph, text, labels, environment, dag)
-    if found:
-        return _require_unique(text, found)
+    candidates = _candidates(graph, text, labels, environment, dag)
+    if candidates:
+        return _require_unique(text, candidates)
     owner, mark, column = text.rpartition("#")
     if mark and owner and column:
         datasets = _candidates(graph, owner, DATASET_LABELS, environment, dag)
@@ -108,15 +108,15 @@ def _candidates(
     if "|" in text or names:
         environments = [environment] if environment else graph.environments() if names else []
         ids = [text, *(dataset_id(each, name) for name in names for each in environments)]
-        found = [
-            each
-            for each in graph.vertices(ids)
-            if (each.label in labels or each.label == COLUMN)
-            and environment in (None, each.environment)
-            and (dag is None or dag in each.dags)
+        candidates = [
+            vertex
+            for vertex in graph.vertices(ids)
+            if (vertex.label in labels or vertex.label == COLUMN)
+            and environment in (None, vertex.environment)
+            and (dag is None or dag in vertex.dags)
         ]
-        if found:
-            return found
+        if candidates:
+            return candidates
     return graph.named(text, labels, environment, dag)
 
 
@@ -136,16 +136,16 @@ def _full_names(text: str) -> list[DatasetName]:
 def _require_unique(text: str, found: Sequence[Vertex]) -> Vertex:
     if len(found) == 1:
         return found[0]
-    ids = tuple(sorted(each.id for each in found))
+    ids = tuple(sorted(vertex.id for vertex in found))
     hint = "use a longer name, --environment or --dag"
     raise Ambiguous(f"ambiguous name: {text} ({len(ids)} matches; {hint}):", ids)
 
 
 def _column(graph: LineageGraph, dataset: Vertex, column: str) -> Vertex:
-    found = graph.vertices([column_id(dataset.id, column)])
-    if found:
-        return found[0]
+    vertices = graph.vertices([column_id(dataset.id, column)])
+    if vertices:
+        return vertices[0]
     edges = graph.edges_from([dataset.id], ("has_column",))
-    ids = sorted({each.to_id for each in edges})
+    ids = sorted({edge.to_id for edge in edges})
     known = "; known columns:" if ids else "; no known columns"
     raise NotFound(f"column not found: {dataset.title}#{column}{known}", tuple(ids))

@@ -21,7 +21,7 @@ def near_misses(graph: LineageGraph, config: "Config") -> NearMisses:
     Reads the edges between datasets and their jobs, and the columns of similar datasets.
     """
     edges = graph.everything(config.environment, None, ("feeds", "writes"))
-    rows = LocalEngine().rows(_row(each) for each in edges if isinstance(each, Edge))
+    rows = LocalEngine().rows(_row(edge) for edge in edges if isinstance(edge, Edge))
     return of_rows(rows, config, partial(_details_of, graph))
 
 

@@ -33,11 +33,11 @@ class InputUpdates:
         if limit is None:
             return {}
         same_cycle = set(self.cycles.get(dataset, ()))
-        found: dict[str, int] = {}
+        newer: dict[str, int] = {}
         passed = {dataset}
         frontier = [dataset]
         distance = 0
-        while frontier and not (nearest and found):
+        while frontier and not (nearest and newer):
             distance += 1
             reached = {each for here in frontier for each in self.inputs.get(here, ())} - passed
             passed |= reached
@@ -51,8 +51,8 @@ class InputUpdates:
                     if same_cycle or self.newest_behind.get(each, limit) > limit:
                         frontier.append(each)
                 elif updated_at > limit:
-                    found[each] = distance
-        return found
+                    newer[each] = distance
+        return newer
 
 
 def input_updates(updates: Mapping[str, LastUpdate], inputs: Inputs) -> InputUpdates:

@@ -41,7 +41,7 @@ def as_of(
     """
     on_progress(f"reading the history {storage.shown(location)}")
     merges = merges_until(location, moment, environment)
-    present = [each for each in merges if each.record.entry]
+    present = [merge for merge in merges if merge.record.entry]
     return AsOf(moment, tuple(present), graph_of(location, merges))
 
 
@@ -59,18 +59,18 @@ def resolve_past(
 
     `merges`: oldest first. Raises `NotFound` and `Ambiguous`.
     """
-    newest = {each.scope: each for each in merges}
+    newest = {merge.scope: merge for merge in merges}
     try:
         return resolve_any(_names(location, list(newest.values())), text, environment, dag)
     except NotFound as error:
         seen = {_entry(each) for each in newest.values()}
-        for each in reversed(merges):
-            entry = _entry(each)
-            if entry in seen or each.record.entry is None:
+        for merge in reversed(merges):
+            entry = _entry(merge)
+            if entry in seen or merge.record.entry is None:
                 continue
             seen.add(entry)
             try:
-                return resolve_any(_names(location, [each], text), text, environment, dag)
+                return resolve_any(_names(location, [merge], text), text, environment, dag)
             except NotFound:
                 continue
         raise error from None

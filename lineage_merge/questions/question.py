@@ -164,11 +164,11 @@ def parameters_of(question: type[Question[Any]]) -> tuple[Declared, ...]:
     """Return the parameters that can be given to a command or tool."""
     hints = get_type_hints(question, include_extras=True)
     found = []
-    for each in fields(question):  # type: ignore[arg-type] # subclasses are dataclasses
-        parameter = metadata(hints[each.name], Parameter)
+    for field in fields(question):  # type: ignore[arg-type] # subclasses are dataclasses
+        parameter = metadata(hints[field.name], Parameter)
         if parameter is not None:
-            kind, value_type, is_list, _ = unwrap(hints[each.name], Input)
-            found.append(Declared(each.name, kind, value_type, is_list, each.default, parameter))
+            kind, value_type, is_list, _ = unwrap(hints[field.name], Input)
+            found.append(Declared(field.name, kind, value_type, is_list, field.default, parameter))
     return tuple(found)
 
 

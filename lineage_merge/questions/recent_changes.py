@@ -28,12 +28,12 @@ def recent_changes(
     Raises `SourceError` and `IntermediateError`.
     """
     scopes = merge_index.scopes(location, environment)
-    times = [each.time for names in merge_index.merge_names(location, scopes) for each in names]
+    times = [name.time for names in merge_index.merge_names(location, scopes) for name in names]
     if not times or min(times) > until:
         return {}
     moments = (max(since, min(times)), until)
-    before, after = (as_of(location, Moment("", each), environment).graph for each in moments)
-    differences = {_key(each): each for each in compare_pictures(before, after, environment)}
+    before, after = (as_of(location, Moment("", moment), environment).graph for moment in moments)
+    differences = {_key(picture): picture for picture in compare_pictures(before, after, environment)}
     wanted = {key: each for key, each in differences.items() if _dataset_of(each) in datasets}
     first: dict[_Key, ScopedMerge] = {}
     for scope in scopes if wanted else ():
@@ -63,10 +63,10 @@ def _dataset_of(change: Change) -> str:
 def _records(location: str, scope: DagScope, since: int, until: int) -> list[MergeRecord]:
     """Return the merges from the last one before `since`, oldest first."""
     (names,) = merge_index.merge_names(location, [scope])
-    earlier = [each for each in names if each.time < since][-1:]
-    wanted = [*earlier, *(each for each in names if since <= each.time <= until)]
+    earlier = [name for name in names if name.time < since][-1:]
+    wanted = [*earlier, *(name for name in names if since <= name.time <= until)]
     records = merge_index.read_records(location, [(scope, each) for each in wanted])
-    return [each for each in records if each]
+    return [record for record in records if record]
 
 
 def _changes(
@@ -81,7 +81,7 @@ def _changes(
         previous = after = graph_of(location, [ScopedMerge(scope, new)])
         yield (
             ScopedMerge(scope, new),
-            {_key(each) for each in compare_pictures(before, after, scope.environment)},
+            {_key(picture) for picture in compare_pictures(before, after, scope.environment)},
         )
 
 

@@ -25,7 +25,7 @@ def answer_header(question: str, scope: GraphScope, parameters: Record) -> dict[
     """Return the first JSON fields of an answer: the question, its scope and its parameters."""
     header = {"question": question, "environment": scope.environment, "dag": scope.dag, **parameters}
     if scope.as_of:
-        merges = [each.as_json() for each in scope.merges]
+        merges = [merge.as_json() for merge in scope.merges]
         header["as_of"] = {"moment": scope.as_of, "merges": merges}
     return header
 
@@ -98,7 +98,7 @@ class Result(ABC):
 
         # Lists begin at each of their elements.
         starts = self.roots if self.roots and len(self.roots) == 1 else ()
-        titles = [self.graph.vertices[each].title for each in starts if each in self.graph.vertices]
+        titles = [self.graph.vertices[start].title for start in starts if start in self.graph.vertices]
         return svg(self.graph, ": ".join([self.question, *titles]), starts)
 
     def to_pandas(self) -> "pandas.DataFrame":
@@ -178,7 +178,7 @@ class RowsResult(Result):
 
     def records(self) -> Iterator[Record]:
         """Yield the rows as flat records."""
-        return (as_record(self.row(each)) for each in self.items)
+        return (as_record(self.row(item)) for item in self.items)
 
     def parameters(self) -> dict[str, Any]:
         """Return the header and the rows."""

@@ -152,7 +152,7 @@ def _nearest_upstream(wanted: set[str], inputs: Mapping[str, tuple[str, ...]]) -
     """Return the nearest upstream dataset among `wanted`, of each dataset that has one."""
     readers = _readers(inputs)
     closest = {each: Nearest(0, each) for each in wanted}
-    found: dict[str, Nearest] = {}
+    nearest_upstream: dict[str, Nearest] = {}
     frontier = sorted(wanted)
     while frontier:
         candidates: dict[str, Nearest] = {}
@@ -163,10 +163,10 @@ def _nearest_upstream(wanted: set[str], inputs: Mapping[str, tuple[str, ...]]) -
                     candidate = Nearest(distance + 1, source)
                     candidates[each] = min(candidate, candidates.get(each, candidate))
         for each, nearest in candidates.items():
-            found.setdefault(each, nearest)
+            nearest_upstream.setdefault(each, nearest)
         frontier = sorted(candidates.keys() - closest.keys())
         closest |= {each: candidates[each] for each in frontier}
-    return found
+    return nearest_upstream
 
 
 def _showing_fresh_rows(

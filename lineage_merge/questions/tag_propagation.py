@@ -116,9 +116,9 @@ def propagate(
     `propagation`: settings by tag, `*` for tags without settings.
     """
     found = propagate_ids(graph, tags, propagation, environment, dag)
-    needed = {each.id for each in found.carriers} | {each.id for each in found.stops}
+    needed = {carrier.id for carrier in found.carriers} | {stop.id for stop in found.stops}
     read = graph.vertices(sorted(needed - found.vertices.keys()))
-    return replace(found, vertices={**found.vertices, **{each.id: each for each in read}})
+    return replace(found, vertices={**found.vertices, **{vertex.id: vertex for vertex in read}})
 
 
 def propagate_ids(
@@ -146,7 +146,7 @@ def propagate_ids(
     for tag, of_tag in settings.items():
         walk = _Walk(tag, reach, TagStops(of_tag, reach.datasets, sources))
         walk.run(origins[tag])
-        carriers += sorted((*walk.carriers.values(), *walk.rows()), key=lambda each: each.id)
+        carriers += sorted((*walk.carriers.values(), *walk.rows()), key=lambda carrier: carrier.id)
         stops += sorted(walk.stopped(), key=lambda each: each.id)
     known = {**{each.id: each for each in reach.tagged}, **reach.datasets}
     return PropagatedTags(tuple(carriers), tuple(stops), known)
@@ -156,14 +156,14 @@ def _sources(
     graph: LineageGraph, reach: TagReach, settings: Iterable[Propagation], dag: str | None
 ) -> dict[str, set[str]]:
     """Return the names of all columns that feed a column, where `stop_at_functions` needs them."""
-    by_functions = [each for each in settings if each.stop_at_functions]
+    by_functions = [setting for setting in settings if setting.stop_at_functions]
     if not by_functions:
         return {}
     targets = {
         edge.to_id
         for edges in reach.columns.values()
         for edge in edges
-        if any(may_stop_at_function(edge, each) for each in by_functions)
+        if any(may_stop_at_function(edge, function) for function in by_functions)
     }
     return sources_by_column(graph.edges_to(sorted(targets), ["feeds_column"], dag))
 
@@ -195,7 +195,7 @@ class _Walk:
 
     def rows(self) -> list[Carrier]:
         """Return the datasets that carry the tag by their rows only."""
-        return [each for each in self._by_rows.values() if each.id not in self.carriers]
+        return [row for row in self._by_rows.values() if row.id not in self.carriers]
 
     def stopped(self) -> list[Stop]:
         """Return the stops at elements that do not carry the tag by another path."""

@@ -43,9 +43,9 @@ def read_reach(
         {each.id for each in tagged if each.label == COLUMN}, {each.id for each in tagged if each.is_dataset}
     )
     ids = reading.datasets | {edge.to_id for edge in reading.edges.values() if edge.label == "influences"}
-    known = {each: read[each] for each in ids if each in read}
+    known = {identifier: read[identifier] for identifier in ids if identifier in read}
     known |= {each.id: each for each in tagged if each.is_dataset}
-    datasets = known | {each.id: each for each in graph.vertices(sorted(ids - known.keys()))}
+    datasets = known | {vertex.id: vertex for vertex in graph.vertices(sorted(ids - known.keys()))}
     return TagReach(
         tagged,
         _by_start(reading.edges.values()),
@@ -72,7 +72,7 @@ class _Reading:
         while columns or whole:
             columns |= self._columns_of(whole)
             self._follow(columns - self._columns)
-            reached = {dataset_of(each) for each in self._columns} | whole | self.owned.keys()
+            reached = {dataset_of(column) for column in self._columns} | whole | self.owned.keys()
             new = reached - self.datasets
             self.datasets |= new
             targets = self._fed_without_columns(new)
@@ -80,7 +80,7 @@ class _Reading:
 
     def _columns_of(self, datasets: set[str]) -> set[str]:
         edges = self.graph.edges_from(sorted(datasets), ["has_column"], self.dag)
-        found: dict[str, set[str]] = {each: set() for each in datasets}
+        found: dict[str, set[str]] = {dataset: set() for dataset in datasets}
         for edge in edges:
             found[edge.from_id].add(edge.to_id)
         self.owned.update(found)
@@ -100,12 +100,12 @@ class _Reading:
         Nothing is known of the columns of a dataset that has none. Tags describe rows: those who only read
         metadata do not carry them.
         """
-        empty = {each for each in datasets if self.owned.get(each) == set()}
+        empty = {dataset for dataset in datasets if self.owned.get(dataset) == set()}
         feeds = self.graph.edges_from(sorted(empty), ["feeds"], self.dag)
         feeds += self.graph.feeds_without_columns(sorted(datasets - empty), self.dag)
-        feeds = [each for each in feeds if each.properties.get("reads") != "metadata"]
-        self.whole.update((each.id, each) for each in feeds)
-        return {each.to_id for each in feeds}
+        feeds = [feed for feed in feeds if feed.properties.get("reads") != "metadata"]
+        self.whole.update((feed.id, feed) for feed in feeds)
+        return {feed.to_id for feed in feeds}
 
     def _with_all_below(self, targets: set[str]) -> set[str]:
         """Return these datasets and all below: many hops without columns take no more requests than one."""

@@ -98,10 +98,10 @@ def may_stop_at_function(edge: Edge, settings: Propagation) -> bool:
 
 def sources_by_column(edges: Iterable[Edge]) -> dict[str, set[str]]:
     """Return the names of the columns that feed each column."""
-    found: dict[str, set[str]] = {}
+    sources: dict[str, set[str]] = {}
     for edge in edges:
-        found.setdefault(edge.to_id, set()).add(name_of_id(edge.from_id))
-    return found
+        sources.setdefault(edge.to_id, set()).add(name_of_id(edge.from_id))
+    return sources
 
 
 def _chains(edge: Edge) -> tuple[str, ...]:

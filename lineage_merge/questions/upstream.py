@@ -40,14 +40,18 @@ def upstream(
     """
     found = lineage(graph, start, "up", depth=depth, dag=dag)
     if start.label != COLUMN:
-        pairs = {(each.from_id, each.to_id) for each in found.edges}
+        pairs = {(edge.from_id, edge.to_id) for edge in found.edges}
         distances, following = _walk(start.id, inputs_of(pairs))
-        return Upstream({each.id: each for each in found.datasets}, inputs_of(pairs), distances, following)
+        return Upstream(
+            {dataset.id: dataset for dataset in found.datasets}, inputs_of(pairs), distances, following
+        )
     columns = frozenset({start.id, *ends(found.edges)})
-    pairs = {(dataset_of(each.from_id), dataset_of(each.to_id)) for each in found.edges}
+    pairs = {(dataset_of(edge.from_id), dataset_of(edge.to_id)) for edge in found.edges}
     distances, following = _walk(dataset_of(start.id), inputs_of(pairs))
     datasets = graph.vertices(sorted(map(dataset_of, columns)))
-    return Upstream({each.id: each for each in datasets}, inputs_of(pairs), distances, following, columns)
+    return Upstream(
+        {dataset.id: dataset for dataset in datasets}, inputs_of(pairs), distances, following, columns
+    )
 
 
 def inputs_of(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:

@@ -181,8 +181,8 @@ def _of_openlineage(read: Reader) -> Callable[[Request], Reader]:
 
 def _media_type(request: Request, known: Mapping[str, str] | tuple[str, ...]) -> str:
     given, *parameters = request.headers.get("content-type", "").lower().split(";")
-    charsets = [each.partition("=")[2].strip('" ') for each in parameters if "charset" in each]
-    if given.strip() not in known or any(each not in ("utf-8", "us-ascii") for each in charsets):
+    charsets = [parameter.partition("=")[2].strip('" ') for parameter in parameters if "charset" in parameter]
+    if given.strip() not in known or any(charset not in ("utf-8", "us-ascii") for charset in charsets):
         raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"Content-Type: {', '.join(known)}, as UTF-8")
     return given.strip()
 

@@ -87,14 +87,16 @@ class _Connection(H11Protocol):
 
     def _close_longest_waiting(self) -> None:
         waiting = [
-            each
-            for each in self.connections
-            if isinstance(each, _Connection) and each.is_waiting and not each.transport.is_closing()
+            connection
+            for connection in self.connections
+            if isinstance(connection, _Connection)
+            and connection.is_waiting
+            and not connection.transport.is_closing()
         ]
         excess = len(waiting) - self._max_waiting
         if excess <= 0:
             return
-        waiting.sort(key=lambda each: each._waits_since)
+        waiting.sort(key=lambda connection: connection._waits_since)
         now = self.loop.time()
         for number, each in enumerate(waiting[:excess]):
             # The hard limit, to protect file descriptors.

@@ -126,8 +126,8 @@ def _elements(text: str) -> Iterator[tuple[Any, str]]:
 
 
 def _past_space(text: str, position: int) -> int:
-    found = _SPACES.match(text, position)
-    return found.end() if found else position
+    match = _SPACES.match(text, position)
+    return match.end() if match else position
 
 
 def _check_surrogates(text: str, field: str) -> None:

@@ -46,10 +46,10 @@ def review_dbt(
     changed = changed_entries(before.manifest, after.manifest)
     notes = list(dict.fromkeys([*notes_on_manifests(before, after), *notes]))
     notes += (
-        f"{each.document}: {each.message}"
+        f"{problem.document}: {problem.message}"
         for file in (before, after)
-        for each in file.problems
-        if each.kind == "rejected"
+        for problem in file.problems
+        if problem.kind == "rejected"
     )
     incomparable = tuple(notes)
     notes += of_targets

@@ -39,7 +39,7 @@ def review_capture(
     findings, notes = compare_jobs(before, after)
     if graph is None:
         notes.append("no graph: what depends on the job is not known. Fix: set --folder or --config")
-    assessed = [consequences(each, _element_id(known, each), known) for each in findings]
+    assessed = [consequences(finding, _element_id(known, finding), known) for finding in findings]
     if graph is not None and settings and settings.policies:
         elements = everything(graph, environment)
         own = set(after.written)
@@ -49,7 +49,7 @@ def review_capture(
             if not (is_of_job(each, head.job_type, head.job_name) and dataset_id_of(each.to_id) in own)
         ]
         held = {each.id for each in elements[0]}
-        new = [each for each in after.vertices if each.id not in held]
+        new = [vertex for vertex in after.vertices if vertex.id not in held]
         changed = InMemory([*elements[0], *new], [*edges, *after.edges])
         assessed += new_violations(InMemory(*elements), changed, settings, environment)
     return ReviewResult(in_order(assessed), tuple(dict.fromkeys((*notes, *after.notes))))
@@ -102,14 +102,16 @@ def _outputs(before: JobVersion, after: JobVersion) -> Iterator[Finding]:
     for was, now in moved.items():
         reason = _equal_parts(before.written[was], after.written[now])
         message = f"is now written to {title_of_id(now)} (a guess: {reason})"
-        found = _subject(after.name, was).finding("output moved", message)
-        yield replace(found, before=found.title, after=title_of_id(now), change=Change.RENAME, is_guess=True)
+        finding = _subject(after.name, was).finding("output moved", message)
+        yield replace(
+            finding, before=finding.title, after=title_of_id(now), change=Change.RENAME, is_guess=True
+        )
     for each in removed:
-        found = _subject(after.name, each).finding("output removed", f"{after.name} no longer writes it")
-        yield replace(found, before=found.title, change=Change.DROP)
+        finding = _subject(after.name, each).finding("output removed", f"{after.name} no longer writes it")
+        yield replace(finding, before=finding.title, change=Change.DROP)
     for each in added:
-        found = _subject(after.name, each).finding("output added", f"is written by {after.name}")
-        yield replace(found, after=found.title, severity=Severity.INFO)
+        finding = _subject(after.name, each).finding("output added", f"is written by {after.name}")
+        yield replace(finding, after=finding.title, severity=Severity.INFO)
 
 
 def _moved(before: JobVersion, after: JobVersion) -> dict[str, str]:
@@ -139,14 +141,14 @@ def _rows(
 ) -> Iterator[Finding]:
     if old.modes and new.modes and old.modes != new.modes:
         before, after = ", ".join(sorted(old.modes)), ", ".join(sorted(new.modes))
-        found = subject.finding("write mode changed", f"was {before}, is {after}")
-        yield replace(found, before=before, after=after)
+        finding = subject.finding("write mode changed", f"was {before}, is {after}")
+        yield replace(finding, before=before, after=after)
     for source in sorted(map(title_of_id, old.inputs - new.inputs)):
-        found = subject.finding("input removed", f"is no longer computed from {source}")
-        yield replace(found, before=source)
+        finding = subject.finding("input removed", f"is no longer computed from {source}")
+        yield replace(finding, before=source)
     for source in sorted(map(title_of_id, new.inputs - old.inputs)):
-        found = subject.finding("input added", f"is computed from {source}")
-        yield replace(found, after=source, severity=Severity.INFO)
+        finding = subject.finding("input added", f"is computed from {source}")
+        yield replace(finding, after=source, severity=Severity.INFO)
     if has_clauses:
         return
     # The graph has the columns of conditions, not their texts.

@@ -78,8 +78,8 @@ def of_document(document: CaptureDocument, environment: str, ids: GraphIds) -> J
         for each in map(edge_of_row, document.edges)
         if each.label in (*_OF_JOB, "has_column")
     )
-    own = [each for each in edges if each.label in _OF_JOB]
-    written = dict(_written(vertices, [each for each in edges if each.label == "has_column"], own))
+    own = [edge for edge in edges if edge.label in _OF_JOB]
+    written = dict(_written(vertices, [edge for edge in edges if edge.label == "has_column"], own))
     return JobVersion(document.job_name, written, document.clauses, vertices, edges, tuple(document.notes))
 
 
@@ -87,18 +87,18 @@ def of_graph(
     graph: LineageGraph, job_type: str, job_name: str, targets: Iterable[str], dag: str | None
 ) -> JobVersion:
     """Return what the graph has of a job's writes to datasets."""
-    datasets = [each.id for each in graph.vertices(sorted(targets))]
+    datasets = [vertex.id for vertex in graph.vertices(sorted(targets))]
     owned = graph.edges_from(datasets, ["has_column"])
-    columns = graph.vertices([each.to_id for each in owned])
+    columns = graph.vertices([edge.to_id for edge in owned])
     arriving = [
         *graph.edges_to(datasets, ["feeds", "influences"], dag),
-        *graph.edges_to([each.id for each in columns], ["feeds_column"], dag),
+        *graph.edges_to([column.id for column in columns], ["feeds_column"], dag),
     ]
-    own = [each for each in arriving if is_of_job(each, job_type, job_name)]
+    own = [edge for edge in arriving if is_of_job(edge, job_type, job_name)]
     # Columns that only another job writes are not the job's.
-    others = {each.to_id for each in arriving if each not in own and each.label == "feeds_column"}
+    others = {edge.to_id for edge in arriving if edge not in own and edge.label == "feeds_column"}
     others -= {each.to_id for each in own}
-    held = [each for each in columns if each.id not in others]
+    held = [column for column in columns if column.id not in others]
     return JobVersion(job_name, dict(_written(held, owned, own)), None)
 
 
@@ -110,22 +110,22 @@ def is_of_job(edge: Edge, job_type: str, job_name: str) -> bool:
 def _written(
     vertices: Iterable[Vertex], owned: Iterable[Edge], own: Sequence[Edge]
 ) -> Iterator[tuple[str, WrittenDataset]]:
-    columns = {each.id: each for each in vertices if each.label == COLUMN}
+    columns = {vertex.id: vertex for vertex in vertices if vertex.label == COLUMN}
     of_dataset: dict[str, list[Vertex]] = {}
-    for each in owned:
-        if each.to_id in columns:
-            of_dataset.setdefault(each.from_id, []).append(columns[each.to_id])
-    for dataset in sorted({each.to_id for each in own if each.label == "feeds"}):
-        into = [each for each in own if dataset_id_of(each.to_id) == dataset]
+    for edge in owned:
+        if edge.to_id in columns:
+            of_dataset.setdefault(edge.from_id, []).append(columns[edge.to_id])
+    for dataset in sorted({edge.to_id for edge in own if edge.label == "feeds"}):
+        into = [edge for edge in own if dataset_id_of(edge.to_id) == dataset]
         flows = [each for each in into if each.label == "feeds_column"]
         feeds = [each for each in into if each.label == "feeds"]
-        unavailable = any(each.properties.get("column_lineage") == "unavailable" for each in feeds)
+        unavailable = any(feed.properties.get("column_lineage") == "unavailable" for feed in feeds)
         yield (
             dataset,
             WrittenDataset(
                 Columns.of(_columns(of_dataset.get(dataset, ())), _inputs(flows), title_of_id),
-                frozenset(each.from_id for each in feeds),
-                frozenset(str(mode) for each in feeds if (mode := each.properties.get("write_mode"))),
+                frozenset(feed.from_id for feed in feeds),
+                frozenset(str(mode) for feed in feeds if (mode := feed.properties.get("write_mode"))),
                 _influences(each for each in into if each.label == "influences"),
                 bool(flows) and not unavailable,
             ),
@@ -133,23 +133,23 @@ def _written(
 
 
 def _columns(vertices: Iterable[Vertex]) -> Iterator[Column]:
-    for each in sorted(vertices, key=lambda each: (each.properties.get("position", 0), each.id)):
-        position = each.properties.get("position")
-        yield Column(each.name, str(each.properties.get("data_type", "")), "", position)
+    for vertex in sorted(vertices, key=lambda vertex: (vertex.properties.get("position", 0), vertex.id)):
+        position = vertex.properties.get("position")
+        yield Column(vertex.name, str(vertex.properties.get("data_type", "")), "", position)
 
 
 def _inputs(flows: Iterable[Edge]) -> Iterator[tuple[str, ColumnInput]]:
-    for each in flows:
-        source, _, column = each.from_id.rpartition("|")
-        how = tuple(str(each.properties.get("transformation", "")).split(","))
-        expression = without_qualifiers(str(each.properties.get("expression", "")))
-        yield each.to_id.rpartition("|")[2], ColumnInput(source, fold(column), how, expression)
+    for flow in flows:
+        source, _, column = flow.from_id.rpartition("|")
+        how = tuple(str(flow.properties.get("transformation", "")).split(","))
+        expression = without_qualifiers(str(flow.properties.get("expression", "")))
+        yield flow.to_id.rpartition("|")[2], ColumnInput(source, fold(column), how, expression)
 
 
 def _influences(edges: Iterable[Edge]) -> Mapping[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
-    for each in edges:
-        title = f"{title_of_id(dataset_id_of(each.from_id))}#{fold(each.from_id.rpartition('|')[2])}"
-        for kind in str(each.properties.get("transformation", "")).split(","):
+    for edge in edges:
+        title = f"{title_of_id(dataset_id_of(edge.from_id))}#{fold(edge.from_id.rpartition('|')[2])}"
+        for kind in str(edge.properties.get("transformation", "")).split(","):
             found.setdefault(kind.strip(), set()).add(title)
     return {kind: frozenset(names) for kind, names in found.items()}

@@ -17,11 +17,11 @@ def together(queries: Iterable[ComparableQuery]) -> ComparableQuery:
         Counter(),
     )
     sources: set[str] = set()
-    for each in queries:
-        found[0].update(each.clauses)
-        found[1].update(each.expressions)
-        found[2].update(each.placed)
-        sources |= each.sources
+    for query in queries:
+        found[0].update(query.clauses)
+        found[1].update(query.expressions)
+        found[2].update(query.placed)
+        sources |= query.sources
     return ComparableQuery("", found[0], expressions=found[1], placed=found[2], sources=frozenset(sources))
 
 
@@ -109,7 +109,7 @@ def _unmatched(
             left.append(each)
         else:
             candidates.remove(match)
-    return left, sorted(each for clauses in of_key.values() for each in clauses)
+    return left, sorted(clause for clauses in of_key.values() for clause in clauses)
 
 
 def _shown(clause: QueryClause, removed: Iterable[QueryClause], added: Iterable[QueryClause]) -> str:

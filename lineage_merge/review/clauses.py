@@ -73,7 +73,7 @@ def parts_of(relation: str, dialect: Dialect) -> tuple[str, ...]:
         table = exp.to_table(relation, dialect=dialect)
     except (SqlglotError, ValueError):
         return ()
-    return tuple(each.name.lower() for each in table.parts)
+    return tuple(part.name.lower() for part in table.parts)
 
 
 def _query(sql: str, dialect: Dialect, relations: Mapping[tuple[str, ...], str]) -> ComparableQuery:
@@ -129,12 +129,12 @@ def _of_tree(tree: exp.Expr, dialect: Dialect, relations: Mapping[tuple[str, ...
 def _expressions(tree: exp.Expr, dialect: Dialect, qualifiers: Qualifiers) -> Iterator[QueryClause]:
     """Yield what the SELECT lists compute, columns of tables that are read twice, and orders."""
     for select in tree.find_all(exp.Select):
-        for each in select.expressions:
-            value = each.unalias()
+        for expression in select.expressions:
+            value = expression.unalias()
             if not isinstance(value, exp.Column) or qualifiers.is_ambiguous(value):
-                found = _clause(EXPRESSION, value, dialect, qualifiers, each.alias_or_name.lower())
-                if any(found.sources):
-                    yield found
+                clause = _clause(EXPRESSION, value, dialect, qualifiers, expression.alias_or_name.lower())
+                if any(clause.sources):
+                    yield clause
     for node in tree.find_all(exp.Order, exp.Lateral, exp.Unnest, exp.Pivot):
         if not node.find_ancestor(exp.Window):
             yield _clause(EXPRESSION, node, dialect, qualifiers)
@@ -165,7 +165,7 @@ def _name_tables(tree: exp.Expr, relations: Mapping[tuple[str, ...], str], reads
     for table in list(tree.find_all(exp.Table)):
         if not isinstance(table.this, exp.Identifier) or reads.cte_of(table) is not None:
             continue
-        parts = tuple(each.name.lower() for each in table.parts)
+        parts = tuple(part.name.lower() for part in table.parts)
         if name := relations.get(parts):
             alias = table.alias or parts[-1]
             table.set("this", exp.to_identifier(name, quoted=True))
@@ -218,7 +218,7 @@ def _joined(kind: str, start: str, separator: str, parts: Iterable[QueryClause])
         start + separator.join(texts) for texts in zip(*((e.text, e.shown) for e in ordered), strict=True)
     ]
     text, shown = texts or (start, start)
-    return QueryClause(kind, text, tuple(source for each in ordered for source in each.sources), shown=shown)
+    return QueryClause(kind, text, tuple(source for part in ordered for source in part.sources), shown=shown)
 
 
 def _grouped(select: exp.Select, group: exp.Expr) -> Iterator[exp.Expr]:

@@ -68,30 +68,30 @@ def _columns(version: DbtVersion, node: Node, renamed: Mapping[str, str]) -> Col
     lineage = version.columns.get(node.unique_id, _NO_COLUMNS)
     inputs = (
         (
-            each.target_column,
-            ColumnInput(renamed.get(each.source, each.source), fold(each.column), how, expression),
+            flow.target_column,
+            ColumnInput(renamed.get(flow.source, flow.source), fold(flow.column), how, expression),
         )
-        for each in lineage.flows
-        for how in [tuple(int(step) for step in each.transformations)]
-        for expression in [without_qualifiers(each.expression)]
+        for flow in lineage.flows
+        for how in [tuple(int(step) for step in flow.transformations)]
+        for expression in [without_qualifiers(flow.expression)]
     )
     return Columns.of(lineage.columns, inputs, short)
 
 
 def query_findings(pair: DbtPair, of_columns: Sequence[Finding]) -> Iterator[Finding]:
     """Yield changed filters, joins, grouping and expressions; or that something else of the query did."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     changed = clause_comparison.difference(pair.old_query, pair.new_query)
     for kind, (removed, added) in changed.items():
-        found.append(pair.subject.clause(kind, removed, added))
-    found += _influences(pair, changed.keys())
-    found += _expressions(pair, {each.column.lower() for each in of_columns})
-    if not found and not of_columns:
+        findings.append(pair.subject.clause(kind, removed, added))
+    findings += _influences(pair, changed.keys())
+    findings += _expressions(pair, {column.column.lower() for column in of_columns})
+    if not findings and not of_columns:
         moved = clause_comparison.moved(pair.old_query, pair.new_query)
-        found += [pair.subject.clause(kind, removed, added) for kind, (removed, added) in moved.items()]
-    yield from found
+        findings += [pair.subject.clause(kind, removed, added) for kind, (removed, added) in moved.items()]
+    yield from findings
     is_same = pair.old_query.rest == pair.new_query.rest
-    if not found and not of_columns and not is_same:
+    if not findings and not of_columns and not is_same:
         yield pair.subject.finding("query changed", "the SQL differs; its columns, filters and joins do not")
 
 

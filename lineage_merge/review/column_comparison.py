@@ -50,7 +50,7 @@ class Columns:
         for name, each in inputs:
             found.setdefault(fold(name), set()).add(each)
         signatures = {key: frozenset(entries) for key, entries in found.items()}
-        return cls({fold(each.name): each for each in columns}, signatures, title_of)
+        return cls({fold(column.name): column for column in columns}, signatures, title_of)
 
     @property
     def is_complete(self) -> bool:
@@ -76,21 +76,21 @@ def compare_columns(of_column: FindingOfColumn, old: Columns, new: Columns) -> I
 
 def _renames(removed: Sequence[str], added: Sequence[str], old: Columns, new: Columns) -> dict[str, str]:
     """Return new by old names: columns with the same expression, those at the same position first."""
-    found: dict[str, str] = {}
+    renames: dict[str, str] = {}
     for needs_position in (True, False):
         for key in removed:
-            if key in found or not old.signatures.get(key):
+            if key in renames or not old.signatures.get(key):
                 continue
             equal = [
                 each
                 for each in added
-                if each not in found.values() and new.signatures.get(each) == old.signatures[key]
+                if each not in renames.values() and new.signatures.get(each) == old.signatures[key]
             ]
             if needs_position:
                 equal = [each for each in equal if old.named[key].position == new.named[each].position]
             if len(equal) == 1:
-                found[key] = equal[0]
-    return found
+                renames[key] = equal[0]
+    return renames
 
 
 def _removed(

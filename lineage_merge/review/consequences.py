@@ -42,7 +42,7 @@ def consequences(
     found = dependents(graph, vertices[0], change=finding.change)
     found = _without_own(found, vertices[0])
     tests = affected_tests(graph, found)
-    effects = [*(each.effect for each in found.elements), *(test.effect for test in tests)]
+    effects = [*(element.effect for element in found.elements), *(test.effect for test in tests)]
     if is_adapted and finding.change and Effect.BREAKS in effects:
         finding = replace(finding, severity=Severity.BREAKING)
     return Assessed(finding, found, tests)
@@ -51,7 +51,7 @@ def consequences(
 def _without_own(found: Dependents, changed: Vertex) -> Dependents:
     """Return dependents without the changed dataset itself, which a self reference reaches."""
     own = dataset_id_of(changed.id) if changed.label == COLUMN else changed.id
-    elements = tuple(each for each in found.elements if dataset_id_of(each.vertex.id) != own)
+    elements = tuple(element for element in found.elements if dataset_id_of(element.vertex.id) != own)
     return replace(found, elements=elements)
 
 
@@ -62,7 +62,7 @@ def new_violations(
 
     Policies on last updates are about data, which the change has not written yet.
     """
-    policies = [each for each in settings.policies if not isinstance(each.rule, UpdateRule)]
+    policies = [policy for policy in settings.policies if not isinstance(policy.rule, UpdateRule)]
     checks = [
         check_policies(
             each,
@@ -77,25 +77,27 @@ def new_violations(
 
 
 def _new_violations(before: PolicyCheck, after: PolicyCheck) -> Iterator[Assessed]:
-    was = {(result.policy.name, *_key(each)) for result in before.results for each in result.violations}
+    was = {
+        (result.policy.name, *_key(violation)) for result in before.results for violation in result.violations
+    }
     for result in after.results:
-        for each in result.violations:
-            if (result.policy.name, *_key(each)) in was:
+        for violation in result.violations:
+            if (result.policy.name, *_key(violation)) in was:
                 continue
             is_error = result.policy.severity == "error"
             path = " -> ".join(
-                [title_of_id(dataset_id_of(edge.from_id)) for edge in each.path[:1]]
-                + [title_of_id(dataset_id_of(edge.to_id)) for edge in each.path]
+                [title_of_id(dataset_id_of(edge.from_id)) for edge in violation.path[:1]]
+                + [title_of_id(dataset_id_of(edge.to_id)) for edge in violation.path]
             )
             yield Assessed(
                 Finding(
                     "policy violated",
-                    each.title,
+                    violation.title,
                     result.policy.name,
-                    f"{result.policy.name}: {each.message}" + (f" ({path})" if path else ""),
+                    f"{result.policy.name}: {violation.message}" + (f" ({path})" if path else ""),
                     Severity.POLICY if is_error else Severity.CHANGED,
-                    after=each.fix,
-                    file_path=each.file_path,
+                    after=violation.fix,
+                    file_path=violation.file_path,
                 )
             )
 

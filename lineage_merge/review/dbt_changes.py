@@ -58,15 +58,17 @@ def compare(before: DbtVersion, after: DbtVersion) -> tuple[list[Finding], list[
         if is_alike and old.code.sql == new.code.sql:
             continue
         pair = DbtPair(before, after, old, new, *queries, renamed)
-        if not all(each.is_parsed for each in queries):
+        if not all(query.is_parsed for query in queries):
             findings += unparsed_findings(pair)
             continue
         of_columns, unknown = column_findings(pair)
         if is_alike:
-            of_columns, unknown = [each for each in of_columns if each.kind == "expression changed"], []
+            of_columns, unknown = [column for column in of_columns if column.kind == "expression changed"], []
         found = [*of_columns, *query_findings(pair, of_columns)]
         columns |= {
-            (new.unique_id, each.column.lower()): each.after.lower() for each in of_columns if each.change
+            (new.unique_id, column.column.lower()): column.after.lower()
+            for column in of_columns
+            if column.change
         }
         notes += unknown
         findings += found
@@ -189,7 +191,7 @@ def _tests(
     there = Counter(key for key, _ in new.values())
     was = Counter(key for key, _ in old.values())
     for unique_id, (key, test) in sorted(old.items()):
-        of = [renamed.get(each, each) for each in test.checks]
+        of = [renamed.get(check, check) for check in test.checks]
         if there[key] < was[key] and any(each in new_ids for each in of):
             was[key] -= 1
             if columns.get((of[0] if of else "", test.column.lower())) == "":
@@ -214,10 +216,10 @@ _TestKey = tuple[str, str, tuple[str, ...], str, str]
 def _test_key(
     test: DeclaredTest, renamed: Mapping[str, str], columns: Mapping[tuple[str, str], str]
 ) -> _TestKey:
-    checks = tuple(sorted(renamed.get(each, each) for each in test.checks))
+    checks = tuple(sorted(renamed.get(check, check) for check in test.checks))
     column = test.column.lower()
-    for each in checks:
-        column = columns.get((each, column)) or column
+    for check in checks:
+        column = columns.get((check, column)) or column
     other, other_column = test.references or ("", "")
     is_generic = test.type not in ("custom_sql", "unit_test")
     return (
@@ -230,5 +232,5 @@ def _test_key(
 
 
 def _test_title(test: DeclaredTest) -> str:
-    of = ", ".join(short(each) for each in test.checks)
+    of = ", ".join(short(check) for check in test.checks)
     return f"{of}#{test.column}" if test.column else of or test.name

@@ -76,7 +76,7 @@ def _built(document: _Json) -> dict[str, BuiltRelation]:
         if is_ephemeral or entry.get("path") == entry.get("original_file_path") == "":
             continue
         fields = [entry.get(each) for each in ("relation_name", "database", "schema", "alias")]
-        relation, *names = (each if isinstance(each, str) else "" for each in fields)
+        relation, *names = (field if isinstance(field, str) else "" for field in fields)
         database, schema, _ = names_of(adapter, relation, (names[0], names[1], names[2]))
         code = entry.get("compiled_code") or entry.get("compiled_sql")
         found[unique_id] = BuiltRelation(str(entry["resource_type"]), database, schema, bool(code))
@@ -109,14 +109,14 @@ def _text(place: str, inside: str, branch: str) -> tuple[str, str]:
 
 def _at_revision(revision: str, inside: str, branch: str) -> str:
     """Return a file's content in a revision, or at its branch point from `branch`."""
-    found = git.file_at(revision, Path(inside).expanduser(), branch=branch)
-    if found is None:
+    file = git.file_at(revision, Path(inside).expanduser(), branch=branch)
+    if file is None:
         where = f"the branch point of {revision} and {branch}" if branch else revision
         artifact = "base, such as an artifact of its last CI run" if branch else "head"
         raise SourceMissing(
             f"git: {where} has no file {inside}. Fix: commit it, or name the manifest of the {artifact}"
         )
-    return found.decode("utf-8-sig", "replace")
+    return file.decode("utf-8-sig", "replace")
 
 
 def reduce_documents(base: _Json, head: _Json) -> None:
@@ -135,9 +135,9 @@ def _can_reduce(base: _Json, head: _Json) -> bool:
     """Return whether equal entries mean the same in both manifests."""
     found = [document.get("metadata") for document in (base, head)]
     kinds: list[_Json] = [each for each in found if isinstance(each, dict)]
-    if len(kinds) < len(found) or not all(each.get("project_name") for each in kinds):
+    if len(kinds) < len(found) or not all(kind.get("project_name") for kind in kinds):
         return False  # before v10 the project's name is found among all entries
-    shared = [tuple(str(each.get(key)) for key in ("adapter_type", "project_name")) for each in kinds]
+    shared = [tuple(str(kind.get(key)) for key in ("adapter_type", "project_name")) for kind in kinds]
     return shared[0] == shared[1] and base.get("groups") == head.get("groups")
 
 
@@ -145,7 +145,7 @@ def _needed(base: _Json, head: _Json) -> set[str]:
     """Return the ids of changed entries, their descendants, what those read, and tests of all of these."""
     entries = [dict(_entries(document)) for document in (base, head)]
     ids = {*entries[0], *entries[1]}
-    changed = {each for each in ids if entries[0].get(each) != entries[1].get(each)}
+    changed = {identifier for identifier in ids if entries[0].get(identifier) != entries[1].get(identifier)}
     units = [document.get(_UNIT_TESTS) or {} for document in (base, head)]
     parents: dict[str, set[str]] = {}
     children: dict[str, set[str]] = {}
@@ -158,9 +158,9 @@ def _needed(base: _Json, head: _Json) -> set[str]:
                 parents.setdefault(child, set()).add(parent)
                 children.setdefault(parent, set()).add(child)
     # A changed test changes what it checks.
-    changed |= {parent for each in changed for parent in tests.get(each, ())}
+    changed |= {parent for identifier in changed for parent in tests.get(identifier, ())}
     if units[0] != units[1]:
-        changed |= {parent for each in units for parent in _tested(each)}
+        changed |= {parent for unit in units for parent in _tested(unit)}
     needed = closure(closure(changed, children), parents)
     own_tests = {test for test, checked in tests.items() if not checked.isdisjoint(needed)}
     return needed | own_tests | {each for test in own_tests for each in tests[test]}
@@ -179,7 +179,7 @@ def _stated(entries: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         depends_on = entry.get("depends_on") if isinstance(entry, dict) else None
         parents = depends_on.get("nodes") if isinstance(depends_on, dict) else None
         if isinstance(parents, list):
-            yield from ((unique_id, each) for each in parents if isinstance(each, str))
+            yield from ((unique_id, parent) for parent in parents if isinstance(parent, str))
 
 
 def _mapped(document: _Json) -> Iterator[tuple[str, str]]:

@@ -66,7 +66,7 @@ class _Keys:
     def __init__(self, before: DbtVersion, after: DbtVersion) -> None:
         self._manifests = (before.manifest, after.manifest)
         self._texts = DbtQueries(before, after, {})
-        self._children = [_children(each) for each in self._manifests]
+        self._children = [_children(manifest) for manifest in self._manifests]
 
     def of(self, at: int, unique_id: str) -> _Key | None:
         """Return the key of an entry of the version before (0) or after (1)."""
@@ -80,11 +80,11 @@ class _Keys:
 
 
 def _children(manifest: Manifest) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
+    children: dict[str, set[str]] = {}
     for unique_id, node in manifest.nodes.items():
         for parent in node.parents:
-            found.setdefault(parent, set()).add(unique_id)
-    return found
+            children.setdefault(parent, set()).add(unique_id)
+    return children
 
 
 class DbtQueries:
@@ -105,7 +105,7 @@ class DbtQueries:
 
     def pairs(self) -> Iterator[tuple[Node, Node]]:
         """Yield entries that both versions have, renamed ones included."""
-        old, new = (each.manifest.nodes for each in self._versions)
+        old, new = (version.manifest.nodes for version in self._versions)
         for unique_id, node in sorted(old.items()):
             other = new.get(self._renamed.get(unique_id, unique_id))
             if other is not None:

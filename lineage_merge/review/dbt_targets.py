@@ -73,10 +73,10 @@ def _renamed(base: Manifest, head: Manifest, places: Mapping[SchemaPlace, Schema
         for key, node in head.nodes.items()
         if nodes[key] != node and node.code.relation_name
     }
-    prefixes = {match[1] for each in relations if (match := _LAST_NAME.match(each))}
+    prefixes = {match[1] for relation in relations if (match := _LAST_NAME.match(relation))}
     if not prefixes:
         return replace(head, nodes=nodes)
-    several = "|".join(re.escape(each) for each in sorted(prefixes, key=len, reverse=True))
+    several = "|".join(re.escape(prefix) for prefix in sorted(prefixes, key=len, reverse=True))
     pattern = re.compile(rf"""(?<![\w."`\]])(?:{several}){_NAME}""")
     for key, node in nodes.items():
         code = node.code

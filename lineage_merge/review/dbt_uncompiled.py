@@ -47,7 +47,7 @@ def notes_on_manifests(before: DbtFile, after: DbtFile) -> Iterator[str]:
         name
         for name, file in (("base", before), ("head", after))
         for models in [[each for each in built_of(file).values() if each.kind != "seed"]]
-        if models and not any(each.is_compiled for each in models)
+        if models and not any(model.is_compiled for model in models)
     ]
     if missing:
         noun = "manifest of the base has" if missing == ["base"] else "manifest of the head has"

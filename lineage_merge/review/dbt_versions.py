@@ -56,7 +56,7 @@ class DbtVersion:
         """Return the id of a column in the graph, "" if its dataset has none."""
         dataset = self.datasets.get(unique_id, "")
         owned = self.graph.vertices([e.to_id for e in self.graph.edges_from([dataset], ["has_column"])])
-        return next((each.id for each in owned if fold(each.name) == fold(column)), "")
+        return next((vertex.id for vertex in owned if fold(vertex.name) == fold(column)), "")
 
 
 class BuiltRelation(NamedTuple):
@@ -95,12 +95,12 @@ def built_of(file: DbtFile) -> Mapping[str, BuiltRelation]:
 def changed_entries(before: Manifest, after: Manifest) -> set[str]:
     """Return the unique ids of entries that only one manifest has, or that differ."""
     ids = {*before.nodes, *after.nodes}
-    found = {each for each in ids if before.nodes.get(each) != after.nodes.get(each)}
+    found = {identifier for identifier in ids if before.nodes.get(identifier) != after.nodes.get(identifier)}
     tests = [{each.unique_id: each for each in manifest.tests} for manifest in (before, after)]
     for test in {*tests[0], *tests[1]}:
         old, new = tests[0].get(test), tests[1].get(test)
         if old != new:
-            found |= {each for declared in (old, new) if declared for each in declared.checks}
+            found |= {check for declared in (old, new) if declared for check in declared.checks}
     return found
 
 
@@ -119,12 +119,12 @@ def relevant(before: Manifest, after: Manifest) -> set[str]:
 
 
 def _children(*manifests: Manifest) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
+    children: dict[str, set[str]] = {}
     for manifest in manifests:
         for unique_id, node in manifest.nodes.items():
             for parent in node.parents:
-                found.setdefault(parent, set()).add(unique_id)
-    return found
+                children.setdefault(parent, set()).add(unique_id)
+    return children
 
 
 def closure(start: Iterable[str], following: Mapping[str, Set[str]]) -> set[str]:

@@ -92,8 +92,8 @@ class Subject:
         """Return a finding on conditions, joins, groupings or other clauses of a kind."""
         clauses = tuple(removed), tuple(added)
         before, after = (" and ".join(texts) for texts in clauses)
-        found = self.finding(f"{kind} changed", f"was {before or 'none'}, is {after or 'none'}")
-        return replace(found, before=before, after=after, clauses=clauses)
+        finding = self.finding(f"{kind} changed", f"was {before or 'none'}, is {after or 'none'}")
+        return replace(finding, before=before, after=after, clauses=clauses)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,15 +115,15 @@ class Assessed:
 
     def of_effect(self, effect: Effect) -> list[Dependent]:
         """Return the dependents with an effect."""
-        return [each for each in self._elements if each.effect is effect]
+        return [element for element in self._elements if element.effect is effect]
 
     @property
     def affected(self) -> list[Dependent]:
         """The datasets and exposures downstream, the nearest first."""
         return [
-            each
-            for each in self._elements
-            if each.kind in ("dataset", "exposure") and each.effect is not Effect.UNAFFECTED
+            element
+            for element in self._elements
+            if element.kind in ("dataset", "exposure") and element.effect is not Effect.UNAFFECTED
         ]
 
     @property
@@ -134,8 +134,8 @@ class Assessed:
     @property
     def dags(self) -> list[str]:
         """The DAGs downstream."""
-        found = self.dependents.impact.dags if self.dependents else ()
-        return [each for each in found if each != NO_DAG]
+        dags = self.dependents.impact.dags if self.dependents else ()
+        return [dag for dag in dags if dag != NO_DAG]
 
     @property
     def _elements(self) -> tuple[Dependent, ...]:
@@ -156,12 +156,14 @@ class ReviewResult:
     @property
     def counts(self) -> dict[Severity, int]:
         """The number of findings by severity."""
-        return {each: sum(a.finding.severity is each for a in self.findings) for each in SEVERITIES}
+        return {
+            severity: sum(a.finding.severity is severity for a in self.findings) for severity in SEVERITIES
+        }
 
     def at_least(self, severity: Severity) -> list[Assessed]:
         """Return the findings of this severity or a worse one."""
         allowed = SEVERITIES[: SEVERITIES.index(severity) + 1]
-        return [each for each in self.findings if each.finding.severity in allowed]
+        return [finding for finding in self.findings if finding.finding.severity in allowed]
 
     @property
     def summary(self) -> str:
@@ -175,11 +177,11 @@ def in_order(findings: Iterable[Assessed]) -> tuple[Assessed, ...]:
     return tuple(
         sorted(
             findings,
-            key=lambda each: (
-                SEVERITIES.index(each.finding.severity),
-                each.finding.title,
-                each.finding.kind,
-                each.finding.message,
+            key=lambda finding: (
+                SEVERITIES.index(finding.finding.severity),
+                finding.finding.title,
+                finding.finding.kind,
+                finding.finding.message,
             ),
         )
     )

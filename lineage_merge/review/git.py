@@ -56,7 +56,7 @@ def read_changes(revision: str, paths: Sequence[Path]) -> GitChanges:
 
 def files_at(since: GitChanges, paths: Sequence[Path]) -> list[str]:
     """Return the files below `paths` in the base commit."""
-    within = [str(each.resolve().relative_to(since.root.resolve())) for each in paths]
+    within = [str(path.resolve().relative_to(since.root.resolve())) for path in paths]
     return _parts(_run_git(since.root, "ls-tree", "-r", "-z", "--name-only", since.base, "--", *within))
 
 
@@ -81,19 +81,19 @@ def file_at(revision: str, path: Path, *, branch: str = "") -> bytes | None:
 
 def contents(since: GitChanges, files: Iterable[str]) -> dict[str, bytes]:
     """Return the contents of files in the base commit, in one request."""
-    wanted = [each for each in files if "\n" not in each]
-    asked = "".join(f"{since.base}:{each}\n" for each in wanted).encode()
+    wanted = [file for file in files if "\n" not in file]
+    asked = "".join(f"{since.base}:{file}\n" for file in wanted).encode()
     output = _run_git(since.root, "cat-file", "--batch", given=asked)
     found: dict[str, bytes] = {}
     at = 0
-    for each in wanted:
+    for file in wanted:
         end = output.index(b"\n", at)
         head = output[at:end].split()
         if head[-1] == b"missing":
             at = end + 1
             continue
         size = int(head[-1])
-        found[each] = output[end + 1 : end + 1 + size]
+        found[file] = output[end + 1 : end + 1 + size]
         at = end + 1 + size + 1
     return found
 

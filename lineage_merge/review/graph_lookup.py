@@ -40,5 +40,10 @@ def column_vertex(graph: LineageGraph, owner: Vertex, name: str) -> Vertex | Non
     """Return the column of a dataset with a name, in any case."""
     owned = graph.edges_from([owner.id], ["has_column"])
     return next(
-        (each for each in graph.vertices([e.to_id for e in owned]) if each.name.lower() == name.lower()), None
+        (
+            vertex
+            for vertex in graph.vertices([e.to_id for e in owned])
+            if vertex.name.lower() == name.lower()
+        ),
+        None,
     )

@@ -93,8 +93,8 @@ class Qualifiers:
         elif isinstance(node, exp.Select):
             joins = node.args.get("joins") or ()
             scope = self._scope(node)
-            if any(node.args.get(each) for each in _BARRIERS) or any(
-                each.find(exp.AggFunc, exp.Window) for each in node.expressions
+            if any(node.args.get(barrier) for barrier in _BARRIERS) or any(
+                expression.find(exp.AggFunc, exp.Window) for expression in node.expressions
             ):
                 place = SelectPlace((*place.path, ""), place.name)
             yield node, place
@@ -126,7 +126,7 @@ class Qualifiers:
         known = self._scopes.get(id(select))
         if known is not None:
             return known
-        found: dict[str, str] = {}
+        scope: dict[str, str] = {}
         numbers: dict[str, int] = {}
         first = _first(select)
         joined = [join.this for join in select.args.get("joins") or ()]
@@ -134,9 +134,9 @@ class Qualifiers:
             if isinstance(source, exp.Table | exp.TableFromRows | exp.Subquery):
                 relations = "+".join(sorted(self._relations.below(source)))
                 number = numbers[relations] = numbers.get(relations, 0) + 1
-                found[_alias(source)] = relations if number == 1 else f"{relations}#{number}"
-        self._scopes[id(select)] = found
-        return found
+                scope[_alias(source)] = relations if number == 1 else f"{relations}#{number}"
+        self._scopes[id(select)] = scope
+        return scope
 
 
 def _first(select: exp.Select) -> exp.Expr | None:

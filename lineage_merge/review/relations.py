@@ -103,7 +103,7 @@ class Relations:
         if last is None:  # ROWS FROM (f(1), g(2)): these are tables below
             return ""
         is_call = isinstance(last, exp.Func)
-        names = [each.name.lower() for each in qualifiers if each is not None]
+        names = [qualifier.name.lower() for qualifier in qualifiers if qualifier is not None]
         return ".".join([*names, text_of(last, self._dialect) if is_call else last.name.lower()])
 
 

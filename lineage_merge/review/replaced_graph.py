@@ -38,17 +38,17 @@ def downstream(graph: LineageGraph, datasets: Iterable[str]) -> tuple[list[Verte
     found = set(datasets)
     new = set(found)
     while new:
-        columns = {each.to_id for each in graph.edges_from(sorted(new), ["has_column"])}
+        columns = {edge.to_id for edge in graph.edges_from(sorted(new), ["has_column"])}
         reached = graph.reach(sorted(new), ["feeds"], "down")
         reached |= graph.reach(sorted(columns), ["feeds_column", "influences"], "down")
         new = {dataset_id_of(each) for each in reached} - found
         found |= new
-    columns = {each.to_id for each in graph.edges_from(sorted(found), ["has_column"])}
+    columns = {edge.to_id for edge in graph.edges_from(sorted(found), ["has_column"])}
     ids = sorted(found | columns)
-    labels = [each for each in LABELS_WITH_TESTS if each not in ALL_VERTEX_LABELS]
-    edges = {each.id: each for each in (*graph.edges_from(ids, labels), *graph.edges_to(ids, labels))}
-    ends = {end for each in edges.values() for end in (each.from_id, each.to_id)}
-    jobs = {job for each in edges.values() if (job := job_of(each))}
+    labels = [label for label in LABELS_WITH_TESTS if label not in ALL_VERTEX_LABELS]
+    edges = {edge.id: edge for edge in (*graph.edges_from(ids, labels), *graph.edges_to(ids, labels))}
+    ends = {end for edge in edges.values() for end in (edge.from_id, edge.to_id)}
+    jobs = {job for edge in edges.values() if (job := job_of(edge))}
     return graph.vertices(sorted({*found, *ends, *jobs})), list(edges.values())
 
 
@@ -76,13 +76,13 @@ def replaced(
         for each in elements[1]
         if not _is_of(each, jobs, project) and (each.label, each.from_id, each.to_id) not in declared
     }
-    was = {id_of(each.id): each for each in _vertices(before.graph)}
+    was = {id_of(vertex.id): vertex for vertex in _vertices(before.graph)}
     owners = {each.from_id for each in elements[1] if each.label == "has_column"}
-    for each in _vertices(version.graph):
-        identifier = id_of(each.id)
+    for vertex in _vertices(version.graph):
+        identifier = id_of(vertex.id)
         if _is_without(identifier, without):
             continue
-        vertices[identifier] = _updated(vertices.get(identifier), was.get(identifier), each, identifier)
+        vertices[identifier] = _updated(vertices.get(identifier), was.get(identifier), vertex, identifier)
     for edge in _edges(version.graph):
         _, source, target = _ends(edge, id_of)
         is_column = edge.label == "has_column" and (with_new_columns or source not in owners)
@@ -92,12 +92,12 @@ def replaced(
 
 
 def _vertices(graph: InMemory) -> Iterable[Vertex]:
-    labels = [*(each for each in LABELS_WITH_TESTS if each in ALL_VERTEX_LABELS)]
+    labels = [*(label for label in LABELS_WITH_TESTS if label in ALL_VERTEX_LABELS)]
     return (each for each in graph.everything(None, None, labels) if isinstance(each, Vertex))
 
 
 def _edges(graph: InMemory) -> Iterable[Edge]:
-    labels = [each for each in LABELS_WITH_TESTS if each not in ALL_VERTEX_LABELS]
+    labels = [label for label in LABELS_WITH_TESTS if label not in ALL_VERTEX_LABELS]
     return (each for each in graph.everything(None, None, labels) if isinstance(each, Edge))
 
 

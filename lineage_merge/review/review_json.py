@@ -31,7 +31,7 @@ def review_as_json(result: ReviewResult) -> dict[str, Any]:
     """
     return {
         "counts": {severity.value: number for severity, number in result.counts.items()},
-        "findings": [_finding(each) for each in result.findings],
+        "findings": [_finding(finding) for finding in result.findings],
         "notes": list(result.notes),
     }
 
@@ -55,14 +55,14 @@ def _finding(found: Assessed) -> dict[str, Any]:
 
 def review_sarif(result: ReviewResult) -> dict[str, Any]:
     """Return a log with one run: a rule per kind of finding, a result per finding, located in its file."""
-    kinds = sorted({each.finding.kind for each in result.findings})
+    kinds = sorted({finding.finding.kind for finding in result.findings})
     rules = [{"id": _rule_id(kind), "shortDescription": {"text": kind}} for kind in kinds]
-    notifications = [{"level": "note", "message": {"text": each}} for each in result.notes]
+    notifications = [{"level": "note", "message": {"text": note}} for note in result.notes]
     run = {
         "tool": {"driver": {"name": "lineage-merge review", "version": __version__, "rules": rules}},
         "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": notifications}],
         "columnKind": "unicodeCodePoints",
-        "results": [_result(each, kinds.index(each.finding.kind)) for each in result.findings],
+        "results": [_result(finding, kinds.index(finding.finding.kind)) for finding in result.findings],
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 

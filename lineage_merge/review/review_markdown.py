@@ -44,12 +44,12 @@ def review_markdown(result: ReviewResult) -> str:
 
 
 def _reach(result: ReviewResult) -> str:
-    affected = {each.vertex.id: each.vertex for found in result.findings for each in found.affected}
+    affected = {each.vertex.id: each.vertex for finding in result.findings for each in finding.affected}
     if not affected:
         return ""
     exposures = sum(each.label == "exposure" for each in affected.values())
-    tests = {test.vertex.id for found in result.findings for test in found.tests}
-    dags = {dag for found in result.findings for dag in found.dags}
+    tests = {test.vertex.id for finding in result.findings for test in finding.tests}
+    dags = {dag for finding in result.findings for dag in finding.dags}
     counted = (
         (len(affected) - exposures, "dataset"),
         (exposures, "exposure"),
@@ -71,8 +71,8 @@ def _table(result: ReviewResult) -> Iterator[str]:
     yield "| severity | element | change | breaks | also affected | owners |"
     yield "| --- | --- | --- | --- | --- | --- |"
     used = shown = 0
-    for each in result.findings[:_MAX_ROWS]:
-        row = f"| {' | '.join(_cells(each))} |"
+    for finding in result.findings[:_MAX_ROWS]:
+        row = f"| {' | '.join(_cells(finding))} |"
         used += len(row)
         if used > _MAX_TABLE:
             break
@@ -146,20 +146,20 @@ def affected_part(result: ReviewResult) -> tuple[Subgraph, int]:
     """Return the datasets and exposures that changes affect, and how many of them are omitted."""
     nearest: dict[str, tuple[int, Vertex]] = {}
     pairs: set[tuple[str, str]] = set()
-    for found in result.findings:
-        if found.dependents is None or not found.affected:
+    for finding in result.findings:
+        if finding.dependents is None or not finding.affected:
             continue
-        start = dataset_id_of(found.dependents.changed.id)
-        changed = found.dependents.changed
+        start = dataset_id_of(finding.dependents.changed.id)
+        changed = finding.dependents.changed
         own = (
             changed if changed.is_dataset else Vertex(start, "table", {"qualified_name": title_of_id(start)})
         )
         nearest[start] = (0, own)
-        for each in found.affected:
+        for each in finding.affected:
             there = nearest.get(each.vertex.id)
             if there is None or there[0] > each.distance:
                 nearest[each.vertex.id] = (each.distance, each.vertex)
-        for edge in found.dependents.impact.subgraph.edges:
+        for edge in finding.dependents.impact.subgraph.edges:
             if edge.label in ("feeds", "feeds_column", "influences"):
                 pairs.add((dataset_id_of(edge.from_id), dataset_id_of(edge.to_id)))
     order = sorted(nearest.values(), key=lambda each: (each[0], each[1].id))
@@ -187,8 +187,10 @@ def _diagram(result: ReviewResult) -> str:
 
 def _styles(result: ReviewResult, part: Subgraph) -> Iterator[str]:
     """Yield lines that mark what is changed (thick) and what breaks (red)."""
-    changed = {dataset_id_of(each.dependents.changed.id) for each in result.findings if each.dependents}
-    broken = {found.vertex.id for each in result.findings for found in each.broken}
+    changed = {
+        dataset_id_of(finding.dependents.changed.id) for finding in result.findings if finding.dependents
+    }
+    broken = {found.vertex.id for finding in result.findings for found in finding.broken}
     for number, identifier in enumerate(part.vertices):
         if identifier in changed:
             yield f"  style n{number} stroke-width:4px\n"
@@ -200,11 +202,11 @@ def _styles(result: ReviewResult, part: Subgraph) -> Iterator[str]:
 
 
 def _details(result: ReviewResult) -> Iterator[str]:
-    for each in result.findings:
-        lines = list(_of_finding(each))
-        is_addition = each.finding.severity is Severity.INFO and not each.affected
+    for finding in result.findings:
+        lines = list(_of_finding(finding))
+        is_addition = finding.finding.severity is Severity.INFO and not finding.affected
         if lines and not is_addition:
-            title = _html(f"{each.finding.title}: {each.finding.kind}")
+            title = _html(f"{finding.finding.title}: {finding.finding.kind}")
             body = "\n".join(lines)
             yield f"<details><summary><code>{title}</code></summary>\n\n{body}\n\n</details>"
 
@@ -233,14 +235,14 @@ def _of_finding(found: Assessed) -> Iterator[str]:
     yield from _more(affected)
     columns = [each for each in found.of_effect(Effect.BREAKS) if each.kind == "column"]
     if columns:
-        yield f"- columns that break: {_names(each.vertex.title for each in columns)}"
+        yield f"- columns that break: {_names(column.vertex.title for column in columns)}"
     for test in found.tests[:_MAX_LISTED]:
         yield f"- test {code(test.vertex.name)}{f': {test.effect.value}' if test.effect else ''}"
     yield from _more(found.tests, " tests")
 
 
 def _notes(result: ReviewResult) -> str:
-    listed = (f"- {code(each)}" for each in result.notes[:_MAX_LISTED])
+    listed = (f"- {code(note)}" for note in result.notes[:_MAX_LISTED])
     return "\n".join((*listed, *_more(result.notes, " notes")))
 
 

@@ -58,8 +58,8 @@ def compare_files(change: SqlChange) -> Iterator[Finding]:
     removed = sorted(_datasets_of(before) - _datasets_of(after))
     yield from _edge_findings(change)
     for dataset in removed:
-        found = _subject(dataset).finding(TABLE_REMOVED, "is no longer created")
-        yield replace(found, change=Change.DROP)
+        finding = _subject(dataset).finding(TABLE_REMOVED, "is no longer created")
+        yield replace(finding, change=Change.DROP)
     yield from _column_findings(before, after)
     yield from _clause_findings(change)
     yield from _failing_references(change)
@@ -118,8 +118,8 @@ def _edges(edges: Iterable[Mapping[str, Any]]) -> dict[EdgeKey, list[Mapping[str
 def _description(edges: Iterable[Mapping[str, Any]]) -> str:
     """Return write mode, transformation and expression of edges as text."""
     descriptions = {
-        " ".join(str(each[key]) for key in ("write_mode", "transformation", "expression") if each.get(key))
-        for each in edges
+        " ".join(str(edge[key]) for key in ("write_mode", "transformation", "expression") if edge.get(key))
+        for edge in edges
     }
     return " | ".join(sorted(descriptions))
 
@@ -132,7 +132,7 @@ def _datasets_of(version: SqlVersion) -> set[str]:
     """Return the canonical ids of the datasets that files create or write."""
     files = [file for folder in version.folders for file in folder.files]
     created = {_canonical(version, each.key) for file in files for each in file.created}
-    written = {_canonical(version, each.target) for file in files for each in file.writes}
+    written = {_canonical(version, write.target) for file in files for write in file.writes}
     dropped = {_canonical(version, key) for file in files for key in file.dropped}
     return created | (written - dropped)
 
@@ -216,7 +216,7 @@ def _writes(
 ) -> Iterator[tuple[str, ComparableQuery]]:
     """Yield the queries of a file with the dataset that their statement writes."""
     dialect = Dialect.get_or_raise(folders.settings[at].dialect)
-    statements = {each.line: each for each in script.statements}
+    statements = {statement.line: statement for statement in script.statements}
     file = next((each for each in version.folders[at].files if each.name == script.name), None)
     seen: set[tuple[str, int]] = set()
     for write in file.writes if file else ():

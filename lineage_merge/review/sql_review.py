@@ -96,7 +96,7 @@ def review_changes(folders: SqlFolders, revision: str, graph: LineageGraph | Non
 
     Only readers that fail and invalid statements are breaking.
     """
-    since = git.read_changes(revision, [Path(each.path).expanduser() for each in folders.settings])
+    since = git.read_changes(revision, [Path(setting.path).expanduser() for setting in folders.settings])
     # A comparison reports what certainly changes.
     folders = replace(folders, root=since.root).with_insert_names(assumed=False)
     texts = SqlTexts(folders)

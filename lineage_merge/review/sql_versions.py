@@ -64,7 +64,7 @@ class SqlFolders:
 
     def with_insert_names(self, *, assumed: bool) -> "SqlFolders":
         """Return the folders with or without assumed names of columns that INSERT fills."""
-        settings = (replace(each, assume_insert_names=assumed) for each in self.settings)
+        settings = (replace(setting, assume_insert_names=assumed) for setting in self.settings)
         return replace(self, settings=tuple(settings))
 
     def jobs(self, keys: Iterable[FileKey]) -> set[str]:
@@ -78,9 +78,9 @@ class SqlTexts:
     def __init__(self, folders: SqlFolders) -> None:
         self._folders = folders
         self.now: dict[FileKey, Script] = {}
-        self.schema = [schema_of(each) for each in folders.settings]
+        self.schema = [schema_of(setting) for setting in folders.settings]
         # Shared by all versions: unchanged files are not read again.
-        self.readers = [reader_of(each, folders.names) for each in folders.settings]
+        self.readers = [reader_of(setting, folders.names) for setting in folders.settings]
         for at, each in enumerate(folders.settings):
             for script in parsed(files.read(_find(each.path).items()), each):
                 self.now[at, script.name] = script
@@ -89,7 +89,7 @@ class SqlTexts:
         """Return the files before the changes."""
         changed = {each.before for each in since.changed} - {""}
         after = {(since.root / each.after).resolve(): each.after for each in since.changed if each.after}
-        found = EarlierFiles({}, {}, {})
+        earlier_files = EarlierFiles({}, {}, {})
         texts = contents(since, sorted(changed))
         for at, folder in enumerate(self._folders.settings):
             root = Path(folder.path).expanduser()
@@ -99,15 +99,15 @@ class SqlTexts:
                     continue
                 if path in changed:
                     text = SqlText(name, files.decode(texts.get(path, b"")))
-                    found.files[at, name] = parsed([text], folder)[0]
-                    found.changed[at, name] = path
+                    earlier_files.files[at, name] = parsed([text], folder)[0]
+                    earlier_files.changed[at, name] = path
                 elif (at, name) in self.now:
-                    found.files[at, name] = self.now[at, name]
+                    earlier_files.files[at, name] = self.now[at, name]
         for at, name in self.now:
             here = _path(Path(self._folders.settings[at].path).expanduser(), name)
             if here in after:
-                found.changing[at, name] = after[here]
-        return found
+                earlier_files.changing[at, name] = after[here]
+        return earlier_files
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,9 +157,9 @@ def version(
     elements: list[Element] = []
     for at, folder in enumerate(folders.settings):
         own = [script for (of, _), script in scripts.items() if of == at]
-        found = read_project(own, texts.readers[at], schema=texts.schema[at], known=known_columns)
-        projects.append(found)
-        shown = found.only({name for of, name in only if of == at}) if only is not None else found
+        project = read_project(own, texts.readers[at], schema=texts.schema[at], known=known_columns)
+        projects.append(project)
+        shown = project.only({name for of, name in only if of == at}) if only is not None else project
         # Only the file's name: `path_of` adds the folder.
         elements += (
             replace(each, document=folders.path_of((at, each.document.removeprefix("/"))))
@@ -169,6 +169,6 @@ def version(
         )
     merged = join.merge_locally(folders.names.records(elements), folders.names.environment, folders.dag_name)
     graph = InMemory(map(vertex_of_row, merged.nodes), map(edge_of_row, merged.edges))
-    problems = dict.fromkeys(each for each in elements if isinstance(each, Problem))
+    problems = dict.fromkeys(element for element in elements if isinstance(element, Problem))
     aliases = {other: means[0] for other, means in merged.aliases.items() if len(means) == 1}
     return SqlVersion(tuple(projects), graph, tuple(merged.edges), tuple(problems), aliases)

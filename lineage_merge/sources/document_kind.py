@@ -82,8 +82,8 @@ def of_document(document: object) -> Kind | None:
     if not isinstance(document, dict):
         return None
     keys = document.keys()
-    if (found := _of_metadata(document)) is not None:
-        return found
+    if (kind := _of_metadata(document)) is not None:
+        return kind
     if keys >= {"eventTime", "producer"} and keys & {"run", "job", "dataset"}:
         return EVENTS
     if keys >= {"edges", "vertices"}:
@@ -102,9 +102,9 @@ def of_document(document: object) -> Kind | None:
 def _of_metadata(document: Mapping[str, Any]) -> Kind | None:
     metadata = document.get("metadata")
     version = metadata.get("dbt_schema_version") if isinstance(metadata, dict) else None
-    found = _DBT.search(version) if isinstance(version, str) else None
-    if found:
-        return _OF_DBT.get(found[1])
+    match = _DBT.search(version) if isinstance(version, str) else None
+    if match:
+        return _OF_DBT.get(match[1])
     if document.keys() >= {"semantic_models", "metrics", "project_configuration"}:
         return _OF_DBT["semantic-manifest"]
     return None
@@ -138,19 +138,19 @@ def of_text(text: str) -> Kind | None:
 def _of_lines(text: str) -> Kind | None:
     for line in text.split("\n", _MAX_LINES)[:_MAX_LINES]:
         try:
-            found = of_document(json.loads(line))
+            kind = of_document(json.loads(line))
         except (ValueError, RecursionError):
             continue
-        if found:
-            return found
+        if kind:
+            return kind
     return None
 
 
 def _of_beginning(text: str) -> Kind | None:
     """Return the kind of a large document of which only the beginning is known."""
-    found = _DBT.search(text)
-    if found:
-        return _OF_DBT.get(found[1])
+    match = _DBT.search(text)
+    if match:
+        return _OF_DBT.get(match[1])
     return next((kind for pattern, kind in _IN_LOGS if pattern.search(text)), None)
 
 

@@ -47,10 +47,10 @@ def find(
 
 
 def _wanted(location: str, is_wanted: Callable[[str], bool]) -> list[StoredFile]:
-    found = [file for file in find_files(location) if is_wanted(file.location)]
-    if not found:
+    files = [file for file in find_files(location) if is_wanted(file.location)]
+    if not files:
         raise SourceMissing(f"{redact(location)}: no files found")
-    return found
+    return files
 
 
 def recognize(parts: Iterable[Slice]) -> Kind | None:
@@ -59,7 +59,7 @@ def recognize(parts: Iterable[Slice]) -> Kind | None:
     For messages about files without any document of the expected kind.
     """
     locations = sorted({part.location for part in parts})[:_RECOGNIZED_FILES]
-    found = [document_kind.of_bytes(read_beginning(each, _RECOGNIZED_BYTES)) for each in locations]
+    found = [document_kind.of_bytes(read_beginning(location, _RECOGNIZED_BYTES)) for location in locations]
     known = [kind for kind in found if kind is not None]
     return next((kind for kind in known if kind is not document_kind.EMPTY), known[0] if known else None)
 

@@ -106,13 +106,13 @@ def matches(glob: str, names: Names) -> bool:
 def _matched(names: Iterable[Names], globs: tuple[str, ...]) -> Iterator[str]:
     missing = list(globs)
     seen: set[Names] = set()
-    for each in names:
+    for name in names:
         if not missing:
             return
-        if each in seen:
+        if name in seen:
             continue
-        seen.add(each)
-        found = [glob for glob in missing if matches(glob, each)]
+        seen.add(name)
+        found = [glob for glob in missing if matches(glob, name)]
         yield from found
         missing = [glob for glob in missing if glob not in found]
 

@@ -118,7 +118,7 @@ class Captured:
             self._merged.nodes,
             self._merged.edges,
             clauses_of(PlanColumns(self._plan.header, self._plan.parts)),
-            [f"{each.document}: {each.message}" for each in self.problems],
+            [f"{problem.document}: {problem.message}" for problem in self.problems],
         )
         storage.write_text(file, document.text())
 
@@ -127,7 +127,7 @@ class Captured:
             raise CaptureError(f"no target: set target= to the dataset that will be written, before {before}")
 
     def _referred(self) -> list[Reference]:
-        return [each.target for each in self._elements if hasattr(each, "target")]
+        return [element.target for element in self._elements if hasattr(element, "target")]
 
     # Output formats.
 

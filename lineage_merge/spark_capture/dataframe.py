@@ -64,7 +64,7 @@ def capture(
     tree = session.tree(query)
     output = session.attributes(query.output())
     document = reader.document(tree, output, _write(into), job, session.version)
-    columns, repeated = numbered(str(each.get("name")) for each in output)
+    columns, repeated = numbered(str(attribute.get("name")) for attribute in output)
     # The target table has its own column names, matched by position.
     if into.columns:
         _rename(document, into.columns)
@@ -127,9 +127,9 @@ def _rename(document: Document, columns: tuple[str, ...]) -> None:
 def _referring(element: Element, tables: dict[str, Reference]) -> Element:
     """Return the element with tables in place of their placeholder addresses."""
     changed: Any = {
-        each.name: tables[value.name]
-        for each in fields(element)
-        if isinstance(value := getattr(element, each.name), Reference)
+        field.name: tables[value.name]
+        for field in fields(element)
+        if isinstance(value := getattr(element, field.name), Reference)
         and not value.namespace
         and value.name in tables
     }

@@ -79,7 +79,7 @@ class Expressions:
         """Return a reference to the value of an expression; `outer` has the names of the outer query."""
         found: dict[int, Ref] = {}
         for node in bottom_up(root):
-            found[id(node)] = self._one(node, [found[id(each)] for each in node.children], names, outer)
+            found[id(node)] = self._one(node, [found[id(child)] for child in node.children], names, outer)
         return found[id(root)]
 
     def data_type(self, data_type: Any) -> dict[str, str]:
@@ -192,7 +192,7 @@ def sql_type(data_type: Any) -> str:
             return f"map<{sql_type(data_type.get('keyType'))},{sql_type(data_type.get('valueType'))}>"
         case "struct":
             fields = data_type.get("fields") or ()
-            texts = (f"{each['name']}:{sql_type(each.get('type'))}" for each in fields)
+            texts = (f"{field['name']}:{sql_type(field.get('type'))}" for field in fields)
             return f"struct<{','.join(texts)}>"
         case "udt":
             return sql_type(data_type.get("sqlType"))

@@ -92,7 +92,7 @@ class _OriginReader:
         read = (key for key, each in plan.operations.items() if each.get("type") == "Read")
         columns = (each for key in read if not plan.queries(key) for each in plan.output(key))
         # Columns of metadata tables, and pseudo-columns.
-        self._metadata = {each for each in columns if each not in self._attributes.graph.columns}
+        self._metadata = {column for column in columns if column not in self._attributes.graph.columns}
         self._steps: dict[Node, _Step] = {}
         self._made: dict[Node, Origin] = {}
 
@@ -100,8 +100,8 @@ class _OriginReader:
         below = self._plan.children.get(self._plan.write, ())
         values = self._plan.output(below[0]) if below else ()
         self._walk(values)
-        names = [redact_sql(each.name) for each in column_lineage(self._plan).columns]
-        found = [self._origin(each) for each in values]
+        names = [redact_sql(column.name) for column in column_lineage(self._plan).columns]
+        found = [self._origin(value) for value in values]
         return Origins(
             origin if origin.name == name else _renamed(origin, name)
             for name, origin in zip(names, found, strict=True)
@@ -161,14 +161,14 @@ class _OriginReader:
                 waiting.pop()
                 continue
             step = self._steps[node]
-            missing = [each for each in step.parts if each not in self._made and each not in entered]
+            missing = [part for part in step.parts if part not in self._made and part not in entered]
             if missing and node not in entered:
                 entered.add(node)
                 waiting.extend(reversed(missing))
                 continue
             waiting.pop()
             entered.add(node)
-            parts = tuple(self._made[each] for each in step.parts if each in self._made)
+            parts = tuple(self._made[part] for part in step.parts if part in self._made)
             self._made[node] = self._whole(step, parts)
         return self._made[start]
 

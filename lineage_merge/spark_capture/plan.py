@@ -91,10 +91,10 @@ class PlanDocument:
         top = self._read(root, {})
         for each in target:
             self._typed(self._named(each, self._renamed[id(root)]), each)
-        reads = [each for each in self._operations if _READS in each]
-        others = [each for each in self._operations if _READS not in each]
-        for each in reads:
-            each["inputSources"] = each.pop(_READS)
+        reads = [operation for operation in self._operations if _READS in operation]
+        others = [operation for operation in self._operations if _READS not in operation]
+        for read in reads:
+            read["inputSources"] = read.pop(_READS)
         types = self._expressions.types.values()
         return {
             "id": "capture",
@@ -112,7 +112,9 @@ class PlanDocument:
             },
             "extraInfo": {
                 "appName": application,
-                "dataTypes": [{"id": each, "name": each, "_typeHint": "dt.Simple"} for each in types],
+                "dataTypes": [
+                    {"id": type_name, "name": type_name, "_typeHint": "dt.Simple"} for type_name in types
+                ],
             },
         }
 
@@ -124,7 +126,7 @@ class PlanDocument:
         keys: dict[int, str] = {}
         for node in bottom_up(root):
             identifier = keys[id(node)] = self._operation(
-                node, [keys[id(each)] for each in node.children], outer
+                node, [keys[id(child)] for child in node.children], outer
             )
         return identifier
 
@@ -149,8 +151,8 @@ class PlanDocument:
     def _visible_attributes(self, node: PlanNode) -> AttributeIds:
         """Return the renamed attributes visible to an operation."""
         seen: AttributeIds = {}
-        for each in node.children:
-            renamed = self._renamed[id(each)]
+        for child in node.children:
+            renamed = self._renamed[id(child)]
             seen = {**seen, **renamed} if seen and renamed else renamed or seen
         return seen
 
@@ -176,17 +178,17 @@ class PlanDocument:
     def _parameter(self, tree: PlanNode, names: AttributeIds, outer: AttributeIds) -> Ref | Document:
         if tree.name == "SortOrder":
             return {"expression": self._expressions.reference(tree.children[0], names, outer)}
-        found = self._expressions.reference(tree, names, outer)
+        reference = self._expressions.reference(tree, names, outer)
         if tree.name == "Alias":
             identifier = f"attr-{expression_id(tree.fields)}"
             self._add_attribute(identifier, tree.fields)
-            self._attributes[identifier].setdefault("childRefs", [found])
-        return found
+            self._attributes[identifier].setdefault("childRefs", [reference])
+        return reference
 
     # Output of operations.
 
     def _output(self, node: PlanNode) -> list[str]:
-        below = [self._outputs[id(each)] for each in node.children]
+        below = [self._outputs[id(child)] for child in node.children]
         names = self._renamed[id(node)]
         if node.name in _PASSING:
             return below[0]
@@ -195,7 +197,9 @@ class PlanDocument:
         if node.name == "WithCTE":
             return below[-1]
         if node.name == "Window":
-            new = [self._named(each[0], names) for each in node.fields.get("windowExpressions") or ()]
+            new = [
+                self._named(expression[0], names) for expression in node.fields.get("windowExpressions") or ()
+            ]
             return [*below[0], *new]
         if node.name == "Join" and singleton(node.fields.get("joinType")) in _ONE_SIDE:
             return below[0]
@@ -205,14 +209,14 @@ class PlanDocument:
 
     def _union(self, node: PlanNode, made: Document) -> list[str]:
         """Add new attributes: Spark continues with those of the first side."""
-        sides = [self._outputs[id(each)] for each in node.children]
+        sides = [self._outputs[id(child)] for child in node.children]
         renamed = dict(self._renamed[id(node)])
         output: list[str] = []
         for parts in zip(*sides, strict=False):
             first = self._attributes[parts[0]]
-            found = self._expressions.function("", "union", [{"__attrId": each} for each in parts])
+            function = self._expressions.function("", "union", [{"__attrId": part} for part in parts])
             identifier = self._new_id(parts[0])
-            self._attributes[identifier] = {**first, "id": identifier, "childRefs": [found]}
+            self._attributes[identifier] = {**first, "id": identifier, "childRefs": [function]}
             renamed[_spark_id(parts[0])] = identifier
             output.append(identifier)
         self._renamed[id(node)] = renamed
@@ -237,10 +241,12 @@ class PlanDocument:
         attributes = [each[0] for each in node.fields.get("output") or ()] or self._metadata.output(node)
         if node.name == "CTERelationRef":
             # The first reference to a CTE has the attributes of its definition.
-            ids = [expression_id(each) for each in attributes]
-            self._renamed[id(node)] = {each: self._new_id(f"attr-{each}") for each in ids}
+            ids = [expression_id(attribute) for attribute in attributes]
+            self._renamed[id(node)] = {identifier: self._new_id(f"attr-{identifier}") for identifier in ids}
             made["params"] = {"cteId": node.fields.get("cteId")}
-        self._outputs[id(node)] = [self._named(each, self._renamed[id(node)]) for each in attributes]
+        self._outputs[id(node)] = [
+            self._named(attribute, self._renamed[id(node)]) for attribute in attributes
+        ]
         if node.name == "CTERelationRef":
             return
         if node.name == "LogicalRDD":
@@ -285,8 +291,8 @@ class PlanDocument:
         for identifier, source in zip(self._outputs[id(node)], self._outputs[id(below)], strict=False):
             attribute = self._attributes[identifier]
             if identifier != source and "childRefs" not in attribute:
-                found = self._expressions.function("Alias", attribute["name"], [{"__attrId": source}])
-                attribute["childRefs"] = [found]
+                function = self._expressions.function("Alias", attribute["name"], [{"__attrId": source}])
+                attribute["childRefs"] = [function]
 
     # Subqueries and attributes.
 

@@ -43,9 +43,9 @@ class PlanNode:
             node = node._parent
         if node._java is None and node._find is not None:
             node._java = node._find()
-        for each in reversed(path):
-            each._java = node._java.children().apply(each._index)
-            node = each
+        for plan_node in reversed(path):
+            plan_node._java = node._java.children().apply(plan_node._index)
+            node = plan_node
         return self._java
 
 
@@ -78,14 +78,14 @@ def is_tree(value: object) -> bool:
 
 def bottom_up(root: PlanNode) -> list[PlanNode]:
     """Yield every node of a tree, children first, in order."""
-    found: list[PlanNode] = []
+    plan_nodes: list[PlanNode] = []
     waiting = [root]
     while waiting:
         node = waiting.pop()
-        found.append(node)
+        plan_nodes.append(node)
         waiting.extend(node.children)
-    found.reverse()
-    return found
+    plan_nodes.reverse()
+    return plan_nodes
 
 
 def expression_id(fields: Json) -> int:

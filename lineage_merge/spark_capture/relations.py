@@ -41,7 +41,7 @@ def relation(node: PlanNode) -> SparkRelation | None:
 def _without_pseudo_columns(found: SparkRelation, node: PlanNode, source: Any) -> SparkRelation:
     """Return the relation with the names of the columns that it has and its source does not."""
     output = {str(each[0].get("name")) for each in node.fields.get("output") or ()}
-    stored = {str(each["name"]) for each in json.loads(str(source.schema().json()))["fields"]}
+    stored = {str(field["name"]) for field in json.loads(str(source.schema().json()))["fields"]}
     if str(source.getClass().getSimpleName()) == _CHANGE_DATA_FEED:
         stored.difference_update(DELTA_CHANGE)
     pseudo = sorted(output - stored)
@@ -55,16 +55,16 @@ def _version_1(node: PlanNode) -> SparkRelation:
     name = str(base.getClass().getSimpleName())
     provider = str((table or {}).get("provider") or "")
     if name == "HadoopFsRelation":
-        paths = tuple(str(each) for each in items(base.location().rootPaths()))
+        paths = tuple(str(item) for item in items(base.location().rootPaths()))
         return SparkRelation(paths, None, provider or _format(base.fileFormat()), params)
     if name == "JDBCRelation":
         return jdbc(base.jdbcOptions())
     if name == "KafkaRelation":
-        found = _TOPICS.search(str(base.toString()))
-        topics = found[1].split(",") if found else []
+        match = _TOPICS.search(str(base.toString()))
+        topics = match[1].split(",") if match else []
         problem = "" if topics else "Kafka's topics are a pattern"
         return SparkRelation(
-            tuple(f"kafka:{each.strip()}" for each in topics), None, "kafka", problem=problem
+            tuple(f"kafka:{topic.strip()}" for topic in topics), None, "kafka", problem=problem
         )
     if table:
         return SparkRelation((str(node.java.catalogTable().get().location()),), None, provider, params)
@@ -150,9 +150,9 @@ def rdd_sources(rdd: Any) -> RddSources:
             continue
         seen.add(each.id())
         name = str(each.getClass().getSimpleName())
-        found = _files(name, each)
-        if found is not None:
-            uris.update(dict.fromkeys(found))
+        files = _files(name, each)
+        if files is not None:
+            uris.update(dict.fromkeys(files))
             continue
         below = [dependency.rdd() for dependency in items(each.dependencies())]
         if not below and name not in _RDD_CONSTANTS:

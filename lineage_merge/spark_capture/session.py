@@ -57,7 +57,7 @@ class JvmSession:
 
     def attributes(self, output: Any) -> list[Json]:
         """Return any number of attributes with their types, in one call."""
-        return [each[0] for each in self._expressions_of(output)]
+        return [expression[0] for expression in self._expressions_of(output)]
 
     def rows(self, node: PlanNode, field: str) -> list[list[list[Json]]]:
         found = getattr(node.java, field)()

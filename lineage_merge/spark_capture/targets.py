@@ -137,7 +137,7 @@ def _hive_table_as_select(session: JvmSession, plan: Any) -> Written:
 
 
 def _view(session: JvmSession, plan: Any) -> Written:
-    columns = tuple(str(each._1()) for each in items(plan.userSpecifiedColumns()))
+    columns = tuple(str(item._1()) for item in items(plan.userSpecifiedColumns()))
     is_temporary = "Persisted" not in str(plan.viewType().toString())
     return plan.plan(), view_target(session, plan.name(), columns, is_temporary)
 
@@ -159,9 +159,9 @@ def _relation(session: JvmSession, plan: Any) -> Written:
 
 def _version_2(session: JvmSession, plan: Any) -> Written:
     append = str(plan.getClass().getSimpleName()) == "AppendData"
-    found = table_of_version_2(plan.table())
+    table = table_of_version_2(plan.table())
     return plan.query(), WriteTarget(
-        "".join(found.uris[:1]), found.table, False, append, found.data_format, found.params
+        "".join(table.uris[:1]), table.table, False, append, table.data_format, table.params
     )
 
 

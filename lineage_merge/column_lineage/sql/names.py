@@ -61,11 +61,11 @@ class TableNames:
     def candidates(self, table: exp.Table) -> list[str]:
         """Return all datasets that `table` can refer to."""
         parts = self.parts(table)
-        found = self._by_parts.get(parts, [])
-        if not found and len(parts) > 2:
+        candidates = self._by_parts.get(parts, [])
+        if not candidates and len(parts) > 2:
             # Spark, Hive and MySQL have no database, but SQL may contain a catalog name.
-            found = [uid for uid in self._by_parts.get(parts[-2:], []) if len(self._whole[uid]) == 2]
-        return found
+            candidates = [uid for uid in self._by_parts.get(parts[-2:], []) if len(self._whole[uid]) == 2]
+        return candidates
 
     def whole(self, unique_id: str) -> Parts:
         """Return the parts of a dataset's full name; empty if it cannot be parsed."""
@@ -104,7 +104,7 @@ def _representatives(whole: Mapping[str, Parts], built: Container[str]) -> dict[
         by_name.setdefault(whole[unique_id], []).append(unique_id)
     same = {unique_id: unique_id for unique_id in whole}
     for parts, unique_ids in by_name.items():
-        of_jobs = [each for each in unique_ids if each in built]
+        of_jobs = [identifier for identifier in unique_ids if identifier in built]
         if parts and len(of_jobs) < 2:
             same.update(dict.fromkeys(unique_ids, (of_jobs or unique_ids)[0]))
     return same

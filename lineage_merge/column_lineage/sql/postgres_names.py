@@ -79,8 +79,8 @@ _NO_NAME = _Name("", weak=True)
 
 def postgres_name(expression: exp.Expr, *, is_redshift: bool) -> str:
     """Return the name of an expression in a select list; "" if it is unknown."""
-    found = _name(expression, is_redshift)
-    return "" if found is None else found.text or "?column?"
+    name = _name(expression, is_redshift)
+    return "" if name is None else name.text or "?column?"
 
 
 def _name(node: exp.Expr, is_redshift: bool) -> _Name | None:
@@ -115,7 +115,7 @@ def _cast(cast: exp.Cast, is_redshift: bool) -> _Name | None:
     if value is None or not value.weak:
         return value
     # The parser makes TEXT of Redshift VARCHAR(MAX).
-    is_text = any(each.name.upper() == "MAX" for each in cast.to.expressions)
+    is_text = any(expression.name.upper() == "MAX" for expression in cast.to.expressions)
     name = None if is_text else _TYPES.get(cast.to.this)
     return None if name is None else _Name(name, weak=True)
 
@@ -135,5 +135,5 @@ def _inner(node: exp.Expr) -> _Name | None:
     column = query.expressions[0]
     if isinstance(column, exp.Alias):
         return _Name(column.alias)
-    found = _name(column, is_redshift=False)
-    return None if found is None else _Name(found.text or "?column?")
+    name = _name(column, is_redshift=False)
+    return None if name is None else _Name(name.text or "?column?")

@@ -166,8 +166,8 @@ class QueryScope:
         """Return the relation of an alias or a (partially) qualified table name."""
         if len(path) == 1:
             return self.sources.get(path[0])
-        found = [source for source in self.sources.values() if source.path[-len(path) :] == path]
-        return found[0] if len(found) == 1 else None
+        sources = [source for source in self.sources.values() if source.path[-len(path) :] == path]
+        return sources[0] if len(sources) == 1 else None
 
     def unqualified(self, name: str) -> Derivation | None:
         """Resolve an unqualified column; None: not found or ambiguous, {}: without origin."""

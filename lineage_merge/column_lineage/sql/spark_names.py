@@ -148,8 +148,8 @@ class _Namer:
             case exp.Paren():
                 return self._value(node.this)
             case exp.Column():
-                found = self._column(node)
-                return _Value(".".join(found.path), _kind_of_type(found.data_type))
+                column = self._column(node)
+                return _Value(".".join(column.path), _kind_of_type(column.data_type))
             case exp.Literal():
                 return _literal(node)
             case exp.Boolean():
@@ -205,10 +205,10 @@ class _Namer:
         return ", ".join(self._value(node).text for node in nodes)
 
     def _column(self, column: exp.Column) -> ResolvedColumn:
-        found = None if isinstance(column.this, exp.Star) else self._resolve(column)
-        if found is None:
+        resolved_column = None if isinstance(column.this, exp.Star) else self._resolve(column)
+        if resolved_column is None:
             raise _UnknownNameError
-        return found
+        return resolved_column
 
     # ---- operators
 
@@ -261,7 +261,7 @@ class _Namer:
         if name is None or _is_number(cast.this) or to.args.get("nested"):
             raise _UnknownNameError
         if name == "DECIMAL":
-            sizes = [each.name for each in to.expressions] or ["10"]
+            sizes = [expression.name for expression in to.expressions] or ["10"]
             name = f"DECIMAL({sizes[0]},{sizes[1] if len(sizes) > 1 else '0'})"
         function = "TRY_CAST" if cast.args.get("safe") else "CAST"
         return _Value(f"{function}({self._value(cast.this).text} AS {name})", _kind_of_type(name))
@@ -298,12 +298,12 @@ class _Namer:
             distinct, arguments = "DISTINCT ", arguments[0].expressions
         if arity is None or (arity != "any" and len(arguments) != int(arity)):
             raise _UnknownNameError
-        if name == "count" and [type(each) for each in arguments] == [exp.Star]:
+        if name == "count" and [type(argument) for argument in arguments] == [exp.Star]:
             return _Value("count(1)", "integer")
-        values = [self._value(each) for each in arguments]
+        values = [self._value(argument) for argument in arguments]
         shown = name.upper() if name in _CAPITALS else name
-        kind = _common({each.kind for each in values}) if name in _OF_ARGUMENTS else _RESULTS.get(name, "")
-        return _Value(f"{shown}({distinct}{', '.join(each.text for each in values)})", kind)
+        kind = _common({value.kind for value in values}) if name in _OF_ARGUMENTS else _RESULTS.get(name, "")
+        return _Value(f"{shown}({distinct}{', '.join(value.text for value in values)})", kind)
 
     def _window(self, window: exp.Window) -> _Value:
         function = window.this.this if isinstance(window.this, exp.Filter) else window.this
@@ -315,7 +315,9 @@ class _Namer:
         if window.args.get("partition_by"):
             parts.append(f"PARTITION BY {self._list(window.args['partition_by'])}")
         if order is not None:
-            parts.append(f"ORDER BY {', '.join(self._ordered(each) for each in order.expressions)}")
+            parts.append(
+                f"ORDER BY {', '.join(self._ordered(expression) for expression in order.expressions)}"
+            )
         parts.append(_frame(window, written_name(function)))
         return _Value(f"{value.text} OVER ({' '.join(parts)})", value.kind)
 

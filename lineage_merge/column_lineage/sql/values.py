@@ -91,11 +91,11 @@ class Values:
         self, expressions: Iterable[exp.Expr | None], scope: QueryScope, kind: InfluenceKind
     ) -> None:
         """Add the columns of the expressions as influences on the rows."""
-        found: Influences = {}
+        influences: Influences = {}
         for expression in expressions:
             if expression is not None:
-                found.update((origin, {kind}) for origin in self.origins(expression, scope))
-        scope.influence(found)
+                influences.update((origin, {kind}) for origin in self.origins(expression, scope))
+        scope.influence(influences)
 
     def column(self, column: exp.Column, scope: QueryScope) -> tuple[Derivation, bool]:
         """Resolve a column, and whether the name refers to a field of it (a struct)."""
@@ -141,7 +141,7 @@ class Values:
             source = inner.named((name.casefold(),))
             if source is not None and source.relation.rest is None:
                 kinds = {
-                    origin: tuple(compose(TRANSFORMATION, each) for each in step.kinds)
+                    origin: tuple(compose(TRANSFORMATION, kind) for kind in step.kinds)
                     for item in source.relation.known()
                     for origin, step in item.derivation.items()
                 }
@@ -211,9 +211,9 @@ def _is_pseudo_column(name: str, relations: Sequence[Relation]) -> bool:
     name = name.lower()
     if name not in _PSEUDO_COLUMNS and name not in _OF_FORMATS:
         return False
-    if any(each.knows(name) for each in relations):
+    if any(relation.knows(name) for relation in relations):
         return False
-    return name in _PSEUDO_COLUMNS or all(each.closed for each in relations)
+    return name in _PSEUDO_COLUMNS or all(relation.closed for relation in relations)
 
 
 def _tables(scope: QueryScope) -> frozenset[str]:

@@ -94,7 +94,7 @@ def lineage(
         instance = mce_builder.make_dataplatform_instance_urn(found.platform, found.instance)
         values.append(classes.DataPlatformInstanceClass(platform=platform, instance=instance))
     if dataset.flow.feeds:
-        known = {**columns, **{each.id: each for each in dataset.schema.columns}}
+        known = {**columns, **{column.id: column for column in dataset.schema.columns}}
         values.append(
             classes.UpstreamLineageClass(
                 upstreams=_upstreams(names, vertex, dataset.flow, known),
@@ -110,7 +110,7 @@ def exposure(
     """Yield a dbt exposure as a dashboard, as DataHub's dbt source does."""
     vertex = dataset.schema.dataset
     # dbt's unique id is stored only in the job name.
-    for unique_id in sorted({unique_id_of(each.job) for each in dataset.flow.feeds}):
+    for unique_id in sorted({unique_id_of(feed.job) for feed in dataset.flow.feeds}):
         never = classes.AuditStampClass(time=0, actor=NO_USER)
         yield from aspects(
             names.exposure(unique_id),
@@ -120,7 +120,7 @@ def exposure(
                     description=vertex.properties.get("description", ""),
                     customProperties=_custom(vertex),
                     lastModified=classes.ChangeAuditStampsClass(created=never, lastModified=never),
-                    datasets=[names.dataset(each) for each in dataset.flow.sources],
+                    datasets=[names.dataset(source) for source in dataset.flow.sources],
                     dashboardUrl=vertex.properties.get("url"),
                 ),
                 classes.StatusClass(removed=False),
@@ -179,13 +179,13 @@ def _upstreams(
     names: Names, vertex: Vertex, flow: Flow, columns: Mapping[str, Vertex]
 ) -> list[classes.UpstreamClass]:
     feeds: dict[str, list[Edge]] = defaultdict(list)
-    for each in flow.feeds:
-        feeds[each.from_id].append(each)
+    for feed in flow.feeds:
+        feeds[feed.from_id].append(feed)
     deciding: dict[str, set[str]] = defaultdict(set)
-    for each in flow.influences:
-        if each.from_id in columns:
-            text = f"{columns[each.from_id].name} ({each.properties.get('transformation', '')})"
-            deciding[dataset_of(each.from_id)].add(text)
+    for influence in flow.influences:
+        if influence.from_id in columns:
+            text = f"{columns[influence.from_id].name} ({influence.properties.get('transformation', '')})"
+            deciding[dataset_of(influence.from_id)].add(text)
     kinds = classes.DatasetLineageTypeClass
     kind = kinds.VIEW if vertex.label == "view" else kinds.TRANSFORMED
     return [
@@ -202,9 +202,9 @@ def _properties(edges: list[Edge], deciding: set[str]) -> dict[str, str]:
     They include the columns that determine rows: DataHub has no lineage from a column to a whole dataset.
     """
     found = {
-        "jobs": {each.job for each in edges},
-        "via": {each.properties.get("via", "") for each in edges},
-        "operations": {each.properties.get("operations", "") for each in edges},
+        "jobs": {edge.job for edge in edges},
+        "via": {edge.properties.get("via", "") for edge in edges},
+        "operations": {edge.properties.get("operations", "") for edge in edges},
         "rows decided by": deciding,
     }
     return {name: ", ".join(sorted(values - {""})) for name, values in found.items() if values - {""}}

@@ -94,9 +94,9 @@ def write(destination: str | None, proposals: Iterable[Proposal]) -> dict[str, i
     counter = ProposalCounter()
     separator = "[\n"
     with open_text(destination) as write_text:
-        for each in proposals:
-            write_text(separator + json.dumps(_as_json(each)))
-            counter.add(each)
+        for proposal in proposals:
+            write_text(separator + json.dumps(_as_json(proposal)))
+            counter.add(proposal)
             separator = ",\n"
         write_text("\n]\n" if separator == ",\n" else "[]\n")
     return counter.counts

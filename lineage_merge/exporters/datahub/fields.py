@@ -21,7 +21,7 @@ NO_USER = "urn:li:corpuser:unknown"
 
 def aspects(urn: str, values: Iterable[Any]) -> Iterator[MetadataChangeProposalWrapper]:
     """Yield a proposal per aspect."""
-    return (MetadataChangeProposalWrapper(entityUrn=urn, aspect=each) for each in values)
+    return (MetadataChangeProposalWrapper(entityUrn=urn, aspect=value) for value in values)
 
 
 def fine_grained(
@@ -32,10 +32,10 @@ def fine_grained(
     `columns`: the ends of the edges by id; edges without both are omitted.
     """
     sources_of: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for each in edges:
-        if each.from_id in columns and each.to_id in columns:
-            target = names.column(columns[each.to_id])
-            sources_of[target, _operation(each)].add(names.column(columns[each.from_id]))
+    for edge in edges:
+        if edge.from_id in columns and edge.to_id in columns:
+            target = names.column(columns[edge.to_id])
+            sources_of[target, _operation(edge)].add(names.column(columns[edge.from_id]))
     return [
         classes.FineGrainedLineageClass(
             upstreamType=classes.FineGrainedLineageUpstreamTypeClass.FIELD_SET,
@@ -51,7 +51,7 @@ def fine_grained(
 def _operation(edge: Edge) -> str:
     """``AGGREGATION: sum(pricepaid)``."""
     parts = (edge.properties.get("transformation", ""), edge.properties.get("expression", ""))
-    return ": ".join(each for each in parts if each)
+    return ": ".join(part for part in parts if part)
 
 
 # The library has one table of SQL types for all platforms, in which `timestamp` is bytes as in SQL Server.

@@ -40,7 +40,7 @@ def job(
     )
     edges = [edge for flow in job.flows for edge in flow.column_feeds]
     moves = classes.DataJobInputOutputClass(
-        inputDatasets=sorted({names.dataset(each) for flow in job.flows for each in flow.sources}),
+        inputDatasets=sorted({names.dataset(source) for flow in job.flows for source in flow.sources}),
         outputDatasets=sorted({names.dataset(flow.target) for flow in job.flows}),
         fineGrainedLineages=fine_grained(names, edges, columns) or None,
     )
@@ -86,7 +86,7 @@ def last_write(names: Names, dataset: DatasetLineage) -> Iterator[MetadataChange
     written_at = LastUpdate(vertex, dataset.writers).written_at
     if vertex.label == "view" or written_at is None:
         return
-    appends = {each.properties.get("write_mode") for each in dataset.flow.feeds} == {"append"}
+    appends = {feed.properties.get("write_mode") for feed in dataset.flow.feeds} == {"append"}
     yield from aspects(
         names.dataset(vertex.id),
         [

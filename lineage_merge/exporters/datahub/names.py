@@ -96,13 +96,13 @@ class Names:
     def check_distinct_fabrics(self, environments: list[str]) -> None:
         """Raise `ConfigError` if two environments have the same fabric: DataHub would join their datasets."""
         seen: dict[str, str] = {}
-        for each in environments:
-            found = self.fabric(each)
-            other = seen.setdefault(found, each)
-            if other != each:
+        for environment in environments:
+            found = self.fabric(environment)
+            other = seen.setdefault(found, environment)
+            if other != environment:
                 raise ConfigError(
                     "exporters.datahub.fabrics",
-                    f"{other} and {each} are both {found}: export one of them, with --environment",
+                    f"{other} and {environment} are both {found}: export one of them, with --environment",
                 )
 
     def of_dataset(self, namespace: str, name: str) -> DatahubName:

@@ -71,8 +71,8 @@ def proposals(export: Export) -> Iterator[Proposal]:
 
 def dataset_lineage(graph: LineageGraph, names: Names, dataset: DatasetLineage) -> Iterator[Proposal]:
     """Yield the lineage of a dataset and its columns."""
-    sources = {each.from_id for each in (*dataset.flow.column_feeds, *dataset.flow.influences)}
-    columns = {each.id: each for each in graph.vertices(sorted(sources))}
+    sources = {feed.from_id for feed in (*dataset.flow.column_feeds, *dataset.flow.influences)}
+    columns = {vertex.id: vertex for vertex in graph.vertices(sorted(sources))}
     yield from of_datasets.lineage(names, dataset, columns)
 
 
@@ -179,7 +179,7 @@ def _dashboards(names: Names, graph: LineageGraph, export: Export, only: frozens
     """Return the URNs of exposures; without `only` those of all environments, which have the same URNs."""
     environment, dag = (None, None) if only is None else (export.environment, export.dag)
     found = datasets(graph, environment, dag, [EXPOSURE], only=only)
-    return {names.exposure(unique_id_of(edge.job)) for each in found for edge in each.flow.feeds}
+    return {names.exposure(unique_id_of(edge.job)) for dataset in found for edge in dataset.flow.feeds}
 
 
 def _removals(
@@ -194,9 +194,11 @@ def _removals(
     removed: list[str] = []
     if removed_datasets:
         # Two ids may have one name in DataHub, such as spellings.
-        existing = {names.dataset(each) for each in graph.ids(list(STORED), export.environment)}
+        existing = {names.dataset(identifier) for identifier in graph.ids(list(STORED), export.environment)}
         found = datasets(before, export.environment, export.dag, only=removed_datasets)
-        removed += [urn for each in found if (urn := names.dataset(each.schema.dataset.id)) not in existing]
+        removed += [
+            urn for dataset in found if (urn := names.dataset(dataset.schema.dataset.id)) not in existing
+        ]
         removed += sorted(
             _dashboards(names, before, export, removed_datasets) - _dashboards(names, graph, export, None)
         )

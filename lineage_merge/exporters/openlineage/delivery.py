@@ -53,9 +53,9 @@ def emit(export: Export, events: Iterable[Event | DatasetEvent]) -> dict[str, in
     with errors_only("openlineage", "urllib3"):
         transport = HttpTransport(config)
         try:
-            for each in events:
+            for event in events:
                 with _export_errors(url):
-                    transport.emit(each)
+                    transport.emit(event)
                 sent += 1
                 export.on_progress(f"sending to OpenLineage ({sent:,} events)")
         finally:
@@ -81,7 +81,7 @@ def write(destination: str | None, events: Iterable[Event | DatasetEvent]) -> di
     """Write events (None: to standard output) and return their number. Raises the errors of `open_text`."""
     written = 0
     with open_text(destination) as write_text:
-        for each in events:
-            write_text(Serde.to_json(each) + "\n")
+        for event in events:
+            write_text(Serde.to_json(event) + "\n")
             written += 1
     return {"events": written}

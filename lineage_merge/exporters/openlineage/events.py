@@ -66,7 +66,7 @@ def events(export: Export) -> Iterator[Event]:
     for job in jobs(export.graph, export.environment, export.dag):
         datasets = {end for flow in job.flows for end in (*flow.sources, flow.target)}
         known = read_schemas(export.graph, datasets)
-        columns = {each.id: each for each in export.graph.vertices(sorted(ends(job.flows)))}
+        columns = {vertex.id: vertex for vertex in export.graph.vertices(sorted(ends(job.flows)))}
         yield from of_job(job, known, columns, export.settings.get("namespace") or job.environment, export.at)
     yield from check_events(export)
 
@@ -130,10 +130,10 @@ def _event(
     properties = job.vertex.properties if job.vertex else {}
     at = properties.get("last_run_at")
     last = utc_moment(at) if at else None
-    sources = sorted({each for flow in flows for each in flow.sources})
+    sources = sorted({source for flow in flows for source in flow.sources})
     event_fields: dict[str, Any] = {
         "job": named,
-        "inputs": [InputDataset(*_named(each), facets=_facets(each, known)) for each in sources],
+        "inputs": [InputDataset(*_named(source), facets=_facets(source, known)) for source in sources],
         "outputs": [_output(flow, known, columns) for flow in flows],
         "eventTime": moment(last or now),
         "producer": PRODUCER,
@@ -157,7 +157,7 @@ def _job_kind(job: JobLineage, known: Mapping[str, DatasetSchema]) -> str:
     What no job runs for (an exposure, a metric) is called by its own kind.
     """
     if job.vertex is None:
-        labels = (known[each.target].dataset.label for each in job.flows if each.target in known)
+        labels = (known[flow.target].dataset.label for flow in job.flows if flow.target in known)
         return next(labels, "exposure").upper()
     return "APPLICATION" if job.key.job_type == "spark" else "JOB"
 
@@ -210,7 +210,9 @@ def change_events(export: Export, before: LineageGraph) -> Iterator[Event | Data
     for job in jobs(export.graph, export.environment, export.dag, only=found.jobs):
         for event in _events_of(export.graph, job, export):
             names.add((event.job.namespace, event.job.name))
-            shown |= {(each.namespace, each.name) for each in (*(event.inputs or ()), *(event.outputs or ()))}
+            shown |= {
+                (input_.namespace, input_.name) for input_ in (*(event.inputs or ()), *(event.outputs or ()))
+            }
             yield event
     now = moment(export.at)
     for job in jobs(before, export.environment, export.dag, only=found.earlier_jobs):
@@ -233,7 +235,7 @@ def change_events(export: Export, before: LineageGraph) -> Iterator[Event | Data
 
 def _events_of(graph: LineageGraph, job: JobLineage, export: Export) -> Iterator[Event]:
     known = read_schemas(graph, {end for flow in job.flows for end in (*flow.sources, flow.target)})
-    columns = {each.id: each for each in graph.vertices(sorted(ends(job.flows)))}
+    columns = {vertex.id: vertex for vertex in graph.vertices(sorted(ends(job.flows)))}
     return of_job(job, known, columns, export.settings.get("namespace") or job.environment, export.at)
 
 
@@ -243,7 +245,7 @@ def _dataset_event(named: tuple[str, str], facets: dict[str, DatasetFacet], now:
 
 _Assertion = data_quality_assertions_dataset.Assertion
 # Newer versions of the client have more.
-_FIELDS = {each.name for each in attr.fields(_Assertion)}
+_FIELDS = {field.name for field in attr.fields(_Assertion)}
 
 
 def check_events(export: Export) -> Iterator[RunEvent]:
@@ -257,12 +259,12 @@ def check_events(export: Export) -> Iterator[RunEvent]:
         # Tables of two clusters may have the same name.
         shown = title if titles[title] == 1 else f"{namespace}|{name}"
         groups: dict[tuple[str, str], list[DatasetCheck]] = defaultdict(list)
-        for each in checked.checks:
-            if "status" in each.assertion.properties and "last_run_at" in each.assertion.properties:
-                dag = each.assertion.dags[0]  # an assertion belongs to one DAG, which is part of its id
-                groups[dag, str(each.assertion.properties.get("job_type", ""))].append(each)
+        for check in checked.checks:
+            if "status" in check.assertion.properties and "last_run_at" in check.assertion.properties:
+                dag = check.assertion.dags[0]  # an assertion belongs to one DAG, which is part of its id
+                groups[dag, str(check.assertion.properties.get("job_type", ""))].append(check)
         for (dag, job_type), checks in sorted(groups.items()):
-            at = max(each.assertion.properties["last_run_at"] for each in checks)
+            at = max(check.assertion.properties["last_run_at"] for check in checks)
             ended = utc_moment(at)
             if ended is None:
                 continue
@@ -279,7 +281,7 @@ def check_events(export: Export) -> Iterator[RunEvent]:
                 },
             )
             facet = data_quality_assertions_dataset.DataQualityAssertionsDatasetFacet(
-                assertions=[_assertion(each) for each in checks], producer=PRODUCER
+                assertions=[_assertion(check) for check in checks], producer=PRODUCER
             )
             tested = InputDataset(
                 namespace,

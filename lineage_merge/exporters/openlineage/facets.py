@@ -54,9 +54,9 @@ def of_dataset(schema: DatasetSchema) -> dict[str, DatasetFacet]:
         )
     # Only tables behind a path. A path behind a warehouse table is a temporary directory, not a name.
     other_names = [
-        symlinks_dataset.Identifier(found["namespace"], found["name"], "TABLE")
+        symlinks_dataset.Identifier(match["namespace"], match["name"], "TABLE")
         for alias in vertex.properties.get("aliases", ())
-        if (found := _ALIAS.fullmatch(alias)) and not _is_path(found["namespace"])
+        if (match := _ALIAS.fullmatch(alias)) and not _is_path(match["namespace"])
     ]
     if other_names:
         facets["symlinks"] = symlinks_dataset.SymlinksDatasetFacet(identifiers=other_names, producer=PRODUCER)
@@ -86,10 +86,14 @@ def column_lineage(flow: Flow, columns: Mapping[str, Vertex]) -> DatasetFacet | 
     `columns`: the ends of the edges by id.
     """
     fields: dict[str, list[Any]] = defaultdict(list)
-    for each in flow.column_feeds:
-        if each.from_id in columns and each.to_id in columns:
-            fields[columns[each.to_id].name].append(_input(each, columns[each.from_id]))
-    rows = [_input(each, columns[each.from_id]) for each in flow.influences if each.from_id in columns]
+    for feed in flow.column_feeds:
+        if feed.from_id in columns and feed.to_id in columns:
+            fields[columns[feed.to_id].name].append(_input(feed, columns[feed.from_id]))
+    rows = [
+        _input(influence, columns[influence.from_id])
+        for influence in flow.influences
+        if influence.from_id in columns
+    ]
     if not fields and not rows:
         return None
     return column_lineage_dataset.ColumnLineageDatasetFacet(
@@ -103,8 +107,8 @@ def column_lineage(flow: Flow, columns: Mapping[str, Vertex]) -> DatasetFacet | 
 
 def ends(flows: Iterable[Flow]) -> set[str]:
     """Return the ids of the columns that `column_lineage` needs."""
-    fed = {end for flow in flows for each in flow.column_feeds for end in (each.from_id, each.to_id)}
-    return fed | {each.from_id for flow in flows for each in flow.influences}
+    fed = {end for flow in flows for feed in flow.column_feeds for end in (feed.from_id, feed.to_id)}
+    return fed | {influence.from_id for flow in flows for influence in flow.influences}
 
 
 def _input(edge: Edge, column: Vertex) -> Any:

@@ -166,7 +166,7 @@ def _columns(graph: Subgraph) -> dict[str, list[Vertex]]:
             held[dataset_of(vertex.id)].append(vertex)
     last = float("inf")
     for columns in held.values():
-        columns.sort(key=lambda each: (each.properties.get("position", last), each.name, each.id))
+        columns.sort(key=lambda column: (column.properties.get("position", last), column.name, column.id))
     return {dataset: columns for dataset, columns in held.items() if graph.vertices[dataset].is_dataset}
 
 
@@ -183,7 +183,7 @@ def _dataset(vertex: Vertex, columns: list[Vertex], dags: _Numbered, freshness: 
         "dags": [dags(name) for name in vertex.dags],
         "facts": facts(vertex.properties, _DATASET_FACTS),
         "freshness": freshness,
-        "columns": [_column(each) for each in columns],
+        "columns": [_column(column) for column in columns],
     }
 
 
@@ -253,9 +253,9 @@ def assertions(
             compared[edge.from_id].append(graph.vertices[edge.to_id].title)
     vertices = graph.vertices
     return [
-        _row(vertices[each], checks[each], compared[each])
-        for each in sorted(checks)
-        if vertices[each].label == "assertion"
+        _row(vertices[check], checks[check], compared[check])
+        for check in sorted(checks)
+        if vertices[check].label == "assertion"
     ]
 
 
@@ -273,7 +273,7 @@ def _row(vertex: Vertex, checks: list[tuple[int, int]], compared: list[str]) -> 
         *(safe(str(properties.get(key, ""))) for key in ("assertion_type", "severity", "status")),
         properties.get("failures"),
         properties.get("last_run_at"),
-        [list(each) for each in sorted(checks)],
+        [list(check) for check in sorted(checks)],
         known,
     ]
     if properties.get("assertion_type") == "freshness":

@@ -64,7 +64,7 @@ def document(data: Mapping[str, Any]) -> str:
     names = script_names(has_moments="moments" in data)
     script = _STRICT + "".join(_compact(text(name).removeprefix(_STRICT)) for name in names)
     styles = "".join(map(text, ("page.css", "moments.css") if "moments" in data else ("page.css",)))
-    style = _SPACES.sub(lambda found: found[1] or ":", _COMMENT.sub("", styles))
+    style = _SPACES.sub(lambda space: space[1] or ":", _COMMENT.sub("", styles))
     parts = {
         "policy": _policy(script, style),
         "title": html.escape(str(data["title"])),

@@ -57,29 +57,31 @@ Changes = Mapping[tuple[int, int], Sequence[Change]]
 
 def moments_data(moments: Sequence[PageMoment], changes: Changes) -> dict[str, Any]:
     """Return the data of moments, oldest first, in the format of the module's docstring."""
-    pictures = [page_data(each.graph, each.freshness) for each in moments]
-    found = _Combined(pictures)
+    pictures = [page_data(moment.graph, moment.freshness) for moment in moments]
+    combined = _Combined(pictures)
     return {
-        **found.data(),
+        **combined.data(),
         "moments": {
             "list": [
-                {"key": each.key, "name": each.name, "merges": [safe(merge) for merge in each.merges]}
-                for each in moments
+                {"key": moment.key, "name": moment.name, "merges": [safe(merge) for merge in moment.merges]}
+                for moment in moments
             ],
             "present": {
-                name: rows for name, each in found.lists.items() if (rows := each.partly(found.everywhere))
+                name: rows
+                for name, each in combined.lists.items()
+                if (rows := each.partly(combined.everywhere))
             },
             "columns": [
                 [dataset, *row]
-                for dataset, each in enumerate(found.columns)
-                for row in each.partly(found.datasets.masks[dataset])
+                for dataset, each in enumerate(combined.columns)
+                for row in each.partly(combined.datasets.masks[dataset])
             ],
-            "values": {name: each.values for name, each in found.lists.items() if each.values},
+            "values": {name: each.values for name, each in combined.lists.items() if each.values},
             "column_values": [
-                [dataset, *row] for dataset, each in enumerate(found.columns) for row in each.values
+                [dataset, *row] for dataset, each in enumerate(combined.columns) for row in each.values
             ],
             "changes": {
-                f"{before},{after}": [found.change(each) for each in changes[before, after]]
+                f"{before},{after}": [combined.change(each) for each in changes[before, after]]
                 for before, after in combinations(range(len(moments)), 2)
             },
         },
@@ -141,7 +143,7 @@ class _Combined:
         places: list[tuple[int, list[int]]] = []
         for dataset in picture["datasets"]:
             row = {key: value for key, value in dataset.items() if key != "columns"}
-            row["dags"] = sorted(dags[each] for each in dataset["dags"])
+            row["dags"] = sorted(dags[dag] for dag in dataset["dags"])
             at = self.datasets.add(dataset["id"], row, moment)
             if at == len(self.columns):
                 known = order[dataset["id"]]
@@ -194,7 +196,10 @@ class _Combined:
             ACTIONS.index(change.action),
             self._element(change.kind, change.id),
             self._element(change.kind, change.source) if change.source else None,
-            [[each.name, shown(each.before), shown(each.after)] for each in change.differences],
+            [
+                [difference.name, shown(difference.before), shown(difference.after)]
+                for difference in change.differences
+            ],
         ]
 
     def _element(self, kind: str, identifier: str) -> Any:

@@ -60,13 +60,13 @@ def neighborhood(
         lineage(graph, start, side, depth=depth, dag=dag, columns=True, influences=True)
         for side in ("up", "down")
     ]
-    vertices = {each.id: each for side in sides for each in side.vertices.values()}
+    vertices = {vertex.id: vertex for side in sides for vertex in side.vertices.values()}
     edges = [edge for side in sides for edge in side.edges]
     datasets = [each.id for each in _limited(vertices.values()) if each.is_dataset]
     written = graph.edges_to(datasets, ["writes"], dag)
     checks = graph.edges_to(vertices, ["checks"], dag)
-    tests = graph.vertices({each.from_id for each in checks})
-    compared = graph.edges_from([each.id for each in tests], ["references"], dag)
+    tests = graph.vertices({check.from_id for check in checks})
+    compared = graph.edges_from([vertex.id for vertex in tests], ["references"], dag)
     jobs = graph.vertices({each.from_id for each in written})
     return start, subgraph([*vertices.values(), *jobs, *tests], chain(edges, written, checks, compared))
 
@@ -74,24 +74,24 @@ def neighborhood(
 def within(graph: Subgraph, limit: Limit) -> Subgraph:
     """Return the datasets of a limit, their columns, tests, and the jobs that write them."""
     writers = {
-        each.from_id for each in graph.edges if each.label == "writes" and each.to_id in limit.datasets
+        edge.from_id for edge in graph.edges if edge.label == "writes" and edge.to_id in limit.datasets
     }
     inside = {
-        each.id
-        for each in graph.vertices.values()
-        if each.id in writers
-        or (each.is_dataset and limit.has_dataset(each.id))
-        or (each.label == COLUMN and limit.has_column(each.id))
+        vertex.id
+        for vertex in graph.vertices.values()
+        if vertex.id in writers
+        or (vertex.is_dataset and limit.has_dataset(vertex.id))
+        or (vertex.label == COLUMN and limit.has_column(vertex.id))
     }
-    tests = {each.from_id for each in graph.edges if each.label == "checks" and each.to_id in inside}
+    tests = {edge.from_id for edge in graph.edges if edge.label == "checks" and edge.to_id in inside}
     return subgraph((graph.vertices[each] for each in inside | tests), graph.edges)
 
 
 def _limited(elements: Iterable[Element]) -> Iterator[Element]:
     datasets = 0
-    for each in elements:
-        datasets += isinstance(each, Vertex) and each.is_dataset
+    for element in elements:
+        datasets += isinstance(element, Vertex) and element.is_dataset
         if datasets > MAX_DATASETS:
             options = "--focus, --depth, --dag or --environment"
             raise ConfigError("", f"more than {MAX_DATASETS:,} datasets for one page: select with {options}")
-        yield each
+        yield element

@@ -110,7 +110,9 @@ class LocalRows(Rows[T]):
         return LocalRows(self._engine, [list(combined.items())])
 
     def union(self, *others: Rows[T]) -> Rows[T]:
-        return LocalRows(self._engine, [*self._parts, *chain.from_iterable(_parts(each) for each in others)])
+        return LocalRows(
+            self._engine, [*self._parts, *chain.from_iterable(_parts(other) for other in others)]
+        )
 
     def cache(self) -> Rows[T]:
         return self

@@ -80,8 +80,8 @@ class Combining(Generic[V, W]):
         """Combine values of one partition."""
         merger = self._merger()
         merger.mergeValues(pairs)
-        found: Iterable[tuple[Any, V]] = merger.items()
-        return found
+        values: Iterable[tuple[Any, V]] = merger.items()
+        return values
 
     def combined(self, buckets: Iterable[Bucket]) -> Iterable[tuple[Any, V]]:
         """Merge the combined values of all partitions."""

@@ -166,9 +166,9 @@ def _before_at(text: str, start: int, at: int, is_oracle: bool, words: int) -> I
     # A password may contain "@", a user may not.
     first_at = text.find("@", start)
     slash, colon = (text.find(mark, start, first_at) for mark in "/:")
-    found = [place for place in (slash, colon) if place >= 0]
-    if found:
-        yield Span(min(found) + 1, at)
+    places = [place for place in (slash, colon) if place >= 0]
+    if places:
+        yield Span(min(places) + 1, at)
     elif not is_oracle and words > 2:  # jdbc:driver:user:password@host: the user is one of the words
         yield Span(start, at)
 

@@ -79,8 +79,8 @@ def _reject_insecure(key: str, url: str) -> None:
 
 def region_of(host: str) -> str:
     """Return the region in the name of a Neptune host; "" for other hosts."""
-    found = _NEPTUNE_HOST.search(host)
-    return found[1] if found else ""
+    match = _NEPTUNE_HOST.search(host)
+    return match[1] if match else ""
 
 
 def _host(url: str) -> str:

@@ -237,15 +237,15 @@ def _classify_status(error: GremlinServerError, message: str, address: str) -> C
 
 def _parse_neptune_message(message: str) -> tuple[str, str]:
     """Return Neptune's error code and detail; "" and the message for other servers."""
-    found = _CODE.search(message)
-    if not found:
+    match = _CODE.search(message)
+    if not match:
         return "", message
     try:
         response: Any = json.loads(message)
     except ValueError:
-        return found[1], message
+        return match[1], message
     detail = response.get("detailedMessage") if isinstance(response, dict) else None
-    return found[1], detail if isinstance(detail, str) else message
+    return match[1], detail if isinstance(detail, str) else message
 
 
 def _line(text: str) -> str:

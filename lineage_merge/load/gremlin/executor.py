@@ -84,7 +84,9 @@ class ReconnectingClient:
     def results(self, sent: PendingRequest) -> list[Any]:
         """Wait for the response. Raises GraphFault; then call `reset` before the next `send`."""
         try:
-            found: list[Any] = sent.response.result(self._timeout_seconds).all().result(self._timeout_seconds)
+            results: list[Any] = (
+                sent.response.result(self._timeout_seconds).all().result(self._timeout_seconds)
+            )
         except Exception as error:
             failure = classify(error, self.endpoint.address)
             if failure is None:
@@ -94,8 +96,8 @@ class ReconnectingClient:
             if sent.response in self._in_flight:
                 self._in_flight.remove(sent.response)
         if self.endpoint.traffic:
-            self.endpoint.traffic.read.add(len(found))
-        return found
+            self.endpoint.traffic.read.add(len(results))
+        return results
 
     def reset(self, sent: PendingRequest) -> None:
         """Close the connections over which a request was sent, unless they are already closed."""
@@ -169,7 +171,7 @@ class GremlinExecutor:
         while True:
             sent = self._client.send(request)
             try:
-                return [each.object for each in self._client.results(sent) for _ in range(each.bulk)]
+                return [result.object for result in self._client.results(sent) for _ in range(result.bulk)]
             except RequestFailed as failed:
                 failure = failed.failure
             if failure.broken:

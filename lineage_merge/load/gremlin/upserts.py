@@ -202,7 +202,7 @@ def vertex_upserts(row: Mapping[str, Any]) -> Iterator[VertexUpsert]:
     most = MAX_RECORDS - 1
     first = most - len(single) - len(created)
     # dbt merges are ordered by the time of the manifest, others by the time of the run.
-    orders = [each for name in ("described_at", "last_run_at") for each in single if each[0] == name]
+    orders = [value for name in ("described_at", "last_run_at") for value in single if value[0] == name]
     newest = orders[0] if orders and row["label"] in RUN_LABELS else None
     yield VertexUpsert(row["id"], row["label"], single, members[:first], newest, created)
     for start in range(first, len(members), most):

@@ -174,7 +174,7 @@ class Api:
             response = self.client.get_loader_job_status(
                 loadId=identifier, details=True, errors=True, page=1, errorsPerPage=MAX_ERRORS + 1
             )
-        return [_load_error(each) for each in response["payload"].get("errors", {}).get("errorLogs", ())]
+        return [_load_error(log) for log in response["payload"].get("errors", {}).get("errorLogs", ())]
 
     def cancel(self, identifier: str) -> None:
         """Cancel a load; elements already loaded stay."""

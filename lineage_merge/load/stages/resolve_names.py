@@ -33,9 +33,11 @@ def resolve_names(merge: MergeOutput, target: LoadTarget) -> ResolvedNames:
         # already.
         ignored = frozenset((change.id, change.value or "") for change in renames.of_kind("ignore"))
         aliases = read_aliases(engine, endpoint, environment)
-        found = vertex_merge.resolve_stored_aliases(nodes, existing, aliases, ignored, environment)
+        stored_aliases = vertex_merge.resolve_stored_aliases(nodes, existing, aliases, ignored, environment)
         stored_under_alias = {
-            alias_id: canonical for alias_id, canonical in found.items() if alias_id not in canonical_ids
+            alias_id: canonical
+            for alias_id, canonical in stored_aliases.items()
+            if alias_id not in canonical_ids
         }
     if stored_under_alias:
         shared = engine.share(stored_under_alias)

@@ -69,8 +69,10 @@ def near_misses(
     found = candidates(unwritten, written)
     if not found:
         return NearMisses(notes=(*notes, *more))
-    ids = frozenset(end.id for each in found for end in (each.read, each.written))
-    confirming = _confirming(parts, {end.namespace for each in found for end in (each.read, each.written)})
+    ids = frozenset(end.id for candidate in found for end in (candidate.read, candidate.written))
+    confirming = _confirming(
+        parts, {end.namespace for candidate in found for end in (candidate.read, candidate.written)}
+    )
     if details_of is None:
         details, flows = details_and_flows(elements, ids, confirming)
     else:
@@ -110,7 +112,7 @@ def settings_of(
         if source.has_raw_uris:
             types_of_rules.update(source.job_types)
     return Settings(
-        tuple(each._replace(namespace=_canonical(each.namespace)) for each in namespaces),
+        tuple(namespace._replace(namespace=_canonical(namespace.namespace)) for namespace in namespaces),
         config.merge.default_schemas,
         confirmed,
         frozenset(dataset for dataset, types in jobs.items() if types & types_of_rules),
@@ -176,7 +178,7 @@ def _confirming(parts: Iterable[_Reads], namespaces: set[str]) -> frozenset[str]
     for part in parts:
         for namespace in namespaces & part.confirming.keys():
             found[namespace] += part.confirming[namespace]
-    return frozenset(each for ids in found.values() for each in sorted(ids)[:_MAX_CONFIRMING])
+    return frozenset(identifier for ids in found.values() for identifier in sorted(ids)[:_MAX_CONFIRMING])
 
 
 def _namespace_of(identifier: str) -> str:
@@ -185,14 +187,14 @@ def _namespace_of(identifier: str) -> str:
 
 def _is_confirming(uses: Uses) -> bool:
     """Whether one type of job writes a dataset and another one reads it."""
-    writers, readers = ({each.job_type for each in kinds} for kinds in (uses.writers, uses.readers))
+    writers, readers = ({kind.job_type for kind in kinds} for kinds in (uses.writers, uses.readers))
     return bool(writers and readers - writers)
 
 
 def _bounded(parts: Iterable[_Listed], what: str) -> tuple[list[OpenDataset], tuple[Problem, ...]]:
     """Return datasets up to the limit, the smallest ids, with a note if there are more."""
     listed = list(parts)
-    found = sorted((each for part in listed for each in part.datasets), key=_id)
+    found = sorted((dataset for part in listed for dataset in part.datasets), key=_id)
     total = sum(part.total for part in listed)
     if total <= MAX_DATASETS:
         return found, ()
@@ -207,9 +209,9 @@ def _id(dataset: OpenDataset) -> str:
 def _first(rows: Iterable[OpenDataset]) -> Iterator[_Listed]:
     found: list[OpenDataset] = []
     total = 0
-    for each in rows:
+    for row in rows:
         total += 1
-        found.append(each)
+        found.append(row)
         if len(found) >= 2 * MAX_DATASETS:
             found = sorted(found, key=_id)[:MAX_DATASETS]
     yield _Listed(sorted(found, key=_id)[:MAX_DATASETS], total)

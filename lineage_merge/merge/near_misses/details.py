@@ -39,8 +39,8 @@ class Details:
         if row["label"] == "has_column":
             self.columns.setdefault(row["from"], set()).add(_column(row))
             return
-        for each in row.get("resolved_names") or ():
-            _, rule, namespace, name = each.split("|")
+        for resolved_name in row.get("resolved_names") or ():
+            _, rule, namespace, name = resolved_name.split("|")
             if rule not in (DEFAULT, SPARK_CATALOG) and namespace != row["id"].split("|", 2)[1]:
                 self.placed.add(row["id"])
             if rule == DEFAULT:

@@ -111,13 +111,13 @@ def _renamed(namespace: str, name: str, defaults: Mapping[str, str] | None = Non
 
 
 def _namespace_fix(settings: Sequence[NamespaceSetting], new: str) -> Fix:
-    keys = ", ".join(each.key for each in settings)
+    keys = ", ".join(setting.key for setting in settings)
     value: dict[str, Any] = {}
-    for each in settings:
-        if each.entry:
-            value.setdefault(each.section, []).append({**each.entry, each.name: new})
+    for setting in settings:
+        if setting.entry:
+            value.setdefault(setting.section, []).append({**setting.entry, setting.name: new})
         else:
-            value[each.section] = {each.name: new}
+            value[setting.section] = {setting.name: new}
     return Fix(keys, as_yaml(value))
 
 
@@ -125,7 +125,11 @@ def _spark_catalog(pair: Pair, settings: Settings) -> Fix | None:
     """Return the name of a metastore in Spark, if that is what is missing."""
     if not pair.is_whole:
         return None
-    metastores = {each.namespace: each for each in settings.namespaces if each.spark_catalogs is not None}
+    metastores = {
+        namespace.namespace: namespace
+        for namespace in settings.namespaces
+        if namespace.spark_catalogs is not None
+    }
     for own, other in ((pair.read, pair.written), (pair.written, pair.read)):
         metastore = metastores.get(own.namespace)
         if metastore and ":" not in other.namespace:
@@ -141,7 +145,7 @@ def _default_schema(pair: Pair, settings: Settings) -> Fix | None:
     """Return the default schema that completes the shorter name to the other one."""
     for short, whole in ((pair.read, pair.written), (pair.written, pair.read)):
         namespace = whole.namespace
-        default = join_name([each for each in whole.containers if each])
+        default = join_name([container for container in whole.containers if container])
         if whole.is_path or not default or default == settings.default_schemas.get(namespace):
             continue
         if short.is_path:

@@ -151,7 +151,7 @@ def _table_of_directory(read: NameParts, written: NameParts) -> Similarity | Non
         return None
     directory = [each.value for each in split_name(written.leaf)]
     table = [*read.containers, read.leaf]
-    if [each.lower() for each in table[-len(directory) :]] != [each.lower() for each in directory]:
+    if [each.lower() for each in table[-len(directory) :]] != [value.lower() for value in directory]:
         return None
     return Similarity(SAME_NAME + 2 * PLACE, (f"a directory named after the table {written.leaf}",))
 
@@ -212,7 +212,7 @@ def compare_namespaces(one: str, other: str) -> tuple[float, str] | None:
         return 1.0, ""
     differ = "other namespaces"
     schemes, hosts = zip(*(_scheme_and_host(each) for each in (one, other)), strict=True)
-    places = [_PORT.sub("", _ACCOUNT.sub("#", _REGION.sub("#", each))) for each in hosts]
+    places = [_PORT.sub("", _ACCOUNT.sub("#", _REGION.sub("#", host))) for host in hosts]
     if schemes[0] == schemes[1]:
         if places[0] == places[1]:
             kinds = [
@@ -246,8 +246,8 @@ def _compare_containers(
     """Return the similarity of databases, schemas or folders from 0 to 1, with its evidence."""
     if read.is_path != written.is_path:
         path, table = (read, written) if read.is_path else (written, read)
-        above = [normalize(each) for each in path.containers[-1:]]
-        schema = [normalize(each) for each in table.containers[-1:]]
+        above = [normalize(container) for container in path.containers[-1:]]
+        schema = [normalize(container) for container in table.containers[-1:]]
         return (
             (0.6, f"the folder is named after {table.containers[-1]}")
             if above and above == schema

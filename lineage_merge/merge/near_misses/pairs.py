@@ -92,8 +92,8 @@ def index_keys(parts: NameParts) -> Iterator[str]:
 
 def candidates(unwritten: Iterable[OpenDataset], written: Iterable[OpenDataset]) -> list[Candidate]:
     """Return the pairs with similar names, of each unwritten dataset the best."""
-    reads = {each.id: each for each in unwritten}
-    writes = {each.id: each for each in written}
+    reads = {open_dataset.id: open_dataset for open_dataset in unwritten}
+    writes = {open_dataset.id: open_dataset for open_dataset in written}
     parts = {identifier: parts_of(identifier) for identifier in {**reads, **writes}}
     groups: dict[str, tuple[list[NameParts], list[NameParts]]] = {}
     for identifier in sorted(reads):
@@ -153,7 +153,7 @@ def _division(parts: NameParts, levels: int) -> tuple[str, ...]:
 def _same_project(one: OpenDataset, other: OpenDataset) -> bool:
     """Whether only one dbt project accesses both: its manifest states what its sources and models are."""
     jobs = one.jobs | other.jobs
-    return len(jobs) == 1 and all(each.startswith("dbt:") for each in jobs)
+    return len(jobs) == 1 and all(job.startswith("dbt:") for job in jobs)
 
 
 def pairs(found: Sequence[Candidate], columns: Mapping[str, Collection[str]], reaches: Reaches) -> list[Pair]:
@@ -163,7 +163,7 @@ def pairs(found: Sequence[Candidate], columns: Mapping[str, Collection[str]], re
     a copy explains (the read dataset feeds another one of at least the same similarity, or the written one is
     fed by one), and ambiguous ones.
     """
-    scored = [(each, _of_columns(each, columns)) for each in found]
+    scored = [(candidate, _of_columns(candidate, columns)) for candidate in found]
     by_namespaces: dict[tuple[str, str], set[str]] = defaultdict(set)
     for each, _ in scored:
         if each.names.is_whole and each.read.namespace != each.written.namespace:

@@ -94,7 +94,7 @@ def _prefix(parts: NameParts) -> str:
     """Return the name without its last part, with the separator."""
     if parts.is_path:
         return parts.name[: len(parts.name) - len(_last(parts))]
-    return "".join(f"{join_name([each])}." for each in parts.containers)
+    return "".join(f"{join_name([container])}." for container in parts.containers)
 
 
 def _rule(mapping: _Mapping, members: Sequence[tuple[NameParts, NameParts]], settings: Settings) -> Fix:
@@ -164,7 +164,7 @@ def _jdbc_pattern(table: NameParts, chosen: str) -> str:
     host = authority.partition(":")[0]
     # These namespaces have other host names than their URLs, with the same first label.
     server = _escape(host.partition(".")[0] if scheme in ("redshift", "snowflake") else host)
-    database, *schemas = (_escape(each) for each in table.containers[-2:])
+    database, *schemas = (_escape(container) for container in table.containers[-2:])
     qualified = rf"(?:\W?{database}\W?\.)?"
     if schemas:
         qualified = rf"(?:{qualified}\W?{schemas[0]}\W?\.)?"

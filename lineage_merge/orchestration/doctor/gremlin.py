@@ -159,17 +159,17 @@ def _dotted(number: tuple[int, int]) -> str:
 
 def _answer(endpoint: Endpoint, g: GraphTraversalSource, ask: Ask) -> list[Any]:
     with translated_errors(endpoint):
-        found: list[Any] = ask(g).to_list()
-        return found
+        answer: list[Any] = ask(g).to_list()
+        return answer
 
 
 def _reading(endpoint: Endpoint, g: GraphTraversalSource) -> Iterator[Diagnosis]:
     try:
-        found = _answer(endpoint, g, lambda g: g.V().limit(1).count())
+        answer = _answer(endpoint, g, lambda g: g.V().limit(1).count())
     except GraphError as error:
         yield failed(READ, error, "allow the role neptune-db:ReadDataViaQuery (deploy/iam)")
         return
-    yield ok(READ, "a graph with vertices" if found[0] else "an empty graph")
+    yield ok(READ, "a graph with vertices" if answer[0] else "an empty graph")
 
 
 def _writing(endpoint: Endpoint, g: GraphTraversalSource) -> Iterator[Diagnosis]:

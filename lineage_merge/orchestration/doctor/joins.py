@@ -97,10 +97,10 @@ def _unjoined(config: Config, found: Report) -> str:
     """
     if any(each.rule == SAME_NAME and each.datasets for each in found.joined):
         return ""
-    sources = [each for each in configured_sources(config) if not each.is_catalog]
-    if len({each.described_job_types for each in sources}) < 2:
+    sources = [source for source in configured_sources(config) if not source.is_catalog]
+    if len({source.described_job_types for source in sources}) < 2:
         return ""
-    *first, last = (each.name for each in sources)
+    *first, last = (source.name for source in sources)
     return f"{', '.join(first)} and {last}"
 
 
@@ -119,8 +119,8 @@ def _finding(found: Report, unjoined: str, *, has_notices: bool) -> Diagnosis:
         return ok(JOINS, text)
     number = len(found.near_misses)
     pairs = "; ".join(
-        f"written {_short(each.written)}, read {_short(each.read)}"
-        for each in found.near_misses[:_MAX_LISTED]
+        f"written {_short(miss.written)}, read {_short(miss.read)}"
+        for miss in found.near_misses[:_MAX_LISTED]
     )
     more = f"; and {number - _MAX_LISTED} more" if number > _MAX_LISTED else ""
     return warning(JOINS, f"{text}; {number} near miss{'es' * (number > 1)}: {pairs}{more}", fix)
@@ -128,7 +128,7 @@ def _finding(found: Report, unjoined: str, *, has_notices: bool) -> Diagnosis:
 
 def _fix(found: tuple[NearMiss, ...]) -> str:
     """Return the fixes of the best near misses, each on lines of its own, as YAML to paste."""
-    fixes = list(dict.fromkeys(each.fix for each in found if each.fix))[:_MAX_LISTED]
+    fixes = list(dict.fromkeys(near_miss.fix for near_miss in found if near_miss.fix))[:_MAX_LISTED]
     if not fixes:
         return "correct the names in the jobs or the project" if found else ""
     return "change the configuration:\n" + "".join(fixes).rstrip()

@@ -84,12 +84,12 @@ def needs_aws(config: Config) -> bool:
     """Whether any part of the configuration needs AWS credentials."""
     sources = list(registry.configured(config))
     topics = list(broker_check.configured(config))
-    files = [file for each in sources for file in each.source.files(each.settings)]
+    files = [file for source in sources for file in source.source.files(source.settings)]
     files += [topic.landing for topic in topics]
     return (
         config.gremlin.iam_auth
         or config.gremlin.bulk is not None
-        or any(each.source.needs_aws(each.settings) for each in sources)
+        or any(source.source.needs_aws(source.settings) for source in sources)
         or any(topic.options_secret for topic in topics)
         or any(is_s3(file) for file in files)
     )

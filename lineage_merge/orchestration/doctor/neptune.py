@@ -50,8 +50,8 @@ def from_status(status: Mapping[str, Any]) -> Server:
 
 
 def _number(text: str) -> tuple[int, int] | None:
-    found = _NUMBER.search(text)
-    return (int(found[1]), int(found[2])) if found else None
+    match = _NUMBER.search(text)
+    return (int(match[1]), int(match[2])) if match else None
 
 
 def _by_status(endpoint: Endpoint) -> Server | None:

@@ -43,7 +43,7 @@ def text(proposal: Proposal, findings: Findings, folder: Path) -> str:
             inline = (*inline, name)
             lines = [*_lines(settings, comments, inline)]
     head = ["# Written by lineage-merge init. Relative paths are relative to this file."]
-    tail = [_GLUE] if any(each.manifest.adapter in _ON_GLUE for each in proposal.projects) else []
+    tail = [_GLUE] if any(project.manifest.adapter in _ON_GLUE for project in proposal.projects) else []
     tail += [] if proposal.gremlin_endpoint else [_EMBEDDED]
     return "\n".join([*head, *lines, *tail]) + "\n"
 
@@ -95,7 +95,7 @@ def _comments(proposal: Proposal, findings: Findings) -> dict[str, list[str]]:
         **{key: [line] for key, line in job_lines(findings.jobs).items() if line},
     }
     for source in JOB_SOURCES:
-        number = sum(each.source == source.key for each in findings.jobs.jobs)
+        number = sum(job.source == source.key for job in findings.jobs.jobs)
         if source.selected_by and number > _MAX_NAMES:
             key = f"{source.key}.{source.selected_by}"
             line = f"All are read. To select those of this DAG, add {key}: [name, glob_*]"
@@ -130,9 +130,9 @@ def job_lines(jobs: JobFindings) -> dict[str, str]:
 
 
 def _job_line(source: Source, jobs: JobFindings) -> str:
-    observed = [each for each in jobs.jobs if each.source == source.key]
-    facts = [_named(len(observed), source.job_word, [each.name for each in observed])]
-    newest = max((each.newest for each in observed), default=0)
+    observed = [job for job in jobs.jobs if job.source == source.key]
+    facts = [_named(len(observed), source.job_word, [job.name for job in observed])]
+    newest = max((job.newest for job in observed), default=0)
     if newest:
         facts.append(f"newest run {_time(newest)}")
     if version := jobs.versions.get(source.key):

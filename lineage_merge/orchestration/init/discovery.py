@@ -58,15 +58,15 @@ def search(folder: str) -> Discovered:
     sources = Sources(
         spline_export=exported,
         line_files=line_files,
-        dbt=tuple(each for each in manifests if _is_dbt_manifest(each)),
+        dbt=tuple(manifest for manifest in manifests if _is_dbt_manifest(manifest)),
     )
     return Discovered(sources, tuple(notes))
 
 
 def _files(folder: str) -> tuple[list[StoredFile], bool]:
     if is_s3(folder):
-        found = list_files(folder)
-        return found[:MAX_FILES], len(found) <= MAX_FILES
+        files = list_files(folder)
+        return files[:MAX_FILES], len(files) <= MAX_FILES
     root = Path(folder).expanduser()
     if not root.is_dir():
         raise SourceMissing(f"{folder}: {'a file, not a folder' if root.exists() else 'no such folder'}")
@@ -109,7 +109,7 @@ def _export(folders: Sequence[str]) -> tuple[str, list[str]]:
         except SourceError:
             continue
         others = [each for each in folders if not _is_below(each, candidate)]
-        notes = [f"{each}: another export of Spline, not used" for each in others[:_MAX_NOTES]]
+        notes = [f"{other}: another export of Spline, not used" for other in others[:_MAX_NOTES]]
         return candidate, [*notes, *_more(len(others) - _MAX_NOTES)]
     return "", [f"{each}: an incomplete export of Spline, not used" for each in folders[:_MAX_NOTES]]
 
@@ -162,7 +162,9 @@ def _may_be_text(name: str) -> bool:
 def _outermost(locations: Iterable[str]) -> tuple[str, ...]:
     found = sorted(set(locations))
     return tuple(
-        each for each in found if not any(each != other and _is_below(each, other) for other in found)
+        location
+        for location in found
+        if not any(location != other and _is_below(location, other) for other in found)
     )
 
 

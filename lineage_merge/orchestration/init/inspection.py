@@ -79,12 +79,12 @@ def _jobs(sources: Sources, on_progress: ProgressCallback) -> JobFindings:
     if size <= limit:
         try:
             with limited(limit):
-                found = _read_all(config, on_progress)
+                jobs = _read_all(config, on_progress)
         except InputTooLarge:
             pass
         else:
-            _raise_if_missing(sources, config, found)
-            return found
+            _raise_if_missing(sources, config, jobs)
+            return jobs
     on_progress("reading a part of the sources: they are large")
     return sample(config, limit, lambda part: _read_all(part, on_progress))
 
@@ -95,10 +95,10 @@ def _read_all(config: Config, on_progress: ProgressCallback) -> JobFindings:
     jobs: list[ObservedJob] = []
     for source in configured_sources(config):
         records = read_all(LocalEngine(), config, resolver, [source], on_progress).collect()
-        found = _observed_jobs(source.key, records)
-        if not found:
+        observed_jobs = _observed_jobs(source.key, records)
+        if not observed_jobs:
             _raise_if_rejected(source, records)
-        jobs += found
+        jobs += observed_jobs
     return JobFindings(
         jobs=tuple(jobs),
         references=frozenset(resolver.seen),
@@ -124,7 +124,7 @@ def _raise_if_missing(sources: Sources, config: Config, found: JobFindings) -> N
     """Raise `SourceMissing` for files without a job. A new database of Spline may be empty."""
     for source in configured_sources(config):
         locations = sources.line_files.get(source.key, ())
-        if locations and not any(each.source == source.key for each in found.jobs):
+        if locations and not any(job.source == source.key for job in found.jobs):
             raise no_lineage(source, " ".join(locations), _recognized(locations))
 
 

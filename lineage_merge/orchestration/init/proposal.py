@@ -44,7 +44,7 @@ class Proposal:
         settings: dict[str, Any] = {"dag_name": self.dag_name, "environment": self.environment}
         settings |= self.sources.job_settings(folder)
         if self.projects:
-            settings["dbt"] = [_entry(each, folder) for each in self.projects]
+            settings["dbt"] = [_entry(project, folder) for project in self.projects]
         if self.sources.sql:
             namespace = {"namespace": self.sql_namespace} if self.sql_namespace else {}
             dialect = self.sources.sql_dialect
@@ -83,7 +83,7 @@ def propose(
         sql_namespace=namespace,
         gremlin_endpoint=gremlin_endpoint,
     )
-    return with_namespaces(proposal, findings, [each.choice for each in projects])
+    return with_namespaces(proposal, findings, [project.choice for project in projects])
 
 
 def with_namespaces(proposal: Proposal, findings: Findings, choices: Sequence[Choice]) -> Proposal:
@@ -92,8 +92,8 @@ def with_namespaces(proposal: Proposal, findings: Findings, choices: Sequence[Ch
         each._replace(choice=choice) for each, choice in zip(proposal.projects, choices, strict=True)
     )
     by_namespace: dict[str, list[ManifestFindings]] = defaultdict(list)
-    for each in projects:
-        by_namespace[each.choice.namespace].append(each.manifest)
+    for project in projects:
+        by_namespace[project.choice.namespace].append(project.manifest)
     schemas = {
         namespace: warehouse.default_schema(namespace, manifests, findings.jobs)
         for namespace, manifests in by_namespace.items()
@@ -113,10 +113,10 @@ def given_choice(manifest: ManifestFindings, findings: Findings, namespace: str)
 
 def default_dag_name(findings: Findings, folder_name: str) -> str:
     """Return a name for the DAG: dbt's project, the only job, or the folder."""
-    projects = [each.project for each in findings.manifests if each.project]
-    jobs = [each.name for each in findings.jobs.jobs]
+    projects = [manifest.project for manifest in findings.manifests if manifest.project]
+    jobs = [job.name for job in findings.jobs.jobs]
     names = [*projects[:1], *(jobs if len(jobs) == 1 else ()), folder_name]
-    return next((text for each in names if (text := _NOT_IN_A_NAME.sub("_", each).strip("_"))), "lineage")
+    return next((text for name in names if (text := _NOT_IN_A_NAME.sub("_", name).strip("_"))), "lineage")
 
 
 def _choice(manifest: ManifestFindings, findings: Findings, namespace: str) -> Choice:
@@ -128,7 +128,7 @@ def _choice(manifest: ManifestFindings, findings: Findings, namespace: str) -> C
 def _sql_namespace(proposal: Proposal, projects: Sequence[Project]) -> str:
     """Return the namespace of SQL files: that of the dbt project with the same platform, or the given one."""
     dialect = proposal.sources.sql_dialect
-    same = (each.choice.namespace for each in projects if each.manifest.adapter == dialect)
+    same = (project.choice.namespace for project in projects if project.manifest.adapter == dialect)
     return next(same, "" if dialect in ("hive", "spark") else proposal.sql_namespace)
 
 
@@ -147,13 +147,13 @@ def _entry(project: Project, folder: Path | None) -> dict[str, str]:
 
 def _targets(manifests: Sequence[ManifestFindings]) -> dict[str, str]:
     """Return a target for each manifest whose project other manifests build elsewhere, from its folder."""
-    number = Counter(each.project for each in manifests)
+    number = Counter(manifest.project for manifest in manifests)
     targets: dict[str, str] = {}
     for project, count in number.items():
-        found = [each for each in manifests if each.project == project]
-        if count < 2 or not project or len({each.built for each in found}) == 1:
+        found = [manifest for manifest in manifests if manifest.project == project]
+        if count < 2 or not project or len({manifest.built for manifest in found}) == 1:
             continue
-        paths = [each.location.rpartition("/")[0].split("/") for each in found]
+        paths = [manifest.location.rpartition("/")[0].split("/") for manifest in found]
         for each, path in zip(found, paths, strict=True):
             own = [
                 part for part in reversed(path) if all(part not in other for other in paths if other != path)

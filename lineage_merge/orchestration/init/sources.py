@@ -83,7 +83,7 @@ def located(location: str, folder: Path | None) -> str:
 
 
 def _one_or_several(locations: tuple[str, ...], folder: Path | None) -> str | list[str]:
-    found = [located(each, folder) for each in locations]
+    found = [located(location, folder) for location in locations]
     return found[0] if len(found) == 1 else found
 
 

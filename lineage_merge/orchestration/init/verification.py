@@ -68,7 +68,7 @@ def _why_not_joined(config: Config, found: Report) -> tuple[str, ...]:
     if len(sources) < 2:
         return (f"{sources[0].name} is the only source: there is nothing to join it with",)
     problems = [each for kind in _REASONS for each in found.of_kind(kind)]
-    return tuple(f"{each.document}: {each.message}" for each in problems[:_MAX_REASONS])
+    return tuple(f"{problem.document}: {problem.message}" for problem in problems[:_MAX_REASONS])
 
 
 def _dataset_to_ask_about(rows: Iterable[Row]) -> str:

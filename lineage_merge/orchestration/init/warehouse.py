@@ -58,7 +58,7 @@ class Choice(NamedTuple):
 def choose(manifest: ManifestFindings, jobs: JobFindings) -> Choice:
     """Choose the namespace whose tables on Spark's side are those of the manifest."""
     candidates = _candidates(manifest.adapter, jobs)
-    matches = {each: _best_match(manifest, each, jobs) for each in candidates}
+    matches = {candidate: _best_match(manifest, candidate, jobs) for candidate in candidates}
     ranks = {each: _rank(manifest, matched) for each, matched in matches.items()}
     best = max(ranks.values(), default=(0, 0))
     found = sorted(each for each, rank in ranks.items() if rank == best)
@@ -103,16 +103,16 @@ def default_schema(
 ) -> DefaultSchema | None:
     """Return the default schema with which most datasets are joined; None if no default is needed."""
     found = list(manifests)
-    names = frozenset[str]().union(*(each.sources | each.built for each in found))
+    names = frozenset[str]().union(*(manifest.sources | manifest.built for manifest in found))
     without = _matched(namespace, "", names, jobs)
-    schemas = dict.fromkeys(schema for each in found for schema in each.schemas)
+    schemas = dict.fromkeys(schema for manifest in found for schema in manifest.schemas)
     matches = [
         (schema, _matched(namespace, schema, names, jobs))
         for schema in schemas
         if _completes(namespace, schema)
     ]
     # The first of several with as many.
-    schema, matched = max(matches, key=lambda each: len(each[1]), default=("", without))
+    schema, matched = max(matches, key=lambda match_: len(match_[1]), default=("", without))
     return DefaultSchema(schema, matched - without) if len(matched) > len(without) else None
 
 
@@ -145,7 +145,7 @@ def _match(
     rules = Rules((), warehouses, {namespace: default} if default else {})
     resolver = DatasetResolver(_ENVIRONMENT, rules, dict(catalogs))
     common = _with_common_words(names, references)
-    of_jobs = {resolver.resolve(each).name for each in common.references} - {None}
+    of_jobs = {resolver.resolve(reference).name for reference in common.references} - {None}
     return frozenset(
         name for name in common.names if resolver.resolve(Reference(namespace, name)).name in of_jobs
     )
@@ -162,7 +162,7 @@ def _with_common_words(names: frozenset[str], references: frozenset[Reference]) 
 
     Resolving each name with each namespace and default schema would take seconds for thousands of names.
     """
-    words = {each: set(_WORD.findall(each.name.lower())) for each in references}
+    words = {reference: set(_WORD.findall(reference.name.lower())) for reference in references}
     tables = {each: _WORD.findall(each.lower())[-1:] for each in names}
     of_jobs = set[str]().union(*words.values())
     common = {word for last in tables.values() for word in last if word in of_jobs}
@@ -182,11 +182,13 @@ def _completes(namespace: str, schema: str) -> bool:
 def _candidates(adapter: str, jobs: JobFindings) -> list[str]:
     schemes = _SCHEMES.get(adapter)
     namespaces = {name.namespace for name in tables(jobs)}
-    return sorted(each for each in namespaces if schemes is None or each.partition(":")[0] in schemes)
+    return sorted(
+        namespace for namespace in namespaces if schemes is None or namespace.partition(":")[0] in schemes
+    )
 
 
 def tables(jobs: JobFindings) -> set[DatasetName]:
     """Return the tables that Spark's side reads and writes, with their canonical names."""
     resolver = DatasetResolver(_ENVIRONMENT, Rules(), jobs.catalogs)
-    found = (resolver.resolve(each) for each in jobs.references)
+    found = (resolver.resolve(reference) for reference in jobs.references)
     return {each.name for each in found if each.name and each.label == "table"}

@@ -57,7 +57,11 @@ def download(own: Path, folder: Path, index_options: tuple[str, ...] = ()) -> li
     """
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
     command += ["--dest", str(folder), "--only-binary", ":all:", "--implementation", "cp"]
-    command += ["--python-version", PYTHON, *(word for each in PLATFORMS for word in ("--platform", each))]
+    command += [
+        "--python-version",
+        PYTHON,
+        *(word for platform in PLATFORMS for word in ("--platform", platform)),
+    ]
     command += [*index_options, f"{own}[{EXTRA}]"]
     with tempfile.TemporaryDirectory(prefix="lineage-merge-") as work:
         constraints = Path(work, "constraints.txt")
@@ -72,10 +76,10 @@ def download(own: Path, folder: Path, index_options: tuple[str, ...] = ()) -> li
 
 def wheels(folder: Path) -> list[Path]:
     """Return the wheels of a folder. Raises `SourceMissing` if there are none."""
-    found = sorted(folder.glob("*.whl"))
-    if not found:
+    glob = sorted(folder.glob("*.whl"))
+    if not glob:
         raise SourceMissing(f"{folder}: no wheels found")
-    return found
+    return glob
 
 
 def bundle(own: Path, others: list[Path], target: Path) -> Path:

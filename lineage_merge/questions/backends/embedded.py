@@ -91,7 +91,7 @@ def _vertex(row: dict[str, Any]) -> Vertex:
 
 def _edges(row: dict[str, Any]) -> Iterator[Edge]:
     for label, edges in row.get("outE", {}).items():
-        for each in edges:
+        for edge in edges:
             yield Edge(
-                each["id"], label, row["id"], each["inV"], normalize_properties(each.get("properties", {}))
+                edge["id"], label, row["id"], edge["inV"], normalize_properties(edge.get("properties", {}))
             )

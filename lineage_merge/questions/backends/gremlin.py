@@ -79,7 +79,7 @@ class GremlinGraph:
     ) -> list[Vertex]:
         """See `LineageGraph`."""
         found = sorted(self._execute(lambda g: searched(g, text, labels, environment, dag)))
-        return sorted(self.vertices(found[:limit]), key=lambda each: each.id)
+        return sorted(self.vertices(found[:limit]), key=lambda vertex: vertex.id)
 
     def with_value(
         self,
@@ -176,10 +176,10 @@ class GremlinGraph:
         """See `LineageGraph`."""
         wanted = (*VERTEX_LABELS, *EDGE_LABELS) if labels is None else labels
         for batch in _batches(
-            sorted(self.ids([each for each in wanted if each in ALL_VERTEX_LABELS], environment, dag))
+            sorted(self.ids([label for label in wanted if label in ALL_VERTEX_LABELS], environment, dag))
         ):
             yield from self.vertices(batch)
-        edges = [each for each in wanted if each not in ALL_VERTEX_LABELS]
+        edges = [label for label in wanted if label not in ALL_VERTEX_LABELS]
         for batch in _batches(sorted(self.ids(_starts(edges), environment, dag))):
             yield from self.edges_from(batch, edges, dag)
 
@@ -218,7 +218,7 @@ def searched(
     all_of_them = of_graph(g, labels, environment, dag)
     if not text:
         return all_of_them.id_()
-    holding = [__.has(key, TextP.containing(each)) for key in SEARCHED for each in case_variants(text)]
+    holding = [__.has(key, TextP.containing(variant)) for key in SEARCHED for variant in case_variants(text)]
     return all_of_them.or_(*holding).id_()
 
 
@@ -355,7 +355,7 @@ def _starts(edge_labels: Sequence[str]) -> list[str]:
     starts: list[str] = []
     for edge, labels in _STARTS.items():
         if edge in edge_labels:
-            starts += [each for each in labels if each not in starts]
+            starts += [label for label in labels if label not in starts]
     return starts
 
 

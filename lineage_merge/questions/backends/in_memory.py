@@ -30,7 +30,7 @@ class InMemory:
     """A `LineageGraph` of these vertices and edges; edges without both ends are omitted."""
 
     def __init__(self, vertices: Iterable[Vertex], edges: Iterable[Edge]) -> None:
-        self._vertices = {each.id: each for each in vertices}
+        self._vertices = {vertex.id: vertex for vertex in vertices}
         self._edges: list[Edge] = []
         self._out: Mapping[str, list[Edge]] = defaultdict(list)
         self._in: Mapping[str, list[Edge]] = defaultdict(list)
@@ -42,11 +42,13 @@ class InMemory:
 
     def environments(self) -> list[str]:
         """See `LineageGraph`."""
-        return sorted({each.environment for each in self._vertices.values()})
+        return sorted({vertex.environment for vertex in self._vertices.values()})
 
     def vertices(self, ids: Iterable[str]) -> list[Vertex]:
         """See `LineageGraph`."""
-        return [self._vertices[each] for each in dict.fromkeys(ids) if each in self._vertices]
+        return [
+            self._vertices[identifier] for identifier in dict.fromkeys(ids) if identifier in self._vertices
+        ]
 
     def named(
         self, text: str, labels: Sequence[str], environment: str | None = None, dag: str | None = None
@@ -87,11 +89,15 @@ class InMemory:
 
     def edges_from(self, ids: Iterable[str], labels: Sequence[str], dag: str | None = None) -> list[Edge]:
         """See `LineageGraph`."""
-        return [edge for each in dict.fromkeys(ids) for edge in self._next(each, labels, "down", dag)]
+        return [
+            edge for identifier in dict.fromkeys(ids) for edge in self._next(identifier, labels, "down", dag)
+        ]
 
     def edges_to(self, ids: Iterable[str], labels: Sequence[str], dag: str | None = None) -> list[Edge]:
         """See `LineageGraph`."""
-        return [edge for each in dict.fromkeys(ids) for edge in self._next(each, labels, "up", dag)]
+        return [
+            edge for identifier in dict.fromkeys(ids) for edge in self._next(identifier, labels, "up", dag)
+        ]
 
     def reach(
         self,
@@ -106,7 +112,9 @@ class InMemory:
         frontier = set(ids)
         hops = 0
         while frontier and (depth is None or hops < depth):
-            edges = (edge for each in frontier for edge in self._next(each, labels, direction, dag))
+            edges = (
+                edge for identifier in frontier for edge in self._next(identifier, labels, direction, dag)
+            )
             frontier = {edge.to_id if direction == "down" else edge.from_id for edge in edges} - reached
             reached |= frontier
             hops += 1
@@ -134,15 +142,15 @@ class InMemory:
     def feeds_without_columns(self, ids: Iterable[str], dag: str | None = None) -> list[Edge]:
         """See `LineageGraph`."""
         jobs: dict[str, set[str]] = {}
-        found = []
+        feeds_without_columns = []
         for edge in self.edges_from(ids, ("feeds",), dag):
             if edge.properties.get("column_lineage") != "unavailable":
                 if edge.to_id not in jobs:
                     jobs[edge.to_id] = self._jobs_with_columns(edge.to_id, dag)
                 if edge.job in jobs[edge.to_id]:
                     continue
-            found.append(edge)
-        return found
+            feeds_without_columns.append(edge)
+        return feeds_without_columns
 
     def ids(self, labels: Sequence[str], environment: str | None = None, dag: str | None = None) -> set[str]:
         """See `LineageGraph`."""
@@ -152,7 +160,7 @@ class InMemory:
         self, labels: Sequence[str], environment: str | None = None, dag: str | None = None
     ) -> set[tuple[str, str]]:
         """See `LineageGraph`."""
-        return {(each.from_id, each.to_id) for each in self._edges_of(labels, environment, dag)}
+        return {(edge.from_id, edge.to_id) for edge in self._edges_of(labels, environment, dag)}
 
     def without_consumer(self, environment: str | None = None, dag: str | None = None) -> set[str]:
         """See `LineageGraph`."""
@@ -177,33 +185,33 @@ class InMemory:
     ) -> Iterator[Vertex | Edge]:
         """See `LineageGraph`."""
         wanted = (*VERTEX_LABELS, *EDGE_LABELS) if labels is None else labels
-        yield from self._of([each for each in wanted if each in ALL_VERTEX_LABELS], environment, dag)
+        yield from self._of([label for label in wanted if label in ALL_VERTEX_LABELS], environment, dag)
         yield from self._edges_of(
-            [each for each in wanted if each not in ALL_VERTEX_LABELS], environment, dag
+            [label for label in wanted if label not in ALL_VERTEX_LABELS], environment, dag
         )
 
     def _of(self, labels: Sequence[str], environment: str | None, dag: str | None) -> Iterator[Vertex]:
-        for each in self._vertices.values():
+        for vertex in self._vertices.values():
             if (
-                each.label in labels
-                and (environment is None or each.properties.get("environment") == environment)
-                and (dag is None or dag in each.dags)
+                vertex.label in labels
+                and (environment is None or vertex.properties.get("environment") == environment)
+                and (dag is None or dag in vertex.dags)
             ):
-                yield each
+                yield vertex
 
     def _edges_of(self, labels: Sequence[str], environment: str | None, dag: str | None) -> Iterator[Edge]:
-        for each in self._edges:
+        for edge in self._edges:
             if (
-                each.label in labels
-                and (environment is None or each.properties.get("environment") == environment)
-                and (dag is None or each.properties.get("dag_name") == dag)
+                edge.label in labels
+                and (environment is None or edge.properties.get("environment") == environment)
+                and (dag is None or edge.properties.get("dag_name") == dag)
             ):
-                yield each
+                yield edge
 
     def _jobs_with_columns(self, dataset: str, dag: str | None) -> set[str]:
         """Return the jobs with known column lineage into a dataset."""
         columns = [each.to_id for each in self._next(dataset, ("has_column",), "down", None)]
-        into = [edge for each in columns for edge in self._next(each, ("feeds_column",), "up", dag)]
+        into = [edge for column in columns for edge in self._next(column, ("feeds_column",), "up", dag)]
         return {edge.job for edge in (*into, *self._next(dataset, ("influences",), "up", dag))}
 
     def _next(

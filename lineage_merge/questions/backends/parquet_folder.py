@@ -29,8 +29,8 @@ class ParquetFolder:
     @staticmethod
     def is_at(folder: str) -> bool:
         """Return whether the files of a folder are Parquet, and can be read."""
-        found = files_of(f"{folder.rstrip('/')}/nodes")
-        is_parquet = all(PurePosixPath(each.location).suffix == ".parquet" for each in found)
+        files = files_of(f"{folder.rstrip('/')}/nodes")
+        is_parquet = all(PurePosixPath(file.location).suffix == ".parquet" for file in files)
         return is_parquet and find_spec("pyarrow") is not None
 
     def environments(self) -> list[str]:
@@ -47,7 +47,7 @@ class ParquetFolder:
             return self._below(self._with_aliased(datasets), self._with_aliased(others))
 
     def _with_aliased(self, datasets: Collection[str]) -> set[str]:
-        names = {"|".join(name_parts(each)[1:]) for each in datasets}
+        names = {"|".join(name_parts(dataset)[1:]) for dataset in datasets}
         aliased = (
             identifier
             for table in self._nodes
@@ -72,8 +72,8 @@ class ParquetFolder:
                 ),
             )
         ]
-        ids = {*starts, *others, *(end for each in edges for end in (each.from_id, each.to_id))}
-        ids |= {job for each in edges if (job := job_of(each))}
+        ids = {*starts, *others, *(end for edge in edges for end in (edge.from_id, edge.to_id))}
+        ids |= {job for edge in edges if (job := job_of(edge))}
         vertices = (
             vertex_of_row(row)
             for table in self._nodes
@@ -83,13 +83,13 @@ class ParquetFolder:
 
     def _flows(self) -> Mapping[str, set[str]]:
         """Return the datasets that a dataset feeds, also by columns."""
-        found: Mapping[str, set[str]] = defaultdict(set)
+        flows: Mapping[str, set[str]] = defaultdict(set)
         for table in self._edges:
             labels = table["label"].to_pylist()
             for label, (start, end) in zip(labels, _pairs(table, "from", "to"), strict=True):
                 if label in _FLOWS:
-                    found[dataset_id_of(start)].add(dataset_id_of(end))
-        return found
+                    flows[dataset_id_of(start)].add(dataset_id_of(end))
+        return flows
 
 
 def _tables(path: str, required: tuple[str, ...]) -> Iterator[Any]:

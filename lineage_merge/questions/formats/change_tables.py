@@ -27,7 +27,7 @@ def change_tables(changes: Sequence[Change], title: str) -> Iterator[Table | Tex
     yield Text(f"changes {title}", style="bold")
     summary = new_table("", *ACTIONS, is_summary=True)
     for kind, numbers in counts(changes).items():
-        add_row(summary, _TITLES[kind], *(numbers[each] or "" for each in ACTIONS))
+        add_row(summary, _TITLES[kind], *(numbers[action] or "" for action in ACTIONS))
     yield summary
     for kind, group in groupby(changes, key=lambda each: each.kind):
         yield Text()
@@ -53,7 +53,7 @@ def _markdown_lines(changes: Sequence[Change], title: str) -> Iterator[str]:
     yield f"| | {' | '.join(ACTIONS)} |"
     yield "| --- | ---: | ---: | ---: |"
     for kind, numbers in counts(changes).items():
-        yield f"| {_TITLES[kind]} | {' | '.join(str(numbers[each]) for each in ACTIONS)} |"
+        yield f"| {_TITLES[kind]} | {' | '.join(str(numbers[action]) for action in ACTIONS)} |"
     for kind, group in groupby(changes, key=lambda each: each.kind):
         yield ""
         yield f"### {_TITLES[kind].capitalize()}"
@@ -72,7 +72,7 @@ def _differences(change: Change) -> Sequence[Difference]:
     if change.action == "changed":
         return change.differences
     shown = ("job", "transformation", "expression")
-    return [each for each in change.differences if each.name in shown]
+    return [difference for difference in change.differences if difference.name in shown]
 
 
 def _code(text: str) -> str:

@@ -26,7 +26,7 @@ def data_frame(records: Iterable[Mapping[str, Any]], columns: Mapping[str, type]
     rows = list(records)
     made = {}
     for name, kind in columns.items():
-        values = [each[name] for each in rows]
+        values = [row[name] for row in rows]
         if kind is datetime:
             numbers = pd.array(values, dtype="Int64")
             made[name] = pd.Series(pd.to_datetime(pd.Series(numbers), unit="ms", utc=True), name=name)

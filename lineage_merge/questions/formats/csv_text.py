@@ -26,17 +26,21 @@ def csv_text(renderables: Iterable[RenderableType]) -> str:
     If tables have a name, the first column is the name of a row's table. Texts between tables and summaries
     are left out. The same tables give the same header, also without rows.
     """
-    tables = [each for each in renderables if isinstance(each, Table) and not _is_summary(each)]
-    named = any(_name(each) for each in tables)
-    header = list(dict.fromkeys(name for each in tables for name in _header(each)))
+    tables = [
+        renderable
+        for renderable in renderables
+        if isinstance(renderable, Table) and not _is_summary(renderable)
+    ]
+    named = any(_name(table) for table in tables)
+    header = list(dict.fromkeys(name for table in tables for name in _header(table)))
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
     if header:
         writer.writerow([safe_cell(each) for each in ([TABLE, *header] if named else header)])
-    for each in tables:
-        for row in _rows(each):
-            cells = dict(zip(_header(each), row, strict=True))
-            first = [_name(each)] if named else []
+    for table in tables:
+        for row in _rows(table):
+            cells = dict(zip(_header(table), row, strict=True))
+            first = [_name(table)] if named else []
             writer.writerow([safe_cell(cell) for cell in (*first, *(cells.get(name, "") for name in header))])
     return written.getvalue()
 

@@ -43,12 +43,12 @@ def _lines(elements: Iterable[Vertex | Edge], of_nodes: _Types, of_edges: _Types
     yield from _keys("node", of_nodes)
     yield from _keys("edge", of_edges)
     yield '  <graph id="lineage" edgedefault="directed">'
-    for each in elements:
-        if isinstance(each, Vertex):
-            yield f"    <node id={_attribute(each.id)}>{_data('node', each)}</node>"
+    for element in elements:
+        if isinstance(element, Vertex):
+            yield f"    <node id={_attribute(element.id)}>{_data('node', element)}</node>"
         else:
-            ends = f"source={_attribute(each.from_id)} target={_attribute(each.to_id)}"
-            yield f"    <edge id={_attribute(each.id)} {ends}>{_data('edge', each)}</edge>"
+            ends = f"source={_attribute(element.from_id)} target={_attribute(element.to_id)}"
+            yield f"    <edge id={_attribute(element.id)} {ends}>{_data('edge', element)}</edge>"
     yield "  </graph>"
     yield "</graphml>"
 
@@ -56,8 +56,8 @@ def _lines(elements: Iterable[Vertex | Edge], of_nodes: _Types, of_edges: _Types
 def _types(elements: Iterable[Vertex | Edge]) -> _Types:
     """Return the types of the properties of these elements."""
     types: dict[str, str] = {"label": "string"}
-    for each in elements:
-        for name, value in each.properties.items():
+    for element in elements:
+        for name, value in element.properties.items():
             types[name] = "long" if isinstance(value, int) and types.get(name) != "string" else "string"
     return types
 

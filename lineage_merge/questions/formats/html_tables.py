@@ -21,12 +21,14 @@ def html_tables(renderables: Iterable[RenderableType], note: str = "") -> str:
 
 
 def _parts(renderables: Iterable[RenderableType], note: str) -> Iterator[str]:
-    for each in renderables:
-        if isinstance(each, Table):
+    for renderable in renderables:
+        if isinstance(renderable, Table):
             # Tables without rows are omitted: the note is shown instead.
-            if each.row_count:
-                yield from _table(each.without_empty_columns() if isinstance(each, AnswerTable) else each)
-        elif text := _plain(each):
+            if renderable.row_count:
+                yield from _table(
+                    renderable.without_empty_columns() if isinstance(renderable, AnswerTable) else renderable
+                )
+        elif text := _plain(renderable):
             yield f"<p>{escape(text)}</p>"
     if note:
         yield f"<p>{escape(one_line(note))}</p>"

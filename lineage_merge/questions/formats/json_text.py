@@ -19,8 +19,8 @@ def as_json(graph: Subgraph) -> dict[str, Any]:
     in `graph_format/node.schema.json` and `edge.schema.json`; empty ones are omitted; sets are sorted lists.
     """
     return {
-        "vertices": [vertex_as_json(each) for each in graph.vertices.values()],
-        "edges": [edge_as_json(each) for each in graph.edges],
+        "vertices": [vertex_as_json(vertex) for vertex in graph.vertices.values()],
+        "edges": [edge_as_json(edge) for edge in graph.edges],
     }
 
 

@@ -33,13 +33,13 @@ _KINDS = ("failure", "skipped")
 
 
 def _attributes(name: str, numbers: Sequence[int]) -> dict[str, str]:
-    tests, failures, skipped = (str(each) for each in numbers)
+    tests, failures, skipped = (str(number) for number in numbers)
     return {"name": name, "tests": tests, "failures": failures, "errors": "0", "skipped": skipped}
 
 
 def _cases(result: CheckedPolicy, check: PolicyCheck) -> list[ET.Element]:
     if result.violations:
-        return [_violation(result, each, check) for each in result.violations]
+        return [_violation(result, violation, check) for violation in result.violations]
     name = f"{result.checked} checked"
     case = ET.Element("testcase", classname=result.policy.name, name=name)
     if not result.checked:

@@ -54,21 +54,21 @@ class Layout:
     @property
     def width(self) -> int:
         """The right end of the boxes."""
-        return max((each.x + each.width for each in self.places.values()), default=0)
+        return max((place.x + place.width for place in self.places.values()), default=0)
 
     @property
     def height(self) -> int:
         """The lower end of boxes and lines."""
-        lowest = max((each.y + each.height for each in self.places.values()), default=0)
+        lowest = max((place.y + place.height for place in self.places.values()), default=0)
         return max([lowest, *(y for points in self.bends.values() for _, y in points)])
 
 
 def layout(sizes: Mapping[str, Size], links: Iterable[Link]) -> Layout:
     """Return the layout of boxes by id; those without a line are in rows below the others."""
     known = dict.fromkeys(
-        each for each in links if each.source != each.target and sizes.keys() >= {each.source, each.target}
+        link for link in links if link.source != link.target and sizes.keys() >= {link.source, link.target}
     )
-    linked = {end for each in known for end in (each.source, each.target)}
+    linked = {end for link in known for end in (link.source, link.target)}
     connected = _connected({key: size for key, size in sizes.items() if key in linked}, list(known))
     single = {key: size for key, size in sizes.items() if key not in linked}
     top = connected.height + _GAP_Y if connected.places else 0
@@ -124,9 +124,9 @@ def _topological(
 
 
 def _connected(sizes: Mapping[str, Size], lines: Sequence[Link]) -> Layout:
-    by_layer = layers([*sizes], dict.fromkeys((each.source, each.target) for each in lines))
+    by_layer = layers([*sizes], dict.fromkeys((link.source, link.target) for link in lines))
     layer_of = {box: number for number, found in enumerate(by_layer) for box in found}
-    nodes = [[_Node(box) for box in found] for found in by_layer]
+    nodes = [[_Node(box) for box in layer] for layer in by_layer]
     routes: dict[Link, list[_Node]] = {}
     links: dict[tuple[_Node, _Node], None] = {}
     bends: set[_Node] = set()

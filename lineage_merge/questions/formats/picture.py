@@ -30,9 +30,9 @@ def picture(graph: Subgraph) -> str:
 
 
 def _drawing(graph: Subgraph) -> str:
-    feeds = [each for each in graph.edges if each.label == "feeds" and each.from_id != each.to_id]
+    feeds = [edge for edge in graph.edges if edge.label == "feeds" and edge.from_id != edge.to_id]
     drawn = graph.datasets[:MAX_DATASETS]
-    columns = layers([each.id for each in drawn], ((each.from_id, each.to_id) for each in feeds))
+    columns = layers([dataset.id for dataset in drawn], ((feed.from_id, feed.to_id) for feed in feeds))
     places = {
         identifier: (_MARGIN + column * (_WIDTH + _GAP_X), _MARGIN + row * (_HEIGHT + _GAP_Y))
         for column, layer in enumerate(columns)
@@ -41,8 +41,8 @@ def _drawing(graph: Subgraph) -> str:
     width = 2 * _MARGIN + len(columns) * (_WIDTH + _GAP_X) - _GAP_X
     height = 2 * _MARGIN + max(map(len, columns), default=0) * (_HEIGHT + _GAP_Y) - _GAP_Y
     shapes = [
-        *(_line(each, places) for each in feeds if each.from_id in places and each.to_id in places),
-        *(_box(each, *places[each.id]) for each in drawn),
+        *(_line(feed, places) for feed in feeds if feed.from_id in places and feed.to_id in places),
+        *(_box(dataset, *places[dataset.id]) for dataset in drawn),
     ]
     hidden = len(graph.datasets) - len(drawn)
     note = f"<p>{hidden} more datasets are not drawn.</p>" if hidden else ""
@@ -84,7 +84,7 @@ def _table(graph: Subgraph) -> str:
     rows = list(_rows(graph))
     if not rows:
         return ""
-    head = "".join(f'<th style="{_CELL}">{each}</th>' for each in _HEADINGS)
+    head = "".join(f'<th style="{_CELL}">{heading}</th>' for heading in _HEADINGS)
     body = "".join(
         "<tr>" + "".join(f'<td style="{_CELL}">{_escaped(cell)}</td>' for cell in row) + "</tr>"
         for row in rows[:MAX_ROWS]

@@ -39,10 +39,16 @@ def violation_table(check: "PolicyCheck") -> Table:
     """Return a row per violation; its path is in one cell."""
     table = new_table("policy", "severity", "violation", "what", "path", "fix")
     for result in check.results:
-        for each in result.violations:
-            path = " | ".join(path_lines(each, check.subgraph))
+        for violation in result.violations:
+            path = " | ".join(path_lines(violation, check.subgraph))
             add_row(
-                table, result.policy.name, result.policy.severity, each.title, each.message, path, each.fix
+                table,
+                result.policy.name,
+                result.policy.severity,
+                violation.title,
+                violation.message,
+                path,
+                violation.fix,
             )
     return table
 
@@ -54,10 +60,10 @@ def _violations(result: "CheckedPolicy", check: "PolicyCheck") -> Iterator[Text]
     yield heading
     if policy.description:
         yield Text(one_line(policy.description))
-    for each in result.violations:
+    for violation in result.violations:
         title = Text("  ")
-        title.append(one_line(each.title), style="bold")
-        yield title.append(f" {one_line(each.message)}")
-        for line in path_lines(each, check.subgraph):
+        title.append(one_line(violation.title), style="bold")
+        yield title.append(f" {one_line(violation.message)}")
+        for line in path_lines(violation, check.subgraph):
             yield Text(f"      {one_line(line)}")
-        yield Text(f"    Fix: {one_line(each.fix)}")
+        yield Text(f"    Fix: {one_line(violation.fix)}")

@@ -36,7 +36,7 @@ def result_as_json(result: CheckedPolicy, graph: Subgraph) -> dict[str, Any]:
         "description": policy.description,
         "checked": result.checked,
         "notes": list(result.notes),
-        "violations": [_violation(each, graph) for each in result.violations],
+        "violations": [_violation(violation, graph) for violation in result.violations],
     }
 
 

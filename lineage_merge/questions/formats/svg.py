@@ -62,7 +62,7 @@ class _Box:
     def size(self) -> Size:
         rows = len(self.columns) + bool(self.hidden)
         widths = [text_width(self.name, 13, bold=True), text_width(self.place, 11)]
-        widths += [text_width(_text(each.name), 11) for each in self.columns]
+        widths += [text_width(_text(column.name), 11) for column in self.columns]
         width = min(_MAX_WIDTH, max(_MIN_WIDTH, int(max(widths)) + 24))
         return Size(width, _HEAD + rows * _ROW + (6 if rows else 0))
 
@@ -86,8 +86,8 @@ class _Drawing:
         self._roots = frozenset(roots)
         self._owners = _owners(graph)
         every = _boxes(graph, self._owners)
-        edges = [each for each in graph.edges if each.label != "has_column"]
-        starts = {self._owners[each] for each in roots if each in self._owners}
+        edges = [edge for edge in graph.edges if edge.label != "has_column"]
+        starts = {self._owners[root] for root in roots if root in self._owners}
         self._boxes = _nearest(every, map(self._ends, edges), starts)
         self._hidden = len(every) - len(self._boxes)
         _limit_columns(self._boxes.values(), edges)
@@ -96,7 +96,7 @@ class _Drawing:
             for box in self._boxes.values()
             for number, column in enumerate(box.columns)
         }
-        self._edges = [each for each in edges if self._is_drawn(each)]
+        self._edges = [edge for edge in edges if self._is_drawn(edge)]
         sizes = {key: box.size for key, box in self._boxes.items()}
         self._layout: Layout = layout(sizes, map(self._link, self._edges))
 
@@ -118,8 +118,8 @@ class _Drawing:
         yield _words(shown, _MARGIN, _MARGIN + 12, 14, bold=True)
         yield f'<g transform="translate({_MARGIN} {_MARGIN + _TITLE})">'
         yield from map(self._line, self._edges)
-        for each in self._boxes.values():
-            yield from self._box(each)
+        for box in self._boxes.values():
+            yield from self._box(box)
         yield "</g>"
         for number, note in enumerate(notes):
             y = height - _MARGIN - (len(notes) - number - 1) * _ROW
@@ -215,34 +215,34 @@ class _Drawing:
 
 def _owners(graph: Subgraph) -> dict[str, str]:
     """Return the box of each vertex: of a column that of its dataset."""
-    owners = {each.to_id: each.from_id for each in graph.edges if each.label == "has_column"}
+    owners = {edge.to_id: edge.from_id for edge in graph.edges if edge.label == "has_column"}
     return {
-        each.id: (owners.get(each.id) or dataset_of(each.id)) if each.label == COLUMN else each.id
-        for each in graph.vertices.values()
+        vertex.id: (owners.get(vertex.id) or dataset_of(vertex.id)) if vertex.label == COLUMN else vertex.id
+        for vertex in graph.vertices.values()
     }
 
 
 def _boxes(graph: Subgraph, owners: Mapping[str, str]) -> dict[str, _Box]:
     """Return the boxes by id, also of datasets of which the subgraph has only columns."""
     boxes: dict[str, _Box] = {}
-    for each in graph.vertices.values():
-        if each.label != COLUMN:
-            name, whole = _text(each.name), _text(each.title)
+    for vertex in graph.vertices.values():
+        if vertex.label != COLUMN:
+            name, whole = _text(vertex.name), _text(vertex.title)
             inside = whole.removesuffix(name).rstrip("/.")
-            place = f"{each.label} in {inside}" if whole != name and inside else each.label
-            if each.label == JOB and (kind := _text(str(each.properties.get("job_type", "")))):
+            place = f"{vertex.label} in {inside}" if whole != name and inside else vertex.label
+            if vertex.label == JOB and (kind := _text(str(vertex.properties.get("job_type", "")))):
                 place = f"{kind} job"
-            boxes[each.id] = _Box(each.id, each.label, name, place, truncate(whole, _LONGEST))
-    for each in graph.vertices.values():
-        if each.label == COLUMN:
-            owner = owners[each.id]
+            boxes[vertex.id] = _Box(vertex.id, vertex.label, name, place, truncate(whole, _LONGEST))
+    for vertex in graph.vertices.values():
+        if vertex.label == COLUMN:
+            owner = owners[vertex.id]
             if owner not in boxes:
                 whole = _text(title_of_id(owner))
                 name = whole.rpartition("/")[2] if "/" in whole else whole.rpartition(".")[2]
                 inside = whole.removesuffix(name).rstrip("/.")
                 place = f"in {inside}" if inside else "dataset"
                 boxes[owner] = _Box(owner, "", name or whole, place, truncate(whole, _LONGEST))
-            boxes[owner].columns.append(each)
+            boxes[owner].columns.append(vertex)
     return boxes
 
 
@@ -268,14 +268,14 @@ def _nearest(
 
 def _limit_columns(boxes: Iterable[_Box], edges: Sequence[Edge]) -> None:
     """Sort the columns of each box; of more than `MAX_COLUMNS`, those with edges take precedence."""
-    used = {end for each in edges for end in (each.from_id, each.to_id)}
+    used = {end for edge in edges for end in (edge.from_id, edge.to_id)}
     for box in boxes:
-        box.columns.sort(key=lambda each: (each.properties.get("position", 1 << 31), each.id))
+        box.columns.sort(key=lambda column: (column.properties.get("position", 1 << 31), column.id))
         if len(box.columns) > MAX_COLUMNS:
-            chosen = sorted(box.columns, key=lambda each: each.id not in used)[:MAX_COLUMNS]
+            chosen = sorted(box.columns, key=lambda column: column.id not in used)[:MAX_COLUMNS]
             box.hidden = len(box.columns) - MAX_COLUMNS
-            ids = {each.id for each in chosen}
-            box.columns = [each for each in box.columns if each.id in ids]
+            ids = {column.id for column in chosen}
+            box.columns = [column for column in box.columns if column.id in ids]
 
 
 def _text(text: str) -> str:

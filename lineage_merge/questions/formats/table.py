@@ -58,25 +58,31 @@ def table(graph: Subgraph) -> AnswerTable:
 def edge_table(graph: Subgraph) -> AnswerTable:
     """Return a table of edges."""
     made = new_table("from", "edge", "to", "job", "how", "DAG")
-    for each in graph.edges:
-        ends = (title(graph, graph.vertices[end]) for end in (each.from_id, each.to_id))
+    for edge in graph.edges:
+        ends = (title(graph, graph.vertices[end]) for end in (edge.from_id, edge.to_id))
         source, target = ends
-        how = [transformation(each)]
-        how += [str(each.properties.get(key, "")) for key in ("expression", "write_mode", "via")]
+        how = [transformation(edge)]
+        how += [str(edge.properties.get(key, "")) for key in ("expression", "write_mode", "via")]
         said = "  ".join(part for part in how if part)
-        add_row(made, source, each.label, target, each.job, said, each.properties.get("dag_name", ""))
+        add_row(made, source, edge.label, target, edge.job, said, edge.properties.get("dag_name", ""))
     return made
 
 
 def vertex_table(vertices: Iterable[Vertex]) -> AnswerTable:
     """Return a table of vertices."""
     made = new_table("name", "label", "namespace", "environment", "DAGs", "about")
-    for each in vertices:
-        held = each.properties
+    for vertex in vertices:
+        held = vertex.properties
         about = [str(held[key]) for key in ("job_type", "data_type", "format", "description") if key in held]
         namespace = str(held.get("namespace", ""))
         add_row(
-            made, each.title, each.label, namespace, each.environment, ", ".join(each.dags), "  ".join(about)
+            made,
+            vertex.title,
+            vertex.label,
+            namespace,
+            vertex.environment,
+            ", ".join(vertex.dags),
+            "  ".join(about),
         )
     return made
 

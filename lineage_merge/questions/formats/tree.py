@@ -23,13 +23,15 @@ def tree(graph: Subgraph, roots: Sequence[str] | None = None, direction: Directi
     """
     plan = _planned(graph, roots, direction)
     lines = list(_drawn(plan))
-    influences = [each for each in graph.edges if each.label == "influences"]
+    influences = [edge for edge in graph.edges if edge.label == "influences"]
     if influences:
         lines += [Text(), Text("rows determined by:", style="bold")]
-    for each in influences:
-        source, target = (one_line(title(graph, graph.vertices[end])) for end in (each.from_id, each.to_id))
+    for influence in influences:
+        source, target = (
+            one_line(title(graph, graph.vertices[end])) for end in (influence.from_id, influence.to_id)
+        )
         line = Text(f"  {source} → {target}")
-        lines.append(line.append(f"  {transformation(each)}  {each.job}", style="dim"))
+        lines.append(line.append(f"  {transformation(influence)}  {influence.job}", style="dim"))
     return lines
 
 
@@ -56,30 +58,32 @@ class _Plan:
 
 def _planned(graph: Subgraph, roots: Sequence[str] | None, direction: Direction) -> _Plan:
     columns: dict[str, list[Vertex]] = defaultdict(list)
-    for each in graph.edges:
-        column = graph.vertices[each.to_id]
-        if each.label == "has_column" and column not in columns[each.from_id]:  # an edge for each DAG
-            columns[each.from_id].append(column)
+    for edge in graph.edges:
+        column = graph.vertices[edge.to_id]
+        if edge.label == "has_column" and column not in columns[edge.from_id]:  # an edge for each DAG
+            columns[edge.from_id].append(column)
     for owned in columns.values():
         owned.sort(key=lambda each: (each.properties.get("position", 1 << 31), each.name))
     listed = {each.id for owned in columns.values() for each in owned}
     between: dict[tuple[str, str], list[Edge]] = defaultdict(list)
     column_sources: dict[str, list[Edge]] = defaultdict(list)
-    for each in graph.edges:
-        if each.label == "feeds_column" and each.to_id in listed:
-            column_sources[each.to_id].append(each)
-        elif each.label in ("feeds", "feeds_column", "writes"):
-            pair = (each.from_id, each.to_id) if direction == "down" else (each.to_id, each.from_id)
-            between[pair].append(each)
+    for edge in graph.edges:
+        if edge.label == "feeds_column" and edge.to_id in listed:
+            column_sources[edge.to_id].append(edge)
+        elif edge.label in ("feeds", "feeds_column", "writes"):
+            pair = (edge.from_id, edge.to_id) if direction == "down" else (edge.to_id, edge.from_id)
+            between[pair].append(edge)
     following: dict[str, list[tuple[str, list[Edge]]]] = defaultdict(list)
     for (here, there), edges in sorted(between.items()):
         following[here].append((there, edges))
     led_to = {there for _, there in between}
     deciding = {
-        end for each in graph.edges if each.label == "influences" for end in (each.from_id, each.to_id)
+        end for edge in graph.edges if edge.label == "influences" for end in (edge.from_id, edge.to_id)
     }
     own = [
-        each for each in graph.vertices if each not in listed and (each not in deciding or each in following)
+        vertex
+        for vertex in graph.vertices
+        if vertex not in listed and (vertex not in deciding or vertex in following)
     ]
     starts = [each for each in (own if roots is None else roots) if roots is not None or each not in led_to]
     plan = _Plan(graph, direction, starts, following, columns, column_sources)
@@ -138,14 +142,14 @@ def _below(plan: _Plan, here: str) -> list[tuple[Text, str | None, bool]]:
     arrow = "←" if plan.direction == "down" else "→"
     for there, edges, opened in plan.children(here):
         line = _named(plan, there)
-        line.append(f"  {arrow} {'; '.join(dict.fromkeys(_moved_by(each) for each in edges))}", style="cyan")
-        for via in dict.fromkeys(each.properties["via"] for each in edges if "via" in each.properties):
+        line.append(f"  {arrow} {'; '.join(dict.fromkeys(_moved_by(edge) for edge in edges))}", style="cyan")
+        for via in dict.fromkeys(edge.properties["via"] for edge in edges if "via" in edge.properties):
             line.append(f" via {one_line(via)}", style="dim")
-        if any(each.properties.get("column_lineage") == "unavailable" for each in edges):
+        if any(edge.properties.get("column_lineage") == "unavailable" for edge in edges):
             line.append("  column lineage unavailable", style="dim")
-        if any(each.properties.get("undeclared") == "true" for each in edges):
+        if any(edge.properties.get("undeclared") == "true" for edge in edges):
             line.append("  undeclared", style="dim")
-        if all(each.properties.get("reads") == "metadata" for each in edges):
+        if all(edge.properties.get("reads") == "metadata" for edge in edges):
             line.append("  metadata only", style="dim")
         if not opened and (plan.following.get(there) or plan.columns.get(there)):
             above = plan.order[there] <= plan.order[here]
@@ -162,7 +166,7 @@ def _named(plan: _Plan, identifier: str) -> Text:
 
 def _moved_by(edge: Edge) -> str:
     parts = [edge.job, transformation(edge), edge.properties.get("expression", "")]
-    return "  ".join(truncate(one_line(each)) for each in parts if each)
+    return "  ".join(truncate(one_line(part)) for part in parts if part)
 
 
 def _column(plan: _Plan, column: Vertex) -> Text:

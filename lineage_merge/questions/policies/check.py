@@ -36,14 +36,14 @@ def check_policies(
     all are checked. `dag`: check only its datasets, along the lineage of all DAGs. `now`: the time for ages,
     in ms since 1970, by default that of the call.
     """
-    tags = {tag for each in policies if isinstance(each.rule, TagRule) for tag in each.rule.tags}
+    tags = {tag for policy in policies if isinstance(policy.rule, TagRule) for tag in policy.rule.tags}
     now = time.time_ns() // 1_000_000 if now is None else now
     scope = Scope(graph, layers, environment, dag, now=now, tags=sorted(tags), propagation=propagation)
-    results = [_ordered(_result(each, scope)) for each in policies]
-    found = [violation for each in results for violation in each.violations]
+    results = [_ordered(_result(policy, scope)) for policy in policies]
+    found = [violation for result in results for violation in result.violations]
     edges = [edge for each in found for edge in each.path]
     ids = ends(edges) | {each.element_id for each in found if each.element_id}
-    owners = {dataset_of(each) for each in ids} & scope.datasets.keys()
+    owners = {dataset_of(identifier) for identifier in ids} & scope.datasets.keys()
     return PolicyCheck(tuple(results), subgraph(scope.vertices(ids | owners).values(), edges))
 
 
@@ -62,5 +62,7 @@ def _result(policy: Policy, scope: Scope) -> CheckedPolicy:
 
 
 def _ordered(result: CheckedPolicy) -> CheckedPolicy:
-    violations = sorted(result.violations, key=lambda each: (each.title, each.element_id, each.message))
+    violations = sorted(
+        result.violations, key=lambda violation: (violation.title, violation.element_id, violation.message)
+    )
     return replace(result, violations=tuple(violations))

@@ -50,7 +50,9 @@ class Scope:
     @cached_property
     def checked(self) -> tuple[Vertex, ...]:
         """The datasets that may violate a policy."""
-        return tuple(each for each in self.datasets.values() if self.dag is None or self.dag in each.dags)
+        return tuple(
+            dataset for dataset in self.datasets.values() if self.dag is None or self.dag in dataset.dags
+        )
 
     @cached_property
     def names(self) -> Mapping[str, frozenset[str]]:
@@ -77,7 +79,7 @@ class Scope:
     @cached_property
     def layer_of(self) -> Mapping[str, str]:
         """The layer of each dataset that has one: the first that matches."""
-        found = ((each.id, self._layer(each)) for each in self.datasets.values())
+        found = ((dataset.id, self._layer(dataset)) for dataset in self.datasets.values())
         return {id_: layer for id_, layer in found if layer}
 
     @cached_property
@@ -112,8 +114,8 @@ class Scope:
         wanted = set(ids)
         self._read.update({each: self.datasets[each] for each in wanted & self.datasets.keys()})
         missing = sorted(wanted - self._read.keys())
-        self._read.update({each.id: each for each in (self.graph.vertices(missing) if missing else ())})
-        return {each: self._read[each] for each in wanted if each in self._read}
+        self._read.update({vertex.id: vertex for vertex in (self.graph.vertices(missing) if missing else ())})
+        return {identifier: self._read[identifier] for identifier in wanted if identifier in self._read}
 
     def select(self, globs: Iterable[str], exceptions: Iterable[str]) -> tuple[list[Vertex], list[str]]:
         """Return the checked datasets that match a glob and no exception, and notes on unmatched globs."""
@@ -143,23 +145,23 @@ class Scope:
 
     def downstream(self, starts: Iterable[str]) -> set[str]:
         """Return the datasets that these feed, directly or through others."""
-        found: set[str] = set()
+        downstream: set[str] = set()
         frontier = deque(starts)
         while frontier:
             for target in self.feeds.get(frontier.popleft(), ()):
-                if target not in found:
-                    found.add(target)
+                if target not in downstream:
+                    downstream.add(target)
                     frontier.append(target)
-        return found
+        return downstream
 
     def edges(self, pairs: Collection[tuple[str, str]]) -> dict[tuple[str, str], Edge]:
         """Return one edge per pair of datasets, in one batch."""
         sources = sorted({source for source, _ in pairs})
-        found = self.graph.edges_from(sources, ["feeds"]) if sources else []
+        edges = self.graph.edges_from(sources, ["feeds"]) if sources else []
         by_pair: dict[tuple[str, str], Edge] = {}
-        for each in sorted(found, key=lambda each: each.id):
-            if (each.from_id, each.to_id) in pairs:
-                by_pair.setdefault((each.from_id, each.to_id), each)
+        for edge in sorted(edges, key=lambda edge: edge.id):
+            if (edge.from_id, edge.to_id) in pairs:
+                by_pair.setdefault((edge.from_id, edge.to_id), edge)
         return by_pair
 
     def _layer(self, dataset: Vertex) -> str:

@@ -45,14 +45,14 @@ def tag_reach(policy: Policy, rule: TagRule, scope: Scope) -> CheckedPolicy:
         if _is_violated(selected[owner], column) and not (is_column and _is_repeated(carrier, owner, whole)):
             found.append((carrier, owner))
     ids = {id_ for carrier, _ in found for id_ in (carrier.id, carrier.origin)}
-    vertices = scope.vertices(ids | {dataset_of(each) for each in ids})
+    vertices = scope.vertices(ids | {dataset_of(identifier) for identifier in ids})
     violations = [
         _violation(policy, carrier, vertices[carrier.id], vertices[owner], vertices)
         for carrier, owner in found
         if carrier.id in vertices
     ]
     # A tag that is cleared everywhere exists, too.
-    existing = {each.tag for each in carriers} | {each.tag for each in scope.tags.stops}
+    existing = {each.tag for each in carriers} | {stop.tag for stop in scope.tags.stops}
     notes = [
         f"no column or dataset has the tag {tag}{did_you_mean(tag, scope.tag_names)}"
         for tag in rule.tags

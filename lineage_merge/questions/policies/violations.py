@@ -46,7 +46,7 @@ class PolicyCheck:
 
     def count(self, severity: str) -> int:
         """Return the number of violations of policies with this severity."""
-        return sum(len(each.violations) for each in self.results if each.policy.severity == severity)
+        return sum(len(result.violations) for result in self.results if result.policy.severity == severity)
 
     @property
     def failed(self) -> bool:

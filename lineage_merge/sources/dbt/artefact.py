@@ -58,10 +58,10 @@ def _similar_files(location: str, what: What) -> Iterator[None]:
     except SourceMissing as error:
         if error.remedy:
             raise
-        found = _nearest(location.rstrip("/"), what)
-        if not found:
+        nearest = _nearest(location.rstrip("/"), what)
+        if not nearest:
             raise
-        raise SourceMissing.with_suggestion(error.message, storage.shown(found)) from None
+        raise SourceMissing.with_suggestion(error.message, storage.shown(nearest)) from None
 
 
 def _nearest(missing: str, what: What) -> str:
@@ -69,7 +69,7 @@ def _nearest(missing: str, what: What) -> str:
     parent = missing.rpartition("/")[0] or "."
     name = _FILES[what]
     places = (f"{missing}/{name}", f"{missing}/target/{name}", f"{parent}/target/{name}")
-    found = next((each for each in places if each != missing and _exists(each)), "")
+    found = next((place for place in places if place != missing and _exists(place)), "")
     # Other programs have files of these names, too: those of any folder are recognized by their content.
     return found or next((each for each in _below((missing, parent), name) if _has_kind(each, what)), "")
 
@@ -77,7 +77,7 @@ def _nearest(missing: str, what: What) -> str:
 def _below(folders: tuple[str, ...], name: str) -> Iterator[str]:
     for folder in folders:
         with suppress(SourceError):
-            yield from (f"{each}/{name}" for each in storage.subfolders(folder)[:_MAX_FOLDERS])
+            yield from (f"{subfolder}/{name}" for subfolder in storage.subfolders(folder)[:_MAX_FOLDERS])
 
 
 def _has_kind(location: str, what: What) -> bool:

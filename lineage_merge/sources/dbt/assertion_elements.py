@@ -80,11 +80,11 @@ class _Run(NamedTuple):
 def _newest(results: Sequence[RunResults]) -> dict[str, _Run]:
     """Return the newest run of each test."""
     found: dict[str, _Run] = {}
-    for each in results:
-        for unique_id, run in each.tests.items():
+    for result in results:
+        for unique_id, run in result.tests.items():
             known = found.get(unique_id)
             if known is None or known.run.at < run.at:
-                found[unique_id] = _Run(run, each.invocation_id)
+                found[unique_id] = _Run(run, result.invocation_id)
     return found
 
 

@@ -141,13 +141,13 @@ class _Project:
         self._started: set[str] = set()
 
     def _dialect_of(self, manifest: Manifest) -> Dialect:
-        found = dialect_of(manifest)
-        if found is None:
+        dialect = dialect_of(manifest)
+        if dialect is None:
             for unique_id in sorted(manifest.nodes)[:1]:
                 self._note(
                     unique_id, f"is read as standard SQL: unknown platform {manifest.adapter.lower()}", ""
                 )
-        return found or Dialect.get_or_raise(None)
+        return dialect or Dialect.get_or_raise(None)
 
     def _note(self, unique_id: str, what: str, name: str) -> None:
         self._notes.setdefault(unique_id, {}).setdefault(what, {})[name] = None
@@ -249,7 +249,7 @@ class _Project:
     def _type_of(self, origin: ColumnOrigin) -> str:
         node = self._nodes.get(origin.dataset)
         known = [(each.name, each.data_type) for each in self._catalog.get(origin.dataset, ())]
-        known += [(each.name, each.data_type) for each in (node.code.columns if node else ())]
+        known += [(column.name, column.data_type) for column in (node.code.columns if node else ())]
         return next((kind for name, kind in known if kind and fold(name) == fold(origin.column)), "")
 
     def _meaning(self, table: exp.Table, node: Node) -> KnownTable | Relation | None:

@@ -72,8 +72,8 @@ def freshness_of(entry: Mapping[str, Any]) -> Freshness:
 
 def criteria(value: Any) -> Freshness:
     """Return criteria such as ``{"warn_after": {"count": 12, "period": "hour"}}``."""
-    found = _mapping(value)
-    return Freshness(_milliseconds(found.get("warn_after")), _milliseconds(found.get("error_after")))
+    mapping = _mapping(value)
+    return Freshness(_milliseconds(mapping.get("warn_after")), _milliseconds(mapping.get("error_after")))
 
 
 def _milliseconds(value: Any) -> int | None:
@@ -146,11 +146,11 @@ def _node_named(call: str, parents: list[str], document: Mapping[str, Any]) -> s
     if match is None:
         return ""
     arguments = list(_ARGUMENT.finditer(match[2]))
-    names = [each["value"] for each in arguments if not each["key"]]
-    version = next((each["value"] for each in arguments if each["key"]), "")
+    names = [argument["value"] for argument in arguments if not argument["key"]]
+    version = next((argument["value"] for argument in arguments if argument["key"]), "")
     if not names:
         return ""
-    found = [each for each in parents if _is_named(each, match[1], names, version, document)]
+    found = [parent for parent in parents if _is_named(parent, match[1], names, version, document)]
     return found[0] if len(found) == 1 else ""
 
 
@@ -170,7 +170,7 @@ def _is_disabled(entry: Mapping[str, Any]) -> bool:
 
 def _parents(entry: Mapping[str, Any]) -> list[str]:
     listed = _mapping(entry.get("depends_on")).get("nodes")
-    found = (each for each in listed if isinstance(each, str)) if isinstance(listed, list) else ()
+    found = (node for node in listed if isinstance(node, str)) if isinstance(listed, list) else ()
     return list(dict.fromkeys(found))
 
 

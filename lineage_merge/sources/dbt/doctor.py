@@ -66,7 +66,7 @@ def _run_results_contents(location: str, text: str) -> tuple[str, str]:
     contents = f"{len(results.runs)} runs"
     if results.tests:
         contents += f", {len(results.tests)} tests"
-        problems = [each for each in problems if each.kind == "rejected"]
+        problems = [problem for problem in problems if problem.kind == "rejected"]
     return contents, f"{problems[0].field}: {problems[0].message}" if problems else ""
 
 

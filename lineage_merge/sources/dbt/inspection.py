@@ -43,7 +43,11 @@ class ManifestFindings:
 def inspect(location: str) -> ManifestFindings:
     """Read a manifest, and find its artifacts. Raises `SourceError`."""
     manifest, problems = read_manifest(location, read_text(location))
-    notes = [f"{each.document}: {each.field}: {each.message}" for each in problems if each.kind == "rejected"]
+    notes = [
+        f"{problem.document}: {problem.field}: {problem.message}"
+        for problem in problems
+        if problem.kind == "rejected"
+    ]
     found = {"sources": set[str](), "built": set[str]()}
     for unique_id, reference in dataset_references(manifest, "").items():
         kind = manifest.nodes[unique_id].kind

@@ -144,8 +144,8 @@ def constraints_of(entry: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the declared constraints: ``not_null``, ``primary_key (id)``, ``check (amount > 0)``."""
     listed = entry.get("constraints")
     stated = listed if isinstance(listed, list) else []
-    found = {_constraint(each) for each in stated if isinstance(each, Mapping)}
-    return tuple(sorted(each for each in found if each))
+    constraints = {_constraint(each) for each in stated if isinstance(each, Mapping)}
+    return tuple(sorted(constraint for constraint in constraints if constraint))
 
 
 def plain_column(name: str) -> str:

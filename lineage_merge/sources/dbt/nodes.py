@@ -258,12 +258,12 @@ def _stated_parents(entry: Mapping[str, Any]) -> list[str]:
 
 def _mapped_parents(document: Mapping[str, Any], wanted: set[str]) -> dict[str, list[str]]:
     parent_map, child_map = (document.get(name) or {} for name in MAPS)
-    found = {unique_id: list(parent_map.get(unique_id) or ()) for unique_id in wanted}
+    mapped_parents = {unique_id: list(parent_map.get(unique_id) or ()) for unique_id in wanted}
     for parent, children in child_map.items():
         for child in children or ():
-            if child in found:
-                found[child].append(parent)
-    return found
+            if child in mapped_parents:
+                mapped_parents[child].append(parent)
+    return mapped_parents
 
 
 def _has_data(unique_id: str) -> bool:

@@ -53,8 +53,8 @@ def elements(project: DbtProject, by_relation: bool = False) -> Iterator[Element
     references = dataset_references(manifest, project.namespace)
     yield from semantic_elements(manifest, references, jobs)
     results = yield from _run_results(project)
-    for each in results:
-        yield from last_runs(manifest, each, jobs)
+    for result in results:
+        yield from last_runs(manifest, result, jobs)
     freshness = yield from _freshness(project)
     if by_relation:
         jobs = replace(jobs, relations={**jobs.relations, **_checked(manifest, references)})

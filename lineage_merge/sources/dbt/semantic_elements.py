@@ -39,12 +39,12 @@ def semantic_elements(
             yield Column(target, column, Authority.BUILDER)
             how = _transformation(node, inputs)
             expression = node.semantics.expression[:_MAX_EXPRESSION_LENGTH]
-            for each in inputs:
-                for source in _sources(manifest, node, each):
+            for input_ in inputs:
+                for source in _sources(manifest, node, input_):
                     yield FeedsColumn(
                         jobs.key(unique_id),
                         references[source],
-                        each.name,
+                        input_.name,
                         target,
                         column,
                         (how.name,),
@@ -68,7 +68,7 @@ def _sources(manifest: Manifest, node: Node, wanted: Input) -> Iterator[str]:
             continue
         if (wanted.kind == "metric" and found.kind == "metric" and found.name == wanted.name) or (
             wanted.kind == "measure"
-            and any(each.aggregation and each.name == wanted.name for each in found.semantics.items)
+            and any(item.aggregation and item.name == wanted.name for item in found.semantics.items)
         ):
             yield parent
 

@@ -66,7 +66,7 @@ def semantics_of(kind: str, entry: Mapping[str, Any]) -> Semantics:
         inputs = tuple(dict.fromkeys(_inputs(metric_type, parameters)))
         expression = _text(parameters.get("expr"))
         if metric_type == "ratio" and len(inputs) == 2:
-            expression = " / ".join(each.name for each in inputs)
+            expression = " / ".join(input_.name for input_ in inputs)
         filters = _filters(entry.get("filter"), *_filters_of_inputs(parameters))
         columns = {_text(entry.get("name")): inputs}
         return Semantics((), "", columns, metric_type, expression, filters)

@@ -59,7 +59,7 @@ def namespaces(projects: Sequence[DbtProject]) -> list[NamespaceSetting]:
 def parse(settings: Sequence[Any]) -> tuple[DbtProject, ...]:
     """Parse settings that fit the schema. Raises `ConfigError`."""
     errors = ErrorCollector()
-    found = [
+    dbt_projects = [
         DbtProject(
             entry["manifest"],
             errors.get(partial(namespace, f"dbt[{index}].namespace", entry["namespace"]), ""),
@@ -71,4 +71,4 @@ def parse(settings: Sequence[Any]) -> tuple[DbtProject, ...]:
         for index, entry in enumerate(settings)
     ]
     errors.raise_errors()
-    return tuple(found)
+    return tuple(dbt_projects)

@@ -66,10 +66,10 @@ def parse(response: Mapping[str, Any]) -> LfTags:
     """
     table = {*_texts(response.get("LFTagOnDatabase")), *_texts(response.get("LFTagsOnTable"))}
     columns: dict[str, tuple[str, ...]] = {}
-    for each in response.get("LFTagsOnColumns") or ():
-        own = set(_texts(each.get("LFTags"))) - table
-        if own and each.get("Name"):
-            columns[str(each["Name"])] = tuple(sorted(own))
+    for tag in response.get("LFTagsOnColumns") or ():
+        own = set(_texts(tag.get("LFTags"))) - table
+        if own and tag.get("Name"):
+            columns[str(tag["Name"])] = tuple(sorted(own))
     return LfTags(tuple(sorted(table)), columns)
 
 

@@ -62,7 +62,7 @@ def data_format(table: Description) -> str:
     storage = _mapping(table.get("StorageDescriptor"))
     library = str(_mapping(storage.get("SerdeInfo")).get("SerializationLibrary") or "")
     classes = f"{library} {storage.get('InputFormat') or ''}".lower()
-    found = next((each for each in _FORMATS if each in classes), "")
+    found = next((format_ for format_ in _FORMATS if format_ in classes), "")
     return "csv" if found == "opencsv" else found
 
 
@@ -90,14 +90,14 @@ def columns(table: Description) -> tuple[TableColumn, ...]:
     storage = _mapping(table.get("StorageDescriptor"))
     listed = [*(storage.get("Columns") or ()), *(table.get("PartitionKeys") or ())]
     # Iceberg lists the columns of older schemas too, and its own partition columns twice.
-    found: dict[str, TableColumn] = {}
-    for each in listed:
-        is_past = _mapping(each.get("Parameters")).get("iceberg.field.current") == "false"
-        name = str(each.get("Name") or "")
+    columns: dict[str, TableColumn] = {}
+    for document in listed:
+        is_past = _mapping(document.get("Parameters")).get("iceberg.field.current") == "false"
+        name = str(document.get("Name") or "")
         if name and not is_past:
-            column = TableColumn(name, str(each.get("Type") or ""), str(each.get("Comment") or ""))
-            found.setdefault(name.lower(), column)
-    return tuple(found.values())
+            column = TableColumn(name, str(document.get("Type") or ""), str(document.get("Comment") or ""))
+            columns.setdefault(name.lower(), column)
+    return tuple(columns.values())
 
 
 def _columns_of_spark(parameters: Description) -> Iterator[TableColumn]:
@@ -109,11 +109,11 @@ def _columns_of_spark(parameters: Description) -> Iterator[TableColumn]:
         schema = json.loads(text or str(parameters.get(_SCHEMA) or "null"))
     except (ValueError, RecursionError):
         return
-    for each in _mapping(schema).get("fields") or ():
-        name = _mapping(each).get("name")
+    for field in _mapping(schema).get("fields") or ():
+        name = _mapping(field).get("name")
         if isinstance(name, str) and name:
-            comment = _mapping(each.get("metadata")).get("comment")
-            yield TableColumn(name, _type_name(each.get("type")), str(comment or ""))
+            comment = _mapping(field.get("metadata")).get("comment")
+            yield TableColumn(name, _type_name(field.get("type")), str(comment or ""))
 
 
 def _number(text: str) -> bool:
@@ -131,8 +131,8 @@ def _type_name(kind: object) -> str:
         case "map":
             return f"map<{_type_name(parsed.get('keyType'))},{_type_name(parsed.get('valueType'))}>"
         case "struct":
-            fields = (_mapping(each) for each in parsed.get("fields") or ())
-            parts = ",".join(f"{each.get('name')}:{_type_name(each.get('type'))}" for each in fields)
+            fields = (_mapping(field) for field in parsed.get("fields") or ())
+            parts = ",".join(f"{field.get('name')}:{_type_name(field.get('type'))}" for field in fields)
             return f"struct<{parts}>"
         case "udt":
             return _type_name(parsed.get("sqlType"))

@@ -89,14 +89,14 @@ def _path(table: Mapping[str, Any], name: str) -> tuple[Reference | None, str]:
         return None, "the table has no location, so there is no path to join it by"
     shown = redact(location)
     try:
-        found = naming.name_uri(location)
+        name_uri = naming.name_uri(location)
     except NamingError:
         return None, f"the table's location {shown} is not a path, so the table cannot be joined by it"
-    if found.label != "file":
+    if name_uri.label != "file":
         return None, f"the table's location {shown} is not a path, so the table cannot be joined by it"
     # Without its generated part, the path could belong to many tables: s3://results/tables/{uuid}.
-    if found.generated and found.short_name.lower() != name.lower():
-        return None, f"the table's location is a generated folder of {'|'.join(found.name)}"
+    if name_uri.generated and name_uri.short_name.lower() != name.lower():
+        return None, f"the table's location is a generated folder of {'|'.join(name_uri.name)}"
     return Reference("", location), ""
 
 

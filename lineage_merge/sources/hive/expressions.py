@@ -58,7 +58,7 @@ def is_rename(edge: Edge) -> bool:
 
 
 def _without_expression(source: Field, sources: Sequence[Field]) -> Transformation:
-    return IDENTITY if sum(each.table == source.table for each in sources) == 1 else TRANSFORMATION
+    return IDENTITY if sum(field.table == source.table for field in sources) == 1 else TRANSFORMATION
 
 
 def _default_steps(
@@ -80,7 +80,7 @@ def _references_to(
     """Return the references to a source. An ambiguous one counts for both, unless it names the table."""
     column = source.column.lower()
     found = [reference for reference in references if column in reference.parts[-2:]]
-    others = {each.table.name for each in sources if each != source and each.column.lower() == column}
+    others = {field.table.name for field in sources if field != source and field.column.lower() == column}
     return [
         reference
         for reference in found

@@ -18,6 +18,8 @@ def size(hive: Hive) -> int | None:
 
 def has_lineage(file: StoredFile) -> bool:
     """Return whether the first lines of a file contain lineage. Raises `SourceError`."""
-    lineage = (each for each in documents(line_files.first_lines(file)) if isinstance(each, Found))
+    lineage = (
+        document for document in documents(line_files.first_lines(file)) if isinstance(document, Found)
+    )
     # Other documents have edges, too.
-    return any(each.document.keys() >= {"edges", "vertices"} for each in lineage)
+    return any(document.document.keys() >= {"edges", "vertices"} for document in lineage)

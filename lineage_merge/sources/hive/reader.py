@@ -91,7 +91,7 @@ def read_hive(engine: Engine, config: Config, resolver: Resolver) -> Rows[Record
     parts, notices = _parts(engine, hive)
     found = line_files.parallel(engine, parts).flat_map(_read_part).cache()
     queries = found.flat_map(_by_key).combine(_unchanged, _first, _first).map(_logged).cache()
-    writes = queries.flat_map(lambda each: write_rows(_query(each), context.wanted())).cache()
+    writes = queries.flat_map(lambda query: write_rows(_query(query), context.wanted())).cache()
     number = _total_counts(writes.map_partitions(_query_counts).collect())
     if not number.queries and parts and found.is_empty():
         nothing = line_files.nothing_found("Hive", "log", "lineage", parts, document_kind.HIVE)
@@ -180,9 +180,9 @@ def _query(found: Logged) -> Query:
 
 
 def _problems(rows: Iterable[Logged]) -> Iterator[Problem]:
-    for each in rows:
-        if each.problem is not None:
-            yield Problem(*json.loads(each.problem))
+    for row in rows:
+        if row.problem is not None:
+            yield Problem(*json.loads(row.problem))
 
 
 def _query_counts(writes: Iterable[Write]) -> Iterator[_QueryCounts]:
@@ -198,9 +198,9 @@ def _query_counts(writes: Iterable[Write]) -> Iterator[_QueryCounts]:
 def _total_counts(numbers: Iterable[_QueryCounts]) -> _QueryCounts:
     found = list(numbers)
     return _QueryCounts(
-        sum(each.queries for each in found),
-        sum(each.undated for each in found),
-        largest(each.newest for each in found),
+        sum(number.queries for number in found),
+        sum(number.undated for number in found),
+        largest(number.newest for number in found),
     )
 
 

@@ -43,22 +43,22 @@ def right_only(text: str, database: str) -> frozenset[Table]:
     if not any(token.kind == "word" and token.text in _DECIDING for token in tokens):
         return frozenset()
     references = list(_references(tokens, database))
-    names = {each.cte for each in references if each.cte}
+    names = {reference.cte for reference in references if reference.cte}
     sides: dict[bool, set[Table]] = {False: set(), True: set()}
     waiting = [("", False)]
     seen = set(waiting)
     while waiting:
         cte, is_right = waiting.pop()
-        for each in references:
-            if each.cte != cte:
+        for reference in references:
+            if reference.cte != cte:
                 continue
-            side = is_right or each.is_right
-            if each.table.database == database and each.table.name in names - {cte}:
-                if (each.table.name, side) not in seen:
-                    seen.add((each.table.name, side))
-                    waiting.append((each.table.name, side))
+            side = is_right or reference.is_right
+            if reference.table.database == database and reference.table.name in names - {cte}:
+                if (reference.table.name, side) not in seen:
+                    seen.add((reference.table.name, side))
+                    waiting.append((reference.table.name, side))
             else:
-                sides[side].add(each.table)
+                sides[side].add(reference.table)
     return frozenset(sides[True] - sides[False])
 
 

@@ -61,11 +61,11 @@ class Statement:
 
     def write_of(self, table: Table) -> Write:
         """Return the write to a table; one without a mode if the text does not contain it."""
-        found = [write for write in self.writes if write.table == table]
-        if not found:
+        writes = [write for write in self.writes if write.table == table]
+        if not writes:
             return Write(table, "")
         # A statement may fill several partitions of a table: an append takes precedence.
-        return min(found, key=lambda write: (write.mode != "append", not write.partitioned))
+        return min(writes, key=lambda write: (write.mode != "append", not write.partitioned))
 
     @property
     def tables(self) -> tuple[Write, ...]:

@@ -38,7 +38,7 @@ def uses(found: Sequence[Token]) -> Iterator[tuple[tuple[str, ...], Steps]]:
     """Yield each column in a tree, by its parts, with the steps of its value, outermost first."""
     # Not recursive: nesting depth is unlimited.
     root, _ = _tree(found)
-    waiting: list[tuple[_Node, Steps]] = [(each, ()) for each in reversed(root.items)]
+    waiting: list[tuple[_Node, Steps]] = [(item, ()) for item in reversed(root.items)]
     while waiting:
         node, around = waiting.pop()
         parts = _column(node)
@@ -102,14 +102,14 @@ def _children(node: _Node) -> list[tuple[_Node, Transformation]]:
         name, arguments = node.items[1].word, node.items[2:]
         return [(each, _step(name, index, arguments)) for index, each in enumerate(arguments)]
     if head == "tok_windowspec":
-        return [(each, WINDOW) for each in node.items[1:]]
-    return [(each, TRANSFORMATION) for each in node.items if each.items]
+        return [(item, WINDOW) for item in node.items[1:]]
+    return [(item, TRANSFORMATION) for item in node.items if item.items]
 
 
 def _step(name: str, index: int, arguments: Sequence[_Node]) -> Transformation:
     if arguments[index].head == "tok_windowspec":
         return WINDOW
-    count = sum(each.head != "tok_windowspec" for each in arguments)
+    count = sum(argument.head != "tok_windowspec" for argument in arguments)
     if name in AGGREGATES:
         return AGGREGATION
     if name == "if":
@@ -137,13 +137,13 @@ def _text(node: _Node) -> str:
         return _function(head, children[0].word, children[1:])
     if not head or len(head) > 3 or head[0].isalpha():
         return f"{head}({', '.join(map(_text, children))})"
-    operands = [_text(each) for each in children]
+    operands = [_text(child) for child in children]
     return f"({f' {head} '.join(operands)})" if len(operands) > 1 else f"{head}{''.join(operands)}"
 
 
 def _function(head: str, name: str, arguments: Sequence[_Node]) -> str:
-    window = [_text(each) for each in arguments if each.head == "tok_windowspec"]
-    taken = [_text(each) for each in arguments if each.head != "tok_windowspec"]
+    window = [_text(argument) for argument in arguments if argument.head == "tok_windowspec"]
+    taken = [_text(argument) for argument in arguments if argument.head != "tok_windowspec"]
     if head == "tok_functionstar":
         taken = ["*"]
     distinct = "distinct " if head == "tok_functiondi" else ""
@@ -155,7 +155,7 @@ def _listed(before: str, after: str = "", between: str = ", ") -> Callable[[Sequ
 
 
 def _range(children: Sequence[_Node]) -> str:
-    ends = [_end(each) for each in children]
+    ends = [_end(child) for child in children]
     is_all = ends == ["unbounded preceding", "unbounded following"]
     return "" if is_all else f"rows between {' and '.join(ends)}"
 

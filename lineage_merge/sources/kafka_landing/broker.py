@@ -45,7 +45,10 @@ def available(spark: SparkSession, kafka: Kafka, options: Mapping[str, str]) -> 
                 partitions.add(topic_partition(kafka.topic, each.partition()))
             earliest = consumer.beginningOffsets(partitions)
             latest = consumer.endOffsets(partitions)
-            return {each.partition(): Available(earliest[each], latest[each]) for each in partitions}
+            return {
+                partition.partition(): Available(earliest[partition], latest[partition])
+                for partition in partitions
+            }
         finally:
             consumer.close()
 

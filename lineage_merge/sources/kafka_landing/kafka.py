@@ -86,8 +86,8 @@ def landed(
         landing = _Landing(
             folder,
             f"{kafka.landing.rstrip('/')}/.unfinished",
-            {each.partition: each.start for each in ranges},
-            {each.partition: each.end for each in ranges},
+            {range_.partition: range_.start for range_ in ranges},
+            {range_.partition: range_.end for range_ in ranges},
             line_of,
             file_bytes,
         )

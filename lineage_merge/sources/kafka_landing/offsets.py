@@ -50,10 +50,10 @@ def landed_until(names: Iterable[str]) -> dict[int, int]:
     """Return the offset per partition up to which files exist."""
     until: dict[int, int] = {}
     for name in names:
-        found = _NAME.search(name)
-        if found:
-            partition = int(found["partition"])
-            until[partition] = max(until.get(partition, 0), int(found["end"]))
+        match = _NAME.search(name)
+        if match:
+            partition = int(match["partition"])
+            until[partition] = max(until.get(partition, 0), int(match["end"]))
     return until
 
 

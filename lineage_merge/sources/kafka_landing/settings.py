@@ -32,18 +32,18 @@ class Kafka:
 
         Raises `ConfigError` for a missing one, `SourceError` if Secrets Manager does not return it.
         """
-        found = dict(self.options)
+        options = dict(self.options)
         for name, variable in self.options_env.items():
             if variable not in os.environ:
                 problem = "the environment variable of this name is not set"
                 raise ConfigError(path_text([self.key, "options_env", name]), problem)
-            found[name] = os.environ[variable]
+            options[name] = os.environ[variable]
         if self.options_secret:
             from lineage_merge.infra.secrets_manager import secret
 
             for name, reference in self.options_secret.items():
-                found[name] = secret(reference, path_text([self.key, "options_secret", name]))
-        return found
+                options[name] = secret(reference, path_text([self.key, "options_secret", name]))
+        return options
 
 
 # Kafka options that are, or contain, passwords.

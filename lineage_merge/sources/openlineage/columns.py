@@ -24,7 +24,7 @@ def sources(facet: Mapping[str, Any], application: str) -> set[Reference]:
         (output_field.get("inputFields") or ()) for output_field in (facet.get("fields") or {}).values()
     )
     fields = [*(each for several in per_field for each in several), *(facet.get("dataset") or ())]
-    return {reference(each["namespace"], each["name"], application) for each in fields}
+    return {reference(field["namespace"], field["name"], application) for field in fields}
 
 
 def column_elements(facet: Mapping[str, Any], job: JobKey, target: Reference) -> Iterator[Element]:
@@ -37,8 +37,8 @@ def column_elements(facet: Mapping[str, Any], job: JobKey, target: Reference) ->
 
 def _column_elements(facet: Mapping[str, Any], job: JobKey, target: Reference) -> Iterator[Element]:
     for column, output_field in (facet.get("fields") or {}).items():
-        for each in output_field.get("inputFields") or ():
-            yield from _column_edges(each, column, output_field, job, target)
+        for field in output_field.get("inputFields") or ():
+            yield from _column_edges(field, column, output_field, job, target)
     for each in facet.get("dataset") or ():
         source = reference(each["namespace"], each["name"], target.application)
         # For a computed indirect input, the facet says how it is computed, not what it decides.
@@ -58,17 +58,19 @@ def _column_edges(
     kinds = _named(found, _INFLUENCES)
     if kinds:
         yield Influences(job, source, found["field"], target, kinds)
-    flows = [each for each in transformations if _subtype(each) not in _INFLUENCES]
+    flows = [
+        transformation for transformation in transformations if _subtype(transformation) not in _INFLUENCES
+    ]
     if flows:
         how = _named(found, _DIRECT | _STEERING)
-        texts = dict.fromkeys(str(each.get("description") or "").strip() for each in flows)
+        texts = dict.fromkeys(str(flow.get("description") or "").strip() for flow in flows)
         expression = " | ".join(text for text in texts if text)
         yield FeedsColumn(job, source, found["field"], target, column, how, expression)
 
 
 def _named(found: Mapping[str, Any], wanted: frozenset[str]) -> tuple[str, ...]:
     """Return the known subtypes; missing or unknown ones are not guessed."""
-    subtypes = {_subtype(each) for each in found.get("transformations") or ()}
+    subtypes = {_subtype(transformation) for transformation in found.get("transformations") or ()}
     return tuple(sorted(subtypes & wanted))
 
 

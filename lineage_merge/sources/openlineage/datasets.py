@@ -98,8 +98,8 @@ def _other_names(
 ) -> Iterator[Element]:
     """Yield aliases: a catalog table is its path; with two table names, consumers may use either."""
     catalog: Mapping[str, Any] = facets.get("catalog") or {}
-    for each in identifiers:
-        other = _symlink_reference(each, ref.application)
+    for identifier in identifiers:
+        other = _symlink_reference(identifier, ref.application)
         if other == ref:
             continue
         if _is_path(ref) and not _is_path(other):

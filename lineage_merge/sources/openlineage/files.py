@@ -110,8 +110,8 @@ def has_events(file: StoredFile) -> bool:
         documents = events(Slice(file.location, 0, file.size))
     else:
         documents = (
-            each
+            event
             for location, line in line_files.first_lines(file)
-            for each in events_of_line(line.decode("utf-8", errors="replace"), location)
+            for event in events_of_line(line.decode("utf-8", errors="replace"), location)
         )
-    return any(isinstance(each, Event) for each in documents)
+    return any(isinstance(document, Event) for document in documents)

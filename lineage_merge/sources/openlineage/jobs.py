@@ -96,9 +96,9 @@ def _job_type(run: Run) -> str:
     integration = (run.job_facets.get("jobType") or {}).get("integration")
     if integration:
         return str(integration).strip().lower()
-    found = _INTEGRATION.search(run.producer)
-    if found:
-        return found[1].lower()
+    match = _INTEGRATION.search(run.producer)
+    if match:
+        return match[1].lower()
     return "airflow" if "airflow" in run.producer.lower() else UNKNOWN
 
 
@@ -112,5 +112,5 @@ def _framework(run: Run) -> str:
 
 
 def _facet(run: Run, name: str) -> dict[str, Any]:
-    found: dict[str, Any] = run.facets.get(name) or {}
-    return found
+    facet: dict[str, Any] = run.facets.get(name) or {}
+    return facet

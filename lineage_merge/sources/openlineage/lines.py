@@ -32,10 +32,10 @@ def events_of_line(line: str, location: str) -> Iterator[Event | Problem]:
         if text.startswith("{"):
             yield _unmarked(text, location)
         return
-    found = list(_objects(text))
-    if not found:
+    objects = list(_objects(text))
+    if not objects:
         yield Problem("rejected", location, "", "incomplete JSON of an event: truncated or damaged line")
-    for document in found:
+    for document in objects:
         yield from checked(document, location)
 
 
@@ -92,5 +92,5 @@ def _inside(document: object, depth: int) -> Iterator[Document]:
             if isinstance(each, dict):
                 yield from _inside(each, depth - 1)
             elif isinstance(each, str) and _MARK.search(each):
-                for found in _objects(each):
-                    yield from _inside(found, depth - 1)
+                for object_ in _objects(each):
+                    yield from _inside(object_, depth - 1)

@@ -44,14 +44,14 @@ def _rows(event: EventRow) -> tuple[tuple[bool, object], ...]:
 
 def _failed_inside(in_order: list[EventRow]) -> Iterator[EventRow]:
     earliest: int | None = None  # end of the first failed write among the later ones
-    found: list[EventRow] = []
+    event_rows: list[EventRow] = []
     for event in reversed(in_order):
         at = event.at or 0
         is_failed = bool(event.failed) or (earliest is not None and earliest <= at)
-        found.append(event._replace(failed=is_failed))
+        event_rows.append(event._replace(failed=is_failed))
         if event.failed:
             earliest = at if earliest is None else min(earliest, at)
-    return reversed(found)
+    return reversed(event_rows)
 
 
 def _counted_once(of_rows: Iterator[EventRow]) -> Iterator[EventRow]:

@@ -195,11 +195,11 @@ def _plan_records(
     of_run: Subject | None = None
     selected: dict[str, SelectedPlan] = {}
     own: dict[str, Datasets] = {}
-    for each in found:
-        if isinstance(each, Subject):
-            of_run = each
+    for subject in found:
+        if isinstance(subject, Subject):
+            of_run = subject
             continue
-        (_, plan), value = each
+        (_, plan), value = subject
         if isinstance(value, SelectedPlan):
             selected[plan] = value
         else:

@@ -39,7 +39,7 @@ def stored_table(
     """Return the table behind a dataset of an event; `query` is the SQL of the event."""
     facets: Mapping[str, Any] = dataset.get("facets") or {}
     fields = (facets.get("schema") or {}).get("fields") or ()
-    columns = [str(each["name"]) for each in fields]
+    columns = [str(field["name"]) for field in fields]
     identifiers = tuple((facets.get("symlinks") or {}).get("identifiers") or ())
     pseudo = _of_files(fields) if of_spark else frozenset()
     if str((facets.get("storage") or {}).get("storageLayer") or "").lower() != ICEBERG:
@@ -47,13 +47,14 @@ def stored_table(
             pseudo = pseudo.union(pseudo_columns.DELTA_CHANGE)
         return StoredTable(ref, None, pseudo, identifiers)
     pseudo |= pseudo_columns.ICEBERG
-    parts = {each["name"]: _part(each["name"], columns, ref.name) for each in identifiers}
+    parts = {identifier["name"]: _part(identifier["name"], columns, ref.name) for identifier in identifiers}
     part = next((each for each in parts.values() if each), None)
     # A read by path has no other name.
     if not identifiers and has_metadata_columns(columns):
         part = "metadata"
     names = tuple(
-        {**each, "name": _above(each["name"])} if parts[each["name"]] else each for each in identifiers
+        {**identifier, "name": _above(identifier["name"])} if parts[identifier["name"]] else identifier
+        for identifier in identifiers
     )
     if part == "changes":
         # Its location is made up from its name: only the name leads to the table.
@@ -66,16 +67,16 @@ def stored_table(
 
 def stored(elements: Iterator[Element], tables: Mapping[Reference, StoredTable]) -> Iterator[Element]:
     """Yield the edges between columns that the tables store."""
-    for each in elements:
-        if not isinstance(each, FeedsColumn | Influences):
-            yield each
+    for element in elements:
+        if not isinstance(element, FeedsColumn | Influences):
+            yield element
             continue
-        source, target = tables.get(each.source), tables.get(each.target)
-        if source and not source.stores(each.source_column):
+        source, target = tables.get(element.source), tables.get(element.target)
+        if source and not source.stores(element.source_column):
             continue
-        if target and isinstance(each, FeedsColumn) and not target.stores(each.target_column):
+        if target and isinstance(element, FeedsColumn) and not target.stores(element.target_column):
             continue
-        yield replace(each, source=source.ref) if source else each
+        yield replace(element, source=source.ref) if source else element
 
 
 def _part(name: str, columns: list[str], location: str) -> TablePart | None:
@@ -92,12 +93,14 @@ def _above(name: str) -> str:
 
 def _of_files(fields: Any) -> frozenset[str]:
     """Return the name of Spark's structure of a row's file, which an event may use without declaring it."""
-    declared = {str(each["name"]) for each in fields}
+    declared = {str(field["name"]) for field in fields}
     if fields and pseudo_columns.FILE_METADATA not in declared:
         return frozenset({pseudo_columns.FILE_METADATA})
     # A stored copy looks the same.
     return frozenset(
-        str(each["name"])
-        for each in fields[-1:]
-        if pseudo_columns.is_file_metadata(each["name"], (str(of["name"]) for of in each.get("fields") or ()))
+        str(field["name"])
+        for field in fields[-1:]
+        if pseudo_columns.is_file_metadata(
+            field["name"], (str(of["name"]) for of in field.get("fields") or ())
+        )
     )

@@ -129,14 +129,14 @@ def _run_facts(_run: Hashable, found: list[_Write]) -> Iterator[tuple[_Job, _New
     facts = JobFacts(
         job_type,
         name,
-        last_run_at=largest(each.at for each in writes),
-        last_run_id=largest(each.shown_run_id for each in writes),
-        duration_ms=total(each.duration_ms for each in writes),
-        rows_written=total(each.rows for each in writes),
-        framework=largest(each.framework for each in writes),
-        failed=largest(each.failed for each in writes),
-        owners=tuple(sorted({owner for each in writes for owner in each.owners})),
-        tags=tuple(sorted({tag for each in writes for tag in each.tags})),
+        last_run_at=largest(write.at for write in writes),
+        last_run_id=largest(write.shown_run_id for write in writes),
+        duration_ms=total(write.duration_ms for write in writes),
+        rows_written=total(write.rows for write in writes),
+        framework=largest(write.framework for write in writes),
+        failed=largest(write.failed for write in writes),
+        owners=tuple(sorted({owner for write in writes for owner in write.owners})),
+        tags=tuple(sorted({tag for write in writes for tag in write.tags})),
     )
     yield (job_type, name), _Newest(facts, is_selected=False)
 

@@ -129,12 +129,12 @@ def _written(each: SelectedWrite) -> tuple[str | None, ...]:
 
 
 def _latest(_written: Hashable, writes: list[SelectedWrite]) -> Iterator[SelectedWrite]:
-    newest = max((each.event for each in writes), key=lambda event: nulls_first(event.at, event.run_id))
+    newest = max((write.event for write in writes), key=lambda event: nulls_first(event.at, event.run_id))
     # Grouped by raw target: two partitions of one table do not replace each other.
     by_target: defaultdict[str | None, list[SelectedWrite]] = defaultdict(list)
-    for each in writes:
-        if each.event.run_id == newest.run_id:
-            by_target[each.event.target].append(each)
+    for write in writes:
+        if write.event.run_id == newest.run_id:
+            by_target[write.event.target].append(write)
     for of_target in by_target.values():
         since = _last_overwrite_began([each.event for each in of_target])
         yield from (each for each in of_target if since is None or (each.event.at or 0) >= since)
@@ -156,12 +156,12 @@ def _job(each: SelectedWrite) -> tuple[str | None, ...]:
 
 def _of_newest_run(_job: Hashable, writes: list[SelectedWrite]) -> Iterator[SelectedWrite]:
     newest = max(
-        (each.event for each in writes),
+        (write.event for write in writes),
         key=lambda event: nulls_first(event.at, event.run_id, event.database),
     )
-    for each in writes:
-        is_newest = each.event.run_id == newest.run_id and each.event.database == newest.database
-        yield each._replace(newest_sequence=each.sequence) if is_newest else each
+    for write in writes:
+        is_newest = write.event.run_id == newest.run_id and write.event.database == newest.database
+        yield write._replace(newest_sequence=write.sequence) if is_newest else write
 
 
 def _plan_of_write(each: SelectedWrite) -> tuple[PlanKey, SelectedPlan]:

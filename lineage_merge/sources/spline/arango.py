@@ -353,8 +353,8 @@ def _single(db: StandardDatabase, settings: Arango, query: str, **bind: Any) -> 
 def collections_of(db: StandardDatabase, settings: Arango) -> frozenset[str]:
     """Return the names of a database's collections."""
     try:
-        found: Any = db.collections()
-        return frozenset(str(each["name"]) for each in found)
+        collections: Any = db.collections()
+        return frozenset(str(collection["name"]) for collection in collections)
     except (KeyError, TypeError):
         address = _redacted_hosts(settings)
         raise SourceError(f"{address} is not an ArangoDB server{_port_of_others(settings)}") from None

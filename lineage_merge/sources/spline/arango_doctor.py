@@ -113,9 +113,9 @@ def _inside(db: StandardDatabase, server: arango.Server, has_labels: bool) -> It
         raise SourceError(f"{settings.hosts} is not an ArangoDB server") from None
     yield ok(CONNECTION, f"ArangoDB {version}")
     yield ok(LOGIN, f"as {settings.username}")
-    found: Any = db.collections()
+    collections: Any = db.collections()
     yield ok(DATABASE, settings.database)
-    names = frozenset(str(each["name"]) for each in found)
+    names = frozenset(str(collection["name"]) for collection in collections)
     versions = arango.versions_of(db, settings, names)
     yield _collections(settings, names, versions)
     yield _spline_version(names, versions, has_labels)

@@ -80,7 +80,7 @@ def _all_labels(
     names = existing_names.label_names(server)
     return engine.rows(
         [
-            *(pair for each in found for pair in sorted(labels.pairs(wanted, each))),
+            *(pair for label in found for pair in sorted(labels.pairs(wanted, label))),
             *((name, "") for name in names if name not in wanted),
         ]
     )

@@ -54,7 +54,7 @@ def _examine_export(spline: Spline) -> Iterator[Diagnosis]:
 
 
 def _export_finding(contents: str, versions: Iterable[Versions], has_labels: bool) -> Diagnosis:
-    if not any(each.is_0_7 for each in versions):
+    if not any(version.is_0_7 for version in versions):
         return ok(EXPORT, contents)
     state = f"{contents}; version 0.7: {LIMITS_OF_0_7}"
     return (

@@ -110,9 +110,9 @@ def plan_key(collection: str, text: str) -> str:
     A regular expression suffices for most, so that a document is parsed only once, where it is used.
     """
     if collection != "executionPlan":
-        found = _BELONGS_TO.search(text)
-        if found:
-            return found[1]
+        match = _BELONGS_TO.search(text)
+        if match:
+            return match[1]
     document = parse(collection, text)
     return "" if isinstance(document, Problem) else plan_key_of(collection, document)
 

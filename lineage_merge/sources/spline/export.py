@@ -117,8 +117,8 @@ def versions_of(parts: Iterable[Part]) -> dict[str, Versions]:
     for part in parts:
         if part.collection != VERSION:
             continue
-        for each in texts(part):
-            document = parse(part.collection, each.text) if isinstance(each, Text) else each
+        for text in texts(part):
+            document = parse(part.collection, text.text) if isinstance(text, Text) else text
             if not isinstance(document, Problem):
                 found[part.database].append(document)
     return {database: versions(documents) for database, documents in found.items()}

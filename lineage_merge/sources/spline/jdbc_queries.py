@@ -127,7 +127,7 @@ def _dialect(url: str) -> str:
         protocols: Iterable[str] = parse_connection(url).protocols
     except NamingError:
         return ""
-    return next((_DIALECTS[each] for each in protocols if each in _DIALECTS), "")
+    return next((_DIALECTS[protocol] for protocol in protocols if protocol in _DIALECTS), "")
 
 
 def _query(text: str, url: str) -> "PushedQuery":

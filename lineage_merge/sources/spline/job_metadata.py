@@ -36,4 +36,4 @@ def _texts(value: Any) -> set[str]:
     """Return a text, or the texts of a list; nothing of other values."""
     several = value if isinstance(value, list) else [value]
     texts = (each.strip()[:_MAX_LENGTH] for each in several if isinstance(each, str))
-    return {each for each in texts if each}
+    return {text for text in texts if text}

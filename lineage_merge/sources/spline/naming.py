@@ -30,8 +30,8 @@ class Application(NamedTuple):
 
 def application(name: str) -> Application:
     """Split ``nativespark-sales-jr_0123abcd`` into the job ``sales`` and the run ``jr_0123abcd``."""
-    found = _GLUE.match(name)
-    return Application(found["job"], found["run"]) if found else Application(name)
+    match = _GLUE.match(name)
+    return Application(match["job"], match["run"]) if match else Application(name)
 
 
 class CatalogTable(NamedTuple):
@@ -99,10 +99,10 @@ def _table_of_v2(name: str, is_created: bool, data_format: str, location: str) -
         return CatalogTable("", ".".join(parts)) if len(parts) > 1 else None
     if data_format == "iceberg" and len(parts) == 2:  # Iceberg always names the catalog
         return CatalogTable(parts[0], parts[1])
-    found = _table(parts, (), location)
+    table = _table(parts, (), location)
     # Without columns only the path shows for sure that the name is below a table.
-    is_certain = not found or not found.part or location.rstrip("/").endswith(f"/{parts[-2]}")
-    return found if is_certain else None
+    is_certain = not table or not table.part or location.rstrip("/").endswith(f"/{parts[-2]}")
+    return table if is_certain else None
 
 
 def _parts(name: str) -> list[str]:

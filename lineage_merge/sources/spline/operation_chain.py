@@ -17,7 +17,7 @@ def operation_chains(operations: Iterable[Document], follows: Iterable[Document]
     with `` | ``; more than 20 are abbreviated with ``...``. A source directly below the write has "", and one
     that does not reach the write is missing.
     """
-    by_key = {str(each["_key"]): each for each in operations}
+    by_key = {str(document["_key"]): document for document in operations}
     below = _below(by_key, follows)
     chains: defaultdict[str, set[str]] = defaultdict(set)
     for key, each in by_key.items():
@@ -73,7 +73,7 @@ def _truncated(chains: set[str]) -> set[str]:
 
 
 def _sorted(chains: set[str]) -> list[str]:
-    named = sorted(each for each in chains if each and each != _TRUNCATED)
+    named = sorted(chain for chain in chains if chain and chain != _TRUNCATED)
     return [*named, _TRUNCATED] if _TRUNCATED in chains else named
 
 

@@ -36,7 +36,7 @@ def traverse(
         found: defaultdict[str, set[str]] = defaultdict(set)
         for start, ids in waiting.items():
             if start in VERTICES and start in collections:
-                keys = [each.partition("/")[2] for each in ids]
+                keys = [identifier.partition("/")[2] for identifier in ids]
                 yield from ((start, document) for document in fetch(start, "_key", keys))
             for collection in EDGES[start]:
                 if collection not in collections:

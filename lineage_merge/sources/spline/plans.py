@@ -87,11 +87,11 @@ class Context:
 def plan_facts(facts: Iterable[object]) -> PlanFacts:
     """Combine the facts that were collected for a plan: its `SelectedPlan` and its own sources."""
     found = PlanFacts()
-    for each in facts:
-        if isinstance(each, SelectedPlan):
-            found = found._replace(selected=each)
-        elif isinstance(each, frozenset):
-            found = found._replace(own=each)
+    for fact in facts:
+        if isinstance(fact, SelectedPlan):
+            found = found._replace(selected=fact)
+        elif isinstance(fact, frozenset):
+            found = found._replace(own=fact)
     return found
 
 
@@ -129,14 +129,14 @@ def unmatched_applications(
         return []
     names = everything()
     nothing = unmatched_patterns.unmatched(patterns._replace(globs=left), names)
-    found = (
+    notices = (
         unmatched_patterns.notices(patterns, nothing, unmatched_patterns.existing(names)) if nothing else []
     )
     if spline.labels:  # then recent writes may lack a label
-        return found
+        return notices
     what = "no write within the lookback matches {}, only older ones"
     older = [redact(what.format(glob)) for glob in left if glob not in nothing]
-    return [*found, *(Problem("notice", patterns.source, patterns.key, each) for each in older)]
+    return [*notices, *(Problem("notice", patterns.source, patterns.key, each) for each in older)]
 
 
 def translate_plan(
@@ -171,8 +171,8 @@ def translate_plan(
     # Only for the newest run: writes of two runs have the same positions.
     if context.spline.operations and name and selected and selected.newest_sequence:
         elements = chain(elements, operations(plan, JobKey(JOB_TYPE, job), selected.newest_sequence))
-    found = context.resolver.records(elements)
-    marked = [mark(each, known.own) for each in found] if known.own else list(found)
+    records = context.resolver.records(elements)
+    marked = [mark(record, known.own) for record in records] if known.own else list(records)
     yield Translated(database, key, marked, _made(context, plan, job))
 
 
@@ -257,7 +257,7 @@ def _records_of(each: Translated) -> list[Record]:
 
 
 def _problem_records(events: Iterable[EventRow], resolver: Resolver) -> Iterator[Record]:
-    return resolver.records(Problem(*json.loads(each.problem)) for each in events if each.problem)
+    return resolver.records(Problem(*json.loads(event.problem)) for event in events if event.problem)
 
 
 def _unrecorded(database: str) -> Problem:

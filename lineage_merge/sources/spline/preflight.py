@@ -55,4 +55,4 @@ def _database_size(settings: Arango) -> int:
 
 def has_messages(file: StoredFile) -> bool:
     """Return whether the first lines of a file contain messages of an agent. Raises `SourceError`."""
-    return any(isinstance(each, Message) for each in messages(line_files.first_lines(file)))
+    return any(isinstance(message, Message) for message in messages(line_files.first_lines(file)))

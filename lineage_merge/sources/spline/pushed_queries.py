@@ -83,15 +83,15 @@ class PushedQuery:
 
         try:
             relation = with_deep_stack(lambda: Queries(self._dialect, table_of, note).read(self._tree))
-            found = tuple(_derivations(relation, names))
+            derivations = tuple(_derivations(relation, names))
         except Exception as error:  # noqa: BLE001 - a parser's own bug costs one query its columns
             problem = f"has columns that cannot be read ({type(error).__name__})"
             return QueryColumns((None,) * len(names), problems=(problem,))
-        for name, derivation in zip(names, found, strict=True):
+        for name, derivation in zip(names, derivations, strict=True):
             if derivation is None:
                 note("has columns that cannot be traced to one table", name)
         return QueryColumns(
-            found,
+            derivations,
             relation.influences,
             {address: tuple(table.columns.values()) for address, table in tables.items()},
             tuple(cut(_problem(what, each)) for what, each in notes.items()),

@@ -147,11 +147,11 @@ def _reject_old(versions: Mapping[str, Versions]) -> None:
 
 
 def _parsed(part: export.Part) -> Iterator[Document | Problem]:
-    for found in export.texts(part):
-        if isinstance(found, Problem):
-            yield found
+    for text in export.texts(part):
+        if isinstance(text, Problem):
+            yield text
         else:
-            yield parse(part.collection, found.text, part.database)
+            yield parse(part.collection, text.text, part.database)
 
 
 def _snapshots(engine: Engine, parts: list[export.Part]) -> dict[str, Snapshot]:
@@ -197,13 +197,13 @@ def _text_rows(part: export.Part, passes: Passes = _every) -> Iterator[tuple[Pla
     size = 0
     plan = ""
     is_wanted = False
-    for found in export.texts(part):
-        if isinstance(found, Problem):
-            yield _problem_row(part, found)
+    for text in export.texts(part):
+        if isinstance(text, Problem):
+            yield _problem_row(part, text)
             continue
-        key = plan_key(part.collection, found.text)
+        key = plan_key(part.collection, text.text)
         if not key:
-            yield _problem_row(part, _of_no_plan(part, found))
+            yield _problem_row(part, _of_no_plan(part, text))
             continue
         if key != plan or size > _MAX_CHARACTERS:
             if texts:
@@ -211,8 +211,8 @@ def _text_rows(part: export.Part, passes: Passes = _every) -> Iterator[tuple[Pla
             texts, size, plan = [], 0, key
             is_wanted = passes(part.database, plan)
         if is_wanted:
-            texts.append(found.text)
-            size += len(found.text)
+            texts.append(text.text)
+            size += len(text.text)
     if texts:
         yield (part.database, plan), Texts(part.collection, "\n".join(texts))
 
@@ -242,7 +242,7 @@ def _translate_texts(
     database, plan = key
     texts = [each for _, each in rows if isinstance(each, Texts)]
     if plan.startswith(_PROBLEM):
-        yield of_plan(context, database, "", (Problem(*json.loads(each.text)) for each in texts))
+        yield of_plan(context, database, "", (Problem(*json.loads(row.text)) for row in texts))
         return
     known = plan_facts(each for _, each in rows)
     if known.selected is None and database not in unrecorded:

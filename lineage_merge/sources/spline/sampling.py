@@ -40,8 +40,8 @@ def _of_database(settings: Arango) -> Sample:
     with arango.database(arango.log_in(settings)) as db:
         uris = [*arango.run_query(db, settings, _DATASETS)]
     newest: dict[str, int] = {}
-    for each in seen:
-        newest[each.job] = max(each.newest, newest.get(each.job, 0))
+    for job in seen:
+        newest[job.job] = max(job.newest, newest.get(job.job, 0))
     return Sample(newest, frozenset(Reference("", uri) for uri in uris if isinstance(uri, str)))
 
 
@@ -67,10 +67,10 @@ def _documents(parts: list[export.Part], collection: str) -> Iterator[Mapping[st
     for part in parts:
         if part.collection != collection:
             continue
-        for found in export.texts(part):
+        for text in export.texts(part):
             count += 1
             if count > _MAX_DOCUMENTS:
                 return
-            document = found if isinstance(found, Problem) else parse(collection, found.text, part.database)
+            document = text if isinstance(text, Problem) else parse(collection, text.text, part.database)
             if not isinstance(document, Problem):
                 yield document

@@ -54,8 +54,8 @@ EVERYTHING = Snapshot()
 
 def newest(counters: Iterable[Mapping[str, Any]]) -> int | None:
     """Return the newest transaction number in the documents of `counter`; None without one."""
-    values = (_number(each.get("curVal")) for each in counters if each.get("_key") == COUNTER_KEY)
-    return max((each for each in values if each is not None), default=None)
+    values = (_number(counter.get("curVal")) for counter in counters if counter.get("_key") == COUNTER_KEY)
+    return max((value for value in values if value is not None), default=None)
 
 
 def _number(value: object) -> int | None:

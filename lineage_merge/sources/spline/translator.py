@@ -134,12 +134,12 @@ def with_tables(plan: Plan, document: str) -> tuple[Plan, list[Problem]]:
         uris: list[str] = []
         queries: list[PushedQuery | None] = []
         for uri in operation["inputSources"]:
-            found = jdbc_queries.sources(uri, params)
-            uris.extend(found.uris)
-            if found.is_query:
-                queries.append(found.query)
-            if found.problem:
-                what = f"{jdbc_queries.redacted_connection(uri)}: {found.problem}"
+            sources = jdbc_queries.sources(uri, params)
+            uris.extend(sources.uris)
+            if sources.is_query:
+                queries.append(sources.query)
+            if sources.problem:
+                what = f"{jdbc_queries.redacted_connection(uri)}: {sources.problem}"
                 problems.append(Problem("not-joined", document, key, what))
         operations.append({**operation, "inputSources": uris, jdbc_queries.QUERIES: queries})
     return replace(plan, parts={**plan.parts, "operation": tuple(operations)}), problems

@@ -22,8 +22,8 @@ class Versions(NamedTuple):
     @property
     def numbers(self) -> tuple[int, int] | None:
         """Return the major and minor number of the current version, None if unknown."""
-        found = _NUMBERS.match(self.current)
-        return (int(found[1]), int(found[2] or 0)) if found else None
+        match = _NUMBERS.match(self.current)
+        return (int(match[1]), int(match[2] or 0)) if match else None
 
     @property
     def is_supported(self) -> bool:
@@ -48,5 +48,7 @@ class Versions(NamedTuple):
 
 def versions(documents: Iterable[Mapping[str, Any]]) -> Versions:
     """Return the versions in the documents of `dbVersion`."""
-    by_status = {str(each.get("status", "")).lower(): str(each.get("version", "")) for each in documents}
+    by_status = {
+        str(document.get("status", "")).lower(): str(document.get("version", "")) for document in documents
+    }
     return Versions(by_status.get("current", ""), by_status.get("preparing", ""))

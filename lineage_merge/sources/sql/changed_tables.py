@@ -46,9 +46,9 @@ def base_of(table: exp.Expr, with_: exp.Expr | None) -> tuple[exp.Expr, dict[str
         if clause is None:
             break
         renamed = {
-            fold(each.alias_or_name): each.unalias().name
-            for each in query.selects
-            if isinstance(each.unalias(), exp.Column) and not each.is_star
+            fold(select.alias_or_name): select.unalias().name
+            for select in query.selects
+            if isinstance(select.unalias(), exp.Column) and not select.is_star
         }
         columns = {name: renamed.get(fold(inner), inner) for name, inner in columns.items()} or renamed
         table = clause.this

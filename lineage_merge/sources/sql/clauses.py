@@ -79,7 +79,7 @@ def location_of(create: exp.Create) -> str:
     if found is not None and isinstance(found.this, exp.Expr):
         return str(found.this.name)
     for options in create.find_all(exp.OptionsProperty):
-        for each in options.expressions:
-            if each.name.lower() == "path" and isinstance(each.args.get("value"), exp.Expr):
-                return str(each.args["value"].name)
+        for expression in options.expressions:
+            if expression.name.lower() == "path" and isinstance(expression.args.get("value"), exp.Expr):
+                return str(expression.args["value"].name)
     return ""

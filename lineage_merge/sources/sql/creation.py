@@ -28,7 +28,11 @@ class Creation(Context):
         listed = create.this.expressions if isinstance(create.this, exp.Schema) else []
         if isinstance(create.expression, exp.Query | exp.Values | exp.Table):
             relation, reads = self._outcome(create.expression)
-            names = [each.name for each in listed if isinstance(each, exp.Identifier | exp.ColumnDef)]
+            names = [
+                expression.name
+                for expression in listed
+                if isinstance(expression, exp.Identifier | exp.ColumnDef)
+            ]
             relation = relation.renamed(names) if names else relation
             if is_temporary:
                 self._add_temporary(table, relation, reads)

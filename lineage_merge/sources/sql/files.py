@@ -32,12 +32,12 @@ def stored(path: str) -> dict[str, StoredFile]:
     """Return each file below a folder, by name; for a file, itself. Raises `SourceError`."""
     root = path.rstrip("/") if is_s3(path) else str(Path(path).expanduser())
     found: dict[str, StoredFile] = {}
-    for each in find_files(root):
-        below = each.location.removeprefix(root).lstrip("/")
+    for file in find_files(root):
+        below = file.location.removeprefix(root).lstrip("/")
         name = below or root.rpartition("/")[2]
         hidden = any(part.startswith(".") for part in name.split("/"))
         if (is_sql(name) and not hidden) or not below:
-            found[name] = each
+            found[name] = file
     return found
 
 
@@ -53,7 +53,7 @@ def decode(content: bytes) -> str:
 
 def size(folders: Sequence[SqlFiles]) -> int:
     """Return the stored bytes of all files. Raises `SourceError`."""
-    paths = (path for each in folders for path in (each.path, *each.schema))
+    paths = (path for folder in folders for path in (folder.path, *folder.schema))
     return sum(file.size for path in paths for file in stored(path).values())
 
 

@@ -31,7 +31,7 @@ class ProjectLineage:
 
     def only(self, names: Container[str]) -> "ProjectLineage":
         """Return the lineage of some of the files, with the same knowledge of all."""
-        return replace(self, files=tuple(each for each in self.files if each.name in names))
+        return replace(self, files=tuple(file for file in self.files if file.name in names))
 
 
 def read_project(
@@ -45,13 +45,13 @@ def read_project(
 
     Precedence: the files' own DDL, then `schema`, then `known`.
     """
-    ordered = sorted(scripts, key=lambda each: each.name)
+    ordered = sorted(scripts, key=lambda script: script.name)
     # DDL is fast to read, and saves most files a second reading.
-    tables = [reader.ddl(each) for each in ordered]
-    shapes: Shapes = _shapes(tables, [reader.ddl(each) for each in schema], reader.dialect, known or {})
+    tables = [reader.ddl(script) for script in ordered]
+    shapes: Shapes = _shapes(tables, [reader.ddl(script) for script in schema], reader.dialect, known or {})
     for _ in range(_ROUNDS):
-        files = [reader.read(each, shapes) for each in ordered]
-        described = [reader.read(each, shapes) for each in schema]
+        files = [reader.read(script, shapes) for script in ordered]
+        described = [reader.read(script, shapes) for script in schema]
         learned = _shapes(files, described, reader.dialect, known or {})
         if learned == shapes:
             break
@@ -77,36 +77,37 @@ def _with_unknown_calls(file: FileLineage, procedures: Container[str]) -> FileLi
 def _shapes(
     files: Sequence[FileLineage], schema: Sequence[FileLineage], dialect: Dialect, known: Shapes
 ) -> dict[str, Shape]:
-    found: dict[str, Shape] = {}
+    shapes: dict[str, Shape] = {}
     for each in (each for file in (*files, *schema) for each in file.created):
-        before = found.get(each.key)
+        before = shapes.get(each.key)
         # Of several statements that create a table, one with complete columns takes precedence, then the
         # first.
         better = before is None or (each.shape.complete and not before.complete)
         if each.shape.declared and better:
-            found[each.key] = _typed(each.shape, before)
+            shapes[each.key] = _typed(each.shape, before)
     for file in (*schema, *files):
         for key, action in file.altered:
-            found[key] = alter_shape(found.get(key, NOTHING), action, dialect)
+            shapes[key] = alter_shape(shapes.get(key, NOTHING), action, dialect)
         for old, new in file.renamed.items():
-            if old in found and new not in found:
-                found[new] = found[old]
+            if old in shapes and new not in shapes:
+                shapes[new] = shapes[old]
     for key, shape in known.items():
-        found.setdefault(key, shape)
+        shapes.setdefault(key, shape)
     for write in (write for file in files for write in file.writes):
-        found.setdefault(write.target, WRITTEN)
+        shapes.setdefault(write.target, WRITTEN)
     for file in files:
         for key, names in file.learned.items():
-            shape = found.get(key, NOTHING)
+            shape = shapes.get(key, NOTHING)
             if not shape.complete:
-                found[key] = shape.added(ShapeColumn(name) for name in names)
-    return found
+                shapes[key] = shape.added(ShapeColumn(name) for name in names)
+    return shapes
 
 
 def _typed(shape: Shape, before: Shape | None) -> Shape:
     """Return a shape with types of the same columns from another one."""
-    types = {each.name: each for each in before.columns} if before else {}
+    types = {column.name: column for column in before.columns} if before else {}
     columns = (
-        types[each.name] if not each.data_type and each.name in types else each for each in shape.columns
+        types[column.name] if not column.data_type and column.name in types else column
+        for column in shape.columns
     )
     return replace(shape, columns=tuple(columns))

@@ -31,14 +31,14 @@ def elements(folder: SqlFiles, resolver: Resolver) -> Iterator[Element]:
     """Yield the elements of one folder. Raises `SourceError` if it cannot be read."""
     scripts = parsed(files.read(files.find(folder.path).items()), folder)
     yield Count("SQL files", len(scripts))
-    found = read_project(scripts, reader_of(folder, resolver), schema=schema_of(folder))
-    yield from translate(found, folder.project, folder.dialect, folder.path)
+    project = read_project(scripts, reader_of(folder, resolver), schema=schema_of(folder))
+    yield from translate(project, folder.project, folder.dialect, folder.path)
 
 
 def parsed(texts: Iterable[SqlText], folder: SqlFiles) -> list[Script]:
     """Parse files; a job is named after the folder and the file's name in it."""
     dialect = Dialect.get_or_raise(folder.dialect)
-    return [parse(each.name, each.text, dialect, folder.variables) for each in texts]
+    return [parse(text.name, text.text, dialect, folder.variables) for text in texts]
 
 
 def schema_of(folder: SqlFiles) -> list[Script]:

@@ -40,7 +40,7 @@ def _select_values(tree: exp.Expr, records: Container[str]) -> None:
     if isinstance(values, exp.Values) and len(values.expressions) == 1:
         row = values.expressions[0]
         if any(fold(column.table) in records for column in row.find_all(exp.Column)):
-            values.replace(exp.Select(expressions=[each.copy() for each in row.expressions]))
+            values.replace(exp.Select(expressions=[expression.copy() for expression in row.expressions]))
 
 
 def _join(reader: exp.Expr, table: exp.Table) -> None:

@@ -35,7 +35,14 @@ def of_update(update: exp.Update, *, by_name: bool) -> Iterator[Change]:
     joined = list(joined_tables(target)) if target is update.this else [target]
     assignments: dict[exp.Expr, list[tuple[str, exp.Expr]]] = {}
     for column, value in _assignments(update.expressions):
-        table = next((each for each in joined if fold(each.alias_or_name) == fold(column.table)), target)
+        table = next(
+            (
+                joined_table
+                for joined_table in joined
+                if fold(joined_table.alias_or_name) == fold(column.table)
+            ),
+            target,
+        )
         assignments.setdefault(table, []).append((column.name, value))
     for table, values in (assignments or {target: []}).items():
         base, columns = base_of(table, with_)
@@ -70,7 +77,7 @@ def of_merge(merge: exp.Merge) -> Iterator[Change]:
         values: list[exp.Expr] = []
         takes_all = False
         if isinstance(then, exp.Update):
-            takes_all = any(isinstance(each, exp.Star) for each in then.expressions)
+            takes_all = any(isinstance(expression, exp.Star) for expression in then.expressions)
             values = [_called(value, column.name) for column, value in _assignments(then.expressions)]
         elif isinstance(then, exp.Insert):
             takes_all = isinstance(then.this, exp.Star)
@@ -91,14 +98,14 @@ def _inserted(insert: exp.Insert) -> list[exp.Expr]:
 
 
 def _assignments(assignments: Iterable[exp.Expr]) -> Iterator[tuple[exp.Column, exp.Expr]]:
-    for each in assignments:
-        if not isinstance(each, exp.EQ):
+    for assignment in assignments:
+        if not isinstance(assignment, exp.EQ):
             continue
-        if isinstance(each.this, exp.Column):
-            yield each.this, each.expression
-        elif isinstance(each.this, exp.Tuple):
-            columns = (column for column in each.this.expressions if isinstance(column, exp.Column))
-            yield from zip(columns, _parts(each.expression), strict=False)
+        if isinstance(assignment.this, exp.Column):
+            yield assignment.this, assignment.expression
+        elif isinstance(assignment.this, exp.Tuple):
+            columns = (column for column in assignment.this.expressions if isinstance(column, exp.Column))
+            yield from zip(columns, _parts(assignment.expression), strict=False)
 
 
 def _parts(values: exp.Expr) -> Iterator[exp.Expr]:
@@ -124,7 +131,7 @@ def _select(
     return exp.Select(
         expressions=values or [_called(exp.Null(), "nothing")],
         from_=exp.From(this=first.copy()),
-        joins=[exp.Join(this=each.copy()) for each in others],
+        joins=[exp.Join(this=other.copy()) for other in others],
         **({"where": where.copy()} if where is not None else {}),
         **({"with_": with_.copy()} if with_ is not None else {}),
     )

@@ -45,7 +45,7 @@ class Reader:
         """Return the tables that a file creates with a column list."""
         found = self._ddl.get(id(script))
         if found is None:
-            statements = tuple(each for each in script.statements if is_ddl(each.tree))
+            statements = tuple(statement for statement in script.statements if is_ddl(statement.tree))
             only = Script(script.name, statements, script.variables)
             found = (script, _Reading(only, self.dialect, self.datasets, {}).whole())
             self._ddl[id(script)] = found
@@ -69,24 +69,24 @@ class _Reading(Creation):
     """Reads the statements of a file in order."""
 
     def whole(self) -> FileLineage:
-        for each in self._script.statements:
-            self._line = each.line
-            self._variables = each.variables
+        for statement in self._script.statements:
+            self._line = statement.line
+            self._variables = statement.variables
             self._tables = {}
             try:
-                self._statement(each)
+                self._statement(statement)
             except Exception as error:  # noqa: BLE001 - an unexpected tree loses only its statement
-                self._note("rejected", f"cannot be interpreted: {reason(error, each.line)}")
-        found = self._found
-        follow_renames(found)
+                self._note("rejected", f"cannot be interpreted: {reason(error, statement.line)}")
+        file_lineage = self._found
+        follow_renames(file_lineage)
         for table in self._all_tables:
             if not table.complete and table.columns:
-                known = found.learned.setdefault(table.unique_id, [])
+                known = file_lineage.learned.setdefault(table.unique_id, [])
                 known += [name for name in table.columns.values() if name not in known]
         for (line, what), names in self._notes.items():
             shown = ", ".join(sorted(name for name in names if name))
-            found.notes.append(Note("no-columns", line, f"{what}: {shown}" if shown else what))
-        return found
+            file_lineage.notes.append(Note("no-columns", line, f"{what}: {shown}" if shown else what))
+        return file_lineage
 
     def _statement(self, parsed: Parsed) -> None:
         tree = parsed.tree
@@ -171,7 +171,7 @@ class _Reading(Creation):
         temporary = self._temporary(table)
         if temporary is None and key is None:
             return
-        columns, assumed = self._assigned(insert, relation, [each.name for each in given], table)
+        columns, assumed = self._assigned(insert, relation, [expression.name for expression in given], table)
         if temporary is not None:
             temporary.add_rows(columns, relation.influences, reads, overwrite=mode == "overwrite")
         elif key is not None:
@@ -237,7 +237,7 @@ class _Reading(Creation):
             self._found.writes.append(Write(key, self._line, "append", None, reads, merge_columns(columns)))
 
     def _copy(self, copy: exp.Copy) -> None:
-        files = [each.name for each in copy.args.get("files") or () if isinstance(each, exp.Literal)]
+        files = [file.name for file in copy.args.get("files") or () if isinstance(file, exp.Literal)]
         if not copy.args.get("kind") or not files:
             self._note("skipped", "unsupported statement: COPY that does not load files")
             return
@@ -279,8 +279,8 @@ class _Reading(Creation):
                 self._note("no-columns", problem)
             if change.takes_all and names:
                 known = {fold(name) for name in names}
-                columns = [each for each in columns if fold(each[0]) in known]
-            write.columns = merge_columns([*write.columns, *(each for each in columns if each[1])])
+                columns = [column for column in columns if fold(column[0]) in known]
+            write.columns = merge_columns([*write.columns, *(column for column in columns if column[1])])
             write.reads.include(reads)
             for origin, kinds in relation.influences.items():
                 write.influences.setdefault(origin, set()).update(kinds)

@@ -31,11 +31,11 @@ class Shape:
     @property
     def names(self) -> list[str]:
         """Return the names of the columns."""
-        return [each.name for each in self.columns]
+        return [column.name for column in self.columns]
 
     def type_of(self, name: str) -> str:
         """Return the data type of a column, "" if it is unknown."""
-        return next((each.data_type for each in self.columns if fold(each.name) == fold(name)), "")
+        return next((column.data_type for column in self.columns if fold(column.name) == fold(name)), "")
 
     def table(self, key: str) -> KnownTable:
         """Return the table in the form that query analysis needs."""
@@ -47,16 +47,20 @@ class Shape:
         """Return the shape with columns appended."""
         known = {fold(name) for name in self.names}
         return replace(
-            self, columns=(*self.columns, *(each for each in columns if fold(each.name) not in known))
+            self, columns=(*self.columns, *(column for column in columns if fold(column.name) not in known))
         )
 
     def without(self, name: str) -> "Shape":
         """Return the shape without a column."""
-        return replace(self, columns=tuple(each for each in self.columns if fold(each.name) != fold(name)))
+        return replace(
+            self, columns=tuple(column for column in self.columns if fold(column.name) != fold(name))
+        )
 
     def renamed(self, old: str, new: str) -> "Shape":
         """Return the shape with a column renamed."""
-        columns = (replace(each, name=new) if fold(each.name) == fold(old) else each for each in self.columns)
+        columns = (
+            replace(column, name=new) if fold(column.name) == fold(old) else column for column in self.columns
+        )
         return replace(self, columns=tuple(columns))
 
 
@@ -74,11 +78,11 @@ def declared(create: exp.Create, dialect: Dialect) -> tuple[ShapeColumn, ...]:
     partitions: list[ShapeColumn] = []
     partitioned = create.find(exp.PartitionedByProperty)
     within = partitioned.this.expressions if partitioned and isinstance(partitioned.this, exp.Schema) else []
-    for each in within:
-        if isinstance(each, exp.ColumnDef):
-            partitions.append(shape_column(each, dialect))
-        elif isinstance(each, exp.Identifier) and not _keeps_order(create):
-            named = [column for column in columns if fold(column.name) == fold(each.name)]
+    for expression in within:
+        if isinstance(expression, exp.ColumnDef):
+            partitions.append(shape_column(expression, dialect))
+        elif isinstance(expression, exp.Identifier) and not _keeps_order(create):
+            named = [column for column in columns if fold(column.name) == fold(expression.name)]
             columns = [column for column in columns if column not in named]
             partitions += named
     return (*columns, *partitions)
@@ -87,7 +91,9 @@ def declared(create: exp.Create, dialect: Dialect) -> tuple[ShapeColumn, ...]:
 def columns_of(schema: exp.Expr, dialect: Dialect) -> tuple[ShapeColumn, ...]:
     """Return the columns in a column list; none of another expression."""
     listed = schema.expressions if isinstance(schema, exp.Schema) else []
-    return tuple(shape_column(each, dialect) for each in listed if isinstance(each, exp.ColumnDef))
+    return tuple(
+        shape_column(expression, dialect) for expression in listed if isinstance(expression, exp.ColumnDef)
+    )
 
 
 def shape_column(column: exp.ColumnDef, dialect: Dialect) -> ShapeColumn:
@@ -112,21 +118,23 @@ def alter_shape(shape: Shape, action: exp.Expr, dialect: Dialect) -> Shape:
         return shape.added([shape_column(action, dialect)])
     if isinstance(action, exp.Schema):
         return shape.added(
-            shape_column(each, dialect) for each in action.expressions if isinstance(each, exp.ColumnDef)
+            shape_column(expression, dialect)
+            for expression in action.expressions
+            if isinstance(expression, exp.ColumnDef)
         )
     if isinstance(action, exp.Drop) and action.kind == "COLUMN":
-        for each in action.args.get("tables") or ():
-            shape = shape.without(each.name)
+        for table in action.args.get("tables") or ():
+            shape = shape.without(table.name)
         return shape
     if isinstance(action, exp.RenameColumn):
         return shape.renamed(action.this.name, action.args["to"].name)
     if isinstance(action, exp.AlterColumn) and isinstance(action.args.get("dtype"), exp.Expr):
         kind = action.args["dtype"].sql(dialect=dialect).lower()
         columns = (
-            ShapeColumn(each.name, kind, each.description)
-            if fold(each.name) == fold(action.this.name)
-            else each
-            for each in shape.columns
+            ShapeColumn(column.name, kind, column.description)
+            if fold(column.name) == fold(action.this.name)
+            else column
+            for column in shape.columns
         )
         return Shape(tuple(columns), shape.complete, shape.declared)
     return shape

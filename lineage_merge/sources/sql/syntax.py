@@ -87,9 +87,11 @@ def parse(name: str, text: str, dialect: Dialect, known: Mapping[str, str]) -> S
     flow = ControlFlow(dialect, variables.placeholder)
     with _quiet():
         parsed = tuple(
-            Parsed(each.line, _tree(each, dialect, variables), each.variables, each.record)
-            for each in flow.statements(plain)
-            if not each.is_irrelevant
+            Parsed(
+                statement.line, _tree(statement, dialect, variables), statement.variables, statement.record
+            )
+            for statement in flow.statements(plain)
+            if not statement.is_irrelevant
         )
     return Script(name, parsed, variables, flow.procedures)
 
@@ -106,15 +108,15 @@ def _tree(statement: Statement, dialect: Dialect, variables: Variables) -> Tree:
 def _parsed(text: str, dialect: Dialect, variables: Variables) -> Tree:
     if variables.is_variable(text.strip()):
         return Unread("contains a template whose result is unknown", is_broken=False)
-    if found := _CALL.match(text):
-        return Call(variables.restored(found["name"]))
+    if match := _CALL.match(text):
+        return Call(variables.restored(match["name"]))
     if _UNSUPPORTED.match(text):
         return Unread(f"unsupported statement: {' '.join(text.split()[:3])} ...", is_broken=False)
-    if found := _UNLOAD.match(text):
-        return Unload(_one(_inner(found["query"]), dialect, variables), variables.restored(found["path"]))
+    if match := _UNLOAD.match(text):
+        return Unload(_one(_inner(match["query"]), dialect, variables), variables.restored(match["path"]))
     for pattern in (_APPEND, _EXCHANGE):
-        if found := pattern.match(text):
-            target, source = (exp.to_table(found[end], dialect=dialect) for end in ("target", "source"))
+        if match := pattern.match(text):
+            target, source = (exp.to_table(match[end], dialect=dialect) for end in ("target", "source"))
             _restored(target, variables)
             _restored(source, variables)
             return Moved(target, source)

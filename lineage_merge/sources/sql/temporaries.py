@@ -71,8 +71,8 @@ def dropped_again(
     database: tuple[str, ...] = ()
     made: set[str | None] = set()
     dropped: set[str | None] = set()
-    for each in script.statements:
-        tree = each.tree
+    for statement in script.statements:
+        tree = statement.tree
         if isinstance(tree, exp.Use):
             database = used_database(tree, platform) or database
         elif isinstance(tree, exp.Create):

@@ -37,18 +37,22 @@ class _Plan:
         self._constants: list[Document] = []
         extra = plan.get("extraInfo") or {}
         self._attributes: dict[str, Document] = {
-            each["id"]: {"id": each["id"], "name": each["name"], "dataType": each.get("dataTypeId")}
-            for each in extra.get("attributes") or ()
+            attribute["id"]: {
+                "id": attribute["id"],
+                "name": attribute["name"],
+                "dataType": attribute.get("dataTypeId"),
+            }
+            for attribute in extra.get("attributes") or ()
         }
         operations = plan["operations"]
         self._originals: dict[int, Document] = {
-            each["id"]: each for each in (*(operations.get("reads") or ()), *(operations.get("other") or ()))
+            read["id"]: read for read in (*(operations.get("reads") or ()), *(operations.get("other") or ()))
         }
 
     def modern(self) -> Document:
         operations = self._plan["operations"]
         write = self._operation(operations["write"])
-        reads = [self._operation(each) for each in operations.get("reads") or ()]
+        reads = [self._operation(read) for read in operations.get("reads") or ()]
         others = [self._operation(each) for each in operations.get("other") or ()]
         extra = dict(self._plan.get("extraInfo") or {})
         extra.pop("attributes", None)
@@ -112,7 +116,7 @@ class _Plan:
             made["params"]["name"] = made["name"]
         children = given.get("children") or ([given["child"]] if given.get("child") else [])
         made["childRefs"] = [
-            self._expression(each) for each in children if isinstance(each, dict) and "_typeHint" in each
+            self._expression(child) for child in children if isinstance(child, dict) and "_typeHint" in child
         ]
         return {"__exprId": key}
 
@@ -142,7 +146,7 @@ class _Plan:
 
     def _union(self, sources: Iterable[str], attribute: str) -> Reference:
         key = f"expr-{len(self._functions) + len(self._constants)}"
-        children = [{"__attrId": each} for each in sources]
+        children = [{"__attrId": source} for source in sources]
         made = {"id": key, "name": "union", "childRefs": children, "params": {}, "extra": {}}
         self._functions.append({**made, "dataType": self._attributes.get(attribute, {}).get("dataType")})
         return {"__exprId": key}

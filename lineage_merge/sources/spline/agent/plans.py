@@ -46,7 +46,7 @@ def documents(plan: Document, created: int = 0) -> dict[str, list[Document]]:
 
 def _operations(plan: Document) -> list[tuple[str, Document]]:
     operations = plan["operations"]
-    reads = [("Read", each) for each in operations.get("reads") or ()]
+    reads = [("Read", read) for read in operations.get("reads") or ()]
     others = [("Transformation", each) for each in operations.get("other") or ()]
     return [*reads, *others, ("Write", operations["write"])]
 
@@ -65,9 +65,9 @@ def _references(value: object, path: str) -> Iterator[tuple[str, str, str]]:
     waiting = [(value, path)]
     while waiting:
         value, path = waiting.pop()
-        found = _reference(value)
-        if found:
-            yield (*found, path)
+        reference = _reference(value)
+        if reference:
+            yield (*reference, path)
         elif isinstance(value, dict):
             waiting.extend((child, f"{path}['{name}']") for name, child in reversed(value.items()))
         elif isinstance(value, list):
@@ -149,10 +149,10 @@ class _Builder:
         fields = {"name": attribute["name"], "extra": attribute.get("extra") or {}}
         self._vertex("attribute", attribute["id"], {**fields, **_data_type(attribute)})
         for index, child in enumerate(attribute.get("childRefs") or ()):
-            found = _reference(child)
-            if found and found[0] == "expression":
+            reference = _reference(child)
+            if reference and reference[0] == "expression":
                 start = self._id("attribute", attribute["id"])
-                self._edge("computedBy", start, self._id(*found), index=index)
+                self._edge("computedBy", start, self._id(*reference), index=index)
 
     def constant(self, literal: Document) -> None:
         fields = {"type": "Lit", "value": literal.get("value"), "extra": literal.get("extra") or {}}
@@ -170,24 +170,24 @@ class _Builder:
         self._vertex("expression", function["id"], {**fields, **_data_type(function)})
         start = self._id("expression", function["id"])
         for index, child in enumerate(children):
-            found = _reference(child)
-            if found:
-                self._edge("takes", start, self._id(*found), index=index)
+            reference = _reference(child)
+            if reference:
+                self._edge("takes", start, self._id(*reference), index=index)
 
     def derived(self, attributes: Iterable[Document], functions: Iterable[Document]) -> None:
         """Add the nearest attributes from which each attribute is computed."""
-        below = {each["id"]: each.get("childRefs") or () for each in functions}
+        below = {function["id"]: function.get("childRefs") or () for function in functions}
         for attribute in attributes:
             seen: set[str] = set()
             waiting = list(attribute.get("childRefs") or ())
             nearest: dict[str, None] = {}
             while waiting:
-                found = _reference(waiting.pop(0))
-                if found and found[0] == "attribute":
-                    nearest[found[1]] = None
-                elif found and found[1] not in seen:
-                    seen.add(found[1])
-                    waiting.extend(below.get(found[1], ()))
+                reference = _reference(waiting.pop(0))
+                if reference and reference[0] == "attribute":
+                    nearest[reference[1]] = None
+                elif reference and reference[1] not in seen:
+                    seen.add(reference[1])
+                    waiting.extend(below.get(reference[1], ()))
             for each in nearest:
                 if each != attribute["id"]:
                     start = self._id("attribute", attribute["id"])
@@ -207,7 +207,7 @@ def _data_type(part: Document) -> dict[str, str]:
 
 def _bottom_up(operations: list[Document]) -> Iterator[Document]:
     """Yield every operation after its inputs; cycles are left out."""
-    by_id = {each["id"]: each for each in operations}
+    by_id = {operation["id"]: operation for operation in operations}
     waiting = {key: {c for c in each.get("childIds") or () if c in by_id} for key, each in by_id.items()}
     parents: defaultdict[str, list[str]] = defaultdict(list)
     for key, children in waiting.items():

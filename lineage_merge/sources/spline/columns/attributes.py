@@ -53,22 +53,22 @@ def cte_column(cte: object, position: int) -> Node:
 
 def build(plan: PlanColumns, application: str = "") -> Attributes:
     """Build the graph of values of a plan, without the text of subqueries."""
-    found = Attributes(ValueGraph())
-    _expressions(plan, found.graph)
-    _attributes(plan, found.graph)
+    attributes = Attributes(ValueGraph())
+    _expressions(plan, attributes.graph)
+    _attributes(plan, attributes.graph)
     for operation in plan.bottom_up:
         document = plan.operations[operation]
         if document.get("type") == "Read":
             if plan.queries(operation):
-                found.queries[operation] = read_query(plan, found.graph, operation, application)
+                attributes.queries[operation] = read_query(plan, attributes.graph, operation, application)
             else:
-                _read(plan, found.graph, operation, application)
+                _read(plan, attributes.graph, operation, application)
             continue
         special = _OPERATIONS.get(str(document.get("name")))
         if special:
-            special(plan, found, operation)
-    follow_parts(plan, found.graph)
-    return found
+            special(plan, attributes, operation)
+    follow_parts(plan, attributes.graph)
+    return attributes
 
 
 def _expressions(plan: PlanColumns, graph: ValueGraph) -> None:

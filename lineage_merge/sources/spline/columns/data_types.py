@@ -35,7 +35,7 @@ def _parts(data_type: Document) -> list[str]:
         return [str(data_type["elementDataTypeId"])]
     if "keyDataTypeId" in data_type:
         return [str(data_type["keyDataTypeId"]), str(data_type.get("valueDataTypeId"))]
-    return [str(each.get("dataTypeId")) for each in data_type.get("fields") or ()]
+    return [str(field.get("dataTypeId")) for field in data_type.get("fields") or ()]
 
 
 def _text(data_type: Document, texts: Mapping[str, str]) -> str:
@@ -45,6 +45,6 @@ def _text(data_type: Document, texts: Mapping[str, str]) -> str:
     if "keyDataTypeId" in data_type:
         return f"map<{parts[0]},{parts[1]}>"
     if "fields" in data_type:
-        names = [str(each.get("name")) for each in data_type["fields"]]
+        names = [str(field.get("name")) for field in data_type["fields"]]
         return f"struct<{','.join(f'{name}:{part}' for name, part in zip(names, parts, strict=True))}>"
     return str(data_type.get("name") or "")

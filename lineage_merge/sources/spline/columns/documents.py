@@ -197,8 +197,8 @@ class PlanColumns:
 
     def queries(self, operation: str) -> "Sequence[PushedQuery | None]":
         """Return the queries that a read's columns belong to, instead of tables; None if unreadable."""
-        found: Sequence[PushedQuery | None] = self.operations[operation].get(QUERIES) or ()
-        return found
+        pushed_queries: Sequence[PushedQuery | None] = self.operations[operation].get(QUERIES) or ()
+        return pushed_queries
 
     def read_part(self, operation: str) -> TablePart | None:
         """Return what a read takes of an Iceberg table, None for the table itself or another format."""
@@ -222,8 +222,8 @@ class PlanColumns:
 
     def params(self, key: str) -> Mapping[str, Any]:
         """Return the parameters of an operation or an expression."""
-        found = (self.operations.get(key) or self.expressions.get(key) or {}).get("params")
-        return found if isinstance(found, dict) else {}
+        params = (self.operations.get(key) or self.expressions.get(key) or {}).get("params")
+        return params if isinstance(params, dict) else {}
 
     @cached_property
     def data_types(self) -> dict[str, Document]:
@@ -231,13 +231,17 @@ class PlanColumns:
         types = ((self.header or {}).get("extra") or {}).get("dataTypes")
         if not isinstance(types, list):
             return {}
-        return {str(each["id"]): each for each in types if isinstance(each, dict) and "id" in each}
+        return {
+            str(type_name["id"]): type_name
+            for type_name in types
+            if isinstance(type_name, dict) and "id" in type_name
+        }
 
 
 def _ordered(edges: Sequence[Document]) -> dict[str, list[str]]:
     """Return the ends of each start's edges, by `index` if they have one."""
     found: defaultdict[str, list[str]] = defaultdict(list)
-    for edge in sorted(edges, key=lambda each: (each["_from"], each.get("index") or 0)):
+    for edge in sorted(edges, key=lambda document: (document["_from"], document.get("index") or 0)):
         found[edge["_from"]].append(edge["_to"])
     return dict(found)
 

@@ -88,11 +88,11 @@ class ExpressionTexts:
             parts = self._parts(current)
             if current not in entered:
                 entered.add(current)
-                missing = [each for each in reversed(parts) if each not in done and each not in entered]
+                missing = [part for part in reversed(parts) if part not in done and part not in entered]
                 if missing:
                     waiting.extend(missing)
                     continue
-            texts = [done.get(each, _Text("...")) for each in parts]
+            texts = [done.get(part, _Text("...")) for part in parts]
             whole = self._write(current, texts)
             done[current] = whole._replace(text=whole.text[:LIMIT])
             waiting.pop()
@@ -152,7 +152,7 @@ class ExpressionTexts:
 
 
 def _list(parts: list[_Text]) -> str:
-    return ", ".join(each.text for each in parts)
+    return ", ".join(part.text for part in parts)
 
 
 def _operator(class_name: str, parts: list[_Text]) -> _Text:
@@ -246,7 +246,7 @@ def _percent_rank(_parts: list[_Text], _params: Mapping[str, Any], _classes: lis
 
 def _lag(parts: list[_Text], _params: Mapping[str, Any], _classes: list[str]) -> _Text:
     """Return `lag`, without the negated offset and the null default that Spark adds."""
-    texts = [each.text for each in parts[:3]]
+    texts = [part.text for part in parts[:3]]
     if len(texts) > 1:
         texts[1] = texts[1].removeprefix("-")
     if len(texts) == 3 and texts[2] == "null":

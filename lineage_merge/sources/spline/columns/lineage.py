@@ -100,21 +100,21 @@ def _subqueries(plan: PlanColumns, attributes: Attributes) -> dict[str, TextColu
         name: tuple((plan.name(each), each) for each in plan.output(operation))
         for name, operation in temporary_views(plan.operations).items()
     }
-    found: dict[str, TextColumns] = {}
+    subqueries: dict[str, TextColumns] = {}
     for expression in plan.expressions:
         text = plan.params(expression).get("plan")
         if not isinstance(text, str):
             continue
         outer = _outer_columns(plan, expression)
         known = KnownColumns(outer, names, views)
-        found[expression] = read_subquery(text, f"{expression}/plan", attributes.graph, known)
-        for node in found[expression].output[: _selected(plan, expression)]:
+        subqueries[expression] = read_subquery(text, f"{expression}/plan", attributes.graph, known)
+        for node in subqueries[expression].output[: _selected(plan, expression)]:
             if node:
                 attributes.graph.add(expression, node)
     for operation, document in plan.operations.items():
         if document.get("name") == "LateralJoin":
-            _lateral(plan, attributes, found, operation)
-    return found
+            _lateral(plan, attributes, subqueries, operation)
+    return subqueries
 
 
 def _selected(plan: PlanColumns, expression: str) -> int:
@@ -202,7 +202,7 @@ def _shown_columns(table: Any) -> tuple[TableColumn, ...]:
         return ()
     # A DataSource V2 write lists the table's columns in Spark's notation: `id#12L`.
     names = [each.rpartition("#")[0] if isinstance(each, str) else "" for each in output]
-    return tuple(TableColumn(each, "") for each in names) if all(names) else ()
+    return tuple(TableColumn(name, "") for name in names) if all(names) else ()
 
 
 def _table_names(table: tuple[TableColumn, ...], count: int) -> tuple[str, ...]:
@@ -210,9 +210,9 @@ def _table_names(table: tuple[TableColumn, ...], count: int) -> tuple[str, ...]:
 
     An INSERT may omit static partition columns, which precede the dynamic ones.
     """
-    partitions = [each for each in table if each.is_partition]
+    partitions = [table_column for table_column in table if table_column.is_partition]
     left_out = partitions[: len(table) - count] if count < len(table) else []
-    names = tuple(each.name for each in table if each not in left_out)
+    names = tuple(table_column.name for table_column in table if table_column not in left_out)
     return names if len(names) == count else ()
 
 
@@ -223,7 +223,7 @@ def _flows(
     values: tuple[Node, ...],
     subqueries: Mapping[str, TextColumns],
 ) -> tuple[ColumnFlow[Reference], ...]:
-    computed = {node: text for each in subqueries.values() for node, text in each.texts.items()}
+    computed = {node: text for subquery in subqueries.values() for node, text in subquery.texts.items()}
     for read in attributes.queries.values():
         computed |= read.texts
     texts = ExpressionTexts(plan, {key: _selected_text(each) for key, each in subqueries.items()})
@@ -258,8 +258,8 @@ def _influences(
     plan: PlanColumns, attributes: Attributes, subqueries: Mapping[str, TextColumns]
 ) -> tuple[Influence[Reference], ...]:
     nodes: defaultdict[InfluenceKind, list[Node]] = defaultdict(list)
-    read = (each.influences for each in attributes.queries.values())
-    for found in (deciding(plan), *(each.influences for each in subqueries.values()), *read):
+    read = (query.influences for query in attributes.queries.values())
+    for found in (deciding(plan), *(subquery.influences for subquery in subqueries.values()), *read):
         for kind, values in found.items():
             nodes[kind].extend(values)
     kinds: defaultdict[tuple[Reference, str], set[InfluenceKind]] = defaultdict(set)
@@ -285,8 +285,8 @@ def _sources(
                 columns.setdefault(plan.name(attribute), types.get(data_type, ""))
     complete = set(found)
     named = [
-        *(each.tables for each in subqueries.values()),
-        *(each.columns for each in attributes.queries.values()),
+        *(subquery.tables for subquery in subqueries.values()),
+        *(query.columns for query in attributes.queries.values()),
     ]
     for tables in named:
         for source, names in tables.items():

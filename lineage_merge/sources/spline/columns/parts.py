@@ -103,7 +103,7 @@ class _Parts:
         class_name = self._plan.class_name(value)
         arguments = self._plan.arguments.get(value, ())
         if class_name == "CreateMap" and part.key is not None:
-            keys = [self._constant(each) for each in arguments[0::2]]
+            keys = [self._constant(argument) for argument in arguments[0::2]]
             return None if None in keys else dict(zip(keys, arguments[1::2], strict=False)).get(part.key)
         if class_name == "CreateNamedStruct":
             # Name, value, name, value.
@@ -114,7 +114,7 @@ class _Parts:
         if value in self._nodes or self._plan.class_name(value) in RETURNING:
             return True
         inputs = self._graph.inputs.get(value, ())
-        return bool(inputs) and all(each.step is Transformation.IDENTITY for each in inputs)
+        return bool(inputs) and all(input_.step is Transformation.IDENTITY for input_ in inputs)
 
     def _new(self, value: Node, part: _Part) -> Node:
         key = (value, part)

@@ -41,7 +41,7 @@ class TextItem:
 
 def parse_plan(text: str) -> list[TextOperation]:
     """Parse all operations of a plan's text, outermost first, each before its descendants."""
-    found: list[TextOperation] = []
+    text_operations: list[TextOperation] = []
     stack: list[tuple[int, TextOperation]] = []
     for line in text.split("\n"):
         matched = _LINE.match(line)
@@ -59,8 +59,8 @@ def parse_plan(text: str) -> list[TextOperation]:
             above, parent = stack[-1]
             (parent.children if depth == above + 1 else parent.subqueries).append(each)
         stack.append((depth, each))
-        found.append(each)
-    return found
+        text_operations.append(each)
+    return text_operations
 
 
 def split_top(text: str, separator: str = ", ") -> list[str]:
@@ -84,21 +84,21 @@ def split_top(text: str, separator: str = ", ") -> list[str]:
             continue
         position += 1
     parts.append(text[start:])
-    return [each for each in parts if each]
+    return [part for part in parts if part]
 
 
 def lists(text: str) -> list[str]:
     """Return the lists of an operation's arguments, without their square brackets."""
-    found = _brackets(text)
-    if found or "[" not in text:
-        return found
+    brackets = _brackets(text)
+    if brackets or "[" not in text:
+        return brackets
     # A bracket in a constant has no counterpart.
     return text[text.index("[") + 1 : text.rfind("]")].split("], [")
 
 
 def _brackets(text: str) -> list[str]:
     """Return the contents of the square brackets at the top level of a text, in order."""
-    found: list[str] = []
+    brackets: list[str] = []
     depth = start = 0
     for position, letter in enumerate(text):
         if letter in _OPEN:
@@ -108,19 +108,19 @@ def _brackets(text: str) -> list[str]:
         elif letter in _CLOSE and depth:
             depth -= 1
             if depth == 0 and text[start] == "[":
-                found.append(text[start + 1 : position])
-    return found
+                brackets.append(text[start + 1 : position])
+    return brackets
 
 
 def items(inside: str) -> tuple[list[TextItem], int]:
     """Return the entries of a list of columns, and how many more Spark omitted from the text."""
-    found: list[TextItem] = []
+    text_items: list[TextItem] = []
     for part in _whole_items(inside):
         elided = _ELIDED.match(part)
         if elided:
-            return found, int(elided["count"])
-        found.append(item(part))
-    return found, 0
+            return text_items, int(elided["count"])
+        text_items.append(item(part))
+    return text_items, 0
 
 
 def item(part: str) -> TextItem:
@@ -173,5 +173,5 @@ def _is_whole(part: str) -> bool:
 
 def _split_tight(piece: str) -> list[str]:
     parts = split_top(piece, ",")
-    plain = all(_ELIDED.match(each) or re.fullmatch(r"[^\s(]+#\d+L?", each) for each in parts)
+    plain = all(_ELIDED.match(part) or re.fullmatch(r"[^\s(]+#\d+L?", part) for part in parts)
     return parts if plain else [piece]

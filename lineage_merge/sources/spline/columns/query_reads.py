@@ -39,10 +39,10 @@ def read_query(plan: PlanColumns, graph: ValueGraph, operation: str, application
     if query is None or len(plan.queries(operation)) != 1:
         return QueryRead()
     names = [plan.name(each) for each in attributes]
-    found = query.columns(names)
+    columns = query.columns(names)
     read = QueryRead(
-        columns={Reference("", uri, application): each for uri, each in found.columns.items()},
-        problems=found.problems,
+        columns={Reference("", uri, application): each for uri, each in columns.columns.items()},
+        problems=columns.problems,
     )
 
     def column(origin: "ColumnOrigin") -> Node:
@@ -50,7 +50,7 @@ def read_query(plan: PlanColumns, graph: ValueGraph, operation: str, application
         graph.columns[node] = (SourceColumn(Reference("", origin.dataset, application), origin.column),)
         return node
 
-    for attribute, derivation in zip(attributes, found.derivations, strict=True):
+    for attribute, derivation in zip(attributes, columns.derivations, strict=True):
         if derivation is not None:
             graph.inputs[attribute] = []  # a constant has none, and is not unknown
             for text, steps in _by_text(derivation).items():
@@ -63,7 +63,7 @@ def read_query(plan: PlanColumns, graph: ValueGraph, operation: str, application
                 if node in graph.inputs:
                     graph.add(attribute, node)
     influences: defaultdict[InfluenceKind, list[Node]] = defaultdict(list)
-    for origin, kinds in found.influences.items():
+    for origin, kinds in columns.influences.items():
         for each in kinds:
             influences[each].append(column(origin))
     read.influences = influences

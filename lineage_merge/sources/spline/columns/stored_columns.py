@@ -34,7 +34,7 @@ def _is_file_metadata(plan: PlanColumns, attribute: str) -> bool:
     A stored column is nullable.
     """
     data_type = plan.data_types.get(str((plan.attributes.get(attribute) or {}).get("dataType"))) or {}
-    fields = [str(each.get("name")) for each in data_type.get("fields") or ()]
+    fields = [str(field.get("name")) for field in data_type.get("fields") or ()]
     if not pseudo_columns.is_file_metadata(plan.name(attribute), fields):
         return False
     return data_type.get("nullable") is False or len(fields) == _OF_SPARK_3_3

@@ -30,15 +30,15 @@ class _Field(NamedTuple):
 
 def table_columns(text: str) -> tuple[TableColumn, ...]:
     """Return the columns of a ``CatalogTable(...)`` text; empty without a schema."""
-    found = _SCHEMA.search(text)
-    if not found:
+    match = _SCHEMA.search(text)
+    if not match:
         return ()
     partitions = _PARTITIONS.search(text)
     partition_names = {each.strip("` ") for each in partitions[1].split(",")} if partitions else set()
     top: list[_Field] = []
     levels = [top]
     fields: list[_Field] = []
-    for line in found["tree"].splitlines():
+    for line in match["tree"].splitlines():
         matched = _FIELD.match(line)
         if not matched:
             return ()
@@ -51,8 +51,8 @@ def table_columns(text: str) -> tuple[TableColumn, ...]:
         levels.append(each.inner)
         fields.append(each)
     texts: dict[int, str] = {}
-    for each in reversed(fields):  # nested fields follow their parent
-        texts[id(each)] = _type_text(each, texts)
+    for field in reversed(fields):  # nested fields follow their parent
+        texts[id(field)] = _type_text(field, texts)
     return tuple(TableColumn(each.name, texts[id(each)], each.name in partition_names) for each in top)
 
 

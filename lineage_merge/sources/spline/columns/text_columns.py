@@ -127,8 +127,8 @@ class _Reader:
             seen = _joined(below)
             self._outputs[id(operation)] = self._output(operation, below, seen)
             if operation.subqueries:
-                for each in self._outer_ids & seen.by_id.keys():
-                    self._graph.add(self._outer(each), seen.by_id[each])
+                for identifier in self._outer_ids & seen.by_id.keys():
+                    self._graph.add(self._outer(identifier), seen.by_id[identifier])
         if operations:
             output = self._outputs[id(operations[0])]
             self._found.output = tuple(output.at(position) for position in range(len(output.ids)))
@@ -146,7 +146,9 @@ class _Reader:
             return self._union(below)
         if is_filtered_by_right_side(name):
             for side in below[1:]:
-                self._found.influences[InfluenceKind.FILTER].extend(side.by_id[each] for each in side.ids)
+                self._found.influences[InfluenceKind.FILTER].extend(
+                    side.by_id[identifier] for identifier in side.ids
+                )
             return below[0] if below else seen
         makes = _MAKES.get(name)
         if makes:
@@ -164,7 +166,9 @@ class _Reader:
             if operation.arguments.startswith(("LeftSemi", "LeftAnti")):
                 return below[0]
         elif name == "Distinct":
-            self._found.influences[InfluenceKind.GROUP_BY].extend(seen.by_id[each] for each in seen.ids)
+            self._found.influences[InfluenceKind.GROUP_BY].extend(
+                seen.by_id[identifier] for identifier in seen.ids
+            )
         elif name in _DECIDES:
             self._influence(_DECIDES[name], operation.arguments, seen)
         return seen
@@ -368,8 +372,8 @@ class _Reader:
     def _united(self, output: _Output) -> Node:
         """Return all columns of a subquery that IN compares with, as one node."""
         node = self._new()
-        for each in output.ids:
-            self._graph.add(node, output.by_id[each])
+        for identifier in output.ids:
+            self._graph.add(node, output.by_id[identifier])
         return node
 
     def _outer(self, each: int) -> Node:
@@ -405,7 +409,7 @@ def _generated(generator: str, columns: int) -> list[str]:
 
 def _output_of(listed: Sequence[TextItem], more: int, names: Sequence[str], nodes: Sequence[Node]) -> _Output:
     """Return an output whose columns are known by position; `more` are not in the text, and found by name."""
-    output = _Output([each.id for each in listed])
+    output = _Output([text_item.id for text_item in listed])
     output.by_id = {each.id: node for each, node in zip(listed, nodes, strict=False)}
     if more:
         rest = zip(names[len(listed) :], nodes[len(listed) :], strict=False)
@@ -418,11 +422,11 @@ def _joined(outputs: Iterable[_Output]) -> _Output:
     if len(parts) == 1:
         return parts[0]
     joined = _Output()
-    for each in parts:
-        joined.ids.extend(each.ids)
-        joined.by_id.update(each.by_id)
-        joined.left_out += each.left_out
-        joined.named += each.named
+    for part in parts:
+        joined.ids.extend(part.ids)
+        joined.by_id.update(part.by_id)
+        joined.left_out += part.left_out
+        joined.named += part.named
     return joined
 
 

@@ -58,13 +58,13 @@ class ValueGraph:
 
     def chains(self, target: Node) -> set[Chain]:
         """Yield the paths from `target` to source columns, one for each kind of path."""
-        found: set[Chain] = set()
+        chains: set[Chain] = set()
         seen = {target}
         open_nodes = [target]
         while open_nodes:
             node = open_nodes.pop()
             for column in self.columns.get(node, ()):
-                found.add(Chain(column, Transformation.IDENTITY, ""))
+                chains.add(Chain(column, Transformation.IDENTITY, ""))
             computed = False
             for value, step in self.inputs.get(node, ()):
                 if step is not Transformation.IDENTITY:
@@ -74,22 +74,22 @@ class ValueGraph:
                     open_nodes.append(value)
             if computed:
                 for column, transformations in self._reached_from(node).items():
-                    found.update(Chain(column, each, node) for each in transformations)
-        return found
+                    chains.update(Chain(column, transformation, node) for transformation in transformations)
+        return chains
 
     def leaves(self, nodes: Iterable[Node]) -> set[SourceColumn]:
         """Return all source columns that any of the nodes depends on, directly or indirectly."""
         seen = set(nodes)
         open_nodes = list(seen)
-        found: set[SourceColumn] = set()
+        source_columns: set[SourceColumn] = set()
         while open_nodes:
             node = open_nodes.pop()
-            found.update(self.columns.get(node, ()))
+            source_columns.update(self.columns.get(node, ()))
             for value, _ in self.inputs.get(node, ()):
                 if value not in seen:
                     seen.add(value)
                     open_nodes.append(value)
-        return found
+        return source_columns
 
     def _reached_from(self, computing: Node) -> Reached:
         """Return the columns reached through the steps of a node that do more than rename."""
