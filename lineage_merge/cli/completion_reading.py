@@ -96,7 +96,12 @@ def _of_graph_file(file: Path | None, keys: Sequence[str]) -> Iterator[Mapping[s
     with file.open("rb") as lines:
         for line in lines:
             # Most vertices have no tags or owners: their lines are not parsed.
-            vertex = json.loads(line) if all(mark in line for mark in marks) else {}
+            if not all(mark in line for mark in marks):
+                continue
+            try:
+                vertex = json.loads(line)
+            except ValueError:  # torn by a process that writes it
+                continue
             properties = vertex.get("properties", {})
             values = {key: [entry["value"] for entry in properties[key]] for key in keys if key in properties}
             yield vertex | values

@@ -1,4 +1,4 @@
-"""A Model Context Protocol server: assistants ask the questions of `query.interface` through read-only tools.
+"""A Model Context Protocol server: assistants ask the questions of `query` through read-only tools.
 
 Needs the extra `mcp`. Only `lineage_merge.cli.mcp` imports this package, when the command runs.
 """

@@ -14,8 +14,8 @@ from lineage_merge.questions.fields import (
     Element,
     ElementId,
     Label,
+    Name,
     Shown,
-    Text,
     row_as_json,
 )
 from lineage_merge.questions.impact_question import affected_row, some_names
@@ -126,7 +126,7 @@ class OwnerRow:
     columns: Annotated[int, _COUNT] = 0
     jobs: Annotated[int, _COUNT] = 0
     exposures: Annotated[int, _COUNT] = 0
-    nearest: tuple[Text, ...]
+    nearest: tuple[Name, ...]
     dags: tuple[Label, ...]
     affected: Annotated[tuple[ElementId, ...], NOT_FOR_TOOLS]
 

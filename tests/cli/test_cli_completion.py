@@ -167,6 +167,13 @@ def test_ids_with_quotes_are_unescaped(tmp_path: Path) -> None:
     assert ids_at(Location(graph_file=file))["dataset"] == [name]
 
 
+def test_a_torn_line_of_the_graph_file_is_skipped(tmp_path: Path) -> None:
+    file = tmp_path / "graph.json"
+    file.write_text('{"id":"dev|s3://b|one","label":"file"}\n\n{"id":"dev|s3://b|two","label":"fi')
+
+    assert ids_at(Location(graph_file=file))["dataset"] == ["dev|s3://b|one"]
+
+
 # ---- the program
 
 

@@ -174,6 +174,63 @@ def test_a_login_in_the_url_is_sent_to_the_repository_and_to_no_other_host(
     assert seen.logins == {"Basic cmVhZGVyOnMzY3JldA==", None}
 
 
+def test_a_redirect_within_the_repository_keeps_its_login(
+    monkeypatch: pytest.MonkeyPatch, bundle: Bundle, url: str, seen: Seen
+) -> None:
+    answer = seen.answer
+
+    def redirect(request: Repository) -> None:
+        if request.path.startswith("/moved"):
+            request.path = request.path.removeprefix("/moved")
+            answer(request)
+            return
+        request.send_response(302)
+        request.send_header("Location", f"/moved{request.path}")
+        request.send_header("Content-Length", "0")
+        request.end_headers()
+
+    seen.answer = redirect
+    monkeypatch.setenv("LINEAGE_MERGE_MAVEN_REPOSITORY", url.replace("//", "//reader:s3cret@"))
+    assert is_complete(bundle, fetch(bundle))
+    assert seen.logins == {"Basic cmVhZGVyOnMzY3JldA=="}
+
+
+def test_the_login_of_a_proxy_stays_with_the_proxy(
+    monkeypatch: pytest.MonkeyPatch, bundle: Bundle, url: str, seen: Seen
+) -> None:
+    answer = seen.answer
+    proxy_logins: set[tuple[bool, str | None]] = set()
+
+    def redirect(request: Repository) -> None:
+        is_proxied = request.path.startswith("http://maven.invalid")
+        proxy_logins.add((is_proxied, request.headers.get("Proxy-Authorization")))
+        if not is_proxied:
+            answer(request)
+            return
+        path = request.path.removeprefix("http://maven.invalid")
+        request.send_response(302)
+        request.send_header("Location", f"{url.replace('127.0.0.1', 'localhost')}{path}")
+        request.send_header("Content-Length", "0")
+        request.end_headers()
+
+    seen.answer = redirect
+    monkeypatch.setenv("http_proxy", url.replace("//", "//user:pass@"))
+    monkeypatch.setenv("no_proxy", "localhost")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.setenv("LINEAGE_MERGE_MAVEN_REPOSITORY", "http://maven.invalid")
+    assert is_complete(bundle, fetch(bundle))
+    assert proxy_logins == {(True, "Basic dXNlcjpwYXNz"), (False, None)}
+
+
+@pytest.mark.parametrize("address", ["http://me:secretA/secretB@host/", "http://[::1/maven2"])
+def test_an_invalid_url_is_not_repeated(
+    monkeypatch: pytest.MonkeyPatch, bundle: Bundle, address: str
+) -> None:
+    monkeypatch.setenv("LINEAGE_MERGE_MAVEN_REPOSITORY", address)
+    with pytest.raises(EmbeddedError, match="LINEAGE_MERGE_MAVEN_REPOSITORY is not a valid URL"):
+        fetch(bundle)
+
+
 def test_the_proxy_of_the_environment_is_used(
     monkeypatch: pytest.MonkeyPatch, bundle: Bundle, url: str, seen: Seen
 ) -> None:

@@ -19,8 +19,8 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
-from typing import NamedTuple
-from urllib.parse import unquote, urlsplit
+from typing import Any, NamedTuple
+from urllib.parse import quote, unquote, urlsplit
 
 from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.model.errors import EmbeddedError
@@ -176,13 +176,34 @@ def _download(bundle: Bundle, folder: Path, on_progress: ProgressCallback) -> No
     on_progress(f"fetched {len(jars)} jars")
 
 
+class _Redirects(urllib.request.HTTPRedirectHandler):
+    """Redirects that give a login only to the host that it is for."""
+
+    def redirect_request(
+        self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: Any, newurl: str
+    ) -> urllib.request.Request | None:
+        """Return the next request: a proxy's login is added again if it goes through the proxy."""
+        request = super().redirect_request(req, fp, code, msg, headers, newurl)
+        if request is not None:
+            request.remove_header("Proxy-authorization")
+            login = req.unredirected_hdrs.get("Authorization")
+            if login and urlsplit(req.full_url)[:2] == urlsplit(newurl)[:2]:
+                request.add_unredirected_header("Authorization", login)
+        return request
+
+
 class Repository:
     """A Maven repository at a URL, which may contain a login."""
 
     def __init__(self, url: str) -> None:
-        parts = urlsplit(url)
+        try:
+            parts = urlsplit(url)
+            _ = parts.port
+        except ValueError:  # its message may contain a part of a password
+            raise EmbeddedError(f"{REPOSITORY_VARIABLE} is not a valid URL") from None
         if parts.scheme not in ("http", "https", "file"):
             raise EmbeddedError(f"{REPOSITORY_VARIABLE} is not a URL with http, https or file")
+        parts = parts._replace(path=quote(parts.path, safe="/%:@!$&'()*+,;=~"))
         self._root = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl().rstrip("/")
         self._authorization = ""
         if parts.username is not None:
@@ -192,7 +213,7 @@ class Repository:
         for file in filter(None, map(os.environ.get, _CA_VARIABLES)):
             if Path(file).is_file():
                 trusted.load_verify_locations(cafile=file)
-        self._opener = urllib.request.build_opener(urllib.request.HTTPSHandler(context=trusted))
+        self._opener = urllib.request.build_opener(urllib.request.HTTPSHandler(context=trusted), _Redirects())
 
     def read(self, path: str) -> bytes:
         """Return a file. Raises `EmbeddedError`, also if the answer is incomplete."""

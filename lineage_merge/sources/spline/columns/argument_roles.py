@@ -98,7 +98,7 @@ _KNOWN = (
     | {"CaseWhen", "If", "WindowExpression", "WindowSpecDefinition", "SortOrder", "PythonUDF", "PythonUDAF"}
     | {"Cast", "Stack", "ShiftRight", "aggregate.AggregateExpression", "aggregate.PivotFirst"}
 )
-_CLASSES = {each.rpartition(".")[2].lower(): each for each in _KNOWN}
+_CLASSES = {name.rpartition(".")[2].lower(): name for name in sorted(_KNOWN)}
 
 
 def class_name(expression: Mapping[str, Any]) -> str:
