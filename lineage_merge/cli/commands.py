@@ -66,6 +66,7 @@ def _command(name: str) -> click.Command | None:
     return command_of(questions[name]) if name in (questions := _questions()) else None
 
 
+@cache
 def _questions() -> "Mapping[str, type[Question[Any]]]":
     """Return the questions whose commands are derived, by name; others are part of a command."""
     from lineage_merge.query.lineage import QUESTIONS

@@ -1,6 +1,7 @@
 """The command of a question, derived from its parameters."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields
 from typing import Any, Literal, get_args, get_origin
 
@@ -38,10 +39,8 @@ def command_of(
     def run(options: QueryOptions, **values: Any) -> None:
         asked = question(**values, **({"now": time_options.now_ms()} if has_clock else {}))
         check_usage(asked)
-        try:
+        with usage_errors():
             output_format = asked.output_format(options.format)
-        except QueryError as error:
-            raise click.UsageError(error.message) from None
         with open_session(options) as session:
             print_answer(ask(asked, session), output_format, options.out)
 
@@ -60,8 +59,15 @@ def command_of(
 def check_usage(question: Question[Any]) -> None:
     """Raise `UsageError` if parameters exclude each other."""
     flags = {declared.name: declared.flag for declared in parameters_of(type(question))}
-    try:
+    with usage_errors():
         question.check(lambda name: flags[name])
+
+
+@contextmanager
+def usage_errors() -> Iterator[None]:
+    """Raise `UsageError` for `QueryError`: parameters are wrong, before a graph is opened."""
+    try:
+        yield
     except QueryError as error:
         raise click.UsageError(error.message) from None
 

@@ -106,6 +106,10 @@ class LoadTarget(NamedTuple):
         """Return the id of the `merge_run` vertex."""
         return run_id(self.environment, self.dag_name)
 
+    def without_state(self) -> "LoadTarget":
+        """Return the target for functions that are sent to workers: the state has a digest per shard."""
+        return self._replace(started_load=dry_run_start({}))
+
 
 def read_run(endpoint: Endpoint, environment: str, dag_name: str) -> dict[str, list[Any]]:
     """Read the values of the vertex; empty if it is missing."""

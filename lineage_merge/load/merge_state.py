@@ -79,8 +79,9 @@ def compare_shards(
     """
     engine = shards.engine
     missing = [number for number in range(len(known)) if number not in present]
-    differing = shards.map_partitions(partial(_compare, target, engine.share(known)))
-    empty = engine.rows(missing).map_partitions(partial(_removed, target, engine.share(known)))
+    sent = target.without_state()
+    differing = shards.map_partitions(partial(_compare, sent, engine.share(known)))
+    empty = engine.rows(missing).map_partitions(partial(_removed, sent, engine.share(known)))
     return differing.union(empty)
 
 
@@ -149,7 +150,7 @@ def state_texts(g: GraphTraversalSource, ids: list[str]) -> GraphTraversal:
 
 def write_shards(shards: Rows[Shard], target: LoadTarget, wanted: Shared[frozenset[int]]) -> bool:
     """Write the shards of these numbers; returns False if any was too long."""
-    write = partial(_write_shards, target, wanted)
+    write = partial(_write_shards, target.without_state(), wanted)
     return all(shards.map_partitions(write).collect())
 
 

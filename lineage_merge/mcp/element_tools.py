@@ -8,7 +8,7 @@ from lineage_merge.mcp.answer_values import LONG, SHORT, moment, text, texts, va
 from lineage_merge.mcp.answers import PartRow, Writer
 from lineage_merge.mcp.arguments import ElementArguments
 from lineage_merge.mcp.paging import Found
-from lineage_merge.mcp.scoped_graph import ScopedGraph
+from lineage_merge.mcp.tool_graph import ToolGraph
 from lineage_merge.mcp.untrusted_text import escape
 from lineage_merge.questions.impact import job_of
 
@@ -30,7 +30,7 @@ _PROPERTIES = (
 )
 
 
-def describe(scoped: ScopedGraph, given: ElementArguments) -> Found:
+def describe(scoped: ToolGraph, given: ElementArguments) -> Found:
     """Return an element with its properties, neighbours and parts."""
     found = scoped.lineage.resolve(given.name)
     held = found.properties
@@ -55,7 +55,7 @@ def describe(scoped: ScopedGraph, given: ElementArguments) -> Found:
     return _job(scoped, found, header) if found.label == JOB else _dataset(scoped, found, header)
 
 
-def _dataset(scoped: ScopedGraph, dataset: Vertex, header: dict[str, Any]) -> Found:
+def _dataset(scoped: ToolGraph, dataset: Vertex, header: dict[str, Any]) -> Found:
     graph, dag = scoped.graph, scoped.dag
     owned = graph.edges_from([dataset.id], ["has_column"], dag)
     columns = sorted(graph.vertices({edge.to_id for edge in owned}), key=_position)
@@ -82,7 +82,7 @@ def _dataset(scoped: ScopedGraph, dataset: Vertex, header: dict[str, Any]) -> Fo
     return Found(columns, row, header)
 
 
-def _column(scoped: ScopedGraph, column: Vertex, header: dict[str, Any]) -> Found:
+def _column(scoped: ToolGraph, column: Vertex, header: dict[str, Any]) -> Found:
     graph, dag = scoped.graph, scoped.dag
     inputs = graph.edges_to([column.id], ["feeds_column"], dag)
     outputs = {edge.to_id for edge in graph.edges_from([column.id], ["feeds_column"], dag)}
@@ -95,7 +95,7 @@ def _column(scoped: ScopedGraph, column: Vertex, header: dict[str, Any]) -> Foun
     return Found(sorted(inputs, key=lambda input_: (input_.from_id, input_.id)), _input, header)
 
 
-def _job(scoped: ScopedGraph, job: Vertex, header: dict[str, Any]) -> Found:
+def _job(scoped: ToolGraph, job: Vertex, header: dict[str, Any]) -> Found:
     graph, dag = scoped.graph, scoped.dag
     written = sorted({edge.to_id for edge in graph.edges_from([job.id], ["writes"], dag)})
     feeds = graph.edges_to(written, ["feeds"], dag) if written else []

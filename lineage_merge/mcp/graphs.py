@@ -18,8 +18,8 @@ from typing import Any, NamedTuple, TypeVar
 
 from lineage_merge.mcp.graph_stamp import OpenedGraph, is_shared
 from lineage_merge.mcp.limited_selection import LimitedSelection
-from lineage_merge.mcp.scoped_graph import ScopedGraph, require_history
 from lineage_merge.mcp.tool_errors import Busy
+from lineage_merge.mcp.tool_graph import ToolGraph, require_history
 from lineage_merge.model.errors import QueryError
 from lineage_merge.query.selection import GraphSelection
 from lineage_merge.query.session import open_session, session_without_graph
@@ -55,7 +55,7 @@ class OpenGraphs:
         self._threads: OrderedDict[Past, _GraphThread] = OrderedDict()
         self._abandoned: list[_GraphThread] = []
 
-    async def ask(self, question: Callable[[ScopedGraph], _T], past: Past = Past()) -> _T:  # noqa: B008 - immutable
+    async def ask(self, question: Callable[[ToolGraph], _T], past: Past = Past()) -> _T:  # noqa: B008 - immutable
         """Answer a question in the thread of its graph. Raises `Busy` after the time limit."""
         thread = self._thread(past)
         submitted = thread.submit(_Question(question))
@@ -128,7 +128,7 @@ class _Question:
 
     __slots__ = ("answer", "ask", "is_abandoned")
 
-    def __init__(self, ask: Callable[[ScopedGraph], Any]) -> None:
+    def __init__(self, ask: Callable[[ToolGraph], Any]) -> None:
         self.ask = ask
         self.answer: Future[Any] = Future()
         self.is_abandoned = False
@@ -190,7 +190,7 @@ class _GraphThread(threading.Thread):
         try:
             opened = self._open()
             with opened.session.hints():
-                found = None if question.is_abandoned else question.ask(ScopedGraph(opened.session))
+                found = None if question.is_abandoned else question.ask(ToolGraph(opened.session))
             if is_shared(opened.session):
                 self._close()
         except BaseException as error:  # noqa: BLE001 - raised where the question was asked

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from lineage_merge.graph_format.elements import COLUMN, JOB, VERTEX_LABELS, Vertex
 from lineage_merge.mcp.paging import compact
-from lineage_merge.mcp.scoped_graph import ScopedGraph
+from lineage_merge.mcp.tool_graph import ToolGraph
 from lineage_merge.mcp.untrusted_text import escape, shown, unescape
 from lineage_merge.model.errors import LineageMergeError, QueryError
 
@@ -95,7 +95,7 @@ def text_of(prompt: Prompt, given: Mapping[str, str]) -> str:
     return _PLACEHOLDER.sub(lambda found: filled[found[1]], prompt.text)
 
 
-def complete(scoped: ScopedGraph, argument: str, typed: str) -> list[str]:
+def complete(scoped: ToolGraph, argument: str, typed: str) -> list[str]:
     """Return names of elements that contain what was typed, or columns after ``dataset#``."""
     typed = unescape(typed)
     dataset, mark, column = typed.rpartition("#")

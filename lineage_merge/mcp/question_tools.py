@@ -12,8 +12,8 @@ from lineage_merge.mcp.answer_values import SHORT, moment, text
 from lineage_merge.mcp.answers import Answer, Row
 from lineage_merge.mcp.arguments import Arguments, Moment, Name, Names, Paged, PastArguments, Scope, Text
 from lineage_merge.mcp.paging import Found
-from lineage_merge.mcp.scoped_graph import ScopedGraph
 from lineage_merge.mcp.tool_errors import as_error
+from lineage_merge.mcp.tool_graph import ToolGraph
 from lineage_merge.mcp.untrusted_text import escape
 from lineage_merge.model.errors import LineageMergeError
 from lineage_merge.model.times import duration_text
@@ -36,7 +36,7 @@ class Tool:
     description: str
     arguments: type[BaseModel]
     answer: type[Answer]
-    ask: Callable[[ScopedGraph, Any], Found]
+    ask: Callable[[ToolGraph, Any], Found]
     reads_graph: bool = True
 
 
@@ -76,7 +76,7 @@ def tool_of(question: type[Question[Any]]) -> Tool:
     )
     base = PastArguments if tool.has_past else Arguments if tool.has_environment else Paged
 
-    def ask_tool(scoped: ScopedGraph, arguments: BaseModel) -> Found:
+    def ask_tool(scoped: ToolGraph, arguments: BaseModel) -> Found:
         if not tool.reads_graph:
             scoped.require_history()
         values = {parameter.name: getattr(arguments, parameter.tool_name) for parameter in parameters}

@@ -14,8 +14,8 @@ from lineage_merge.mcp.graphs import OpenGraphs, Past
 from lineage_merge.mcp.paging import Found, compact, fingerprint, page
 from lineage_merge.mcp.prompts import CHANGES, MAX_COMPLETED, PROMPTS, complete, text_of
 from lineage_merge.mcp.question_tools import Tool
-from lineage_merge.mcp.scoped_graph import ScopedGraph
 from lineage_merge.mcp.tool_errors import as_error, is_expected
+from lineage_merge.mcp.tool_graph import ToolGraph
 from lineage_merge.mcp.tools import TOOLS, schema
 from lineage_merge.mcp.untrusted_text import shown
 from lineage_merge.model.errors import LineageMergeError
@@ -172,7 +172,7 @@ class LineageServer:
         environment: str | None = getattr(given, "environment", None)
         as_of: str | None = getattr(given, "as_of", None)
 
-        def ask(scoped: ScopedGraph) -> Found:
+        def ask(scoped: ToolGraph) -> Found:
             return tool.ask(scoped.within(environment), given)
 
         past = Past(as_of, environment) if as_of else Past(only=not tool.reads_graph)

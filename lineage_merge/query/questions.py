@@ -51,9 +51,9 @@ def method(
     asked.question = declared  # type: ignore[attr-defined]
     asked.__qualname__ = f"Lineage.{asked.__name__}"
     lines = [
-        f"{parameter.name}: {parameter.parameter.help}"
-        for parameter in parameters_of(declared)
-        if parameter.parameter.help
+        f"{described.name}: {described.parameter.help}"
+        for described in parameters_of(declared)
+        if described.parameter.help
     ]
     asked.__doc__ = "\n".join([inspect.getdoc(declared) or "", "", *lines])
     return asked

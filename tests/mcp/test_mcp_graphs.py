@@ -15,8 +15,8 @@ import anyio
 import pytest
 
 from lineage_merge.mcp.graphs import OpenGraphs, Past
-from lineage_merge.mcp.scoped_graph import ScopedGraph
 from lineage_merge.mcp.tool_errors import Busy, as_error
+from lineage_merge.mcp.tool_graph import ToolGraph
 from lineage_merge.model.errors import (
     ConfigError,
     EmbeddedError,
@@ -49,7 +49,7 @@ def opened(folder: str, seconds: float = 20, prepare: Callable[[], None] = lambd
     return OpenGraphs(GraphSelection(folder=folder), seconds, prepare)
 
 
-def targets(asked: ScopedGraph) -> set[str]:
+def targets(asked: ToolGraph) -> set[str]:
     return {each.to_id for each in asked.lineage.downstream("a").graph.edges}
 
 
@@ -70,7 +70,7 @@ def test_questions_to_a_graph_are_answered_one_after_another(folder: str) -> Non
     running: list[int] = []
     most: list[int] = []
 
-    def question(asked: ScopedGraph) -> set[str]:
+    def question(asked: ToolGraph) -> set[str]:
         running.append(1)
         most.append(len(running))
         time.sleep(0.02)

@@ -16,7 +16,7 @@ from lineage_merge.history.layout import DagScope, merge_file
 from lineage_merge.load.merge_run import run_id
 from lineage_merge.mcp import tools
 from lineage_merge.mcp.paging import DEFAULT_SIZE, Found, page
-from lineage_merge.mcp.scoped_graph import ScopedGraph
+from lineage_merge.mcp.tool_graph import ToolGraph
 from lineage_merge.merge.report import JoinedBy, NearMiss, Report
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import Ambiguous, NotFound
@@ -426,7 +426,7 @@ def test_reports_of_several_dags_as_of_a_moment_have_candidates(tmp_path: Path) 
         history.full(f"2026-01-01T0{hour}:00", Made(dag).job("spark", "load", {"b": ["a"]}))
     past: dict[str, Any] = {"as_of": "2026-01-02", "history": history.location}
     with Lineage.open(environment="dev", **past) as lineage:
-        asked = ScopedGraph(lineage._session)
+        asked = ToolGraph(lineage._session)
         with pytest.raises(Ambiguous) as several:
             _report(asked)
         assert several.value.candidates == ("dev daily", "dev weekly")
@@ -452,9 +452,7 @@ def test_the_note_on_a_history_that_cannot_be_read_has_no_path(
     lineage = Lineage.of_graph(in_memory(graph), config)
     assert "home of ada" in lineage.why("b").note
     why = tools.TOOLS["why"]
-    found = page(
-        why.ask(ScopedGraph(lineage._session), why.arguments(name="b")), "0" * 12, DEFAULT_SIZE, None
-    )
+    found = page(why.ask(ToolGraph(lineage._session), why.arguments(name="b")), "0" * 12, DEFAULT_SIZE, None)
     assert "ada" not in json.dumps(found)
     assert found["note"].startswith(
         "note: recent changes are unknown: the files of the graph or its history "
@@ -463,12 +461,12 @@ def test_the_note_on_a_history_that_cannot_be_read_has_no_path(
     assert "home of ada" in caplog.text
 
 
-def _report(graph: ScopedGraph, **arguments: str) -> Found:
+def _report(graph: ToolGraph, **arguments: str) -> Found:
     report = tools.TOOLS["report"]
     return report.ask(graph, report.arguments(**arguments))
 
 
-def merged(report: Report, *dags: str) -> ScopedGraph:
+def merged(report: Report, *dags: str) -> ToolGraph:
     vertices = []
     for dag in dags:
         held = {
@@ -480,7 +478,7 @@ def merged(report: Report, *dags: str) -> ScopedGraph:
             "report": json.dumps(report.as_json()),
         }
         vertices.append(Vertex(run_id("dev", dag), "merge_run", held))
-    return ScopedGraph(Lineage.of_graph(InMemory(vertices, ()))._session)
+    return ToolGraph(Lineage.of_graph(InMemory(vertices, ()))._session)
 
 
 def test_the_report_has_near_misses_first_and_no_folder_of_the_machine() -> None:

@@ -9,7 +9,7 @@ from lineage_merge.questions.graph import LineageGraph
 
 
 @dataclass(frozen=True, slots=True)
-class ScopedGraph:
+class ToolGraph:
     """An open graph with the scope of one call."""
 
     session: Session
@@ -34,12 +34,12 @@ class ScopedGraph:
         """The DAG; None: all."""
         return self.session.dag
 
-    def within(self, environment: str | None = None, dag: str | None = None) -> "ScopedGraph":
+    def within(self, environment: str | None = None, dag: str | None = None) -> "ToolGraph":
         """Return the same graph with another scope; None: that of the server."""
         scope = self.session.scope
         scope = scope._replace(environment=environment or scope.environment, dag=dag or scope.dag)
         selection = replace(self.session.selection, environment=scope.environment, dag=scope.dag)
-        return ScopedGraph(replace(self.session, scope=scope, selection=selection))
+        return ToolGraph(replace(self.session, scope=scope, selection=selection))
 
     def require_history(self) -> None:
         """Raise `QueryError` if the graph is a folder, of which no history is selected."""
