@@ -25,7 +25,6 @@ from lineage_merge.cli.options import with_config_file
 from lineage_merge.query.selection import EMBEDDED, GraphSelection
 
 if TYPE_CHECKING:
-    from lineage_merge.query.lineage import Lineage
     from lineage_merge.query.session import Session
 
 Command = Callable[..., Any]
@@ -64,15 +63,6 @@ def open_history(selection: GraphSelection) -> "Iterator[Session]":
         from lineage_merge.query.session import session_without_graph
 
         yield session_without_graph(selection, on_progress)
-
-
-@contextmanager
-def open_lineage(options: QueryOptions) -> "Iterator[Lineage]":
-    """Open the graph for questions; errors are printed and end the command."""
-    with open_session(options) as session:
-        from lineage_merge.query.lineage import Lineage
-
-        yield Lineage(session)
 
 
 def print_merges(session: "Session") -> None:

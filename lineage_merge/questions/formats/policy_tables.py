@@ -35,24 +35,6 @@ def policy_tables(check: "PolicyCheck") -> Iterator[Table | Text]:
     yield table
 
 
-def violation_table(check: "PolicyCheck") -> Table:
-    """Return a row per violation; its path is in one cell."""
-    table = new_table("policy", "severity", "violation", "what", "path", "fix")
-    for result in check.results:
-        for violation in result.violations:
-            path = " | ".join(path_lines(violation, check.subgraph))
-            add_row(
-                table,
-                result.policy.name,
-                result.policy.severity,
-                violation.title,
-                violation.message,
-                path,
-                violation.fix,
-            )
-    return table
-
-
 def _violations(result: "CheckedPolicy", check: "PolicyCheck") -> Iterator[Text]:
     policy = result.policy
     heading = Text(f"{policy.name} ", style="bold")
