@@ -168,7 +168,10 @@ lineage.overview = (() => {
         if (!entries.some((entry) => entry.isIntersecting)) return;
         draws(until(place.scrollHeight + place.clientHeight * AHEAD));
         finish();
-        if (at >= shown.length) observer.disconnect();
+        observer.disconnect();
+        // Only a change is reported, and a fast scroll may reach the new end before it is noticed that the end
+        // left the window: a new observation begins with a report.
+        if (at < shown.length) observer.observe(end);
       });
       observer.observe(end);
     }
