@@ -7,14 +7,10 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.airflow.connections import (
-    PASSWORD_VARIABLE,
-    arangodb,
-    credentials,
-    environment,
-    gremlin,
-)
+from lineage_merge.airflow.connections import credentials, environment, gremlin
 from lineage_merge.model.errors import ConfigError
+from lineage_merge.sources.airflow_support import PASSWORD_VARIABLE
+from lineage_merge.sources.spline.airflow_support import connect
 
 PASSWORD = "hunter2"
 SECRET = "lineage/arango#password"
@@ -39,7 +35,7 @@ WHERE = {
 
 
 def test_on_this_machine_the_password_is_in_a_variable() -> None:
-    found = arangodb(spline({"auth_method": "jwt"}), here=True)
+    found = connect(spline({"auth_method": "jwt"}), here=True)
 
     assert found.settings == WHERE | {
         "spline.arango.password_env": PASSWORD_VARIABLE,
@@ -50,7 +46,7 @@ def test_on_this_machine_the_password_is_in_a_variable() -> None:
 
 @pytest.mark.parametrize("password", [PASSWORD, None])
 def test_to_a_cluster_goes_the_name_of_the_secret(password: str | None) -> None:
-    found = arangodb(spline({"password_secret": SECRET}, password=password), here=False)
+    found = connect(spline({"password_secret": SECRET}, password=password), here=False)
 
     assert found.settings == WHERE | {"spline.arango.password_secret": SECRET}
     assert found.environment == {}
@@ -58,14 +54,14 @@ def test_to_a_cluster_goes_the_name_of_the_secret(password: str | None) -> None:
 
 
 def test_a_secret_serves_this_machine_too() -> None:
-    found = arangodb(spline({"password_secret": SECRET}, password=None), here=True)
+    found = connect(spline({"password_secret": SECRET}, password=None), here=True)
 
     assert found.settings == WHERE | {"spline.arango.password_secret": SECRET}
 
 
 def test_a_password_that_would_have_to_go_to_a_cluster_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"a cluster gets no passwords: .* password_secret") as raised:
-        arangodb(spline(), here=False)
+        connect(spline(), here=False)
 
     assert PASSWORD not in raised.value.message
 
@@ -79,7 +75,7 @@ def test_a_password_that_would_have_to_go_to_a_cluster_is_refused() -> None:
     ],
 )
 def test_a_host_is_a_url_or_becomes_one(host: str, port: int | None, hosts: str) -> None:
-    found = arangodb(spline(host=host, port=port, password=None), here=True)
+    found = connect(spline(host=host, port=port, password=None), here=True)
 
     assert found.settings["spline.arango.hosts"] == hosts
 
@@ -87,14 +83,14 @@ def test_a_host_is_a_url_or_becomes_one(host: str, port: int | None, hosts: str)
 @pytest.mark.parametrize("part", ["host", "schema"])
 def test_what_a_connection_lacks_is_named(part: str) -> None:
     with pytest.raises(ConfigError, match=f"connection arangodb_default: has no {part}"):
-        arangodb(spline(**{part: None}), here=True)
+        connect(spline(**{part: None}), here=True)
 
 
 def test_neptune_is_host_port_and_extra() -> None:
     role = "arn:aws:iam::123456789012:role/neptune"
     extra = {"iam_auth": True, "region_name": "eu-west-1", "role_arn": role, "reader_host": "reader"}
 
-    assert gremlin(connection("gremlin_default", extra, host="writer", port=8182)).settings == {
+    assert gremlin(connection("gremlin_default", extra, host="writer", port=8182)) == {
         "gremlin.endpoint": "wss://writer:8182/gremlin",
         "gremlin.reader_endpoint": "wss://reader:8182/gremlin",
         "gremlin.iam_auth": True,
@@ -112,7 +108,7 @@ def test_neptune_is_host_port_and_extra() -> None:
     ],
 )
 def test_without_tls_only_where_it_is_said(host: str, extra: dict[str, Any], endpoint: str) -> None:
-    assert gremlin(connection("gremlin_default", extra, host=host)).settings == {"gremlin.endpoint": endpoint}
+    assert gremlin(connection("gremlin_default", extra, host=host)) == {"gremlin.endpoint": endpoint}
 
 
 @pytest.mark.parametrize("parts", [{"login": "user"}, {"password": PASSWORD}])

@@ -191,6 +191,23 @@ def test_init_finds_the_files_of_a_source(tree: Tree, tmp_path: Path) -> None:
     assert "--letters" in tree.run("init", "--help-all").stdout
 
 
+def test_a_connection_of_airflow_gives_settings_of_a_source(tree: Tree) -> None:
+    with_letters(tree)
+    code = (
+        "import sys, json; from types import SimpleNamespace;"
+        "from lineage_merge.airflow.connections import of_sources;"
+        "find = lambda name, optional: SimpleNamespace(host=f'/{name}');"
+        "found = of_sources({'letters_default': 'mine'}, json.loads(sys.argv[1]), here=False,"
+        " has_upstream_jobs=bool, find=find);"
+        "print(json.dumps(found.settings))"
+    )
+
+    done = tree.python(code, json.dumps({"sql": [{}]}))
+
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {"letters.file": "/mine"}
+
+
 def graph_folder(folder: Path) -> Path:
     """A graph as files: a feeds b and c."""
     nodes = [

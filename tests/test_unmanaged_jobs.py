@@ -8,7 +8,8 @@ from gremlin_python.statics import long
 
 from lineage_merge.orchestration.unmanaged_jobs import PendingMerge, Plan, plan
 from lineage_merge.questions.job_ownership import Owner, owners
-from lineage_merge.sources.spline.observed_applications import ObservedJob, observed_jobs
+from lineage_merge.sources.airflow_support import ObservedJob
+from lineage_merge.sources.spline.observed_applications import observed_jobs
 from lineage_merge.sources.spline.settings import Arango
 from tests.arango_fixtures import ArangoServer
 from tests.spline_documents import SplineDatabase, time

@@ -35,7 +35,7 @@ def job_call(step: "Step", merge: Merge, task: Any, context: Mapping[str, Any], 
     """Return the arguments of a step's job, without passwords."""
     from lineage_merge.orchestration import cluster_entrypoint
 
-    with fail_if_permanent(), resolved(merge, task, context, here=False) as (settings, config):
+    with fail_if_permanent(), resolved(merge, task, context, here=False) as (settings, config, _ids):
         from lineage_merge.infra.storage import is_s3
         from lineage_merge.orchestration.configuration import CONFIGURATION
 

@@ -13,65 +13,17 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from lineage_merge.model.errors import ConfigError
 
 if TYPE_CHECKING:
+    from lineage_merge.sources.airflow_support import AirflowSupport
     from lineage_merge.sources.source import Source
 
-ARANGODB = "arangodb_default"
 GREMLIN = "gremlin_default"
 AWS = "aws_default"
 
-# Contains the password while a step runs on this machine.
-PASSWORD_VARIABLE = "LINEAGE_MERGE_CONNECTION_PASSWORD"  # noqa: S105 (a name)
 _IAM_PORT = 8182
 _GREMLIN_EXTRAS = {"iam_auth": "iam_auth", "region_name": "region", "role_arn": "role_arn"}
 
 
-class ConnectionSettings(NamedTuple):
-    """Settings by dotted key, and the environment variables that they need."""
-
-    settings: dict[str, Any]
-    environment: dict[str, str]
-
-
-def arangodb(connection: Any, *, here: bool) -> ConnectionSettings:
-    """Return the settings of Spline's ArangoDB from a connection of Airflow's ArangoDB provider.
-
-    Host: one or several URLs, separated by commas; schema: the database. Extra: `password_secret` (the secret
-    with the password), `auth_method`. `here`: the step runs on this machine, and may use the password of the
-    connection. Raises `ConfigError`.
-    """
-    name = connection.conn_id or ARANGODB
-    extra = connection.extra_dejson or {}
-    if not connection.host:
-        raise ConfigError("", f"connection {name}: has no host: the address of Spline's ArangoDB")
-    if not connection.schema:
-        raise ConfigError("", f"connection {name}: has no schema: the name of Spline's database")
-    hosts = [_url(host.strip(), connection.port) for host in connection.host.split(",") if host.strip()]
-    settings: dict[str, Any] = {
-        "spline.arango.hosts": ",".join(hosts),
-        "spline.arango.database": connection.schema,
-    }
-    if connection.login:
-        settings["spline.arango.username"] = connection.login
-    if extra.get("auth_method"):
-        settings["spline.arango.auth_method"] = extra["auth_method"]
-    if extra.get("password_secret") and not (here and connection.password):
-        settings["spline.arango.password_secret"] = extra["password_secret"]
-    elif connection.password and here:
-        settings["spline.arango.password_env"] = PASSWORD_VARIABLE
-        return ConnectionSettings(settings, {PASSWORD_VARIABLE: connection.password})
-    elif connection.password:
-        problem = "a cluster gets no passwords: store it in Secrets Manager, and set password_secret in extra"
-        raise ConfigError("", f"connection {name}: {problem}")
-    return ConnectionSettings(settings, {})
-
-
-def _url(host: str, port: int | None) -> str:
-    if "://" in host:
-        return host
-    return f"http://{host}:{port or 8529}"
-
-
-def gremlin(connection: Any) -> ConnectionSettings:
+def gremlin(connection: Any) -> dict[str, Any]:
     """Return the settings of the graph from a connection: host, port. Raises `ConfigError`.
 
     Extra: `iam_auth` (signed connections for Neptune), `region_name`, `role_arn`, `scheme` (wss, or ws
@@ -86,13 +38,14 @@ def gremlin(connection: Any) -> ConnectionSettings:
             "", f"connection {name}: user and password are not used; Neptune takes extra, iam_auth"
         )
     settings: dict[str, Any] = {
-        key: extra[given] for given, key in _GREMLIN_EXTRAS.items() if extra.get(given) not in (None, "")
+        f"gremlin.{key}": extra[name]
+        for name, key in _GREMLIN_EXTRAS.items()
+        if extra.get(name) not in (None, "")
     }
-    settings = {f"gremlin.{key}": value for key, value in settings.items()}
     settings["gremlin.endpoint"] = _gremlin_url(connection.host, connection.port, extra)
     if extra.get("reader_host"):
         settings["gremlin.reader_endpoint"] = _gremlin_url(extra["reader_host"], connection.port, extra)
-    return ConnectionSettings(settings, {})
+    return settings
 
 
 def _gremlin_url(host: str, port: int | None, extra: Mapping[str, Any]) -> str:
@@ -189,7 +142,7 @@ def connection_need(
     """
     from lineage_merge.sources.registry import SOURCES
 
-    if not source.connection:
+    if not source.airflow:
         return "none"
     if named:
         return "required"
@@ -205,6 +158,51 @@ def connection_need(
     if any(other.retire_after for other in others) or not has_upstream_jobs():
         return "none"
     return "optional"
+
+
+class SourceConnections(NamedTuple):
+    """What the connections of sources give: settings, environment variables, and passwords.
+
+    `settings`: by dotted key. `with_password`: the ids of connections whose password is used, by source.
+    """
+
+    settings: dict[str, Any]
+    environment: dict[str, str]
+    with_password: dict[str, str]
+
+
+def of_sources(
+    ids: Mapping[str, str | None],
+    settings: Mapping[str, Any],
+    *,
+    here: bool,
+    has_upstream_jobs: Callable[[], bool],
+    find: Callable[[str, bool], Any],
+) -> SourceConnections:
+    """Return what connections give to the sources that need one under `settings`.
+
+    `ids`: those that the task group names, by default id. `here`: the step runs on this machine, and may use
+    passwords. `find` returns a connection; if it is optional and missing, None. Raises `ConfigError`.
+    """
+    from lineage_merge.sources.registry import SOURCES
+    from lineage_merge.sources.source import imported
+
+    connected = SourceConnections({}, {}, {})
+    for source in SOURCES:
+        if not source.airflow:
+            continue
+        support: AirflowSupport = imported(source.airflow)
+        named = ids.get(support.connection)
+        need = connection_need(source, settings, named=bool(named), has_upstream_jobs=has_upstream_jobs)
+        name = named or support.connection
+        connection = None if need == "none" else find(name, need == "optional")
+        if connection is not None:
+            given = support.connect(connection, here=here)
+            connected.settings.update(given.settings)
+            connected.environment.update(given.environment)
+            if given.environment:
+                connected.with_password[source.key] = name
+    return connected
 
 
 def add_run_to_history(settings: dict[str, Any], context: Mapping[str, Any]) -> None:

@@ -41,7 +41,7 @@ class LocalStep(TaskWithDatasets, BaseOperator):  # type: ignore[misc] # mypy ru
         on_progress = without_repeats(self.log.info)
         step: stages.Step = "build" if self.step == "build" else "load"
         folder = attempt_of(step, self.merge, context).folder
-        with fail_if_permanent(), resolved(self.merge, self, context, here=True) as (_, config):
+        with fail_if_permanent(), resolved(self.merge, self, context, here=True) as (_, config, _ids):
             stages.check(step, config)
             self._datasets = of_step(step, config, folder)
             try:
@@ -86,7 +86,7 @@ class CheckPolicies(BaseOperator):  # type: ignore[misc] # mypy runs without Air
         from lineage_merge.orchestration import policy_check
 
         folder = build_folder(context)
-        with fail_if_permanent(), resolved(self.merge, self, context, here=True) as (_, config):
+        with fail_if_permanent(), resolved(self.merge, self, context, here=True) as (_, config, _ids):
             try:
                 return policy_check.check(config, folder, self.log.info)
             except PolicyViolated as error:

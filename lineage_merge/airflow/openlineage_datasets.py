@@ -34,22 +34,18 @@ def of_step(step: str, config: "Config", folder: str) -> TaskDatasets:
 
 
 def sources(config: "Config") -> Iterator[Dataset]:
-    """Yield the sources of a merge: files, topics, and the database of Spline."""
+    """Yield the sources of a merge: files, topics, and databases."""
     from lineage_merge.sources import registry
+    from lineage_merge.sources.kafka_landing import broker_check
+    from lineage_merge.sources.source import imported
 
     for source, settings in registry.configured(config):
         yield from _named(file for file in source.files(settings) if file)
-        arango = getattr(settings, "arango", None)
-        if arango:
-            yield spline_database(arango)
-        kafka = getattr(settings, "kafka", None)
-        if kafka:
-            yield f"kafka://{kafka.servers.partition(',')[0].strip()}", kafka.topic
-
-
-def spline_database(arango: Any) -> Dataset:
-    """Return the database of Spline's server."""
-    return f"arangodb://{_host(arango.hosts.partition(',')[0], 8529)}", arango.database
+        database = imported(source.airflow).database(settings) if source.airflow else None
+        if database:
+            yield database
+    for kafka in broker_check.configured(config):
+        yield f"kafka://{kafka.servers.partition(',')[0].strip()}", kafka.topic
 
 
 def graph(config: "Config") -> Dataset:

@@ -24,18 +24,16 @@ if TYPE_CHECKING:
 #   run                     path segment of this DAG run and group
 #   config                  path of the configuration file
 #   dag_name, environment   empty: as in `config`
-#   applications            list, comma-separated text, or None: the Glue jobs upstream
-#   labels, dbt             as in the configuration (or YAML text), or None
+#   arguments               configuration keys of arguments of the group: as in the configuration, or as text
 #   settings                further configuration keys, dotted (or YAML text)
 #   policies                policy per kind of finding: `report_check.judge`
 #   page                    address of the page, or ""
-#   arangodb, gremlin, aws  connection ids; None: the default, if `config` has no address
+#   connections             ids by default id; None: the default, if `config` has no address
+#   aws                     connection id
 # After rendering, each may be the value of an XCom.
 Merge = Mapping[str, Any]
 # XCom of a build: the folder of its try.
 FOLDER = "folder"
-# Keys of `Merge` for connections, by default connection id.
-_CONNECTION_OF = {connections.ARANGODB: "arangodb", connections.GREMLIN: "gremlin"}
 
 
 def root_folder(merge: Merge) -> str:
@@ -88,18 +86,14 @@ def violation_is_warning(merge: Merge) -> bool:
 
 
 class Resolved(NamedTuple):
-    """The validated settings of a merge, as in a YAML file."""
+    """The validated settings of a merge, as in a YAML file.
+
+    `with_password`: the ids of connections whose password the environment contains, by source.
+    """
 
     settings: dict[str, Any]
     config: "Config"
-
-
-def applications(merge: Merge) -> list[str] | None:
-    """Return the configured applications, or None."""
-    given = merge.get("applications")
-    if isinstance(given, str):
-        return [name.strip() for name in given.split(",") if name.strip()] or None
-    return [str(name) for name in given] if given else None
+    with_password: Mapping[str, str]
 
 
 @contextmanager
@@ -109,19 +103,20 @@ def resolved(merge: Merge, task: Any, context: Mapping[str, Any], *, here: bool)
     `here`: the step runs on this machine, so its environment contains the passwords in the block. Raises
     `ConfigError`.
     """
+    from lineage_merge.orchestration.cluster_entrypoint import as_text
     from lineage_merge.orchestration.configuration import CONFIGURATION
 
     with connections.environment(connections.aws(merge.get("aws"))):
-        flags = {key: _text(value) for key, value in _given(merge).items()}
+        flags = {key: as_text(value) for key, value in _arguments(merge).items()}
         settings = CONFIGURATION.gather(merge.get("config") or None, flags=flags)
-        reached = _connected(merge, settings, task, context, here=here)
-        if reached.settings:
-            flags |= {key: _text(value) for key, value in reached.settings.items()}
+        connected = _connected(merge, settings, task, context, here=here)
+        if connected.settings:
+            flags |= {key: as_text(value) for key, value in connected.settings.items()}
             settings = CONFIGURATION.gather(merge.get("config") or None, flags=flags)
-        _add_applications(settings, task, context)
+        _select_upstream_jobs(settings, task, context)
         connections.add_run_to_history(settings, context)
-        with connections.environment(reached.environment):
-            yield Resolved(settings, CONFIGURATION.parse(settings))
+        with connections.environment(connected.environment):
+            yield Resolved(settings, CONFIGURATION.parse(settings), connected.with_password)
 
 
 def _mapping(given: Any, name: str) -> Mapping[str, Any]:
@@ -135,76 +130,73 @@ def _mapping(given: Any, name: str) -> Mapping[str, Any]:
     return given or {}
 
 
-def _text(value: Any) -> str:
-    from lineage_merge.orchestration.cluster_entrypoint import as_text
-
-    return as_text(value)
-
-
-def _given(merge: Merge) -> dict[str, Any]:
+def _arguments(merge: Merge) -> dict[str, Any]:
+    """Return the arguments of the group by dotted key, without empty ones. Raises `ConfigError`."""
     from lineage_merge.orchestration.configuration import CONFIGURATION
 
-    given: dict[str, Any] = {
-        "dag_name": merge.get("dag_name"),
-        "environment": merge.get("environment"),
-        "spline.applications": applications(merge),
-        "spline.labels": merge.get("labels"),
-        "dbt": merge.get("dbt"),
-    }
-    known = {key.dotted for key in CONFIGURATION.settable}
+    known = {key.dotted: key for key in CONFIGURATION.settable}
+    arguments = {name: merge.get(name) for name in ("dag_name", "environment")}
+    for key, value in (merge.get("arguments") or {}).items():
+        is_list = known[key].schema.get("items", {}).get("type") == "string"
+        entries = value.split(",") if is_list and isinstance(value, str) else value
+        arguments[key] = (
+            [name for entry in entries or () if (name := str(entry).strip())] if is_list else value
+        )
     for key, value in _mapping(merge.get("settings"), "settings").items():
         if key not in known:
             raise ConfigError(key, "is not a known key")
-        given[key] = value
-    return {key: value for key, value in given.items() if value not in (None, "", [], {}, ())}
+        arguments[key] = value
+    return {key: value for key, value in arguments.items() if value not in (None, "", [], {}, ())}
 
 
 def _connected(
     merge: Merge, settings: Mapping[str, Any], task: Any, context: Mapping[str, Any], *, here: bool
-) -> connections.ConnectionSettings:
+) -> connections.SourceConnections:
     """Return settings from the group's connections, and from default connections for missing settings."""
-    from lineage_merge.sources.registry import SOURCES
-
-    connection_settings = connections.ConnectionSettings({}, {})
-    for source in SOURCES:
-        named = merge.get(_CONNECTION_OF.get(source.connection, ""))
-        need = connections.connection_need(
-            source,
-            settings,
-            named=bool(named),
-            has_upstream_jobs=lambda: bool(upstream_tasks.glue_runs(task, context)),
-        )
-        if need != "none":
-            connection = _connection(named, source.connection, optional=need == "optional")
-            if connection is not None:
-                connection_settings = connections.arangodb(connection, here=here)
+    ids = merge.get("connections") or {}
+    connected = connections.of_sources(
+        ids,
+        settings,
+        here=here,
+        has_upstream_jobs=lambda: bool(upstream_tasks.glue_runs(task, context)),
+        find=_connection,
+    )
+    named = ids.get(connections.GREMLIN)
     graph = settings.get("gremlin") or {}
-    if merge.get("gremlin") or not (isinstance(graph, Mapping) and "endpoint" in graph):
-        connection = _connection(merge.get("gremlin"), connections.GREMLIN, optional=False)
-        connection_settings.settings.update(connections.gremlin(connection).settings)
-    return connection_settings
+    if named or not (isinstance(graph, Mapping) and "endpoint" in graph):
+        connection = _connection(named or connections.GREMLIN, optional=False)
+        connected.settings.update(connections.gremlin(connection))
+    return connected
 
 
-def _connection(named: str | None, default: str, *, optional: bool) -> Any:
+def _connection(name: str, optional: bool) -> Any:
     try:
-        return base_hook().get_connection(named or default)
+        return base_hook().get_connection(name)
     except AirflowNotFoundException:
-        if optional and not named:
+        if optional:
             return None
         raise ConfigError(
-            "", f"no connection {named or default} in Airflow, and no address in the configuration"
+            "", f"no connection {name} in Airflow, and no address in the configuration"
         ) from None
 
 
-def _add_applications(settings: dict[str, Any], task: Any, context: Mapping[str, Any]) -> None:
-    spline = settings.get("spline")
-    if not isinstance(spline, dict) or spline.get("applications") or spline.get("labels"):
-        return
-    jobs = [run.job for run in upstream_tasks.glue_runs(task, context)]
-    if not jobs:
-        problem = "missing: set names or labels, or add a GlueJobOperator upstream of the merge; '*' for all"
-        raise ConfigError("spline.applications", problem)
-    spline["applications"] = jobs
+def _select_upstream_jobs(settings: dict[str, Any], task: Any, context: Mapping[str, Any]) -> None:
+    """Select the Glue jobs upstream in sources with a server, where the settings select none."""
+    from lineage_merge.sources.registry import SOURCES
+    from lineage_merge.sources.source import imported
+
+    for source in SOURCES:
+        section = settings.get(source.key)
+        selections = imported(source.airflow).selections if source.airflow else ()
+        if not selections or not isinstance(section, dict) or any(map(section.get, selections)):
+            continue
+        jobs = [run.job for run in upstream_tasks.glue_runs(task, context)]
+        if not jobs:
+            problem = (
+                "missing: set names or labels, or add a GlueJobOperator upstream of the merge; '*' for all"
+            )
+            raise ConfigError(f"{source.key}.{selections[0]}", problem)
+        section[selections[0]] = jobs
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from lineage_merge.airflow.report_check import (
     VIOLATION,
     Policy,
 )
-from lineage_merge.airflow.wait import WaitForSpline, WhenMissing
+from lineage_merge.airflow.wait import WaitForRuns, WhenMissing
 
 if TYPE_CHECKING:
     from lineage_merge.orchestration.stages import Step
@@ -116,14 +116,15 @@ def lineage_merge_task_group(
             "config": config,
             "dag_name": dag_name,
             "environment": environment,
-            "applications": _listed(spline_applications),
-            "labels": _listed(spline_labels),
-            "dbt": _listed(dbt_manifests),
+            "arguments": {
+                "spline.applications": _listed(spline_applications),
+                "spline.labels": _listed(spline_labels),
+                "dbt": _listed(dbt_manifests),
+            },
             "settings": _listed(settings),
             "policies": policies,
             "page": page_url,
-            "arangodb": arangodb_conn_id,
-            "gremlin": gremlin_conn_id,
+            "connections": {"arangodb_default": arangodb_conn_id, "gremlin_default": gremlin_conn_id},
             "aws": aws_conn_id,
         }
         common: dict[str, Any] = {"merge": merge, "retries": retries, "retry_delay": retry_delay}
@@ -131,7 +132,7 @@ def lineage_merge_task_group(
         make = _step_of(engine, aws_conn_id, dict(engine_options or {}))
         build = make("build", common if wait else first)
         if wait:
-            waiting = WaitForSpline(
+            waiting = WaitForRuns(
                 task_id="wait",
                 deferrable=wait_deferrable,
                 timeout=wait_timeout,

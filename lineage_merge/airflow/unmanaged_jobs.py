@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from glob import escape
+from typing import TYPE_CHECKING, Any
 
 from lineage_merge.airflow.compat import BaseOperator, TaskGroup, task_group
 from lineage_merge.airflow.settings import Merge, fail_if_permanent, resolved
@@ -12,6 +13,10 @@ from lineage_merge.airflow.task_group import (
     lineage_merge_task_group,
 )
 
+if TYPE_CHECKING:
+    from lineage_merge.config import Config
+    from lineage_merge.sources.airflow_support import ObservedJob
+
 # Common labels with the DAG name.
 LABELS = ("airflow.dag_id", "airflow.dag", "dag_id", "dag_name")
 # Set by each merge itself, or not available.
@@ -19,9 +24,10 @@ _NOT_HERE = frozenset({"dag_name", "spline_applications", "spline_labels", "dbt_
 
 
 class FindUnmanagedJobs(BaseOperator):  # type: ignore[misc] # mypy runs without Airflow
-    """Finds pending merges in Spline and the graph; returns `dag_name` and `spline_applications` of each.
+    """Finds pending merges in the servers of sources and the graph.
 
-    Deletes collected lineage of applications that a DAG manages now.
+    Returns the arguments `dag_name` and `spline_applications` of each. Deletes collected lineage of
+    applications that a DAG manages now.
     """
 
     template_fields = ("merge", "labels", "exclude")
@@ -50,24 +56,17 @@ class FindUnmanagedJobs(BaseOperator):  # type: ignore[misc] # mypy runs without
         from lineage_merge.load.gremlin import configured_endpoint
         from lineage_merge.load.gremlin.connection import connect
         from lineage_merge.load.remove_dag import Pipeline, remove
-        from lineage_merge.model.errors import ConfigError
         from lineage_merge.orchestration.unmanaged_jobs import plan
         from lineage_merge.questions.job_ownership import owners
-        from lineage_merge.sources.spline.observed_applications import observed_jobs
-        from lineage_merge.sources.spline.settings import Spline
 
         now = datetime.now(UTC)
-        with fail_if_permanent(), resolved(self.merge, self, context, here=True) as (_, config):
-            spline = config.of(Spline)
-            if spline is None or spline.arango is None:
-                raise ConfigError(
-                    "", "unmanaged applications require a live Spline: no ArangoDB is configured"
-                )
+        with fail_if_permanent(), resolved(self.merge, self, context, here=True) as (_, config, _ids):
+            observed = _observed_jobs(config, _ms(now - self.lookback), self.labels)
             graph = configured_endpoint.endpoint(config.gremlin)
             with connect(graph) as g:
                 known = owners(g, config.environment)
             found = plan(
-                observed_jobs(spline.arango, _ms(now - self.lookback), self.labels),
+                observed,
                 known,
                 collector=config.dag_name,
                 exclude=self.exclude,
@@ -80,18 +79,31 @@ class FindUnmanagedJobs(BaseOperator):  # type: ignore[misc] # mypy runs without
             self.log.info("due: %s, for %s", due.dag_name, ", ".join(due.jobs))
         # The merge treats names as globs: escape them.
         return [
-            {"dag_name": due.dag_name, "spline_applications": [*map(_literal, due.jobs)]} for due in found.due
+            {"dag_name": due.dag_name, "spline_applications": [*map(escape, due.jobs)]} for due in found.due
         ]
+
+
+def _observed_jobs(config: "Config", since: int, labels: Sequence[str]) -> "list[ObservedJob]":
+    """Return the jobs that the servers of sources observed. Raises `ConfigError` without a server."""
+    from lineage_merge.model.errors import ConfigError
+    from lineage_merge.sources.registry import SOURCES
+    from lineage_merge.sources.source import imported
+
+    supported = [source for source in SOURCES if source.airflow]
+    answers = [
+        imported(source.airflow).observed(config.sources[source.key], since, labels)
+        for source in supported
+        if source.key in config.sources
+    ]
+    of_servers = [jobs for jobs in answers if jobs is not None]
+    if not of_servers:
+        names = " or ".join(source.name for source in supported)
+        raise ConfigError("", f"unmanaged applications require a live {names}: no server is configured")
+    return [job for jobs in of_servers for job in jobs]
 
 
 def _ms(moment: datetime) -> int:
     return int(moment.timestamp() * 1000)
-
-
-def _literal(name: str) -> str:
-    from glob import escape
-
-    return escape(name)
 
 
 def unmanaged_merge_task_group(
@@ -123,10 +135,12 @@ def unmanaged_merge_task_group(
                 "config": merge.get("config", CONFIG),
                 "dag_name": collector,
                 "environment": merge.get("environment", ENVIRONMENT),
-                "applications": ["*"],
+                "arguments": {"spline.applications": ["*"]},
                 "settings": merge.get("settings"),
-                "arangodb": merge.get("arangodb_conn_id"),
-                "gremlin": merge.get("gremlin_conn_id"),
+                "connections": {
+                    "arangodb_default": merge.get("arangodb_conn_id"),
+                    "gremlin_default": merge.get("gremlin_conn_id"),
+                },
                 "aws": merge.get("aws_conn_id", "aws_default"),
             },
             labels=list(labels),

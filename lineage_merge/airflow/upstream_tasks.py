@@ -5,18 +5,13 @@ Evaluated at run time, when the dependencies of the group are complete.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
+
+from lineage_merge.sources.airflow_support import GlueRuns
 
 _RUN_ID = re.compile(r"jr_\w+")
 # States of tasks without a run that would be reported.
 _DID_NOT_RUN = frozenset({"skipped", "failed", "upstream_failed", "removed"})
-
-
-class GlueRuns(NamedTuple):
-    """A Glue job and the known ids of its runs in this DAG run."""
-
-    job: str
-    run_ids: tuple[str, ...]
 
 
 def glue_runs(task: Any, context: Mapping[str, Any]) -> list[GlueRuns]:

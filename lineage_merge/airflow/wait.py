@@ -1,36 +1,43 @@
-"""The first step: wait until Spline has the runs that the merge reads."""
+"""The first step: wait until the servers of sources have the runs that the merge reads.
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, astuple, replace
+The step checks periodically, or its trigger does so without a worker.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
-from fnmatch import fnmatchcase
 from time import time
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from lineage_merge.airflow import upstream_tasks
 from lineage_merge.airflow.compat import (
     AirflowFailException,
     AirflowSensorTimeout,
     BaseSensorOperator,
+    BaseTrigger,
+    TriggerEvent,
+    base_hook,
+    in_thread,
 )
-from lineage_merge.airflow.connections import ARANGODB, PASSWORD_VARIABLE
-from lineage_merge.airflow.openlineage_datasets import TaskDatasets, TaskWithDatasets, spline_database
-from lineage_merge.airflow.settings import (
-    Merge,
-    applications,
-    fail_if_permanent,
-    resolved,
-)
+from lineage_merge.airflow.openlineage_datasets import TaskDatasets, TaskWithDatasets
+from lineage_merge.airflow.settings import Merge, fail_if_permanent, resolved
 
 if TYPE_CHECKING:
-    from lineage_merge.sources.spline.run_availability import ExpectedRuns
-    from lineage_merge.sources.spline.settings import Spline
+    from lineage_merge.config import Config
+    from lineage_merge.sources.airflow_support import AirflowSupport, AwaitedRuns
+    from lineage_merge.sources.source import Source
 
 WhenMissing = Literal["fail", "merge"]
 
 
-class WaitForSpline(TaskWithDatasets, BaseSensorOperator):  # type: ignore[misc] # mypy runs without Airflow
-    """Waits until Spline has a successful write of each upstream run since the start of the DAG run.
+class _Waiting(NamedTuple):
+    source: "Source"
+    support: "AirflowSupport"
+    runs: "AwaitedRuns"
+
+
+class WaitForRuns(TaskWithDatasets, BaseSensorOperator):  # type: ignore[misc] # mypy runs without Airflow
+    """Waits until a source has a successful write of each upstream run since the start of the DAG run.
 
     Occupies no worker between checks; with `deferrable` the triggerer runs them. After `timeout` it fails
     with the missing runs, or continues with ``when_missing="merge"``.
@@ -64,11 +71,11 @@ class WaitForSpline(TaskWithDatasets, BaseSensorOperator):  # type: ignore[misc]
 
     def execute_complete(self, context: Mapping[str, Any], event: Mapping[str, str] | None = None) -> None:
         """Complete a deferred wait."""
-        found = event or {}
-        if found.get("error"):
-            raise AirflowFailException(found["error"])
-        if found.get("missing"):
-            self._end_without(found["missing"])
+        outcome = event or {}
+        if outcome.get("error"):
+            raise AirflowFailException(outcome["error"])
+        if outcome.get("missing"):
+            self._end_without(outcome["missing"])
 
     def _end_without(self, missing: str) -> None:
         """Fail or continue with missing runs."""
@@ -81,58 +88,47 @@ class WaitForSpline(TaskWithDatasets, BaseSensorOperator):  # type: ignore[misc]
         """Check once here, where errors fail the task, then continue in the triggerer."""
         if self.poke(context):
             return
-        from lineage_merge.airflow.wait_trigger import SplineTrigger
-        from lineage_merge.sources.spline.settings import Spline
-
-        with fail_if_permanent(), resolved(self.merge, self, context, here=True) as (_, config):
-            spline = config.of(Spline)
-            if spline is None or spline.arango is None:
-                return
-            arango = spline.arango
-            by_connection = arango.password_env == PASSWORD_VARIABLE
-            fields = asdict(replace(arango, password_env="") if by_connection else arango)
-            lookback = spline.lookback.total_seconds()
-            expected = self._expected(spline, context)
-        trigger = SplineTrigger(
-            fields,
-            (self.merge.get("arangodb") or ARANGODB) if by_connection else None,
-            [list(each) for each in map(astuple, expected)],
-            lookback,
-            float(self.poke_interval),
-            time() + self.timeout,
-        )
+        with fail_if_permanent(), resolved(self.merge, self, context, here=True) as (_, config, ids):
+            waits = self._waits(config, context)
+        requests = [(wait.source.key, wait.runs.request, ids.get(wait.source.key)) for wait in waits]
+        trigger = RunsTrigger(requests, float(self.poke_interval), time() + self.timeout)
         self.defer(trigger=trigger, method_name="execute_complete")
 
-    def _expected(self, spline: "Spline", context: Mapping[str, Any]) -> "list[ExpectedRuns]":
-        return expected_runs(
-            applications(self.merge) or spline.applications,
-            upstream_tasks.glue_runs(self, context),
-            upstream_tasks.began(context),
-        )
+    def _waits(self, config: "Config", context: Mapping[str, Any]) -> list[_Waiting]:
+        from lineage_merge.sources import registry
+        from lineage_merge.sources.source import imported
+
+        glue_runs, began = upstream_tasks.glue_runs(self, context), upstream_tasks.began(context)
+        waits: list[_Waiting] = []
+        for source, settings in registry.configured(config):
+            if source.airflow:
+                support: AirflowSupport = imported(source.airflow)
+                if runs := support.awaited(settings, glue_runs, began):
+                    waits.append(_Waiting(source, support, runs))
+        return waits
 
     def poke(self, context: Mapping[str, Any]) -> bool:
-        """Check Spline's database once."""
+        """Check the servers once."""
         from lineage_merge.model.errors import SourceUnreachable
-        from lineage_merge.sources.spline.run_availability import missing_runs, missing_text
-        from lineage_merge.sources.spline.settings import Spline
 
-        with fail_if_permanent(), resolved(self.merge, self, context, here=True) as (_, config):
-            spline = config.of(Spline)
-            if spline is None or spline.arango is None:
-                self.log.info("nothing to wait for: the merge reads no live Spline")
+        with fail_if_permanent(), resolved(self.merge, self, context, here=True) as (_, config, _ids):
+            waits = self._waits(config, context)
+            if not waits:
+                self.log.info("nothing to wait for: the merge reads no server")
                 return True
-            self._datasets = TaskDatasets((spline_database(spline.arango),), ())
-            expected = self._expected(spline, context)
+            databases = (wait.support.database(config.sources[wait.source.key]) for wait in waits)
+            self._datasets = TaskDatasets(tuple(filter(None, databases)), ())
             try:
-                absent = missing_runs(spline.arango, expected, spline.lookback)
+                missing = [wait.support.missing(wait.runs.request, None) for wait in waits]
             except SourceUnreachable as error:
                 # Like a late report: retried at the next check.
                 self._problem = error.message
                 self.log.warning("%s", error.message)
                 return False
-        self._problem = missing_text(absent)
-        self.log.info("%s", self._problem or f"Spline has all {len(expected)} expected runs")
-        return not absent
+        self._problem = "; ".join(filter(None, missing))
+        complete = "; ".join(f"{wait.source.name} has all {wait.runs.number} expected runs" for wait in waits)
+        self.log.info("%s", self._problem or complete)
+        return not self._problem
 
 
 class _Dated:
@@ -151,17 +147,54 @@ class _Dated:
         )
 
 
-def expected_runs(
-    globs: Sequence[str], runs: Sequence[upstream_tasks.GlueRuns], since: int
-) -> "list[ExpectedRuns]":
-    """Return the expected runs: the exact runs of upstream Glue jobs, else any run since then (ms)."""
-    from lineage_merge.sources.spline.run_availability import ExpectedRuns
+class RunsTrigger(BaseTrigger):  # type: ignore[misc] # mypy runs without Airflow
+    """Polls servers until they have the awaited runs, or until `deadline` (seconds since 1970).
 
-    expected: dict[str, ExpectedRuns] = {}
-    for glob in globs:
-        matching = [run for run in runs if fnmatchcase(run.job, glob)]
-        for run in matching:
-            expected[run.job] = ExpectedRuns(run.job, run.run_ids, since)
-        if not matching:
-            expected[glob] = ExpectedRuns(glob, (), since)
-    return list(expected.values())
+    The event has `missing`, a line that is empty if all runs were reported, and `error`, a permanent error.
+    `requests`: the key of a source, its `AwaitedRuns.request`, and the connection with the password, if it
+    has one. Contains no password: it is read when the trigger runs, from the connection, or from Secrets
+    Manager with the triggerer's role.
+    """
+
+    def __init__(self, requests: Sequence[Sequence[Any]], poll_seconds: float, deadline: float) -> None:
+        super().__init__()
+        self.requests = [list(request) for request in requests]
+        self.poll_seconds = poll_seconds
+        self.deadline = deadline
+
+    def serialize(self) -> tuple[str, dict[str, Any]]:
+        """Return the class and its arguments, for Airflow's database."""
+        names = ("requests", "poll_seconds", "deadline")
+        return f"{__name__}.RunsTrigger", {name: getattr(self, name) for name in names}
+
+    async def run(self) -> AsyncIterator[Any]:
+        """Yield one event."""
+        from lineage_merge.model.errors import LineageMergeError, SourceUnreachable
+
+        while True:
+            try:
+                missing = await in_thread(self._missing)
+            except SourceUnreachable as error:
+                missing = error.message  # like a late report: retried at the next check
+            except LineageMergeError as error:
+                yield TriggerEvent({"missing": "", "error": error.message})
+                return
+            except Exception as error:  # noqa: BLE001 (an exception here loses the reason)
+                yield TriggerEvent({"missing": "", "error": f"{type(error).__name__}: {error}"})
+                return
+            if not missing or time() + self.poll_seconds > self.deadline:
+                yield TriggerEvent({"missing": missing, "error": ""})
+                return
+            self.log.info("%s", missing)
+            await asyncio.sleep(self.poll_seconds)
+
+    def _missing(self) -> str:
+        from lineage_merge.sources.registry import SOURCES
+        from lineage_merge.sources.source import imported
+
+        supports = {source.key: imported(source.airflow) for source in SOURCES if source.airflow}
+        missing: list[str] = []
+        for key, request, conn_id in self.requests:
+            password = (base_hook().get_connection(conn_id).password or "") if conn_id else None
+            missing.append(supports[key].missing(request, password))
+        return "; ".join(filter(None, missing))

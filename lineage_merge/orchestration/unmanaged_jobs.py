@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from lineage_merge.infra.redaction import redact
 from lineage_merge.questions.job_ownership import Owner
-from lineage_merge.sources.spline.observed_applications import ObservedJob
+from lineage_merge.sources.airflow_support import ObservedJob
 
 # Valid DAG names, as in the configuration's schema.
 _NAME = re.compile(r"[A-Za-z0-9_.~+-]+")

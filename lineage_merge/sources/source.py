@@ -93,8 +93,8 @@ class Source:
     version of what wrote the input, `sample` a `Sample` of input that is not in files of lines, else None.
     `how_to_create`: the remedy for a missing document, unless there is one nearby.
 
-    `location_keys` are the keys below `key` that say where to read from; if none is set, Airflow's connection
-    `connection` supplies one.
+    `location_keys` are the keys below `key` that say where to read from; if none is set, `airflow` may supply
+    one: its `airflow_support.AirflowSupport`.
     """
 
     name: str
@@ -126,7 +126,7 @@ class Source:
     sample: str = ""
     how_to_create: str = ""
     location_keys: tuple[str, ...] = ()
-    connection: str = ""
+    airflow: str = ""
 
     @property
     def described_job_types(self) -> tuple[str, ...]:

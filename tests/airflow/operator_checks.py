@@ -37,8 +37,7 @@ from lineage_merge.airflow.emr_serverless import EmrServerlessStep
 from lineage_merge.airflow.glue_trigger import GlueRunTrigger
 from lineage_merge.airflow.local import CheckPolicies
 from lineage_merge.airflow.report import ReportMerge
-from lineage_merge.airflow.wait import WaitForSpline
-from lineage_merge.airflow.wait_trigger import SplineTrigger
+from lineage_merge.airflow.wait import RunsTrigger, WaitForRuns
 from lineage_merge.infra import storage
 from lineage_merge.model.errors import (
     ConfigError,
@@ -48,6 +47,9 @@ from lineage_merge.model.errors import (
     SourceUnreachable,
 )
 from lineage_merge.orchestration import policy_check, stages
+from lineage_merge.sources.airflow_support import GlueRuns
+from lineage_merge.sources.spline.airflow_support import SUPPORT
+from lineage_merge.sources.spline.settings import Arango, Spline
 
 try:
     from airflow.sdk import DAG
@@ -441,7 +443,7 @@ def test_a_group_takes_xcoms_and_templates_wherever_a_value_may_come_from_a_run(
 def test_what_an_xcom_holds_and_what_a_template_makes_of_it_are_one_configuration(
     dbt: Any, given: Any
 ) -> None:
-    config = resolve(merge_of(dbt=dbt, settings=given))
+    config = resolve(merge_of(arguments={"dbt": dbt}, settings=given))
 
     assert [each.manifest for each in config.sources["dbt"]] == ["s3://dbt/manifest.json"]
     assert config.strict is True
@@ -682,9 +684,7 @@ def test_a_failed_deferred_emr_run_shows_the_reason_that_the_job_left(stored: St
 
 def wait_event(monkeypatch: pytest.MonkeyPatch, *answers: Any) -> Any:
     """The event of a deferred wait whose questions to Spline have these answers."""
-    trigger = SplineTrigger(
-        {"hosts": "http://a:8529", "database": "spline"}, None, [["job", [], 0]], 0, 0, 9e9
-    )
+    trigger = RunsTrigger([["spline", {}, None]], 0, 9e9)
     following = iter(answers)
 
     def missing() -> str:
@@ -715,8 +715,8 @@ def test_a_deferred_wait_asks_until_all_have_reported(monkeypatch: pytest.Monkey
 
 def test_a_deferred_wait_ends_as_one_without_the_triggerer() -> None:
     options: dict[str, Any] = {"task_id": "wait", "merge": merge_of(), "timeout": 60.0}
-    strict = WaitForSpline(deferrable=True, **options)
-    lenient = WaitForSpline(deferrable=True, when_missing="merge", **options)
+    strict = WaitForRuns(deferrable=True, **options)
+    lenient = WaitForRuns(deferrable=True, when_missing="merge", **options)
 
     with pytest.raises(AirflowSensorTimeout, match="after 60 s no successful write of job"):
         strict.execute_complete({}, {"missing": "no successful write of job", "error": ""})
@@ -727,10 +727,13 @@ def test_a_deferred_wait_ends_as_one_without_the_triggerer() -> None:
 
 
 def test_the_trigger_of_a_deferred_wait_holds_no_password() -> None:
-    arango = {"hosts": "http://a:8529", "database": "spline", "username": "reader"}
-    trigger = SplineTrigger(arango, "arangodb_default", [["job", ["jr_1"], 5]], 86_400, 60, 9e9)
+    arango = Arango("http://a:8529", "spline", "reader", known_password="hunter2")
+    spline = Spline(arango=arango, applications=("job",))
+    runs = SUPPORT.awaited(spline, [GlueRuns("job", ("jr_1",))], 5)
+    assert runs
+    trigger = RunsTrigger([["spline", runs.request, "arangodb_default"]], 60, 9e9)
     place, arguments = trigger.serialize()
 
-    assert place == "lineage_merge.airflow.wait_trigger.SplineTrigger"
-    assert SplineTrigger(**json.loads(json.dumps(arguments))).serialize() == trigger.serialize()
-    assert "password" not in json.dumps(arguments)
+    assert place == "lineage_merge.airflow.wait.RunsTrigger"
+    assert RunsTrigger(**json.loads(json.dumps(arguments))).serialize() == trigger.serialize()
+    assert "hunter2" not in json.dumps(arguments)

@@ -4,8 +4,9 @@ For merging jobs that no DAG merges itself. Needs no Spark.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from lineage_merge.sources.airflow_support import ObservedJob
 from lineage_merge.sources.spline import labels
 from lineage_merge.sources.spline.arango import collections_of, database, log_in, run_query, snapshot
 from lineage_merge.sources.spline.naming import application
@@ -26,14 +27,6 @@ _PLANS = (
     f"FOR p IN executionPlan FILTER p._key IN @keys AND {COMMITTED}"
     " RETURN {_key: p._key, labels: KEEP(p.labels || {}, @heads), extra: KEEP(p.extra || {}, @heads)}"
 )
-
-
-class ObservedJob(NamedTuple):
-    """A job: the time of its last successful write (ms since 1970), and the DAG in its label, or ""."""
-
-    job: str
-    newest: int
-    dag_name: str = ""
 
 
 def observed_jobs(settings: Arango, since: int, names: Sequence[str]) -> list[ObservedJob]:

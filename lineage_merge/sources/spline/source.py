@@ -31,5 +31,5 @@ SPLINE = Source(
         "export Spline's database with arangoexport --type jsonl, one file per collection, into this folder"
     ),
     location_keys=LOCATION_KEYS,
-    connection="arangodb_default",
+    airflow="lineage_merge.sources.spline.airflow_support:SUPPORT",
 )

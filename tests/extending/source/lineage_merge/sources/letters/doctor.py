@@ -1,6 +1,7 @@
-"""Checks of `doctor`, and recognition of the file by `init`."""
+"""Checks of `doctor`, recognition of the file by `init`, and Airflow's connection."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from lineage_merge.sources.letters.source import Letters
 from lineage_merge.sources.letters.translator import translate
@@ -8,6 +9,7 @@ from lineage_merge.sources.letters.translator import translate
 from lineage_merge.infra.storage import Slice, StoredFile
 from lineage_merge.model.elements import Problem
 from lineage_merge.sources import line_files, log_diagnosis
+from lineage_merge.sources.airflow_support import AirflowSupport, ConnectionSettings
 from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck
 from lineage_merge.sources.document_kind import Kind
 
@@ -33,3 +35,16 @@ def has_letters(file: StoredFile) -> bool:
 
 
 CHECKS = (SourceCheck("Letters", _examine),)
+
+
+def _connect(connection: Any, *, here: bool) -> ConnectionSettings:
+    return ConnectionSettings({"letters.file": connection.host}, {})
+
+
+def _no_server(*_arguments: Any) -> None:
+    return None
+
+
+SUPPORT = AirflowSupport(
+    "letters_default", (), _connect, _no_server, _no_server, lambda _request, _password: "", _no_server
+)

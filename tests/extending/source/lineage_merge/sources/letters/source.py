@@ -33,4 +33,6 @@ LETTERS = Source(
     flags={"file": "--letters"},
     line_files=LineFiles("file", "letters", "lineage_merge.sources.letters.doctor:has_letters"),
     job_word="copier",
+    location_keys=("file",),
+    airflow="lineage_merge.sources.letters.doctor:SUPPORT",
 )

@@ -1,0 +1,64 @@
+"""What a source with a server gets from Airflow: settings from a connection, and runs to wait for.
+
+Imports no Airflow. A source declares its `AirflowSupport` as ``module:name`` (`source.Source.airflow`).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+# Contains the password of a connection while a step runs on this machine.
+PASSWORD_VARIABLE = "LINEAGE_MERGE_CONNECTION_PASSWORD"  # noqa: S105 (a name)
+
+
+class ConnectionSettings(NamedTuple):
+    """Settings by dotted key, and the environment variables that they need."""
+
+    settings: dict[str, Any]
+    environment: dict[str, str]
+
+
+class GlueRuns(NamedTuple):
+    """A Glue job and the known ids of its runs in this DAG run."""
+
+    job: str
+    run_ids: tuple[str, ...]
+
+
+class AwaitedRuns(NamedTuple):
+    """A JSON object that `AirflowSupport.missing` takes, without a password, and its number of runs."""
+
+    request: dict[str, Any]
+    number: int
+
+
+class ObservedJob(NamedTuple):
+    """A job: the time of its last successful write (ms since 1970), and the DAG in its label, or ""."""
+
+    job: str
+    newest: int
+    dag_name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AirflowSupport:
+    """The functions of one source. `connection`: the id of its default connection.
+
+    `selections`: keys below that of the source that select jobs; if none is set, the first gets the Glue jobs
+    upstream of the merge. `connect` turns a connection into settings; its keyword `here`: the step runs on
+    this machine, and may use the password of the connection. Raises `ConfigError`.
+
+    The others take the source's settings, and return None if these name no server: `database` returns its
+    OpenLineage namespace and name, `awaited` the runs to wait for, given Glue's runs and the begin of the DAG
+    run (ms since 1970), `observed` the jobs that wrote since then, given labels that may name their DAG.
+    `missing` returns the awaited runs that are not reported yet as a line, "" if all are; its password is
+    None if the settings have one. All raise `SourceError`.
+    """
+
+    connection: str
+    selections: tuple[str, ...]
+    connect: Callable[..., ConnectionSettings]
+    database: Callable[[Any], tuple[str, str] | None]
+    awaited: Callable[[Any, Sequence[GlueRuns], int], AwaitedRuns | None]
+    missing: Callable[[Mapping[str, Any], str | None], str]
+    observed: Callable[[Any, int, Sequence[str]], list[ObservedJob] | None]
