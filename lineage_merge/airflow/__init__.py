@@ -37,3 +37,16 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def get_provider_info() -> dict[str, Any]:
+    """Return the metadata of the provider (entry point `apache_airflow_provider`): links of operators."""
+    return {
+        "package-name": "lineage-merge",
+        "name": "Lineage merge",
+        "description": "Task groups that merge Spark and dbt lineage into one graph.",
+        "extra-links": [
+            "lineage_merge.airflow.report.ReportLink",
+            "lineage_merge.airflow.report.PageLink",
+        ],
+    }

@@ -41,7 +41,7 @@ def demo(as_json: bool, quiet: bool) -> None:
         from lineage_merge.cli import sample
         from lineage_merge.cli.interrupt import session
         from lineage_merge.history.layout import history_location
-        from lineage_merge.infra.embedded.early_start import started_ahead
+        from lineage_merge.infra.embedded.serving import started_ahead
         from lineage_merge.infra.graph_files import demo_graph_file
         from lineage_merge.orchestration import pipeline
         from lineage_merge.orchestration.configuration import CONFIGURATION

@@ -96,7 +96,7 @@ def run(
     settings = _with_flags(settings, graph_file, allow_retire, verify)
     with handle_errors(), _observed_run(settings.load(), quiet, as_json) as (config, on_progress):
         from lineage_merge.cli.interrupt import session
-        from lineage_merge.infra.embedded.early_start import started_ahead
+        from lineage_merge.infra.embedded.serving import started_ahead
         from lineage_merge.orchestration import pipeline, preflight
 
         preflight.check_sources(config)

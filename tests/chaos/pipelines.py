@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lineage_merge.infra.embedded.settings import USER
+from lineage_merge.infra.embedded.process import USER
 from tests.spline_documents import DAY, SplineDatabase
 
 WAREHOUSE = "redshift://wh:5439"

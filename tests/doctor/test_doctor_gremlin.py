@@ -12,7 +12,7 @@ import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge import config
-from lineage_merge.infra.embedded import process, settings
+from lineage_merge.infra.embedded import process
 from lineage_merge.infra.embedded.jars import gremlin_jars
 from lineage_merge.infra.embedded.java import find_java
 from lineage_merge.load.gremlin import configured_endpoint
@@ -105,7 +105,7 @@ def server_with(monkeypatch: pytest.MonkeyPatch, file: str, old: str, new: str) 
     """A Gremlin Server of which one setting differs from the embedded one's."""
 
     def write(directory: Path, host: str, port: int, transactional: bool, password: str) -> Path:
-        written = settings.write_settings(directory, host, port, transactional, password)
+        written = process.write_settings(directory, host, port, transactional, password)
         script = directory / process._SCRIPT.name
         script.write_text(process._SCRIPT.read_text())
         monkeypatch.setattr(process, "_SCRIPT", script)

@@ -2,19 +2,20 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from functools import partial
 from operator import add, itemgetter
 from typing import Any
 
 import pytest
 
-from lineage_merge.infra.engine import shuffle
+from lineage_merge.infra.engine import on_spark
 from lineage_merge.merge.property_rows import Facts
 
 PARTITIONS = 7
 ROWS = [(f"key {number % 40}", number) for number in range(1500)]
 
 
-def partitions(*parts: Iterable[shuffle.Bucket]) -> list[list[shuffle.Bucket]]:
+def partitions(*parts: Iterable[on_spark.Bucket]) -> list[list[on_spark.Bucket]]:
     """Move buckets to their partitions, as Spark does."""
     moved = defaultdict(list)
     for part in parts:
@@ -40,8 +41,8 @@ def test_rows_of_several_parts_are_grouped_by_key(
     memory_mb: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
     monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path))
-    to_buckets = shuffle.KeyedBuckets(itemgetter(0), PARTITIONS)
-    grouping = shuffle.Grouping(summed, memory_mb)
+    to_buckets = partial(on_spark.keyed_buckets, itemgetter(0), PARTITIONS)
+    grouping = partial(on_spark.grouped, summed, memory_mb)
 
     moved = partitions(to_buckets(ROWS[:1234]), to_buckets(ROWS[1234:]))
 
@@ -54,8 +55,8 @@ def test_values_of_several_parts_are_combined_by_key(
     memory_mb: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
     monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path))
-    combining = shuffle.Combining(int, add, add, memory_mb)
-    to_buckets = shuffle.PairBuckets(PARTITIONS)
+    combining = on_spark.Combining(int, add, add, memory_mb)
+    to_buckets = partial(on_spark.buckets_of, PARTITIONS)
 
     moved = partitions(*(to_buckets(combining.values(part)) for part in (ROWS[:1234], ROWS[1234:])))
 
@@ -64,18 +65,18 @@ def test_values_of_several_parts_are_combined_by_key(
 
 
 def test_keys_of_one_value_go_to_one_partition_in_every_process() -> None:
-    to_buckets = shuffle.KeyedBuckets(itemgetter(0), 1000)
+    to_buckets = partial(on_spark.keyed_buckets, itemgetter(0), 1000)
     found = {place for place, _ in to_buckets([("dev|a\ud800", 1), ("dev|a\ud800", 2)])}
     # The number is part of the test: a hash that differs by process would be another one.
     assert found == {43}
 
 
 def test_rows_come_back_from_their_buckets() -> None:
-    buckets = shuffle.KeyedBuckets(itemgetter(1), 3)(ROWS)
-    assert sorted(shuffle.rows_of(buckets)) == sorted(ROWS)
+    buckets = on_spark.keyed_buckets(itemgetter(1), 3, ROWS)
+    assert sorted(on_spark.rows_of(buckets)) == sorted(ROWS)
 
 
 def test_facts_are_unchanged_by_a_move() -> None:
     facts = Facts((1, "table"), {"name": (2, "orders")}, {"aliases": {"a", "b"}})
-    buckets = shuffle.PairBuckets(2)([("id", facts)])
-    assert list(shuffle.rows_of(buckets)) == [facts]
+    buckets = on_spark.buckets_of(2, [("id", facts)])
+    assert list(on_spark.rows_of(buckets)) == [facts]

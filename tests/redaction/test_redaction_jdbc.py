@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage_merge.infra.redaction import redact, redact_sql
-from lineage_merge.infra.redaction.jdbc import SUBPROTOCOLS_WITH_RULES
+from lineage_merge.infra.redaction.addresses import SUBPROTOCOLS_WITH_RULES
 from lineage_merge.model.errors import NamingError
 from lineage_merge.naming import PLATFORMS, canonical_namespace, name_dataset, name_uri
 from lineage_merge.naming.named import JdbcPlatform

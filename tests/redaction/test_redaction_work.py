@@ -8,10 +8,10 @@ from typing import Any, SupportsIndex
 
 import pytest
 
-from lineage_merge.infra.redaction import functions, jdbc, parameters, quotes, spans, text, userinfo
+from lineage_merge.infra.redaction import addresses, functions, parameters, spans, text
 from tests.redaction.secret_forms import forms
 
-_MODULES = (functions, jdbc, parameters, quotes, spans, text, userinfo)
+_MODULES = (addresses, functions, parameters, spans, text)
 _LENGTH = 40_000
 # Reading everything again for each part of such a text would be thousands a character.
 _MOST_A_CHARACTER = 250
@@ -189,7 +189,7 @@ def test_the_work_grows_with_the_length_of_a_text(piece: str, monkeypatch: pytes
         for name, pattern in _patterns(module).items():
             monkeypatch.setattr(module, name, _Pattern(pattern))
     whole = "x" + piece * (_LENGTH // len(piece)) + "@y"
-    for find in (text._spans, text._sql_spans, jdbc.unknown_parameters):
+    for find in (text._spans, text._sql_spans, addresses.unknown_parameters):
         _Counted.read = 0
         found = list(find(_Counted(whole)))
         spans.replace(whole, found)

@@ -1,5 +1,6 @@
 """The process of the Gremlin Server."""
 
+import json
 import os
 import re
 import secrets
@@ -17,7 +18,6 @@ from gremlin_python.driver.protocol import GremlinServerError
 
 from lineage_merge.infra.embedded import parent_watchdog
 from lineage_merge.infra.embedded.graph_store import connected
-from lineage_merge.infra.embedded.settings import USER, write_settings
 from lineage_merge.model.errors import EmbeddedError
 
 _START_SECONDS = 90
@@ -153,3 +153,53 @@ def _last_error(log: Path) -> str:
     # Java's messages have the reason on the next line; lines of the server's log start with "[".
     reason = [line for line in lines[last + 1 : last + 2] if not line.startswith("[")]
     return ": ".join([lines[last], *reason])
+
+
+# Neptune's limits: request size in bytes, query time in milliseconds.
+MAX_CONTENT_LENGTH = 10 * 1024 * 1024
+EVALUATION_TIMEOUT = 120_000
+
+_STRUCTURE = "org.apache.tinkerpop.gremlin.tinkergraph.structure"
+_SERIALIZERS = (
+    "GraphBinaryMessageSerializerV1",
+    "GraphSONMessageSerializerV3",
+    "GraphSONMessageSerializerV2",
+)
+# SASL and HTTP require a user name.
+USER = "lineage"
+
+
+def write_settings(directory: Path, host: str, port: int, transactional: bool, password: str) -> Path:
+    """Write the server's configuration into `directory`; return its main file.
+
+    String ids and vertex properties of cardinality `set`, as in Neptune. `transactional`: concurrent writers
+    conflict. The returned file contains the password: mode 0600.
+    """
+    graph = directory / "graph.properties"
+    graph.write_text(
+        f"gremlin.graph={_STRUCTURE}.{'TinkerTransactionGraph' if transactional else 'TinkerGraph'}\n"
+        "gremlin.tinkergraph.vertexIdManager=ANY\n"
+        "gremlin.tinkergraph.edgeIdManager=ANY\n"
+        "gremlin.tinkergraph.defaultVertexPropertyCardinality=set\n"
+    )
+    server = directory / "server.yaml"
+    settings = {
+        "host": host,
+        "port": port,
+        "evaluationTimeout": EVALUATION_TIMEOUT,
+        "maxContentLength": MAX_CONTENT_LENGTH,
+        # TinkerGraph's collections of edges and sets are not thread-safe: concurrent writes to one vertex
+        # would leave edges without a vertex.
+        **({} if transactional else {"gremlinPool": 1}),
+        # Ends the process if the graph does not open; the default manager continues without it.
+        "graphManager": "org.apache.tinkerpop.gremlin.server.util.CheckedGraphManager",
+        "graphs": {"graph": str(graph)},
+        "scriptEngines": {"gremlin-lang": {}},
+        "authentication": {"config": {"user": USER, "password": password}},
+        "serializers": [
+            {"className": f"org.apache.tinkerpop.gremlin.util.ser.{name}"} for name in _SERIALIZERS
+        ],
+    }
+    server.touch(mode=0o600)
+    server.write_text(json.dumps(settings, indent=1))  # JSON is valid YAML, and quotes paths correctly
+    return server

@@ -5,16 +5,12 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import copy_context
+from dataclasses import dataclass
 from itertools import chain
 from threading import Lock
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
-from lineage_merge.infra.engine.rows import Counter, Engine, Key, Rows, Shared
-
-T = TypeVar("T")
-U = TypeVar("U")
-V = TypeVar("V")
-W = TypeVar("W")
+from lineage_merge.infra.engine.rows import Counter, Engine, Key, Rows, Shared, T, U, V, W
 
 
 class LocalEngine(Engine):
@@ -141,27 +137,19 @@ def _parts(rows: Rows[Any]) -> list[list[Any]]:
     return rows._parts
 
 
+@dataclass(frozen=True)
 class _LocalValue(Generic[T]):
-    def __init__(self, value: T) -> None:
-        self._value = value
-
-    @property
-    def value(self) -> T:
-        return self._value
+    value: T
 
 
 class _LocalCounter:
     def __init__(self) -> None:
-        self._value = 0
+        self.value = 0
         self._lock = Lock()
-
-    @property
-    def value(self) -> int:
-        return self._value
 
     def add(self, number: int) -> None:
         with self._lock:
-            self._value += number
+            self.value += number
 
 
 @contextmanager

@@ -1,23 +1,31 @@
 """Rows as RDDs, computed by Spark's executors in Python workers."""
 
-from collections.abc import Callable, Iterable
+import pickle
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, cast
+from zlib import crc32
 
+import pyspark.shuffle
 from pyspark import RDD, Broadcast, StorageLevel
+from pyspark.serializers import CPickleSerializer
 from pyspark.sql import DataFrame, SparkSession
 
 from lineage_merge.infra import shuffle_partitions as spark_partitions
-from lineage_merge.infra.engine import shuffle
-from lineage_merge.infra.engine.rows import Counter, Engine, Key, Rows, Shared
+from lineage_merge.infra.engine.rows import Counter, Engine, Key, Rows, Shared, T, U, V, W
 from lineage_merge.infra.spark_session import own_errors
 
-T = TypeVar("T")
-U = TypeVar("U")
-V = TypeVar("V")
-W = TypeVar("W")
+# Dictionaries that spill to disk; the module has no type annotations.
+_external: Any = pyspark.shuffle
+
+# The number of a partition, and a pickled list of its rows.
+Bucket = tuple[int, bytes]
+
+# Rows per batch: more for more partitions, to amortize the overhead of a batch.
+_MIN_ROWS = 1000
+_ROWS_PER_PARTITION = 10
 
 MAX_TASKS = 1000
 
@@ -127,10 +135,11 @@ class SparkRows(Rows[T]):
         return SparkRows(self._engine, *(rdd.mapPartitions(function) for rdd in self._rdds))
 
     def group(self, key: Callable[[T], Key], function: Callable[[Key, list[T]], Iterable[U]]) -> Rows[U]:
-        grouping = shuffle.Grouping(function, self._engine.worker_memory_mb)
         number = self._engine.shuffle_partitions
-        buckets = self.map_partitions(shuffle.KeyedBuckets(key, number))
-        return _moved(buckets, number).map_partitions(grouping)
+        buckets = self.map_partitions(partial(keyed_buckets, key, number))
+        return _moved(buckets, number).map_partitions(
+            partial(grouped, function, self._engine.worker_memory_mb)
+        )
 
     def combine(
         self: "SparkRows[tuple[Key, W]]",
@@ -138,9 +147,9 @@ class SparkRows(Rows[T]):
         add: Callable[[V, W], V],
         merge: Callable[[V, V], V],
     ) -> Rows[tuple[Key, V]]:
-        combining = shuffle.Combining(create, add, merge, self._engine.worker_memory_mb)
+        combining = Combining(create, add, merge, self._engine.worker_memory_mb)
         number = self._engine.shuffle_partitions
-        buckets = self.map_partitions(combining.values).map_partitions(shuffle.PairBuckets(number))
+        buckets = self.map_partitions(combining.values).map_partitions(partial(buckets_of, number))
         return _moved(buckets, number).map_partitions(combining.combined)
 
     def union(self, *others: Rows[T]) -> Rows[T]:
@@ -158,8 +167,8 @@ class SparkRows(Rows[T]):
         return SparkRows(self._engine, spread)
 
     def repartition_by(self, key: Callable[[T], Key], partitions: int) -> Rows[T]:
-        buckets = self.map_partitions(shuffle.KeyedBuckets(key, partitions))
-        return _moved(buckets, partitions).map_partitions(shuffle.rows_of)
+        buckets = self.map_partitions(partial(keyed_buckets, key, partitions))
+        return _moved(buckets, partitions).map_partitions(rows_of)
 
     def collect(self) -> list[T]:
         return self.rdd.collect()
@@ -171,11 +180,104 @@ def _rdds(rows: Rows[Any]) -> "tuple[RDD[Any], ...]":
     return rows._rdds
 
 
-def _moved(buckets: Rows[shuffle.Bucket], number: int) -> Rows[shuffle.Bucket]:
+def _moved(buckets: Rows[Bucket], number: int) -> Rows[Bucket]:
     """Move buckets to their partitions."""
-    rows = cast("SparkRows[shuffle.Bucket]", buckets)
+    rows = cast("SparkRows[Bucket]", buckets)
     return SparkRows(rows.engine, rows.rdd.partitionBy(number, _number))
 
 
 def _number(number: int) -> int:
     return number
+
+
+# Shuffle, in Python workers: before and after rows move to the partition of their key. PySpark's own
+# `groupByKey` collects rows by key on both sides, and pickles each row separately with cloudpickle. Here rows
+# move in pickled batches and are grouped only on arrival.
+
+
+def keyed_buckets(key: Callable[[T], Key], partitions: int, rows: Iterable[T]) -> Iterator[Bucket]:
+    """Convert rows to buckets of `(key, row)`."""
+    return buckets_of(partitions, ((key(row), row) for row in rows))
+
+
+def buckets_of(partitions: int, pairs: Iterable[tuple[Any, Any]]) -> Iterator[Bucket]:
+    """Convert pairs of key and value to buckets."""
+    most = max(_MIN_ROWS, _ROWS_PER_PARTITION * partitions)
+    waiting: dict[int, list[tuple[Any, Any]]] = {}
+    number = 0
+    for pair in pairs:
+        # Python's hash of strings differs between processes.
+        partition = crc32(repr(pair[0]).encode(errors="surrogatepass")) % partitions
+        if partition in waiting:
+            waiting[partition].append(pair)
+        else:
+            waiting[partition] = [pair]
+        number += 1
+        if number == most:
+            yield from _pickled(waiting)
+            waiting, number = {}, 0
+    yield from _pickled(waiting)
+
+
+def _pickled(waiting: dict[int, list[tuple[Any, Any]]]) -> Iterator[Bucket]:
+    return ((partition, pickle.dumps(pairs, pickle.HIGHEST_PROTOCOL)) for partition, pairs in waiting.items())
+
+
+def _pairs(buckets: Iterable[Bucket]) -> Iterator[tuple[Any, Any]]:
+    for _, pickled in buckets:
+        yield from pickle.loads(pickled)  # noqa: S301 # by `_pickled`, in another worker of this job
+
+
+def rows_of(buckets: Iterable[Bucket]) -> Iterator[Any]:
+    """Return the rows in buckets of `keyed_buckets`."""
+    return (row for _, row in _pairs(buckets))
+
+
+def grouped(
+    function: Callable[[Any, list[T]], Iterable[U]], memory_mb: int, buckets: Iterable[Bucket]
+) -> Iterator[U]:
+    """Group the rows of buckets and call a function per key; spills to disk above a memory limit."""
+    aggregator = _external.Aggregator(_list_of, _appended, _extended)
+    groups = _external.ExternalGroupBy(aggregator, memory_mb, CPickleSerializer())
+    groups.mergeValues(_pairs(buckets))
+    for key, rows in groups.items():
+        yield from function(key, list(rows))
+
+
+class Combining(NamedTuple):
+    """Combines the values of each key, before (`values`) and after (`combined`) the shuffle."""
+
+    create: Callable[[Any], Any]
+    add: Callable[[Any, Any], Any]
+    merge: Callable[[Any, Any], Any]
+    memory_mb: int
+
+    def values(self, pairs: Iterable[tuple[Any, Any]]) -> Iterable[tuple[Any, Any]]:
+        """Combine values of one partition."""
+        merger = self._merger()
+        merger.mergeValues(pairs)
+        return cast("Iterable[tuple[Any, Any]]", merger.items())
+
+    def combined(self, buckets: Iterable[Bucket]) -> Iterable[tuple[Any, Any]]:
+        """Merge the combined values of all partitions."""
+        merger = self._merger()
+        merger.mergeCombiners(_pairs(buckets))
+        return cast("Iterable[tuple[Any, Any]]", merger.items())
+
+    def _merger(self) -> Any:
+        aggregator = _external.Aggregator(self.create, self.add, self.merge)
+        return _external.ExternalMerger(aggregator, self.memory_mb, CPickleSerializer())
+
+
+def _list_of(value: T) -> list[T]:
+    return [value]
+
+
+def _appended(values: list[T], value: T) -> list[T]:
+    values.append(value)
+    return values
+
+
+def _extended(values: list[T], others: list[T]) -> list[T]:
+    values.extend(others)
+    return values

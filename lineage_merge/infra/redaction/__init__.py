@@ -5,10 +5,10 @@ Every text passes one of three callers: `naming` (addresses), `record_builder` (
 that all can import it.
 """
 
+from lineage_merge.infra.redaction.addresses import CONTAINER_SCHEMES
 from lineage_merge.infra.redaction.parameters import names_secret
 from lineage_merge.infra.redaction.spans import MASK
 from lineage_merge.infra.redaction.text import Redacted, redact, redact_ambiguous, redact_sql
-from lineage_merge.infra.redaction.userinfo import CONTAINER_SCHEMES
 
 __all__ = [
     "CONTAINER_SCHEMES",

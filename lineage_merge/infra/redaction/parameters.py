@@ -3,8 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from lineage_merge.infra.redaction.quotes import Quotes
-from lineage_merge.infra.redaction.spans import MASK, Span
+from lineage_merge.infra.redaction.spans import MASK, Quotes, Span
 
 _MAX_KEY_LENGTH = 90
 _KEY = re.compile(r"\s{0,4}[\"'\])\\]{0,5}(?P<key>[\w.-]{0,80}[A-Za-z])")  # of the reversed text

@@ -5,11 +5,10 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from typing import NewType
 
+from lineage_merge.infra.redaction.addresses import ambiguous, positional, unknown_parameters, userinfo
 from lineage_merge.infra.redaction.functions import keys_of_functions, literals
-from lineage_merge.infra.redaction.jdbc import unknown_parameters
 from lineage_merge.infra.redaction.parameters import pairs, parameters
 from lineage_merge.infra.redaction.spans import MASK, Decoded, Span, replace
-from lineage_merge.infra.redaction.userinfo import ambiguous, positional, userinfo
 
 _TOKEN = re.compile(
     r"(?:AKIA|ASIA)[0-9A-Z]{16}"  # AWS
