@@ -16,7 +16,7 @@ from benchmarks.generated import pipeline as generated
 from benchmarks.generated import spline
 from lineage_merge.graph_format.elements import edge_of_row, vertex_of_row
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.orchestration.local_merge import merge
+from lineage_merge.orchestration.read_sources import merge
 from lineage_merge.questions.backends.in_memory import InMemory
 from tests.spline_documents import write_collections
 

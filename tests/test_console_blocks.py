@@ -10,7 +10,7 @@ import pytest
 from lineage_merge.cli import time_options
 from lineage_merge.cli.sample import config_file
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.orchestration.local_merge import merge
+from lineage_merge.orchestration.read_sources import merge
 from tests import dbt_shop, email_pipeline
 from tests.command_line import in_process
 from tests.console_blocks import Step, differs, normalized, steps

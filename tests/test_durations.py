@@ -5,8 +5,15 @@ from importlib.resources import files
 
 import pytest
 
-from lineage_merge.infra.durations import FORM, parse_duration, parse_time
-from lineage_merge.model.times import duration_text, epoch_ms, utc_moment, utc_time
+from lineage_merge.model.times import (
+    FORM,
+    duration_text,
+    epoch_ms,
+    parse_duration,
+    parse_time,
+    utc_moment,
+    utc_time,
+)
 
 MINUTE = 60_000
 HOUR = 60 * MINUTE

@@ -4,7 +4,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lineage_merge.cli import sample
-from lineage_merge.infra import shuffle_partitions
+from lineage_merge.infra import spark_session
+from lineage_merge.infra.spark_session import ADJUSTABLE, fit_partitions, text_bytes
 from lineage_merge.infra.storage import StoredFile
 from lineage_merge.orchestration import pipeline
 from lineage_merge.orchestration.configuration import CONFIGURATION
@@ -18,31 +19,35 @@ def own(spark: SparkSession) -> SparkSession:
     return spark.newSession()
 
 
+def fit(spark: SparkSession, *files: StoredFile) -> None:
+    fit_partitions(spark, sum(map(text_bytes, files)))
+
+
 def number(spark: SparkSession) -> int:
     return int(spark.conf.get("spark.sql.shuffle.partitions") or 0)
 
 
 def test_there_are_few_for_a_small_pipeline(own: SparkSession) -> None:
-    shuffle_partitions.fit(own, [StoredFile("a.json", 3 * MEGABYTE), StoredFile("b.json.gz", MEGABYTE)])
+    fit(own, StoredFile("a.json", 3 * MEGABYTE), StoredFile("b.json.gz", MEGABYTE))
     assert number(own) == 2
 
 
 def test_there_are_more_for_large_input_and_no_fewer_for_small_input_after_it(own: SparkSession) -> None:
-    shuffle_partitions.fit(own, [StoredFile("a.json", 90 * MEGABYTE), StoredFile("b.json", 50 * MEGABYTE)])
+    fit(own, StoredFile("a.json", 90 * MEGABYTE), StoredFile("b.json", 50 * MEGABYTE))
     assert number(own) == 5
-    shuffle_partitions.fit(own, [StoredFile("c.json", MEGABYTE)])
+    fit(own, StoredFile("c.json", MEGABYTE))
     assert number(own) == 5
 
 
 @pytest.mark.parametrize("name", ["a.json.gz", "part-0.parquet"])
 def test_packed_files_count_for_what_is_in_them(own: SparkSession, name: str) -> None:
-    shuffle_partitions.fit(own, [StoredFile(name, 20 * MEGABYTE)])
+    fit(own, StoredFile(name, 20 * MEGABYTE))
     assert number(own) == 5
 
 
 def test_a_foreign_session_is_unchanged(own: SparkSession) -> None:
-    own.conf.unset(shuffle_partitions.ADJUSTABLE)
-    shuffle_partitions.fit(own, [StoredFile("a.json", 900 * MEGABYTE)])
+    own.conf.unset(ADJUSTABLE)
+    fit(own, StoredFile("a.json", 900 * MEGABYTE))
     assert number(own) == 2
 
 
@@ -57,6 +62,6 @@ def test_a_graph_that_many_partitions_made_is_the_same(
         return nodes, edges
 
     few = built(spark)
-    monkeypatch.setattr(shuffle_partitions, "BYTES_PER_PARTITION", 20_000)
+    monkeypatch.setattr(spark_session, "BYTES_PER_PARTITION", 20_000)
     assert built(own) == few
     assert number(own) > 4

@@ -13,7 +13,7 @@ import pytest
 from lineage_merge import __version__
 from lineage_merge.model.errors import ConfigError, LineageMergeError, SourceMissing
 from lineage_merge.orchestration import publish
-from lineage_merge.orchestration.publish import artefacts, dependencies, wheel
+from lineage_merge.orchestration.publish import publishing, wheel_files
 from tests.command_line import in_process
 from tests.s3_fixtures import S3
 
@@ -69,7 +69,7 @@ def a_wheel(folder: Path, name: str, version: str, *requires: str) -> Path:
 
 
 def test_the_wheel_installs_without_an_index_and_has_all_that_runs(environment: Path, tmp_path: Path) -> None:
-    built = wheel.build(tmp_path)
+    built = wheel_files.build(tmp_path)
 
     pip(environment, "--no-deps", str(built))
 
@@ -98,12 +98,12 @@ def test_the_same_files_make_the_same_wheel(tmp_path: Path) -> None:
     first.mkdir()
     second.mkdir()
 
-    assert wheel.build(first).read_bytes() == wheel.build(second).read_bytes()
+    assert wheel_files.build(first).read_bytes() == wheel_files.build(second).read_bytes()
 
 
 def test_the_wheel_of_an_installed_wheel_is_the_same(environment: Path, tmp_path: Path) -> None:
     """Without a source tree, the installed package is published."""
-    built = wheel.build(tmp_path)
+    built = wheel_files.build(tmp_path)
     pip(environment, "--no-deps", "--force-reinstall", str(built))
     package = next(environment.glob("lib/*/site-packages"))
     again = tmp_path / "again"
@@ -111,7 +111,8 @@ def test_the_wheel_of_an_installed_wheel_is_the_same(environment: Path, tmp_path
     # Its dependencies are this environment's.
     paths = [str(package), *(path for path in sys.path if path.endswith("-packages"))]
     code = f"import sys; sys.path[:0] = {paths!r}\nfrom pathlib import Path\n"
-    code += f"from lineage_merge.orchestration.publish import wheel\nprint(wheel.build(Path({str(again)!r})))"
+    code += "from lineage_merge.orchestration.publish import wheel_files\n"
+    code += f"print(wheel_files.build(Path({str(again)!r})))"
 
     command = [str(environment / "bin/python"), "-c", code]
     subprocess.run(command, check=True, capture_output=True, cwd=tmp_path, env=without_path())
@@ -125,7 +126,7 @@ def test_script_and_wheel_lie_in_s3_and_the_list_beside_them_names_them(bucket: 
     published = publish.publish(PREFIX)
 
     assert keys(bucket) == {"lineage_merge_job.py", OWN, "lineage_merge.json"}
-    found = artefacts.read(PREFIX)
+    found = publishing.read(PREFIX)
     assert found["script"] == published.script == f"{PREFIX}/lineage_merge_job.py"
     modules = found["glue"]["--additional-python-modules"].split(",")
     assert modules == [f"{PREFIX}/{OWN}", "gremlinpython==3.7.*", "sqlglot==30.*"], (
@@ -178,7 +179,7 @@ def test_dependencies_are_fetched_for_the_clusters_machine_not_for_this_one(tmp_
     ):
         a_wheel(folder, "other", version).rename(folder / f"other-{version}-{tag}.whl")
 
-    found = dependencies.download(own, target, ("--no-index", "--find-links", str(folder)))
+    found = wheel_files.download(own, target, ("--no-index", "--find-links", str(folder)))
 
     assert [path.name for path in found] == [
         "gremlinpython-3.7.7-py3-none-any.whl",
@@ -208,7 +209,7 @@ def test_a_packed_python_is_what_emr_serverless_runs(bucket: S3, tmp_path: Path)
     words = published.emr_serverless.split()
     assert f"spark.archives={PREFIX}/environment.tar.gz#environment" in words
     assert "spark.emr-serverless.driverEnv.PYSPARK_DRIVER_PYTHON=./environment/bin/python3" in words
-    assert artefacts.read(PREFIX)["emr_serverless"] == published.emr_serverless
+    assert publishing.read(PREFIX)["emr_serverless"] == published.emr_serverless
 
 
 def test_an_empty_folder_of_wheels_is_reported(tmp_path: Path) -> None:
@@ -224,7 +225,7 @@ def test_what_is_no_place_in_s3_is_refused(prefix: str) -> None:
 
 def test_a_job_without_a_publication_refers_to_the_command(bucket: S3) -> None:
     with pytest.raises(ConfigError, match=f"run lineage-merge publish --s3 {PREFIX}"):
-        artefacts.read(PREFIX)
+        publishing.read(PREFIX)
 
 
 @pytest.mark.usefixtures("bucket")
@@ -235,7 +236,7 @@ def test_the_command_prints_the_arguments_of_a_job() -> None:
     assert f"  --additional-python-modules {PREFIX}/{OWN},gremlinpython==3.7.*,sqlglot==30.*\n" in shown.out
     assert f"  script location: {PREFIX}/lineage_merge_job.py\n" in shown.out
     published = json.loads(in_process("publish", "--s3", PREFIX, "--json").out)
-    assert published["glue"] == artefacts.read(PREFIX)["glue"]
+    assert published["glue"] == publishing.read(PREFIX)["glue"]
 
 
 def test_a_missing_bucket_is_reported_in_one_line(s3: S3) -> None:

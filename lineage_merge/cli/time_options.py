@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import click
 
 from lineage_merge.cli.command import Option
-from lineage_merge.infra import durations
+from lineage_merge.model import times
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -20,7 +20,7 @@ def now_ms() -> int:
 def parse_age(_context: click.Context, _parameter: click.Parameter, value: str | None) -> int | None:
     """Return a duration such as ``1d`` in ms."""
     try:
-        return None if value is None else durations.parse_age(value)
+        return None if value is None else times.parse_age(value)
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
 
@@ -28,7 +28,7 @@ def parse_age(_context: click.Context, _parameter: click.Parameter, value: str |
 def parse_since(_context: click.Context, _parameter: click.Parameter, value: str | None) -> int | None:
     """Return a time such as ``2026-11-01`` (UTC), or ``1d`` ago, in ms since 1970."""
     try:
-        return None if value is None else durations.parse_time(value, now_ms())
+        return None if value is None else times.parse_time(value, now_ms())
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
 

@@ -7,9 +7,9 @@ and exporters are injected (`orchestration.configuration`).
 """
 
 from lineage_merge.config.config_reader import ConfigReader
-from lineage_merge.config.keys import Key
 from lineage_merge.config.policies import Policy
 from lineage_merge.config.propagation import Cleared, Propagation
+from lineage_merge.config.section import Key
 from lineage_merge.config.settings import (
     NO_HISTORY,
     Bulk,

@@ -7,11 +7,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from lineage_merge.config import file as files
-from lineage_merge.config import keys, layers, validation
-from lineage_merge.config.keys import Key
+from lineage_merge.config import layers, section, validation
+from lineage_merge.config import layers as files
 from lineage_merge.config.layers import Layers, SettingOrigins
-from lineage_merge.config.section import Section
+from lineage_merge.config.section import Key, Section
 from lineage_merge.config.settings import Config
 from lineage_merge.config.validation import CheckExporters
 from lineage_merge.infra.json_schema import MISSING, UNKNOWN_KEY, Checker, SchemaError
@@ -34,12 +33,12 @@ class ConfigReader:
     @cached_property
     def schema(self) -> dict[str, Any]:
         """The JSON Schema of the configuration file."""
-        return keys.schema(self._sections)
+        return section.schema(self._sections)
 
     @cached_property
     def settable(self) -> tuple[Key, ...]:
         """Every key that a variable or a flag can set."""
-        return tuple(keys.settable(self.schema))
+        return tuple(section.settable(self.schema))
 
     @cached_property
     def _checker(self) -> Checker:

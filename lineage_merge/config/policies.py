@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from lineage_merge.config.section import locations
-from lineage_merge.infra import durations
+from lineage_merge.model import times
 from lineage_merge.model.errors import ConfigError, ErrorCollector, did_you_mean
 
 Severity = Literal["error", "warning"]
@@ -58,7 +58,7 @@ _KINDS: Mapping[str, tuple[str, type[PolicyRule], Callable[[Any], Any], Callable
     "must_not_read": ("layer", LayerRule, str, locations),
     "must_have": ("datasets", RequirementRule, locations, locations),
     "must_be_fed_by": ("datasets", SourceRule, locations, locations),
-    "must_be_updated_within": ("datasets", UpdateRule, locations, durations.parse_age),
+    "must_be_updated_within": ("datasets", UpdateRule, locations, times.parse_age),
 }
 _EXAMPLES = {"tag": "tag: pii", "layer": "layer: mart", "datasets": 'datasets: ["*.marts.*"]'}
 _COMMON = frozenset({"name", "description", "severity", "except"})

@@ -18,10 +18,10 @@ from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 from lineage_merge.graph_format.arrow import arrow_schema, write_parquet
 from lineage_merge.graph_format.json_schemas import edge_schema, node_schema
 from lineage_merge.graph_format.schema import Row, edge_ddl, node_ddl
-from lineage_merge.infra import shuffle_partitions
 from lineage_merge.infra.engine.on_spark import SparkEngine, SparkRows
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.json_schema import Checker
+from lineage_merge.infra.spark_session import fit_partitions, text_bytes
 from lineage_merge.infra.storage import (
     StoredFile,
     delete_folder,
@@ -112,9 +112,7 @@ def read_rows(engine: Engine, spark: SparkSession, folder: str) -> tuple[Rows[Ro
 
 def unpacked_size(folder: str) -> int:
     """Return the approximate size of the files as text, in bytes. Raises `IntermediateError`."""
-    return sum(
-        map(shuffle_partitions.text_bytes, [*_list(_path(folder, NODES)), *_list(_path(folder, EDGES))])
-    )
+    return sum(map(text_bytes, [*_list(_path(folder, NODES)), *_list(_path(folder, EDGES))]))
 
 
 def write_facts(spark: SparkSession, folder: str, name: str, rows: Rows[Row], ddl: str) -> None:
@@ -253,7 +251,7 @@ def _format(path: str, files: list[StoredFile]) -> Format:
 def _read(spark: SparkSession, folder: str, kind: FileKind) -> DataFrame:
     path = _path(folder, kind)
     files = _list(path)
-    shuffle_partitions.fit(spark, files)
+    fit_partitions(spark, sum(map(text_bytes, files)))
     if _format(path, files) == "parquet":
         with _translated_errors(path):
             return spark.read.schema(kind.ddl).parquet(path)

@@ -5,9 +5,8 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from lineage_merge.history.layout import shown_time
-from lineage_merge.infra.durations import TooLong, parse_time
 from lineage_merge.model.errors import ConfigError
-from lineage_merge.model.times import epoch_ms
+from lineage_merge.model.times import TooLong, epoch_ms, parse_time
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _REST_OF_DAY = timedelta(days=1) // timedelta(milliseconds=1) - 1

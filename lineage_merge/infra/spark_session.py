@@ -1,4 +1,4 @@
-"""The Spark session: the active one (Glue, EMR), or a local one."""
+"""The Spark session: the active one (Glue, EMR), or a local one; and the number of its shuffle partitions."""
 
 import logging
 import os
@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.resources import files
+from math import ceil
 from socketserver import BaseServer
 from subprocess import TimeoutExpired
 from typing import Any, Protocol
@@ -15,12 +16,39 @@ from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from lineage_merge.infra import shuffle_partitions
 from lineage_merge.infra.embedded.jars import spark_kafka_options
 from lineage_merge.infra.embedded.java import java_home
 from lineage_merge.infra.progress import no_progress
+from lineage_merge.infra.storage import StoredFile
 from lineage_merge.model import errors
 from lineage_merge.model.errors import DocumentError, LineageMergeError
+
+# Set, to any value, in a session whose number of partitions may be changed.
+ADJUSTABLE = "spark.lineage_merge.partitions"
+MIN_PARTITIONS = 2
+# Input per partition: of a heap of 1 GB a task may use 200 MB, which sorts this much with few spills.
+BYTES_PER_PARTITION = 32 << 20
+# Approximate ratio of unpacked to packed text.
+_UNPACKED = 8
+
+_NUMBER = "spark.sql.shuffle.partitions"
+
+
+def fit_partitions(spark: SparkSession, input_bytes: int) -> None:
+    """Raise the number of shuffle partitions to fit this much text, in a local session started here.
+
+    Small input needs few: its time goes into tasks, not rows. For large input, each partition must fit into
+    the memory of a task. Other sessions (Glue, EMR) have their own setting.
+    """
+    number = ceil(input_bytes / BYTES_PER_PARTITION)
+    if spark.conf.get(ADJUSTABLE, None) and number > int(spark.conf.get(_NUMBER) or 0):
+        spark.conf.set(_NUMBER, number)
+
+
+def text_bytes(file: StoredFile) -> int:
+    """Return the approximate size of a file as unpacked text."""
+    return file.size * _UNPACKED if file.location.endswith((".gz", ".parquet")) else file.size
+
 
 _ENDING_SECONDS = 5
 # C1 alone has a code cache of 48 MB, of which a first build fills 35 MB: a long session would evict and
@@ -31,8 +59,8 @@ _JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseParallel
 # instead of generating code.
 _LOCAL = {
     "spark.ui.enabled": "false",
-    "spark.sql.shuffle.partitions": str(shuffle_partitions.MIN_PARTITIONS),
-    shuffle_partitions.ADJUSTABLE: "fitted",
+    _NUMBER: str(MIN_PARTITIONS),
+    ADJUSTABLE: "fitted",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
@@ -97,8 +125,8 @@ def session(
         for key, value in spark_kafka_options(on_progress).items():
             builder = builder.config(key, value)
     if options.partitions:
-        builder = builder.config("spark.sql.shuffle.partitions", str(options.partitions))
-        builder = builder.config(shuffle_partitions.ADJUSTABLE, "")
+        builder = builder.config(_NUMBER, str(options.partitions))
+        builder = builder.config(ADJUSTABLE, "")
     try:
         spark = builder.getOrCreate()
     except Exception as error:

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from lineage_merge.infra import input_budget
+from lineage_merge.infra.aws import boto_client, s3_answer, s3_error
 from lineage_merge.infra.redaction import redact
-from lineage_merge.infra.s3_errors import s3_answer, s3_error
 from lineage_merge.model.errors import (
     DocumentError,
     InputTooLarge,
@@ -515,16 +515,7 @@ def _bucket_and_key(location: str) -> tuple[str, str]:
 
 
 def _s3() -> Any:
-    import boto3
-    from botocore.config import Config
-
-    # Fail fast without a connection; responses may be slow.
-    return boto3.client(
-        "s3",
-        config=Config(
-            connect_timeout=5, read_timeout=60, retries={"mode": "standard", "total_max_attempts": 3}
-        ),
-    )
+    return boto_client("s3", read_timeout=60)  # responses may be slow
 
 
 def _list_s3(folder: str) -> Iterator[StoredFile]:

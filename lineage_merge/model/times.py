@@ -1,5 +1,7 @@
-"""Times in ms since 1970, and times and durations as text."""
+"""Times in ms since 1970, times and durations as text: ``1d``, ``36h``, ``1.5w``, ``2026-11-01``. Pure."""
 
+import re
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -44,3 +46,63 @@ def duration_text(milliseconds: int | None) -> str:
             whole, rest = divmod(milliseconds, unit)
             return f"{whole:,} {name} {rest // part} {part_name}" if rest >= part else f"{whole:,} {name}"
     return f"{max(milliseconds, 0) // _MINUTE} min"
+
+
+UNITS: Mapping[str, timedelta] = {
+    "m": timedelta(minutes=1),
+    "h": timedelta(hours=1),
+    "d": timedelta(days=1),
+    "w": timedelta(weeks=1),
+    "y": timedelta(days=365),
+}
+_DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*([mhdwy])")
+_LONGEST = timedelta(days=36500)
+NOW = "now"
+FORM = "minutes, hours, days, weeks or years, such as 90m, 36h, 1d or 2w"
+
+
+class TooLong(ValueError):
+    """A duration is longer than the longest one."""
+
+
+def parse_duration(text: str) -> timedelta:
+    """Parse a duration of more than 0 and at most 36,500 days. Raises `ValueError`."""
+    duration = _duration(text)
+    if duration is None:
+        raise ValueError(f"expected {FORM}, found {text}")
+    if not duration:
+        raise ValueError(f"expected more than 0, found {text}")
+    return duration
+
+
+def _duration(text: str) -> timedelta | None:
+    """Return a duration, which may be 0; None for other texts. Raises `TooLong`."""
+    match = _DURATION.fullmatch(text.strip())
+    if match is None:
+        return None
+    number, unit = float(match[1]), UNITS[match[2]]
+    if number > _LONGEST / unit:
+        raise TooLong(f"expected at most {_LONGEST.days} days, found {text}")
+    return unit * number
+
+
+def parse_age(text: str) -> int:
+    """Return a duration in ms. Raises `ValueError`."""
+    return parse_duration(text) // _MILLISECOND
+
+
+def parse_time(text: str, now: int) -> int:
+    """Return a time such as ``2026-11-01`` (UTC), ``1d`` before `now`, or ``now``, in ms since 1970.
+
+    Raises `ValueError`.
+    """
+    age = timedelta() if text.strip() == NOW else _duration(text)
+    if age is not None:
+        return now - age // _MILLISECOND
+    try:
+        return epoch_ms(datetime.fromisoformat(text.strip()))
+    except (ValueError, OverflowError):
+        raise ValueError(
+            f"expected {NOW}, a time such as 2026-11-01 or 2026-11-01T06:00Z, or an age such as 36h or 2w;"
+            f" found {text}"
+        ) from None

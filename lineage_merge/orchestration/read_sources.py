@@ -4,15 +4,19 @@ import gc
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lineage_merge.config import Config
+from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.input_budget import limited
 from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.infra.telemetry import step
+from lineage_merge.merge import dataset_resolver, join
 from lineage_merge.merge.catalog_filter import filter_referenced
+from lineage_merge.merge.complete_report import complete_report
+from lineage_merge.merge.report import Report
 from lineage_merge.merge.report_builder import of_source
 from lineage_merge.model.errors import InputTooLarge
 from lineage_merge.model.records import Record
@@ -109,3 +113,24 @@ def _for_executors(config: Config) -> Config:
         with_secrets: Callable[[Any], Any] = source.with_secrets
         sources[source.key] = with_secrets(settings)
     return replace(config, sources=sources)
+
+
+class LocalMerge(NamedTuple):
+    """The report, and the nodes and edges."""
+
+    report: Report
+    elements: Rows[Row]
+
+
+def merge(config: Config, on_progress: ProgressCallback = no_progress) -> LocalMerge:
+    """Read and merge all sources.
+
+    Raises `SourceError`, and `InputTooLarge` for more than `spark.distribute_above_mb` of unpacked input.
+    """
+    with limited(config.spark.distribute_above_mb << 20):
+        resolver = dataset_resolver.from_config(config)
+        records = read_all(LocalEngine(), config, resolver, configured_sources(config), on_progress).cache()
+        on_progress("joining")
+        merged = join.merge(records, config.environment, config.dag_name, config.merge, config.metadata)
+        found = complete_report(records, merged, config)
+    return LocalMerge(found, merged.elements)

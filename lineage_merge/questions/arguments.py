@@ -4,9 +4,8 @@ import time
 from datetime import date, datetime, timedelta
 from datetime import time as time_of_day
 
-from lineage_merge.infra.durations import parse_age, parse_time
 from lineage_merge.model.errors import QueryError
-from lineage_merge.model.times import epoch_ms
+from lineage_merge.model.times import epoch_ms, parse_age, parse_time
 from lineage_merge.questions.effects import Change
 
 _MILLISECOND = timedelta(milliseconds=1)

@@ -6,7 +6,7 @@ from math import ceil
 from typing import TypeVar
 
 from lineage_merge.infra.engine.rows import Engine, Rows
-from lineage_merge.infra.shuffle_partitions import text_bytes
+from lineage_merge.infra.spark_session import text_bytes
 from lineage_merge.infra.storage import Slice, StoredFile, find_files, read_beginning, read_lines
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import DocumentError, SourceMissing

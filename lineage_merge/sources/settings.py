@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Any, Literal, NamedTuple
 
-from lineage_merge.infra.durations import parse_duration
 from lineage_merge.model.errors import ConfigError, ErrorCollector
-from lineage_merge.model.times import epoch_ms
+from lineage_merge.model.times import epoch_ms, parse_duration
 
 
 class NamespaceSetting(NamedTuple):

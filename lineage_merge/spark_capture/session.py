@@ -1,15 +1,196 @@
-"""The classic Spark session in the JVM: plans of DataFrames and SQL, and facts about their nodes."""
+"""The classic Spark session in the JVM: plans of DataFrames and SQL, and facts about their nodes.
+
+Among these are the sources of relations and RDDs. No data is read, nothing is run.
+"""
 
 import json
+import re
+from dataclasses import replace
 from datetime import UTC, tzinfo
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from py4j.protocol import Py4JError, Py4JJavaError
 
+from lineage_merge.column_lineage.pseudo_columns import DELTA_CHANGE, ICEBERG_CHANGE
+from lineage_merge.column_lineage.table_parts import part_of_path
+from lineage_merge.model.elements import Reference
 from lineage_merge.model.errors import SourceError
+from lineage_merge.naming import redact
+from lineage_merge.sources.spline.columns.stored_columns import PSEUDO_COLUMNS
 from lineage_merge.spark_capture.plan_tree import Json, PlanNode, RddSources, SparkRelation, build_tree
-from lineage_merge.spark_capture.relations import rdd_sources, relation
+
+_CONSTANTS = frozenset({"LocalRelation", "OneRowRelation", "Range", "EmptyRelation", "CommandResult"})
+_CHANGE_DATA_FEED = "DeltaCDFRelation"
+_TOPICS = re.compile(r"Subscribe\[([^\]]+)\]")
+
+
+def relation(node: PlanNode) -> SparkRelation | None:
+    """Return what a leaf of a plan reads; None for constants."""
+    if node.name in _CONSTANTS:
+        return None
+    try:
+        match node.name:
+            case "LogicalRelation":
+                return _without_pseudo_columns(_version_1(node), node, node.java.relation())
+            case "HiveTableRelation":
+                location = node.java.tableMeta().location().toString()
+                return SparkRelation((location,), None, "hive", _of_table(node.fields.get("tableMeta")))
+            case "DataSourceV2Relation" | "DataSourceV2ScanRelation":
+                java = node.java if node.name == "DataSourceV2Relation" else node.java.relation()
+                return _without_pseudo_columns(version_2(java), node, java.table())
+    except Py4JError:
+        return SparkRelation(problem="Spark does not report what it reads")
+    return SparkRelation(problem=f"{node.name} is unknown, and so are its sources")
+
+
+def _without_pseudo_columns(found: SparkRelation, node: PlanNode, source: Any) -> SparkRelation:
+    """Return the relation with the names of the columns that it has and its source does not."""
+    output = {str(each[0].get("name")) for each in node.fields.get("output") or ()}
+    stored = {str(field["name"]) for field in json.loads(str(source.schema().json()))["fields"]}
+    if str(source.getClass().getSimpleName()) == _CHANGE_DATA_FEED:
+        stored.difference_update(DELTA_CHANGE)
+    pseudo = sorted(output - stored)
+    return replace(found, params={**found.params, PSEUDO_COLUMNS: pseudo}) if pseudo else found
+
+
+def _version_1(node: PlanNode) -> SparkRelation:
+    base = node.java.relation()
+    table = node.fields.get("catalogTable")
+    params = _of_table(table)
+    name = str(base.getClass().getSimpleName())
+    provider = str((table or {}).get("provider") or "")
+    if name == "HadoopFsRelation":
+        paths = tuple(str(item) for item in items(base.location().rootPaths()))
+        return SparkRelation(paths, None, provider or _format(base.fileFormat()), params)
+    if name == "JDBCRelation":
+        return jdbc(base.jdbcOptions())
+    if name == "KafkaRelation":
+        match = _TOPICS.search(str(base.toString()))
+        topics = match[1].split(",") if match else []
+        problem = "" if topics else "Kafka's topics are a pattern"
+        return SparkRelation(
+            tuple(f"kafka:{topic.strip()}" for topic in topics), None, "kafka", problem=problem
+        )
+    if table:
+        return SparkRelation((str(node.java.catalogTable().get().location()),), None, provider, params)
+    if name == _CHANGE_DATA_FEED:
+        path = base.snapshotWithSchemaMode().snapshot().deltaLog().dataPath()
+        return SparkRelation((str(path.toString()),), None, "delta")
+    return SparkRelation(problem=f"a relation of {name}: its sources are unknown")
+
+
+def version_2(java: Any) -> SparkRelation:
+    """Return the source of a `DataSourceV2Relation`."""
+    table = java.table()
+    catalog = java.catalog()
+    identifier = java.identifier()
+    name = str(table.name())
+    known = table.properties()
+    location = known.get("location")
+    data_format = str(known.get("provider") or known.get("format") or "").lower()
+    class_name = str(table.getClass().getSimpleName())
+    if class_name == "JDBCTable":
+        return jdbc(table.jdbcOptions())
+    if not (catalog.isDefined() and identifier.isDefined()):
+        # Reads by path: the paths are options of the table.
+        paths = items(table.paths()) if hasattr(table, "paths") else ()
+        return SparkRelation(tuple(map(str, paths)), None, _format(table))
+    *above, last = map(str, [*identifier.get().namespace(), identifier.get().name()])
+    whole = ".".join([*above, last])
+    of_catalog = str(catalog.get().name())
+    if class_name == "SparkChangelogTable":  # it knows only the name of its table
+        params = {"table": {"identifier": name}}
+        by_path = part_of_path(name, ICEBERG_CHANGE)
+        if by_path:
+            return SparkRelation((by_path[0],), None, "iceberg", params)
+        return SparkRelation((), Reference(of_catalog, ".".join(above)), "iceberg", params)
+    if location:
+        # A table by path has its path as the name.
+        params = {"table": {"identifier": name if "/" in name else f"{of_catalog}.{whole}"}}
+        return SparkRelation((str(location),), None, data_format or class_name, params)
+    return SparkRelation((), Reference(of_catalog, whole), data_format, {"table": {"identifier": name}})
+
+
+def jdbc(options: Any) -> SparkRelation:
+    """Return the address of a JDBC source or target, without its password."""
+    return SparkRelation((redact(str(options.url())) + ":" + str(options.tableOrQuery()),), None, "jdbc")
+
+
+def _format(named: Any) -> str:
+    """Return ``parquet``."""
+    try:
+        return str(named.shortName()).lower()
+    except Py4JError:
+        return str(named.getClass().getSimpleName()).removesuffix("FileFormat").removesuffix("Table").lower()
+
+
+def _of_table(table: Json | None) -> dict[str, Any]:
+    """Return `params.table` of a read in the agent's form."""
+    identifier = (table or {}).get("identifier") or {}
+    names = {key: identifier[key] for key in ("catalog", "database", "table") if key in identifier}
+    return {"table": {"identifier": names}} if names.get("database") else {}
+
+
+def items(sequence: Any) -> list[Any]:
+    """Return the elements of a Scala `Seq`, or of a Java collection."""
+    if hasattr(sequence, "__len__"):
+        return list(sequence)
+    return [sequence.apply(index) for index in range(sequence.size())]
+
+
+_INPUT = "mapreduce.input.fileinputformat.inputdir"
+_MAX_RDDS = 10_000
+_RDD_CONSTANTS = frozenset({"ParallelCollectionRDD", "EmptyRDD"})
+
+
+def rdd_sources(rdd: Any) -> RddSources:
+    """Return the files below an RDD, and the RDDs without dependencies whose files are unknown."""
+    uris: dict[str, None] = {}
+    unknown: dict[str, None] = {}
+    seen: set[int] = set()
+    waiting = [rdd]
+    while waiting and len(seen) < _MAX_RDDS:
+        each = waiting.pop()
+        if each.id() in seen:
+            continue
+        seen.add(each.id())
+        name = str(each.getClass().getSimpleName())
+        files = _files(name, each)
+        if files is not None:
+            uris.update(dict.fromkeys(files))
+            continue
+        below = [dependency.rdd() for dependency in items(each.dependencies())]
+        if not below and name not in _RDD_CONSTANTS:
+            unknown[name] = None
+        waiting.extend(below)
+    return RddSources(tuple(sorted(uris)), tuple(sorted(unknown)))
+
+
+def _files(name: str, rdd: Any) -> list[str] | None:
+    """Return the files that an RDD itself reads; None if there are none, or they are unknown."""
+    try:
+        if name == "FileScanRDD":
+            return _of_partitions(items(rdd.filePartitions()))
+        if name == "DataSourceRDD":
+            return None
+        if name == "JDBCRDD":
+            return list(jdbc(rdd.options()).uris)
+        configuration = rdd.getConf()
+        folders = configuration.get(_INPUT) if configuration is not None else None
+    except (Py4JError, TypeError):
+        return None
+    # A comma in a path is escaped.
+    return [re.sub(r"\\(.)", r"\1", each) for each in re.split(r"(?<!\\),", folders)] if folders else None
+
+
+def _of_partitions(partitions: list[Any]) -> list[str]:
+    """Return the folders of files, without Spark's part file names."""
+    folders: dict[str, None] = {}
+    for partition in partitions:
+        for file in partition.files():
+            folders[str(file.filePath().toString())] = None
+    return list(folders)
 
 
 class JvmSession:

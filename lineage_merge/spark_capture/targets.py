@@ -6,9 +6,8 @@ from typing import Any
 
 from lineage_merge.model.elements import Reference
 from lineage_merge.model.errors import CaptureError
-from lineage_merge.spark_capture.relations import items, jdbc
-from lineage_merge.spark_capture.relations import version_2 as table_of_version_2
-from lineage_merge.spark_capture.session import JvmSession
+from lineage_merge.spark_capture.session import JvmSession, items, jdbc
+from lineage_merge.spark_capture.session import version_2 as table_of_version_2
 
 # Placeholders for a DataFrame without a target, and for temporary views.
 DATAFRAME = "dataframe"

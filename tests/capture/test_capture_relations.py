@@ -7,7 +7,7 @@ import pytest
 
 from lineage_merge.model.elements import Reference
 from lineage_merge.spark_capture.plan_tree import PlanNode, SparkRelation
-from lineage_merge.spark_capture.relations import relation
+from lineage_merge.spark_capture.session import relation
 
 _CHANGE = ["_change_type", "_change_ordinal", "_commit_snapshot_id"]
 _FEED = ["_change_type", "_commit_version", "_commit_timestamp"]

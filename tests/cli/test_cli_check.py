@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from lineage_merge.infra.durations import FORM
+from lineage_merge.model.times import FORM
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from tests.command_line import Outcome, in_process
 from tests.hostile_rows import TEXTS

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import boto3
 import pytest
 
-from lineage_merge.infra import s3_errors
+from lineage_merge.infra import aws
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.load.gremlin import configured_endpoint
 from lineage_merge.merge.dataset_resolver import from_config
@@ -426,7 +426,7 @@ def test_s3_without_credentials_is_named_with_the_fix(
 
     assert found == (
         3,
-        [f"s3://artifacts/manifest.json: no AWS credentials found: {s3_errors.LOG_IN}"],
+        [f"s3://artifacts/manifest.json: no AWS credentials found: {aws.LOG_IN}"],
     )
 
 

@@ -10,7 +10,7 @@ import yaml
 from lineage_merge.cli.sample import config_file
 from lineage_merge.config import Config
 from lineage_merge.model.errors import SourceMissing
-from lineage_merge.orchestration import local_merge
+from lineage_merge.orchestration import read_sources
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.doctor import joins
 from lineage_merge.orchestration.doctor.examination import SECONDS
@@ -150,7 +150,7 @@ def test_slow_sources_are_skipped_in_time(monkeypatch: pytest.MonkeyPatch) -> No
         time.sleep(30)
         raise SourceMissing("not read in time")
 
-    monkeypatch.setattr(local_merge, "merge", slow)
+    monkeypatch.setattr(read_sources, "merge", slow)
     started = time.monotonic()
 
     found = examined(settings(), 0.2)

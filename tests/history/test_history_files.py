@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from lineage_merge.config import keys
+from lineage_merge.config import section
 from lineage_merge.graph_format.schema import edge_ddl, node_ddl
 from lineage_merge.history import layout, merge_index, merge_record
 from lineage_merge.history.layout import DagScope, MergeName
@@ -101,7 +101,7 @@ def test_an_environment_has_the_characters_of_the_configuration(location: str) -
 
 
 def test_environments_are_those_that_the_configuration_accepts(tmp_path: Path) -> None:
-    pattern = re.compile(keys.schema([])["properties"]["environment"]["pattern"])
+    pattern = re.compile(section.schema([])["properties"]["environment"]["pattern"])
     for character in string.printable.strip():
         if pattern.search(character):
             assert merge_index.scopes(str(tmp_path), character) == []

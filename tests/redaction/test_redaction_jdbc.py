@@ -12,7 +12,7 @@ from lineage_merge.infra.redaction.addresses import SUBPROTOCOLS_WITH_RULES
 from lineage_merge.model.errors import NamingError
 from lineage_merge.naming import PLATFORMS, canonical_namespace, name_dataset, name_uri
 from lineage_merge.naming.named import JdbcPlatform
-from lineage_merge.naming.other import OTHER
+from lineage_merge.naming.stores import OTHER
 from lineage_merge.naming.warehouse import Warehouse
 from tests.redaction.jdbc_forms import UNKNOWN_DRIVERS
 from tests.redaction.secret_forms import SECRET, leaks

@@ -13,9 +13,8 @@ from pyspark import RDD, Broadcast, StorageLevel
 from pyspark.serializers import CPickleSerializer
 from pyspark.sql import DataFrame, SparkSession
 
-from lineage_merge.infra import shuffle_partitions as spark_partitions
 from lineage_merge.infra.engine.rows import Counter, Engine, Key, Rows, Shared, T, U, V, W
-from lineage_merge.infra.spark_session import own_errors
+from lineage_merge.infra.spark_session import fit_partitions, own_errors
 
 # Dictionaries that spill to disk; the module has no type annotations.
 _external: Any = pyspark.shuffle
@@ -73,7 +72,7 @@ class SparkEngine(Engine):
         return shared
 
     def reserve(self, input_bytes: int) -> None:
-        spark_partitions.at_least(self.spark, -(-input_bytes // spark_partitions.BYTES_PER_PARTITION))
+        fit_partitions(self.spark, input_bytes)
 
     def counter(self) -> Counter:
         counter: Counter = self.spark.sparkContext.accumulator(0)

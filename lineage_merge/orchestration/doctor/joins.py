@@ -8,7 +8,7 @@ from lineage_merge.merge.report import NearMiss, Report
 from lineage_merge.merge.report_builder import SAME_NAME
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import InputTooLarge, LineageMergeError, TooFewJoined
-from lineage_merge.orchestration import local_merge
+from lineage_merge.orchestration import read_sources
 from lineage_merge.orchestration.read_sources import configured_sources, input_bytes
 from lineage_merge.sources import registry
 from lineage_merge.sources.diagnosis import Diagnosis, failed, ok, skipped, warning
@@ -72,7 +72,7 @@ class _Merging(threading.Thread):
 
     def run(self) -> None:
         try:
-            self.result = local_merge.merge(self._config).report
+            self.result = read_sources.merge(self._config).report
         except InputTooLarge:
             self.problem = "the input is larger than spark.distribute_above_mb unpacked"
         except LineageMergeError:

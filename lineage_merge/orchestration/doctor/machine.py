@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 
 from lineage_merge.config import EMBEDDED, Config
+from lineage_merge.infra.aws import LOG_IN
 from lineage_merge.infra.embedded import java
-from lineage_merge.infra.s3_errors import LOG_IN
 from lineage_merge.infra.storage import is_s3
 from lineage_merge.model.errors import JavaMissing, SourceDenied
 from lineage_merge.sources import registry

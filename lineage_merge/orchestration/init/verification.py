@@ -10,7 +10,7 @@ from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.merge.report import EMPTY, Report
 from lineage_merge.merge.report_builder import SAME_NAME
 from lineage_merge.model.errors import InputTooLarge
-from lineage_merge.orchestration import local_merge
+from lineage_merge.orchestration import read_sources
 from lineage_merge.orchestration.read_sources import configured_sources, input_bytes
 
 # Kinds of problems that explain why datasets are not joined, the most specific first.
@@ -44,7 +44,7 @@ def verify(config: Config, on_progress: ProgressCallback = no_progress) -> Verif
     if size is None or size > limit:
         return Verified(is_read=False)
     try:
-        found, elements = local_merge.merge(config, on_progress)
+        found, elements = read_sources.merge(config, on_progress)
     except InputTooLarge:
         return Verified(is_read=False)
     rows = elements.collect()

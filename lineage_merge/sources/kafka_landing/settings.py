@@ -39,7 +39,7 @@ class Kafka:
                 raise ConfigError(path_text([self.key, "options_env", name]), problem)
             options[name] = os.environ[variable]
         if self.options_secret:
-            from lineage_merge.infra.secrets_manager import secret
+            from lineage_merge.infra.aws import secret
 
             for name, reference in self.options_secret.items():
                 options[name] = secret(reference, path_text([self.key, "options_secret", name]))

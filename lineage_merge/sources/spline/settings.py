@@ -39,7 +39,7 @@ class Arango:
         if self.known_password is not None:
             return self.known_password
         if self.password_secret:
-            from lineage_merge.infra.secrets_manager import secret
+            from lineage_merge.infra.aws import secret
 
             return secret(self.password_secret, "spline.arango.password_secret")
         if not self.password_env:

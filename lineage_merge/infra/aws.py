@@ -1,10 +1,12 @@
-"""Translation of boto3's errors about S3 to errors of this package, with what to do."""
+"""Secrets of AWS Secrets Manager, and errors of boto3 as errors of this package, with what to do."""
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from lineage_merge.model.errors import (
+    ConfigError,
     SourceDenied,
     SourceError,
     SourceMissing,
@@ -19,13 +21,19 @@ _DENIED = frozenset(
     {
         "403",
         "AccessDenied",
+        "AccessDeniedException",
         "AllAccessDisabled",
+        "DecryptionFailure",
         "ExpiredToken",
+        "ExpiredTokenException",
         "Forbidden",
         "InvalidAccessKeyId",
+        "InvalidClientTokenId",
+        "InvalidSignatureException",
         "InvalidToken",
         "RequestTimeTooSkewed",
         "SignatureDoesNotMatch",
+        "UnrecognizedClientException",
     }
 )
 # The one remedy of missing credentials, wherever they are needed.
@@ -40,6 +48,16 @@ _REMEDIES = {
 _OTHER_REGION = frozenset(
     {"301", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException", "PermanentRedirect"}
 )
+
+
+def boto_client(service: str, *, read_timeout: int, **options: Any) -> Any:
+    """Return a client that fails fast without a connection."""
+    import boto3
+    from botocore.config import Config
+
+    retries: Any = {"mode": "standard", "total_max_attempts": 3}
+    config = Config(connect_timeout=5, read_timeout=read_timeout, retries=retries)
+    return boto3.client(service, config=config, **options)  # type: ignore[call-overload]
 
 
 def s3_error(name: str, error: Exception, buckets: Buckets) -> SourceError:
@@ -96,3 +114,53 @@ def s3_answer(
 
 def _denied(problem: str, remedy: str) -> SourceDenied:
     return SourceDenied(f"{problem}: {remedy}" if remedy else problem, remedy)
+
+
+def secret(reference: str, setting: str) -> str:
+    """Return the text of a secret; `setting` is the configuration key of the reference, for messages.
+
+    `reference`: the name or the ARN of a secret. With ``#key`` it refers to one value in a JSON secret, such
+    as those of databases and of Airflow's connections.
+
+    Raises `ConfigError` for a wrong ``#key``, `SourceError` if the secret cannot be read. Messages do not
+    contain the reference: it may be a password by mistake.
+    """
+    name, _, key = reference.partition("#")
+    text = _text(name, setting)
+    if not key:
+        return text
+    try:
+        found = json.loads(text)
+    except ValueError:
+        raise ConfigError(setting, "the secret is not JSON, so it has no #key") from None
+    value = found.get(key) if isinstance(found, dict) else None
+    if not isinstance(value, str):
+        raise ConfigError(setting, f"the secret has no text under {key!r}")
+    return value
+
+
+def _text(name: str, setting: str) -> str:
+    from botocore import exceptions as boto
+
+    # An ARN contains the region; otherwise the default chain provides it.
+    parts = name.split(":")
+    region: dict[str, Any] = {"region_name": parts[3]} if len(parts) > 6 else {}
+    try:
+        answer = boto_client("secretsmanager", read_timeout=20, **region).get_secret_value(SecretId=name)
+    except boto.ClientError as error:
+        code = str(error.response.get("Error", {}).get("Code", ""))
+        if code == "ResourceNotFoundException":
+            raise SourceMissing(
+                f"{setting}: no such secret in Secrets Manager of this account and region"
+            ) from None
+        if code in _DENIED:
+            raise SourceDenied(f"{setting}: Secrets Manager rejects these credentials ({code})") from None
+        raise SourceError(f"{setting}: Secrets Manager answers {code}") from None
+    except (boto.NoCredentialsError, boto.PartialCredentialsError, boto.CredentialRetrievalError):
+        raise SourceDenied(f"{setting}: no AWS credentials found") from None
+    except boto.BotoCoreError as error:
+        problem = f"no answer from Secrets Manager ({type(error).__name__})"
+        raise SourceUnreachable(f"{setting}: {problem}") from None
+    if "SecretString" not in answer:
+        raise SourceError(f"{setting}: the secret is binary, not text")
+    return str(answer["SecretString"])
