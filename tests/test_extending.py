@@ -197,7 +197,7 @@ def test_a_connection_of_airflow_gives_settings_of_a_source(tree: Tree) -> None:
         "import sys, json; from types import SimpleNamespace;"
         "from lineage_merge.airflow.connections import of_sources;"
         "find = lambda name, optional: SimpleNamespace(host=f'/{name}');"
-        "found = of_sources({'letters_default': 'mine'}, json.loads(sys.argv[1]), here=False,"
+        "found = of_sources({'letters_default': 'letters_own'}, json.loads(sys.argv[1]), here=False,"
         " has_upstream_jobs=bool, find=find);"
         "print(json.dumps(found.settings))"
     )
@@ -205,7 +205,7 @@ def test_a_connection_of_airflow_gives_settings_of_a_source(tree: Tree) -> None:
     done = tree.python(code, json.dumps({"sql": [{}]}))
 
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == {"letters.file": "/mine"}
+    assert json.loads(done.stdout) == {"letters.file": "/letters_own"}
 
 
 def graph_folder(folder: Path) -> Path:

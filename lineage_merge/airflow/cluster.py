@@ -9,12 +9,12 @@ from lineage_merge.airflow.attempts import Attempt
 from lineage_merge.airflow.compat import AirflowException, AirflowFailException
 from lineage_merge.airflow.connections import aws, check_history_location, environment
 from lineage_merge.airflow.openlineage_datasets import TaskDatasets, of_step
+from lineage_merge.airflow.report_check import RETIRE_REFUSED, VIOLATION
 from lineage_merge.airflow.settings import (
     Merge,
     fail_if_permanent,
-    refusal_is_warning,
+    only_warns,
     resolved,
-    violation_is_warning,
 )
 from lineage_merge.model.errors import ConfigError, PolicyViolated, RetireRefused
 
@@ -76,10 +76,10 @@ def report_job_failure(merge: Merge, attempt: Attempt) -> Iterator[None]:
             failure = cluster_entrypoint.failure(attempt.folder, attempt.name)
             if failure is None:
                 raise
-            if failure.exit_code == RetireRefused.exit_code and refusal_is_warning(merge):
+            if failure.exit_code == RetireRefused.exit_code and only_warns(merge, RETIRE_REFUSED):
                 stages.record_refusal(attempt.folder, failure.message)
                 return
-            if failure.exit_code == PolicyViolated.exit_code and violation_is_warning(merge):
+            if failure.exit_code == PolicyViolated.exit_code and only_warns(merge, VIOLATION):
                 log.warning("%s", failure.message)
                 return
         if failure.permanent:

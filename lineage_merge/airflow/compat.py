@@ -18,35 +18,28 @@ def _first_of(*locations: str) -> Any:
     raise ImportError(f"this Airflow has none of {', '.join(locations)}")
 
 
-BaseOperator: Any = _first_of("airflow.sdk:BaseOperator", "airflow.models.baseoperator:BaseOperator")
-BaseSensorOperator: Any = _first_of(
-    "airflow.sdk:BaseSensorOperator", "airflow.sensors.base:BaseSensorOperator"
-)
-TaskGroup: Any = _first_of("airflow.sdk:TaskGroup", "airflow.utils.task_group:TaskGroup")
-task_group: Any = _first_of("airflow.sdk:task_group", "airflow.decorators:task_group")
+def _either(name: str, module: str) -> Any:
+    """Return a class of Airflow 3's SDK, or of the module that it is in before."""
+    return _first_of(f"airflow.sdk:{name}", f"airflow.sdk.exceptions:{name}", f"{module}:{name}")
+
+
+BaseOperator: Any = _either("BaseOperator", "airflow.models.baseoperator")
+BaseSensorOperator: Any = _either("BaseSensorOperator", "airflow.sensors.base")
+TaskGroup: Any = _either("TaskGroup", "airflow.utils.task_group")
+task_group: Any = _either("task_group", "airflow.decorators")
 Asset: Any = _first_of("airflow.sdk:Asset", "airflow.datasets:Dataset")
-AirflowException: Any = _first_of(
-    "airflow.sdk.exceptions:AirflowException", "airflow.exceptions:AirflowException"
-)
-AirflowFailException: Any = _first_of(
-    "airflow.sdk.exceptions:AirflowFailException", "airflow.exceptions:AirflowFailException"
-)
-AirflowSensorTimeout: Any = _first_of(
-    "airflow.sdk.exceptions:AirflowSensorTimeout", "airflow.exceptions:AirflowSensorTimeout"
-)
-AirflowNotFoundException: Any = _first_of(
-    "airflow.sdk.exceptions:AirflowNotFoundException", "airflow.exceptions:AirflowNotFoundException"
-)
+AirflowException: Any = _either("AirflowException", "airflow.exceptions")
+AirflowFailException: Any = _either("AirflowFailException", "airflow.exceptions")
+AirflowSensorTimeout: Any = _either("AirflowSensorTimeout", "airflow.exceptions")
+AirflowNotFoundException: Any = _either("AirflowNotFoundException", "airflow.exceptions")
 BaseTrigger: Any = _first_of("airflow.triggers.base:BaseTrigger")
 TriggerEvent: Any = _first_of("airflow.triggers.base:TriggerEvent")
-BaseOperatorLink: Any = _first_of(
-    "airflow.sdk:BaseOperatorLink", "airflow.models.baseoperatorlink:BaseOperatorLink"
-)
+BaseOperatorLink: Any = _either("BaseOperatorLink", "airflow.models.baseoperatorlink")
 
 
 def base_hook() -> Any:
     """Return `BaseHook`, which reads connections: only at run time, not while a file is parsed."""
-    return _first_of("airflow.sdk:BaseHook", "airflow.hooks.base:BaseHook")
+    return _either("BaseHook", "airflow.hooks.base")
 
 
 def xcom() -> Any:

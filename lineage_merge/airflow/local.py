@@ -3,35 +3,44 @@
 The policies are checked on the loaded graph, as the optional last step.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from lineage_merge.airflow.compat import BaseOperator
 from lineage_merge.airflow.openlineage_datasets import TaskWithDatasets, of_step
+from lineage_merge.airflow.report_check import RETIRE_REFUSED, VIOLATION
 from lineage_merge.airflow.settings import (
     Merge,
     attempt_of,
     build_folder,
     fail_if_permanent,
-    refusal_is_warning,
+    only_warns,
     resolved,
     share_folder,
-    violation_is_warning,
 )
 from lineage_merge.model.errors import PolicyViolated, RetireRefused
 
 
-class LocalStep(TaskWithDatasets, BaseOperator):  # type: ignore[misc] # mypy runs without Airflow
+class MergeOperator(TaskWithDatasets, BaseOperator):  # type: ignore[misc] # mypy runs without Airflow
+    """A task with the settings of its group."""
+
+    template_fields: Sequence[str] = ("merge",)
+    template_fields_renderers = {"merge": "json"}  # noqa: RUF012 (as Airflow declares it)
+    ui_color = "#e8f4db"
+
+    def __init__(self, *, merge: Merge, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.merge = merge
+
+
+class LocalStep(MergeOperator):
     """A step in the task's process."""
 
-    template_fields = ("merge",)
-    template_fields_renderers = {"merge": "json"}  # noqa: RUF012 (as Airflow declares it)
     ui_color = "#dbe9f4"
 
-    def __init__(self, *, step: str, merge: Merge, **kwargs: Any) -> None:
+    def __init__(self, *, step: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.step = step
-        self.merge = merge
 
     def execute(self, context: Mapping[str, Any]) -> None:
         """Run the step; its outcome is stored in the folder for the report."""
@@ -48,7 +57,7 @@ class LocalStep(TaskWithDatasets, BaseOperator):  # type: ignore[misc] # mypy ru
                 with session(config.spark, on_progress) as spark:
                     (stages.build if step == "build" else stages.load)(spark, config, folder, on_progress)
             except RetireRefused as error:
-                if not refusal_is_warning(self.merge):
+                if not only_warns(self.merge, RETIRE_REFUSED):
                     raise
                 stages.record_refusal(folder, error.message)
         share_folder(step, context, folder)
@@ -67,19 +76,11 @@ def without_repeats(on_progress: Callable[[str], None]) -> Callable[[str], None]
     return report_changes
 
 
-class CheckPolicies(BaseOperator):  # type: ignore[misc] # mypy runs without Airflow
+class CheckPolicies(MergeOperator):
     """Checks the policies of the configuration on the datasets of the DAG.
 
     Fails if a policy with the severity error is violated, or warns, by the policy in `merge`.
     """
-
-    template_fields = ("merge",)
-    template_fields_renderers = {"merge": "json"}  # noqa: RUF012 (as Airflow declares it)
-    ui_color = "#e8f4db"
-
-    def __init__(self, *, merge: Merge, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.merge = merge
 
     def execute(self, context: Mapping[str, Any]) -> dict[str, Any]:
         """Check the policies; return the number of violations."""
@@ -90,7 +91,7 @@ class CheckPolicies(BaseOperator):  # type: ignore[misc] # mypy runs without Air
             try:
                 return policy_check.check(config, folder, self.log.info)
             except PolicyViolated as error:
-                if not violation_is_warning(self.merge):
+                if not only_warns(self.merge, VIOLATION):
                     raise
                 self.log.warning("%s", error.message)
                 return policy_check.counts(folder)

@@ -5,11 +5,12 @@ from io import StringIO
 from typing import Any
 from urllib.parse import quote
 
-from lineage_merge.airflow.compat import AirflowFailException, Asset, BaseOperator, BaseOperatorLink, xcom
+from lineage_merge.airflow.compat import AirflowFailException, Asset, BaseOperatorLink, xcom
 from lineage_merge.airflow.connections import aws, environment
-from lineage_merge.airflow.openlineage_datasets import TaskWithDatasets, folder_dataset
+from lineage_merge.airflow.local import MergeOperator
+from lineage_merge.airflow.openlineage_datasets import folder_dataset
 from lineage_merge.airflow.report_check import judge
-from lineage_merge.airflow.settings import Merge, build_folder, fail_if_permanent, sibling
+from lineage_merge.airflow.settings import build_folder, fail_if_permanent, sibling
 
 REPORT_URL = "lineage_report_url"
 PAGE_URL = "lineage_page_url"
@@ -66,20 +67,13 @@ class MergeFailed(AirflowFailException):  # type: ignore[misc] # mypy runs witho
         self.counts = dict(counts or {})
 
 
-class ReportMerge(TaskWithDatasets, BaseOperator):  # type: ignore[misc] # mypy runs without Airflow
+class ReportMerge(MergeOperator):
     """Reports the outcomes of build and load, and updates the asset of the merge.
 
     Fails after the graph was loaded if a finding has the policy "fail" in `merge`.
     """
 
-    template_fields = ("merge",)
-    template_fields_renderers = {"merge": "json"}  # noqa: RUF012 (as Airflow declares it)
-    ui_color = "#e8f4db"
     operator_extra_links = (ReportLink(), PageLink())
-
-    def __init__(self, *, merge: Merge, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.merge = merge
 
     def execute(self, context: Mapping[str, Any]) -> dict[str, Any]:
         """Log the report; return counts and the first problems. Raises `MergeFailed`."""

@@ -3,7 +3,7 @@
 New kinds of problems need no change here: each kind, such as `rejected`, is a key of the policies.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, get_args
 
 Policy = Literal["fail", "warn"]
@@ -15,13 +15,6 @@ VIOLATION = "policy-violation"
 _TITLES = {REJECTED: "rejected documents"}
 # The message appears in task lists and mails; log and folder have all examples.
 _MAX_EXAMPLES = 5
-
-
-class ReportFinding(NamedTuple):
-    """A finding of one kind, as a line."""
-
-    kind: str
-    message: str
 
 
 class Verdict(NamedTuple):
@@ -36,34 +29,29 @@ def judge(report: Mapping[str, Any], written: Mapping[str, Any], policies: Mappi
     wrong = sorted({*policies.values()} - {*POLICIES})
     if wrong:
         raise ValueError(f"must be {' or '.join(POLICIES)}, not {', '.join(wrong)}")
-    found = [finding for kind in policies for finding in _findings(kind, report, written)]
-    return Verdict(
-        tuple(policy.message for policy in found if policies[policy.kind] == "fail"),
-        tuple(policy.message for policy in found if policies[policy.kind] == "warn"),
-    )
+    by_policy: dict[str, list[str]] = {policy: [] for policy in POLICIES}
+    for kind, policy in policies.items():
+        if finding := _finding(kind, report, written):
+            by_policy[policy].append(finding)
+    return Verdict(tuple(by_policy["fail"]), tuple(by_policy["warn"]))
 
 
-def _findings(kind: str, report: Mapping[str, Any], written: Mapping[str, Any]) -> list[ReportFinding]:
+def _finding(kind: str, report: Mapping[str, Any], written: Mapping[str, Any]) -> str:
+    """Return the findings of one kind as a line, "" if there are none."""
     if kind == RETIRE_REFUSED:
         refusal = written.get("refusal")
-        return [ReportFinding(kind, f"nothing was loaded: {refusal}")] if refusal else []
+        return f"nothing was loaded: {refusal}" if refusal else ""
     if kind == NEAR_MISS:
-        return _near_misses(report.get("near_misses") or [])
-    number = (report.get("totals") or {}).get(kind, 0)
+        near_misses = report.get("near_misses") or []
+        lines = [f"written {near_miss['written']}, read {near_miss['read']}" for near_miss in near_misses]
+        number, title = len(lines), "near misses"
+    else:
+        lines = [_line(problem) for problem in report.get("problems") or () if problem["kind"] == kind]
+        number, title = (report.get("totals") or {}).get(kind, 0), _TITLES.get(kind, kind)
     if not number:
-        return []
-    examples = [_line(problem) for problem in report.get("problems") or () if problem["kind"] == kind]
-    shown = "; ".join(examples[:_MAX_EXAMPLES])
+        return ""
     rest = f"; and {number - _MAX_EXAMPLES} more" if number > _MAX_EXAMPLES else ""
-    return [ReportFinding(kind, f"{number} {_TITLES.get(kind, kind)}: {shown}{rest}")]
-
-
-def _near_misses(found: Sequence[Mapping[str, Any]]) -> list[ReportFinding]:
-    if not found:
-        return []
-    shown = "; ".join(f"written {each['written']}, read {each['read']}" for each in found[:_MAX_EXAMPLES])
-    rest = f"; and {len(found) - _MAX_EXAMPLES} more" if len(found) > _MAX_EXAMPLES else ""
-    return [ReportFinding(NEAR_MISS, f"{len(found)} near misses: {shown}{rest}")]
+    return f"{number} {title}: {'; '.join(lines[:_MAX_EXAMPLES])}{rest}"
 
 
 def _line(problem: Mapping[str, str]) -> str:

@@ -12,7 +12,6 @@ from lineage_merge.airflow.compat import (
     AirflowNotFoundException,
     base_hook,
 )
-from lineage_merge.airflow.report_check import RETIRE_REFUSED, VIOLATION
 from lineage_merge.model.errors import ConfigError, LineageMergeError
 
 if TYPE_CHECKING:
@@ -75,14 +74,9 @@ def sibling(task_id: str, step: str) -> str:
     return f"{group}{dot}{step}"
 
 
-def refusal_is_warning(merge: Merge) -> bool:
-    """Whether a refused retirement only warns; the graph stays unchanged in any case."""
-    return (merge.get("policies") or {}).get(RETIRE_REFUSED) == "warn"
-
-
-def violation_is_warning(merge: Merge) -> bool:
-    """Whether a violated policy of the configuration only warns."""
-    return (merge.get("policies") or {}).get(VIOLATION) == "warn"
+def only_warns(merge: Merge, kind: str) -> bool:
+    """Whether a finding of this kind only warns, by the policy of the group."""
+    return (merge.get("policies") or {}).get(kind) == "warn"
 
 
 class Resolved(NamedTuple):

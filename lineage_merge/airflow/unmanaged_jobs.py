@@ -5,8 +5,9 @@ from datetime import UTC, datetime, timedelta
 from glob import escape
 from typing import TYPE_CHECKING, Any
 
-from lineage_merge.airflow.compat import BaseOperator, TaskGroup, task_group
-from lineage_merge.airflow.settings import Merge, fail_if_permanent, resolved
+from lineage_merge.airflow.compat import TaskGroup, task_group
+from lineage_merge.airflow.local import MergeOperator
+from lineage_merge.airflow.settings import fail_if_permanent, resolved
 from lineage_merge.airflow.task_group import (
     CONFIG,
     ENVIRONMENT,
@@ -23,7 +24,7 @@ LABELS = ("airflow.dag_id", "airflow.dag", "dag_id", "dag_name")
 _NOT_HERE = frozenset({"dag_name", "spline_applications", "spline_labels", "dbt_manifests", "wait"})
 
 
-class FindUnmanagedJobs(BaseOperator):  # type: ignore[misc] # mypy runs without Airflow
+class FindUnmanagedJobs(MergeOperator):
     """Finds pending merges in the servers of sources and the graph.
 
     Returns the arguments `dag_name` and `spline_applications` of each. Deletes collected lineage of
@@ -31,13 +32,11 @@ class FindUnmanagedJobs(BaseOperator):  # type: ignore[misc] # mypy runs without
     """
 
     template_fields = ("merge", "labels", "exclude")
-    template_fields_renderers = {"merge": "json"}  # noqa: RUF012 (as Airflow declares it)
     ui_color = "#e6f1f2"
 
     def __init__(
         self,
         *,
-        merge: Merge,
         labels: Sequence[str],
         exclude: Sequence[str],
         lookback: timedelta,
@@ -45,7 +44,6 @@ class FindUnmanagedJobs(BaseOperator):  # type: ignore[misc] # mypy runs without
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.merge = merge
         self.labels = labels
         self.exclude = exclude
         self.lookback = lookback

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from string import Formatter
-from typing import Any
+from typing import Any, TypeVar
 
 from lineage_merge import naming
 from lineage_merge.config.policies import parse_policies
@@ -31,6 +31,7 @@ from lineage_merge.infra.json_schema import path_text
 from lineage_merge.model.elements import DatasetName
 from lineage_merge.model.errors import ConfigError, ErrorCollector
 
+Options = TypeVar("Options", Bulk, SparkOptions)
 # Returns the settings by exporter. Raises `ConfigError` if they are invalid.
 CheckExporters = Callable[[Mapping[str, Any]], Mapping[str, Mapping[str, Any]]]
 
@@ -82,7 +83,9 @@ def parse(
         history=History(**settings.get("history", {})),
         query=_query(settings.get("query", {})),
         policies=errors.get(lambda: parse_policies(settings), ()),
-        spark=_spark(settings.get("spark", {}), kafka=has_kafka),
+        spark=_whole(
+            SparkOptions(**settings.get("spark", {}), kafka=has_kafka), "partitions", "distribute_above_mb"
+        ),
         log=Log(**settings.get("log", {})),
         metrics=Metrics(**settings.get("metrics", {})),
         # Exporters are only imported if some are configured.
@@ -131,33 +134,24 @@ def _metadata_rule(glob: str, rule: Mapping[str, Any]) -> MetadataRule:
 
 
 def _query(settings: Mapping[str, Any]) -> QuerySettings:
-    layers = settings.get("layers", {})
-    return QuerySettings(
-        {name: tuple(globs) if isinstance(globs, list) else (globs,) for name, globs in layers.items()}
-    )
+    return QuerySettings({name: locations(globs) for name, globs in settings.get("layers", {}).items()})
 
 
 def _gremlin(settings: Mapping[str, Any]) -> Gremlin:
-    bulk = Bulk(**settings["bulk"]) if "bulk" in settings else None
+    bulk = _whole(Bulk(**settings["bulk"]), "min_changes") if "bulk" in settings else None
     mode = settings.get("mode", "auto" if bulk else "gremlin")
     if mode != "gremlin" and bulk is None:
         raise ConfigError("gremlin.mode", f"{mode} needs gremlin.bulk.s3 and gremlin.bulk.role_arn")
     gremlin = Gremlin(**{**settings, "mode": mode, "bulk": bulk})
     if mode == "bulk" and gremlin.endpoint == EMBEDDED:
         raise ConfigError("gremlin.mode", "the embedded server has no bulk loader: use gremlin or auto")
-    return (
-        gremlin if bulk is None else replace(gremlin, bulk=replace(bulk, min_changes=int(bulk.min_changes)))
-    )
+    return gremlin
 
 
-def _spark(settings: Mapping[str, Any], kafka: bool) -> SparkOptions:
-    options = SparkOptions(**settings, kafka=kafka)
-    # JSON Schema accepts 2.0 as an integer.
-    return replace(
-        options,
-        partitions=int(options.partitions),
-        distribute_above_mb=int(options.distribute_above_mb),
-    )
+def _whole(options: Options, *names: str) -> Options:
+    """Return the settings with integers in these fields: JSON Schema accepts 2.0 as one."""
+    whole: Any = {name: int(getattr(options, name)) for name in names}
+    return replace(options, **whole)
 
 
 def _rule(index: int, settings: Mapping[str, Any]) -> Rule:

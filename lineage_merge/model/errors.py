@@ -1,38 +1,5 @@
 """Exception tree of lineage_merge, and what belongs to messages: collected errors, similar names.
 
-::
-
-    LineageMergeError
-    ├── ConfigError              an invalid configuration key
-    ├── SourceError              a source cannot be read
-    │   ├── SourceMissing        a missing file, folder, collection or bucket
-    │   ├── SourceUnreachable    no connection to ArangoDB, S3 or Glue
-    │   ├── SourceDenied         wrong password or missing permission
-    │   ├── DocumentError        an invalid document, or an unknown version
-    │   └── CaptureError         a frame or a statement whose lineage cannot be captured
-    ├── InputTooLarge            the input exceeds the limit of one process
-    ├── NamingError              a URI that names no dataset
-    ├── IntermediateError        node or edge files that do not fit their schema
-    ├── GraphError               the graph cannot be written or read
-    │   ├── GraphUnreachable     no connection to the graph, or it is overloaded
-    │   ├── GraphDenied          missing credentials or permission
-    │   ├── GraphRejected        the graph rejected a request
-    │   │   └── GraphUnsupported the graph does not support a request
-    │   ├── BulkLoadFailed       Neptune's bulk loader failed
-    │   └── RetireRefused        a merge would retire more than the limit
-    ├── ExportError              an export of the merged graph failed
-    │   ├── ExportUnreachable      no connection to a catalog
-    │   ├── ExportDenied           a catalog rejects the token
-    │   └── HistoryError           the history of a merge cannot be written
-    ├── TooFewJoined             a merge joins less than `merge.expect`
-    ├── CheckFailed              a change of SQL files breaks lineage, or cannot be parsed
-    ├── PolicyViolated           lineage violates a policy of the configuration
-    ├── QueryError               a query cannot be answered
-    │   ├── NotFound             no match in the graph
-    │   └── Ambiguous            several matches
-    └── EmbeddedError            the embedded Gremlin Server cannot start
-        └── JavaMissing          no Java 17 or newer on this machine
-
 A message is one line: the document and field, key or address, then the problem. It is redacted here, so it
 never contains a password. `exit_code` is the exit code of the command line.
 """
@@ -238,27 +205,23 @@ class PolicyViolated(LineageMergeError):
 
 
 class QueryError(LineageMergeError):
-    """A query cannot be answered."""
+    """A query cannot be answered. `candidates`: ids of elements that may be meant."""
 
     exit_code = 9
-
-
-class NotFound(QueryError):
-    """No element of the graph matches; `candidates` are ids with similar names."""
 
     def __init__(self, message: str, candidates: tuple[str, ...] = ()) -> None:
         super().__init__(message)
         self.candidates = candidates
 
 
+class NotFound(QueryError):
+    """No element of the graph matches; `candidates` have similar names."""
+
+
 class Ambiguous(QueryError):
-    """Several elements match; `candidates` are their ids."""
+    """Several elements match: the `candidates`."""
 
     exit_code = 10
-
-    def __init__(self, message: str, candidates: tuple[str, ...]) -> None:
-        super().__init__(message)
-        self.candidates = candidates
 
 
 class EmbeddedError(LineageMergeError):
@@ -309,11 +272,9 @@ class ErrorCollector:
 
     def get(self, parse: Callable[[], T], default: T) -> T:
         """Return the result of `parse`, or `default` after collecting its error."""
-        try:
+        with self.collecting():
             return parse()
-        except ConfigError as error:
-            self.errors.append(error)
-            return default
+        return default
 
     def raise_errors(self) -> None:
         """Raise one `ConfigError` with all collected errors, if there are any."""

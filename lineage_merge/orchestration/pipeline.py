@@ -5,9 +5,9 @@ The command line, the Airflow DAG and cluster jobs call these functions and add 
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -39,7 +39,7 @@ from lineage_merge.merge.complete_report import complete_report
 from lineage_merge.merge.expectations import fail_if_unmet
 from lineage_merge.merge.report import EMPTY, REPORT, Report
 from lineage_merge.merge.resolved_names import IdentityRow, identities, job_runs
-from lineage_merge.merge.source_completeness import NOTHING, SourceCompleteness, assess
+from lineage_merge.merge.source_completeness import SourceCompleteness, assess
 from lineage_merge.model.elements import JobKey, Problem
 from lineage_merge.model.errors import (
     DocumentError,
@@ -61,23 +61,16 @@ RUNS_DDL = "job_type string, job_name string, runs bigint"
 IDENTITY_DDL = "alias_id string, canonical_id string, known_by string"
 
 
-@dataclass(frozen=True, slots=True)
-class Built:
-    """Nodes and edges as rows (`lineage_merge.graph_format.schema`), and the context of the build.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built(MergeOutput):
+    """The output of a merge, and the context of the build.
 
-    `aliases`, `runs`, `identities` and `coverage` determine what may be retired (`load.stages.types.Merge`).
     `owner`: environment and DAG; None: as in the rows. `release`, or the end of ``with built:``, frees
     cached rows.
     """
 
-    nodes: Rows[Row]
-    edges: Rows[Row]
     report: Report
     spark: SparkSession
-    aliases: Mapping[str, Sequence[str]] | None = None
-    runs: Mapping[JobKey, int] | None = None
-    identities: Rows[IdentityRow] | None = None
-    coverage: SourceCompleteness = field(default=NOTHING)
     owner: tuple[str, str] | None = None
 
     def release(self) -> None:
@@ -121,13 +114,13 @@ def build(spark: SparkSession, config: Config, on_progress: ProgressCallback = n
             return Built(
                 merged.nodes,
                 merged.edges,
-                found,
-                spark,
                 merged.aliases.candidates,
                 job_runs(records),
                 identities(records, merged.aliases).cache(),
                 assess(config, found),
-                (config.environment, config.dag_name),
+                report=found,
+                spark=spark,
+                owner=(config.environment, config.dag_name),
             )
 
 
@@ -239,12 +232,12 @@ def load_folder(
         built = Built(
             nodes,
             edges,
-            Report.from_json(report) if report else EMPTY,
-            spark,
             None if aliases is None else {each["source"]: each["candidates"] for each in aliases.collect()},
             None if runs is None else _fewest(runs.collect()),
             None if resolved is None else resolved.map(_identity),
             SourceCompleteness.from_json(report.get("coverage", {})),
+            report=Report.from_json(report) if report else EMPTY,
+            spark=spark,
         )
         with built:
             history = history_location(config, graph_file)
@@ -292,15 +285,7 @@ def load_graph(
         if history and not dry_run:
             recorder = Recorder.before_load(history, DagScope(*owner), target)
         loaded = update(
-            MergeOutput(
-                built.nodes,
-                built.edges,
-                built.aliases,
-                built.runs,
-                built.identities,
-                built.coverage,
-                built.report,
-            ),
+            built,
             target,
             *owner,
             allow_retire=config.load.allow_retire,

@@ -21,35 +21,11 @@ AttributeIds = Mapping[int, str]
 _PACKAGE = "org.apache.spark.sql.catalyst.expressions."
 # Names that are never shown: these are written as operators, or not at all.
 _NAMELESS = frozenset(
-    [
-        "Add",
-        "Alias",
-        "And",
-        "CaseWhen",
-        "Cast",
-        "Divide",
-        "EqualNullSafe",
-        "EqualTo",
-        "GreaterThan",
-        "GreaterThanOrEqual",
-        "If",
-        "In",
-        "IsNotNull",
-        "IsNull",
-        "LessThan",
-        "LessThanOrEqual",
-        "Like",
-        "Multiply",
-        "Not",
-        "Or",
-        "Remainder",
-        "SortOrder",
-        "Subtract",
-        "AggregateExpression",
-        "WindowExpression",
-        "WindowSpecDefinition",
-        "SpecifiedWindowFrame",
-    ]
+    """
+    Add Alias And CaseWhen Cast Divide EqualNullSafe EqualTo GreaterThan GreaterThanOrEqual If In
+    IsNotNull IsNull LessThan LessThanOrEqual Like Multiply Not Or Remainder SortOrder Subtract
+    AggregateExpression WindowExpression WindowSpecDefinition SpecifiedWindowFrame
+    """.split()
 )
 _SUBQUERIES = frozenset({"ScalarSubquery", "ListQuery", "Exists", "LateralSubquery"})
 # Fields that describe what a function does; others are internal to Spark, or contain code.

@@ -25,30 +25,11 @@ from lineage_merge.spark_capture.plan_tree import (
 
 # Operations whose output is their input.
 _PASSING = frozenset(
-    [
-        "CTERelationDef",
-        "CollectMetrics",
-        "Deduplicate",
-        "DeduplicateWithinWatermark",
-        "Distinct",
-        "Except",
-        "Filter",
-        "GlobalLimit",
-        "Intersect",
-        "LocalLimit",
-        "Offset",
-        "RebalancePartitions",
-        "Repartition",
-        "RepartitionByExpression",
-        "ResolvedHint",
-        "Sample",
-        "Sort",
-        "SubqueryAlias",
-        "Tail",
-        "UnresolvedHint",
-        "View",
-        "WithWindowDefinition",
-    ]
+    """
+    CTERelationDef CollectMetrics Deduplicate DeduplicateWithinWatermark Distinct Except Filter
+    GlobalLimit Intersect LocalLimit Offset RebalancePartitions Repartition RepartitionByExpression
+    ResolvedHint Sample Sort SubqueryAlias Tail UnresolvedHint View WithWindowDefinition
+    """.split()
 )
 # The field with an operation's output; what is computed there has a name.
 _LISTING = {

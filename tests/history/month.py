@@ -187,13 +187,13 @@ def build(config: Config) -> pipeline.Built:
     return pipeline.Built(
         merged.nodes,
         merged.edges,
-        report,
-        cast("SparkSession", None),
         merged.aliases.candidates,
         job_runs(records),
         identities(records, merged.aliases).cache(),
         assess(config, report),
-        (config.environment, config.dag_name),
+        report=report,
+        spark=cast("SparkSession", None),
+        owner=(config.environment, config.dag_name),
     )
 
 

@@ -63,13 +63,13 @@ def built(merge: MergeOutput) -> pipeline.Built:
     return pipeline.Built(
         merge.nodes,
         merge.edges,
-        EMPTY,
-        cast("SparkSession", None),
         merge.aliases,
         merge.runs,
         merge.identities,
         merge.coverage,
-        ("dev", "daily"),
+        report=EMPTY,
+        spark=cast("SparkSession", None),
+        owner=("dev", "daily"),
     )
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from re import _parser
 from types import ModuleType
 from typing import Any, SupportsIndex
@@ -189,7 +190,8 @@ def test_the_work_grows_with_the_length_of_a_text(piece: str, monkeypatch: pytes
         for name, pattern in _patterns(module).items():
             monkeypatch.setattr(module, name, _Pattern(pattern))
     whole = "x" + piece * (_LENGTH // len(piece)) + "@y"
-    for find in (text._spans, text._sql_spans, addresses.unknown_parameters):
+    of_text, of_sql = (partial(text._spans, is_sql=is_sql) for is_sql in (False, True))
+    for find in (of_text, of_sql, addresses.unknown_parameters):
         _Counted.read = 0
         found = list(find(_Counted(whole)))
         spans.replace(whole, found)

@@ -69,16 +69,12 @@ def redact(text: str) -> Redacted:
 
     If the end of a secret is ambiguous, it masks too much rather than too little. Idempotent.
     """
-    if len(text) < _SHORTEST_TOKEN and text.isidentifier():
-        return Redacted(text)
-    return _short(text) if len(text) <= _LONGEST_CACHED else _redacted(text, _spans)
+    return _redacted(text, False)
 
 
 def redact_sql(text: str) -> Redacted:
     """Like `redact`, for SQL expressions and columns named by one: ``password = 'x'`` is a comparison."""
-    if len(text) < _SHORTEST_TOKEN and text.isidentifier():
-        return Redacted(text)
-    return _short_sql(text) if len(text) <= _LONGEST_CACHED else _redacted(text, _sql_spans)
+    return _redacted(text, True)
 
 
 def redact_ambiguous(address: str) -> str:
@@ -86,28 +82,27 @@ def redact_ambiguous(address: str) -> str:
     return replace(address, ambiguous(address))
 
 
-def _redacted(text: str, spans: Callable[[str], Iterator[Span]]) -> Redacted:
+def _redacted(text: str, is_sql: bool) -> Redacted:
+    if len(text) < _SHORTEST_TOKEN and text.isidentifier():
+        return Redacted(text)
+    return _short(text, is_sql) if len(text) <= _LONGEST_CACHED else _without_secrets(text, is_sql)
+
+
+def _without_secrets(text: str, is_sql: bool) -> Redacted:
     # An expression may be truncated before the host of an address.
-    if not _may_hold_secret(text) and (spans is _spans or "://" not in text):
+    if not _may_hold_secret(text) and not (is_sql and "://" in text):
         return Redacted(text)
     for _ in range(_MOST_PASSES):
         before = text
         # First: a known parameter may end later than its address.
         text = replace(text, _decoding(text, unknown_parameters))
-        text = replace(text, spans(text))
+        text = replace(text, _spans(text, is_sql))
         if text == before:
             return Redacted(text)
     return Redacted(MASK)
 
 
-@lru_cache(_CACHED)
-def _short(text: str) -> Redacted:
-    return _redacted(text, _spans)
-
-
-@lru_cache(_CACHED)
-def _short_sql(text: str) -> Redacted:
-    return _redacted(text, _sql_spans)
+_short = lru_cache(_CACHED)(_without_secrets)
 
 
 def _may_hold_secret(text: str) -> bool:
@@ -116,16 +111,11 @@ def _may_hold_secret(text: str) -> bool:
     return True
 
 
-def _spans(text: str) -> Iterator[Span]:
-    yield from _decoding(text, partial(_of_addresses, with_spaces=True))
-    yield from keys_of_functions(text, double_quotes=True)
-    yield from pairs(text)
-
-
-def _sql_spans(text: str) -> Iterator[Span]:
-    yield from _decoding(text, partial(_of_addresses, with_spaces=False))
-    yield from keys_of_functions(text, double_quotes=False)
-    yield from literals(text, redact)
+def _spans(text: str, is_sql: bool) -> Iterator[Span]:
+    yield from _decoding(text, partial(_of_addresses, with_spaces=not is_sql))
+    yield from keys_of_functions(text, double_quotes=not is_sql)
+    if is_sql:
+        yield from literals(text, redact)
     yield from pairs(text)
 
 
