@@ -340,7 +340,7 @@ def test_paths_are_relative_to_a_file_on_s3_and_absolute_paths_are_local(
     }
     monkeypatch.setattr(storage, "read_text", lambda _: yaml.safe_dump(settings))
 
-    found = CONFIGURATION.gather("s3://bucket/conf/daily/lineage.yml", environ={})
+    found = CONFIGURATION.collect("s3://bucket/conf/daily/lineage.yml", environ={}).settings
 
     assert found["dbt"] == [{"manifest": expected, "namespace": WAREHOUSE}]
     assert found["spline"] == {"agent": [expected, "s3://bucket/conf/daily/logs"]}
@@ -352,7 +352,7 @@ def test_a_path_outside_of_the_bucket_is_rejected(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(storage, "read_text", lambda _: yaml.safe_dump(settings))
 
     with pytest.raises(ConfigError, match=r"path outside of the bucket: \.\./\.\./m\.json"):
-        CONFIGURATION.gather("s3://bucket/conf/lineage.yml", environ={})
+        CONFIGURATION.collect("s3://bucket/conf/lineage.yml", environ={})
 
 
 @pytest.mark.parametrize(

@@ -102,11 +102,11 @@ def resolved(merge: Merge, task: Any, context: Mapping[str, Any], *, here: bool)
 
     with connections.environment(connections.aws(merge.get("aws"))):
         flags = {key: as_text(value) for key, value in _arguments(merge).items()}
-        settings = CONFIGURATION.gather(merge.get("config") or None, flags=flags)
+        settings = CONFIGURATION.collect(merge.get("config") or None, flags=flags).settings
         connected = _connected(merge, settings, task, context, here=here)
         if connected.settings:
             flags |= {key: as_text(value) for key, value in connected.settings.items()}
-            settings = CONFIGURATION.gather(merge.get("config") or None, flags=flags)
+            settings = CONFIGURATION.collect(merge.get("config") or None, flags=flags).settings
         _select_upstream_jobs(settings, task, context)
         connections.add_run_to_history(settings, context)
         with connections.environment(connected.environment):

@@ -147,9 +147,9 @@ def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
     endpoint = next((given[each] for each in _ENDPOINTS if given.get(each)), None)
     flags = {"gremlin.endpoint": endpoint} if endpoint else {}
     try:
-        return CONFIGURATION.gather(given.get("config_file"), flags=flags)
+        return CONFIGURATION.collect(given.get("config_file"), flags=flags).settings
     except ConfigError:
-        return CONFIGURATION.gather(flags=flags)
+        return CONFIGURATION.collect(flags=flags).settings
 
 
 # Differs from click's script: it passes the line, because bash splits words at the colon of ``s3://``, and it

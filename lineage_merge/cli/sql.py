@@ -159,7 +159,7 @@ def open_named_graph(
     require_graph_file(options.graph_file, options.demo)
     named = options.folder or options.endpoint
     if not named and isinstance(options.file, Path):
-        named = CONFIGURATION.gather(options.file, {}).get("gremlin", {}).get("endpoint")
+        named = CONFIGURATION.collect(options.file, {}).settings.get("gremlin", {}).get("endpoint")
     if not named:
         yield None
         return

@@ -21,13 +21,13 @@ from lineage_merge.config.settings import (
     Log,
     Merge,
     MetadataRule,
-    Metrics,
     QuerySettings,
     Rule,
     SparkOptions,
 )
 from lineage_merge.config.validation import parse_default_schema, split_dataset
 from lineage_merge.infra.graph_files import EMBEDDED
+from lineage_merge.infra.telemetry.run import Metrics
 
 __all__ = [
     "EMBEDDED",

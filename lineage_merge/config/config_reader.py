@@ -44,15 +44,6 @@ class ConfigReader:
     def _checker(self) -> Checker:
         return Checker(self.schema)
 
-    def gather(
-        self,
-        file: Path | str | None = None,
-        environ: Mapping[str, str] | None = None,
-        flags: Mapping[str, str] | None = None,
-    ) -> dict[str, Any]:
-        """Return the settings of all layers in the structure of the YAML file, as `collect`."""
-        return self.collect(file, environ, flags).settings
-
     def collect(
         self,
         file: Path | str | None = None,
@@ -72,7 +63,14 @@ class ConfigReader:
 
     def by_key(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Return the keys that are set, by dotted key."""
-        return layers.by_key(settings, self.settable)
+        values: dict[str, Any] = {}
+        for key in self.settable:
+            value: Any = settings
+            for name in key.path:
+                value = value.get(name) if isinstance(value, Mapping) else None
+            if value is not None:
+                values[key.dotted] = value
+        return values
 
     def parse(
         self,

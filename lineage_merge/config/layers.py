@@ -105,18 +105,6 @@ def add_layers(
     )
 
 
-def by_key(settings: Mapping[str, Any], keys: Iterable[Key]) -> dict[str, Any]:
-    """Return the keys that are set, by dotted key."""
-    found: dict[str, Any] = {}
-    for key in keys:
-        value: Any = settings
-        for name in key.path:
-            value = value.get(name) if isinstance(value, Mapping) else None
-        if value is not None:
-            found[key.dotted] = value
-    return found
-
-
 def _set(settings: dict[str, Any], key: Key, text: str, origin: str) -> None:
     node = settings
     for name in key.path[:-1]:

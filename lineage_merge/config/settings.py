@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeVar
 from lineage_merge.config.policies import Policy
 from lineage_merge.config.propagation import Propagation
 from lineage_merge.infra.graph_files import EMBEDDED
+from lineage_merge.infra.telemetry.run import Metrics
 from lineage_merge.model.times import UNITS
 
 # Location of a history that is not written.
@@ -162,14 +163,6 @@ class Log:
     """Log output of a run: `text`, or `json` lines."""
 
     format: Literal["text", "json"] = "text"
-
-
-@dataclass(frozen=True, slots=True)
-class Metrics:
-    """Metrics of each run in CloudWatch's Embedded Metric Format (`emf`), or none."""
-
-    format: Literal["none", "emf"] = "none"
-    namespace: str = "lineage_merge"
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,7 +79,7 @@ def write(
                 write_kind = _write_lines if file_format == "jsonl" else partial(_write_parquet, kind)
                 write_kind(path, rows.collect())
                 continue
-            writer = _frame(spark, kind, rows).write.mode("overwrite")
+            writer = _frame(spark, rows, kind.ddl).write.mode("overwrite")
             save = writer.parquet if file_format == "parquet" else writer.json
             save(path)
 
@@ -89,7 +89,7 @@ def write_columns(
 ) -> int:
     """Write rows as Parquet below `folder`, without some columns; return their number."""
     with _translated_errors(folder):
-        frame = _as_frame(spark, rows.map(partial(_values, _names(ddl))), ddl).drop(*without)
+        frame = _frame(spark, rows, ddl).drop(*without)
         frame.write.mode("overwrite").option("compression", compression).parquet(folder)
     return rows.count()
 
@@ -105,9 +105,13 @@ def read(spark: SparkSession, folder: str) -> tuple[DataFrame, DataFrame]:
 def read_rows(engine: Engine, spark: SparkSession, folder: str) -> tuple[Rows[Row], Rows[Row]]:
     """Read the nodes and edges below `folder` as rows of an engine, without unknown values."""
     nodes, edges = read(spark, folder)
+    return _rows(engine, nodes), _rows(engine, edges)
+
+
+def _rows(engine: Engine, frame: DataFrame) -> Rows[Row]:
     if isinstance(engine, SparkEngine):
-        return engine.of_frame(nodes).map(_known), engine.of_frame(edges).map(_known)
-    return tuple(engine.rows(map(_known, each.collect())) for each in (nodes, edges))  # type: ignore[return-value]
+        return engine.of_frame(frame).map(_known)
+    return engine.rows(map(_known, frame.collect()))
 
 
 def unpacked_size(folder: str) -> int:
@@ -123,8 +127,7 @@ def write_facts(spark: SparkSession, folder: str, name: str, rows: Rows[Row], dd
             delete_folder(path)
             _write_lines(path, rows.collect())
             return
-        frame = _as_frame(spark, rows.map(partial(_values, _names(ddl))), ddl)
-        frame.write.mode("overwrite").json(path)
+        _frame(spark, rows, ddl).write.mode("overwrite").json(path)
 
 
 def read_facts(engine: Engine, spark: SparkSession, folder: str, name: str, ddl: str) -> Rows[Row] | None:
@@ -135,10 +138,7 @@ def read_facts(engine: Engine, spark: SparkSession, folder: str, name: str, ddl:
     except SourceMissing:
         return None
     with _translated_errors(path):
-        found = spark.read.schema(ddl).json(path)
-        if isinstance(engine, SparkEngine):
-            return engine.of_frame(found).map(_known)
-        return engine.rows(map(_known, found.collect()))
+        return _rows(engine, spark.read.schema(ddl).json(path))
 
 
 def _is_reachable(folder: str) -> bool:
@@ -165,16 +165,12 @@ def _write_parquet(kind: FileKind, path: str, rows: Iterable[Row]) -> None:
         write_file(f"{path}/{file.name}", file)
 
 
-def _names(ddl: str) -> tuple[str, ...]:
-    return tuple(each.split()[0].strip("`") for each in ddl.split(", "))
-
-
-def _frame(spark: SparkSession, kind: FileKind, rows: Rows[Row]) -> DataFrame:
-    return _as_frame(spark, rows.map(partial(_values, _names(kind.ddl))), kind.ddl)
-
-
-def _as_frame(spark: SparkSession, rows: Rows[Any], ddl: str) -> DataFrame:
-    data = rows.rdd if isinstance(rows, SparkRows) else spark.sparkContext.parallelize(rows.collect(), 1)
+def _frame(spark: SparkSession, rows: Rows[Row], ddl: str) -> DataFrame:
+    names = tuple(column.split()[0].strip("`") for column in ddl.split(", "))
+    values: Any = rows.map(partial(_values, names))
+    data = (
+        values.rdd if isinstance(values, SparkRows) else spark.sparkContext.parallelize(values.collect(), 1)
+    )
     return spark.createDataFrame(data, ddl, verifySchema=False)
 
 

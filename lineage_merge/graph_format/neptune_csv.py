@@ -42,26 +42,19 @@ _DAG = Property("dag_name", "")
 _DAGS = Property("dag_name", "", many=True)
 
 
-def _header(declared: Property, *, cardinality: bool) -> str:
-    suffix = ("(set)" if declared.many else "(single)") if cardinality else ""
-    return f"{declared.name}:{_TYPES[declared.type]}{suffix}"
+def _header(keys: Iterable[str], declared: Iterable[Property], *, cardinality: bool) -> str:
+    """Return the columns, in the order of the fields."""
+    columns = [f"~{key}" for key in keys]
+    for item in declared:
+        suffix = ("(set)" if item.many else "(single)") if cardinality else ""
+        columns.append(f"{item.name}:{_TYPES[item.type]}{suffix}")
+    return ",".join(columns)
 
 
-def _vertex_header() -> str:
-    properties = (_ENVIRONMENT, _DAGS, *NODE_PROPERTIES)
-    return ",".join(["~id", "~label", *(_header(item, cardinality=True) for item in properties)])
-
-
-def _edge_header() -> str:
-    properties = (_ENVIRONMENT, _DAG, *EDGE_PROPERTIES)
-    return ",".join(
-        ["~id", "~label", "~from", "~to", *(_header(item, cardinality=False) for item in properties)]
-    )
-
-
-# The columns are in the order of the fields.
-VERTEX_HEADER = _vertex_header()
-EDGE_HEADER = _edge_header()
+VERTEX_HEADER = _header(("id", "label"), (_ENVIRONMENT, _DAGS, *NODE_PROPERTIES), cardinality=True)
+EDGE_HEADER = _header(
+    ("id", "label", "from", "to"), (_ENVIRONMENT, _DAG, *EDGE_PROPERTIES), cardinality=False
+)
 
 _KEYS = len(NODE_KEYS)
 _SETS = tuple(VERTEX_FIELDS.index(item.name) for item in NODE_PROPERTIES if item.many)
@@ -204,13 +197,6 @@ def _write_file(file: Path, kind: Kind, blocks: Iterator[tuple[int, str]], large
 _FEWEST_ELEMENTS = 25_000
 
 
-@dataclass(frozen=True, slots=True)
-class _PartOutcome:
-    written: WrittenFiles
-    # Returned as data: raised in a worker, it would reach the driver as text, after Spark's own retries.
-    error: LineageMergeError | None = None
-
-
 def write(
     folder: str, nodes: Rows[dict[str, Any]], edges: Rows[dict[str, Any]]
 ) -> tuple[WrittenFiles, WrittenFiles]:
@@ -247,22 +233,21 @@ def write_rows(
     if rows.partition_count > tasks:
         rows = rows.repartition(tasks)
     task = partial(_write_partition, f"{folder.rstrip('/')}/{kind}", kind, largest_file)
-    outcomes = rows.map_numbered_partitions(task).collect()
-    for outcome in outcomes:
-        if outcome.error is not None:
-            raise outcome.error
-    return WrittenFiles(
-        sum(outcome.written.elements for outcome in outcomes),
-        sum(outcome.written.files for outcome in outcomes),
-    )
+    elements_written = files = 0
+    for outcome in rows.map_numbered_partitions(task).collect():
+        if isinstance(outcome, LineageMergeError):
+            raise outcome
+        elements_written += outcome.elements
+        files += outcome.files
+    return WrittenFiles(elements_written, files)
 
 
 def _write_partition(
     folder: str, kind: Kind, largest: int, partition: int, rows: Iterable[tuple[Any, ...]]
-) -> Iterator[_PartOutcome]:
+) -> Iterator[WrittenFiles | LineageMergeError]:
     try:
         # File names contain the partition number.
         lines = map(lines_of(kind), rows)
-        yield _PartOutcome(write_parts(folder, kind, lines, f"part-{partition:05d}", largest_file=largest))
+        yield write_parts(folder, kind, lines, f"part-{partition:05d}", largest_file=largest)
     except LineageMergeError as error:
-        yield _PartOutcome(WrittenFiles(), error)
+        yield error  # raised in a worker, it would reach the driver as text, after Spark's own retries

@@ -123,16 +123,15 @@ def _files(session: JvmSession, plan: Any) -> Written:
     return plan.query(), WriteTarget(str(plan.outputPath().toString()), append=append)
 
 
-def _hive_table(session: JvmSession, plan: Any) -> Written:
-    return plan.query(), table_target(session, plan.table(), not plan.overwrite())
+def _into(table_of: str) -> Callable[[JvmSession, Any], Written]:
+    """Return the reader of commands that write to the session's catalog: `table_of` is their table."""
 
+    def write(session: JvmSession, plan: Any) -> Written:
+        is_insert = str(plan.getClass().getSimpleName()) == "InsertIntoHiveTable"
+        append = not plan.overwrite() if is_insert else str(plan.mode().name()) == "Append"
+        return plan.query(), table_target(session, getattr(plan, table_of)(), append)
 
-def _table_as_select(session: JvmSession, plan: Any) -> Written:
-    return plan.query(), table_target(session, plan.table(), str(plan.mode().name()) == "Append")
-
-
-def _hive_table_as_select(session: JvmSession, plan: Any) -> Written:
-    return plan.query(), table_target(session, plan.tableDesc(), str(plan.mode().name()) == "Append")
+    return write
 
 
 def _view(session: JvmSession, plan: Any) -> Written:
@@ -174,10 +173,10 @@ def _version_2_as_select(session: JvmSession, plan: Any) -> Written:
 
 _COMMANDS: Mapping[str, Callable[[JvmSession, Any], Written]] = {
     "InsertIntoHadoopFsRelationCommand": _files,
-    "InsertIntoHiveTable": _hive_table,
-    "CreateDataSourceTableAsSelectCommand": _table_as_select,
-    "CreateHiveTableAsSelectCommand": _hive_table_as_select,
-    "OptimizedCreateHiveTableAsSelectCommand": _hive_table_as_select,
+    "InsertIntoHiveTable": _into("table"),
+    "CreateDataSourceTableAsSelectCommand": _into("table"),
+    "CreateHiveTableAsSelectCommand": _into("tableDesc"),
+    "OptimizedCreateHiveTableAsSelectCommand": _into("tableDesc"),
     "CreateViewCommand": _view,
     "InsertIntoDataSourceDirCommand": _folder,
     "InsertIntoHiveDirCommand": _folder,

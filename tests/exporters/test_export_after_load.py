@@ -117,7 +117,7 @@ def test_invalid_exporter_settings_are_configuration_errors(exporters: dict[str,
 
 def test_exporters_can_be_set_by_variable_as_yaml() -> None:
     variables = {"LINEAGE_MERGE_EXPORTERS": "{openlineage: {url: 'http://marquez:5000'}}"}
-    settings = CONFIGURATION.gather(None, variables, {"dag_name": "d", "environment": "dev"})
+    settings = CONFIGURATION.collect(None, variables, {"dag_name": "d", "environment": "dev"}).settings
     assert CONFIGURATION.parse(settings, needs_source=False).exporters == {
         "openlineage": {"url": "http://marquez:5000"}
     }

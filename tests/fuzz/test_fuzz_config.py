@@ -98,7 +98,7 @@ def test_a_configuration(numbers: range, tmp_path: Path) -> None:
                 found = CONFIGURATION.parse(given.settings)
             else:
                 found = CONFIGURATION.parse(
-                    {**base, **CONFIGURATION.gather(None, given.environ, given.flags)}
+                    {**base, **CONFIGURATION.collect(None, given.environ, given.flags).settings}
                 )
         except ConfigError as error:
             cases.assert_no_secret(error.message)

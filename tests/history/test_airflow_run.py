@@ -50,7 +50,7 @@ def test_the_load_of_a_cluster_keeps_a_history_with_the_run(history: str, tmp_pa
         "dag_name: daily\nenvironment: prod\nopenlineage: {events: s3://lake/events/}\n"
         f"gremlin: {{endpoint: 'wss://neptune:8182/gremlin'}}\nhistory: {history}\n"
     )
-    settings = CONFIGURATION.gather(file)
+    settings = CONFIGURATION.collect(file).settings
     run = SimpleNamespace(run_id="scheduled__2026-01-31", logical_date=datetime(2026, 1, 31, tzinfo=UTC))
     add_run_to_history(settings, {"dag_run": run})
     arguments = cluster_entrypoint.arguments("load", "s3://lake/runs/1", CONFIGURATION.by_key(settings))

@@ -81,7 +81,7 @@ def test_a_mistake_is_found_and_its_fix_joins(mistake: Mistake, tmp_path: Path) 
 
 def test_a_wrong_region_of_a_large_project_is_one_fix(tmp_path: Path) -> None:
     write(tmp_path, 120, 40, 8, 3)
-    settings = CONFIGURATION.gather(tmp_path / "lineage_merge.yml", environ={})
+    settings = CONFIGURATION.collect(tmp_path / "lineage_merge.yml", environ={}).settings
     assert merged(settings)[1] == ()
     wrong = {**settings["dbt"][0], "namespace": "redshift://warehouse.us-east-1:5439"}
 

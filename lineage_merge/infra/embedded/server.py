@@ -1,6 +1,7 @@
 """`EmbeddedServer`: a Gremlin Server with a graph file, as a context manager."""
 
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -21,6 +22,7 @@ _POLL_SECONDS = 0.25
 _PORT_TRIES = 3
 
 
+@dataclass(eq=False)
 class EmbeddedServer:
     """A Gremlin Server 3.7 on this machine whose graph behaves as Neptune's.
 
@@ -32,34 +34,27 @@ class EmbeddedServer:
 
     `graph_file` is read at the start and written by `save` and at the end; without one the
     graph is deleted at the end. `port`: default a free one; `password`: default random. `transactional`:
-    concurrent writers conflict. `heap`: Java's ``-Xmx``. `on_progress` receives a line per slow step. Raises
-    `EmbeddedError` and `JavaMissing` on entry.
+    concurrent writers conflict. `heap`: Java's ``-Xmx``. `on_progress` receives a line per slow step.
+    `user_seconds`: maximum wait at the end for other processes that use this server. Raises `EmbeddedError`
+    and `JavaMissing` on entry.
     """
 
-    def __init__(
-        self,
-        graph_file: Path | None,
-        port: int | None = None,
-        host: str = "127.0.0.1",
-        transactional: bool = False,
-        on_progress: ProgressCallback = no_progress,
-        heap: str = "1g",
-        user_seconds: float = 300,
-        password: str | None = None,
-    ) -> None:
-        """`user_seconds`: maximum wait at the end for other processes that use this server."""
-        self._graph_file = graph_file.resolve() if graph_file else None  # one lock per file
-        self._port = port
-        self._host = host
-        self._transactional = transactional
-        self._on_progress = on_progress
-        self._heap = heap
-        self._user_seconds = user_seconds
-        self._password = password
-        self._may_attach = False
-        self._process: ServerProcess | None = None
-        self._hold: file_lock.Hold | None = None
-        self._url: str | None = None
+    graph_file: Path | None
+    port: int | None = None
+    host: str = "127.0.0.1"
+    transactional: bool = False
+    on_progress: ProgressCallback = no_progress
+    heap: str = "1g"
+    user_seconds: float = 300
+    password: str | None = field(default=None, repr=False)
+    may_attach: bool = False
+    _process: ServerProcess | None = field(default=None, init=False, repr=False)
+    _hold: file_lock.Hold | None = field(default=None, init=False, repr=False)
+    _url: str | None = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.graph_file:
+            self.graph_file = self.graph_file.resolve()  # one lock per file
 
     @classmethod
     def attach_or_start(
@@ -70,9 +65,7 @@ class EmbeddedServer:
         user_seconds: float = 300,
     ) -> Self:
         """Return the server of another process for this file, left running at the end; else a new one."""
-        server = cls(graph_file, port, on_progress=on_progress, user_seconds=user_seconds)
-        server._may_attach = True
-        return server
+        return cls(graph_file, port, on_progress=on_progress, user_seconds=user_seconds, may_attach=True)
 
     @property
     def url(self) -> str:
@@ -128,11 +121,11 @@ class EmbeddedServer:
 
     def save(self) -> None:
         """Write the graph to its file atomically; does nothing without a file."""
-        if not self._graph_file:
+        if not self.graph_file:
             return
         if self._process and not self._process.alive():
             raise self._process.failure()
-        graph_store.save(self.url, self._graph_file)
+        graph_store.save(self.url, self.graph_file)
 
     def stop(self) -> None:
         """Save and end the server; detach from that of another process. Repeated calls do nothing."""
@@ -141,16 +134,16 @@ class EmbeddedServer:
         url, self._url = self._url, None
         users_lock: file_lock.Hold | None = None
         try:
-            if process and self._graph_file and url:
+            if process and self.graph_file and url:
                 if not process.alive():
                     raise process.failure()
                 try:
-                    users_lock = file_lock.wait_for_users(self._graph_file, 0)
-                    if not users_lock and self._user_seconds:
-                        self._on_progress("another process still uses this server: waiting for it")
-                        users_lock = file_lock.wait_for_users(self._graph_file, self._user_seconds)
+                    users_lock = file_lock.wait_for_users(self.graph_file, 0)
+                    if not users_lock and self.user_seconds:
+                        self.on_progress("another process still uses this server: waiting for it")
+                        users_lock = file_lock.wait_for_users(self.graph_file, self.user_seconds)
                 finally:  # Ctrl-C interrupts the wait, not the save
-                    graph_store.save(url, self._graph_file)
+                    graph_store.save(url, self.graph_file)
         finally:
             if process:
                 process.stop()
@@ -160,21 +153,21 @@ class EmbeddedServer:
 
     def _own_or_attach(self) -> bool:
         """Return True if this process owns the file, False if it attached to the owner's server."""
-        if not self._graph_file:
+        if not self.graph_file:
             return True
-        folder = self._graph_file.parent
+        folder = self.graph_file.parent
         make_folder(folder, own=graph_files.is_private_folder(folder))
         deadline = time.monotonic() + _ATTACH_SECONDS
         while True:
-            if hold := file_lock.own(self._graph_file):
+            if hold := file_lock.own(self.graph_file):
                 self._hold = hold
                 return True
-            if self._may_attach and self._attach(self._graph_file):
+            if self.may_attach and self._attach(self.graph_file):
                 return False
-            if not self._may_attach or time.monotonic() > deadline:
-                url = file_lock.served_at(self._graph_file)
+            if not self.may_attach or time.monotonic() > deadline:
+                url = file_lock.served_at(self.graph_file)
                 where = graph_store.without_login(url) if url else "an unknown address"
-                raise EmbeddedError(f"{self._graph_file} is already served by another process, at {where}")
+                raise EmbeddedError(f"{self.graph_file} is already served by another process, at {where}")
             time.sleep(_POLL_SECONDS)
 
     def _attach(self, graph_file: Path) -> bool:
@@ -188,29 +181,29 @@ class EmbeddedServer:
         return False
 
     def _start_process(self) -> None:
-        restoring = self._graph_file if self._graph_file and self._graph_file.exists() else None
+        restoring = self.graph_file if self.graph_file and self.graph_file.exists() else None
         if restoring:
             make_private(restoring)  # earlier versions wrote it with another mode
             graph_store.verify(restoring)
         java = find_java()
-        jars = gremlin_jars(self._on_progress)
-        self._on_progress("starting the embedded Gremlin Server")
-        if self._port is not None and not port_is_free(self._host, self._port):
-            raise EmbeddedError(f"port {self._port} on {self._host} is taken: choose another")
+        jars = gremlin_jars(self.on_progress)
+        self.on_progress("starting the embedded Gremlin Server")
+        if self.port is not None and not port_is_free(self.host, self.port):
+            raise EmbeddedError(f"port {self.port} on {self.host} is taken: choose another")
         for attempt in range(1, _PORT_TRIES + 1):
-            port = self._port if self._port is not None else free_port(self._host)
+            port = self.port if self.port is not None else free_port(self.host)
             try:
                 process = ServerProcess(
-                    java, jars, self._host, port, self._transactional, self._heap, self._password
+                    java, jars, self.host, port, self.transactional, self.heap, self.password
                 )
                 break
             except EmbeddedError:
                 # Another process may have taken the port since it was chosen.
-                if attempt == _PORT_TRIES or self._port is not None or port_is_free(self._host, port):
+                if attempt == _PORT_TRIES or self.port is not None or port_is_free(self.host, port):
                     raise
         self._process, self._url = process, process.url
         if restoring:
-            self._on_progress(f"reading the graph from {restoring}")
+            self.on_progress(f"reading the graph from {restoring}")
             graph_store.restore(self._url, restoring)
 
     def _abandon(self) -> None:

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Protocol, TextIO
+from typing import Any, Literal, Protocol, TextIO
 
 from lineage_merge.infra.redaction import redact
 
@@ -83,14 +83,12 @@ log = logging.getLogger("lineage_merge")
 MAX_METRICS = 100
 
 
-class MetricsSettings(Protocol):
-    """Settings of the metrics of a run; `format` is ``emf`` if they are enabled."""
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """Metrics of each run in CloudWatch's Embedded Metric Format (`emf`), or none."""
 
-    @property
-    def format(self) -> str: ...
-
-    @property
-    def namespace(self) -> str: ...
+    format: Literal["none", "emf"] = "none"
+    namespace: str = "lineage_merge"
 
 
 class RunSettings(Protocol):
@@ -103,7 +101,7 @@ class RunSettings(Protocol):
     def environment(self) -> str: ...
 
     @property
-    def metrics(self) -> MetricsSettings: ...
+    def metrics(self) -> Metrics: ...
 
 
 @dataclass(slots=True)
