@@ -18,8 +18,7 @@ from lineage_merge.config import Config, History
 from lineage_merge.history.compaction import Retention, compact, plan_compaction
 from lineage_merge.history.moments import parse_moment
 from lineage_merge.infra import storage
-from lineage_merge.orchestration import preflight
-from lineage_merge.orchestration.publish import publishing
+from lineage_merge.orchestration import preflight, publish
 from lineage_merge.questions.past import as_of
 from tests.history.made_history import MadeHistory
 from tests.iam_policy import Need, allows, needs
@@ -151,8 +150,8 @@ def test_the_job_may_add_merges_to_the_history_read_and_compact_it(calls: list[N
 
 
 def test_the_publisher_may_write_what_the_task_group_reads(calls: list[Need]) -> None:
-    publishing.write("s3://lineage/artifacts", "s3://lineage/artifacts/job.py", {}, "", "1")
-    publishing.read("s3://lineage/artifacts")
+    publish.write("s3://lineage/artifacts", "s3://lineage/artifacts/job.py", {}, "", "1")
+    publish.read("s3://lineage/artifacts")
 
     assert refused("publisher", calls) == []
 

@@ -13,7 +13,7 @@ import pytest
 from lineage_merge import __version__
 from lineage_merge.model.errors import ConfigError, LineageMergeError, SourceMissing
 from lineage_merge.orchestration import publish
-from lineage_merge.orchestration.publish import publishing, wheel_files
+from lineage_merge.orchestration.publish import wheel_files
 from tests.command_line import in_process
 from tests.s3_fixtures import S3
 
@@ -126,7 +126,7 @@ def test_script_and_wheel_lie_in_s3_and_the_list_beside_them_names_them(bucket: 
     published = publish.publish(PREFIX)
 
     assert keys(bucket) == {"lineage_merge_job.py", OWN, "lineage_merge.json"}
-    found = publishing.read(PREFIX)
+    found = publish.read(PREFIX)
     assert found["script"] == published.script == f"{PREFIX}/lineage_merge_job.py"
     modules = found["glue"]["--additional-python-modules"].split(",")
     assert modules == [f"{PREFIX}/{OWN}", "gremlinpython==3.7.*", "sqlglot==30.*"], (
@@ -209,7 +209,7 @@ def test_a_packed_python_is_what_emr_serverless_runs(bucket: S3, tmp_path: Path)
     words = published.emr_serverless.split()
     assert f"spark.archives={PREFIX}/environment.tar.gz#environment" in words
     assert "spark.emr-serverless.driverEnv.PYSPARK_DRIVER_PYTHON=./environment/bin/python3" in words
-    assert publishing.read(PREFIX)["emr_serverless"] == published.emr_serverless
+    assert publish.read(PREFIX)["emr_serverless"] == published.emr_serverless
 
 
 def test_an_empty_folder_of_wheels_is_reported(tmp_path: Path) -> None:
@@ -225,7 +225,7 @@ def test_what_is_no_place_in_s3_is_refused(prefix: str) -> None:
 
 def test_a_job_without_a_publication_refers_to_the_command(bucket: S3) -> None:
     with pytest.raises(ConfigError, match=f"run lineage-merge publish --s3 {PREFIX}"):
-        publishing.read(PREFIX)
+        publish.read(PREFIX)
 
 
 @pytest.mark.usefixtures("bucket")
@@ -236,7 +236,7 @@ def test_the_command_prints_the_arguments_of_a_job() -> None:
     assert f"  --additional-python-modules {PREFIX}/{OWN},gremlinpython==3.7.*,sqlglot==30.*\n" in shown.out
     assert f"  script location: {PREFIX}/lineage_merge_job.py\n" in shown.out
     published = json.loads(in_process("publish", "--s3", PREFIX, "--json").out)
-    assert published["glue"] == publishing.read(PREFIX)["glue"]
+    assert published["glue"] == publish.read(PREFIX)["glue"]
 
 
 def test_a_missing_bucket_is_reported_in_one_line(s3: S3) -> None:

@@ -52,10 +52,10 @@ def job_call(step: "Step", merge: Merge, task: Any, context: Mapping[str, Any], 
 
 def published(merge: Merge) -> dict[str, Any]:
     """Return the index that `lineage-merge publish` wrote to `artifacts`. Permanent failure if missing."""
-    from lineage_merge.orchestration.publish import publishing
+    from lineage_merge.orchestration import publish
 
     with fail_if_permanent(), environment(aws(merge.get("aws"))):
-        return publishing.read(merge["artifacts"])
+        return publish.read(merge["artifacts"])
 
 
 @contextmanager

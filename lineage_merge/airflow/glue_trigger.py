@@ -44,21 +44,16 @@ def run_of_attempt(client: Any, job_name: str, attempt: str) -> str:
 
 def state(client: Any, job_name: str, run_id: str) -> str:
     """Return the state of a run, or ""."""
-    return str(_run(client, job_name, run_id).get("JobRunState", ""))
+    return outcome(client, job_name, run_id)["state"]
 
 
 def outcome(client: Any, job_name: str, run_id: str) -> dict[str, str]:
-    """Return state and error message of a run."""
-    found = _run(client, job_name, run_id)
-    return {"state": str(found.get("JobRunState", "")), "message": str(found.get("ErrorMessage") or "")}
-
-
-def _run(client: Any, job_name: str, run_id: str) -> Mapping[str, Any]:
+    """Return state and error message of a run, "" if it is unknown."""
     try:
-        found: Mapping[str, Any] = client.get_job_run(JobName=job_name, RunId=run_id)["JobRun"]
+        run = client.get_job_run(JobName=job_name, RunId=run_id)["JobRun"]
     except client.exceptions.EntityNotFoundException:
-        return {}
-    return found
+        run = {}
+    return {"state": str(run.get("JobRunState", "")), "message": str(run.get("ErrorMessage") or "")}
 
 
 def request_stop(client: Any, job_name: str, run_id: str) -> None:

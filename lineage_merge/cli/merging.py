@@ -237,10 +237,10 @@ def _observed_run(
 
     out = sys.stderr if as_json else sys.stdout
     if config.log.format == "json":
-        from lineage_merge.infra.telemetry import logs
+        from lineage_merge.infra import telemetry
 
         with (
-            logs.as_json(logging.WARNING if quiet else logging.INFO),
+            telemetry.as_json(logging.WARNING if quiet else logging.INFO),
             running(config, out),
             handle_errors(log_error),
         ):

@@ -27,7 +27,7 @@ from lineage_merge.config.settings import (
 )
 from lineage_merge.config.validation import parse_default_schema, split_dataset
 from lineage_merge.infra.graph_files import EMBEDDED
-from lineage_merge.infra.telemetry.run import Metrics
+from lineage_merge.infra.telemetry import Metrics
 
 __all__ = [
     "EMBEDDED",

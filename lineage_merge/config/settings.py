@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeVar
 from lineage_merge.config.policies import Policy
 from lineage_merge.config.propagation import Propagation
 from lineage_merge.infra.graph_files import EMBEDDED
-from lineage_merge.infra.telemetry.run import Metrics
+from lineage_merge.infra.telemetry import Metrics
 from lineage_merge.model.times import UNITS
 
 # Location of a history that is not written.

@@ -27,7 +27,7 @@ from lineage_merge.config.settings import (
 )
 from lineage_merge.infra.graph_files import EMBEDDED
 from lineage_merge.infra.json_schema import path_text
-from lineage_merge.infra.telemetry.run import Metrics
+from lineage_merge.infra.telemetry import Metrics
 from lineage_merge.model.elements import DatasetName
 from lineage_merge.model.errors import ConfigError, ErrorCollector
 

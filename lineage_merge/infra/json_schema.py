@@ -231,22 +231,13 @@ _TYPES = {
     "number": "a number",
     "null": "null",
 }
-_PYTHON_TYPES: dict[type, str] = {
-    dict: "object",
-    list: "array",
-    str: "string",
-    bool: "boolean",
-    int: "integer",
-    float: "number",
-    type(None): "null",
-}
+_PYTHON_TYPES = dict(zip((dict, list, str, bool, int, float, type(None)), _TYPES.values(), strict=True))
 
 
 def _kind(value: object) -> str:
     if isinstance(value, float) and not isfinite(value):
         return repr(value)
-    name = _PYTHON_TYPES.get(type(value))
-    return _TYPES[name] if name else type(value).__name__
+    return _PYTHON_TYPES.get(type(value), type(value).__name__)
 
 
 def _shown(value: object, schema: Mapping[str, Any]) -> str:

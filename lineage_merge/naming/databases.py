@@ -165,3 +165,6 @@ def _oracle_target(connection: Connection) -> tuple[str, str, str]:
 
 
 ORACLE = Oracle(scheme="oracle", port=1521, spelling=str.upper, unquoted=str.upper)
+
+# Redshift before PostgreSQL, whose driver reaches Redshift too.
+PLATFORMS = (REDSHIFT, POSTGRES, MYSQL, SQLSERVER, ORACLE)

@@ -252,3 +252,5 @@ LOCAL = LocalFileSystem(schemes={"file": "file", "": "file"})
 
 # Amazon S3: ``s3://bucket`` and the key.
 S3 = FileSystem(schemes={"s3": "s3", "s3a": "s3", "s3n": "s3"}, object_store=True)
+
+PLATFORMS = (S3, GCS, AZURE, HDFS, DBFS, LOCAL)

@@ -8,55 +8,20 @@ from types import MappingProxyType
 
 from lineage_merge.infra.redaction import redact
 from lineage_merge.model.errors import NamingError
+from lineage_merge.naming import databases, filesystem, stores, warehouses
 from lineage_merge.naming.address import Address, parse, parse_namespace, trimmed
-from lineage_merge.naming.databases import MYSQL, ORACLE, POSTGRES, REDSHIFT, SQLSERVER
-from lineage_merge.naming.filesystem import AZURE, DBFS, GCS, HDFS, LOCAL, S3, FileSystem
+from lineage_merge.naming.filesystem import FileSystem
 from lineage_merge.naming.identifiers import split_name
 from lineage_merge.naming.jdbc import is_jdbc, parse_connection, split_jdbc
 from lineage_merge.naming.named import JdbcPlatform, Named, Platform
-from lineage_merge.naming.stores import CASSANDRA, ELASTICSEARCH, KAFKA, MONGODB, OTHER
 from lineage_merge.naming.warehouse import Warehouse
-from lineage_merge.naming.warehouses import (
-    ATHENA,
-    BIGQUERY,
-    DATABRICKS,
-    GLUE,
-    HIVE,
-    SNOWFLAKE,
-    SPARK,
-    SPARK_CATALOG,
-    TRINO,
-)
 
 PLATFORMS: tuple[Platform, ...] = (
-    S3,
-    GCS,
-    AZURE,
-    HDFS,
-    DBFS,
-    LOCAL,
-    REDSHIFT,  # before PostgreSQL, whose driver reaches Redshift too
-    POSTGRES,
-    MYSQL,
-    SQLSERVER,
-    ORACLE,
-    SNOWFLAKE,
-    BIGQUERY,
-    ATHENA,
-    TRINO,
-    DATABRICKS,
-    SPARK,
-    HIVE,
-    SPARK_CATALOG,
-    GLUE,
-    CASSANDRA,
-    ELASTICSEARCH,
-    MONGODB,
-    KAFKA,
-    OTHER,  # claims all other addresses
+    *filesystem.PLATFORMS,
+    *databases.PLATFORMS,
+    *warehouses.PLATFORMS,
+    *stores.PLATFORMS,
 )
-
-
 _NO_DEFAULTS: Mapping[str, str] = MappingProxyType({})
 _MAX_ROUNDS = 4
 _JDBC_PLATFORMS = tuple(platform for platform in PLATFORMS if isinstance(platform, JdbcPlatform))
@@ -127,7 +92,7 @@ def path_uri(namespace: str, name: str) -> str:
         return ""
     # A namespace with a path is the warehouse of a catalog.
     platform = _platform(address)
-    if platform is OTHER or not isinstance(platform, FileSystem) or address.rest.strip("/"):
+    if platform is stores.OTHER or not isinstance(platform, FileSystem) or address.rest.strip("/"):
         return ""
     root = trimmed(namespace.strip())
     return f"{root}/{name.lstrip('/')}" if "://" in root else f"{root.rstrip(':')}:/{name.lstrip('/')}"

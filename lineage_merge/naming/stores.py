@@ -204,3 +204,6 @@ class Other(FileSystem):
 
 
 OTHER = Other()
+
+# The last one claims all other addresses.
+PLATFORMS = (CASSANDRA, ELASTICSEARCH, MONGODB, KAFKA, OTHER)

@@ -225,3 +225,5 @@ def _glue_parts(name: str) -> list[str]:
 
 
 GLUE = GlueDataCatalog()
+
+PLATFORMS = (SNOWFLAKE, BIGQUERY, ATHENA, TRINO, DATABRICKS, SPARK, HIVE, SPARK_CATALOG, GLUE)

@@ -197,9 +197,9 @@ def _session(settings: Config) -> Iterator["SparkSession"]:
 @contextmanager
 def _logging(settings: Config) -> Iterator[None]:
     if settings.log.format == "json":
-        from lineage_merge.infra.telemetry import logs
+        from lineage_merge.infra import telemetry
 
-        with logs.as_json():
+        with telemetry.as_json():
             yield
         return
     own = logging.getLogger("lineage_merge")

@@ -8,11 +8,11 @@ from lineage_merge.sources.spline.columns.argument_roles import SELECTED
 from lineage_merge.spark_capture.plan_tree import (
     Json,
     PlanNode,
-    SparkMetadata,
     bottom_up,
     expression_id,
     singleton,
 )
+from lineage_merge.spark_capture.session import JvmSession
 
 Ref = dict[str, str]
 # Attribute ids by Spark's ids, in the operation of the expression.
@@ -40,7 +40,7 @@ class Expressions:
 
     def __init__(
         self,
-        metadata: SparkMetadata,
+        metadata: JvmSession,
         subquery: Callable[[PlanNode, AttributeIds], list[str]],
         attribute: Callable[[str, Json], None],
     ) -> None:

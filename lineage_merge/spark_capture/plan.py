@@ -14,7 +14,6 @@ from lineage_merge.spark_capture.expressions import AttributeIds, Expressions, R
 from lineage_merge.spark_capture.plan_tree import (
     Json,
     PlanNode,
-    SparkMetadata,
     SparkRelation,
     bottom_up,
     build_tree,
@@ -22,6 +21,7 @@ from lineage_merge.spark_capture.plan_tree import (
     is_tree,
     singleton,
 )
+from lineage_merge.spark_capture.session import JvmSession, rdd_sources, relation_of
 
 # Operations whose output is their input.
 _PASSING = frozenset(
@@ -54,7 +54,7 @@ class PlanDocument:
     `tables` maps the placeholder addresses of reads without a path to their tables.
     """
 
-    def __init__(self, metadata: SparkMetadata, document_name: str) -> None:
+    def __init__(self, metadata: JvmSession, document_name: str) -> None:
         self._metadata = metadata
         self._document_name = document_name
         self._expressions = Expressions(metadata, self._subquery, self._add_attribute)
@@ -233,7 +233,7 @@ class PlanDocument:
         if node.name == "LogicalRDD":
             self._rdd(node, made)
         else:
-            relation = self._metadata.relation(node)
+            relation = relation_of(node)
             if relation:
                 self._relation(relation, made)
 
@@ -250,7 +250,7 @@ class PlanDocument:
 
     def _rdd(self, node: PlanNode, made: Document) -> None:
         """Add the files behind an RDD as reads without columns, because the used columns are unknown."""
-        found = self._metadata.rdd(node)
+        found = rdd_sources(node.java.rdd())
         if found.uris:
             key = f"op-{len(self._operations)}"
             self._operations.append({"id": key, "name": "RDD", "childIds": [], _READS: list(found.uris)})
@@ -279,7 +279,7 @@ class PlanDocument:
 
     def _subquery(self, node: PlanNode, around: AttributeIds) -> list[str]:
         """Return the attributes of a subquery's plan. Its operations are added as a separate tree."""
-        root = build_tree(node.fields["plan"], lambda: self._metadata.inner(node))
+        root = build_tree(node.fields["plan"], lambda: node.java.plan())
         self._read(root, around)
         return self._outputs[id(root)]
 

@@ -1,12 +1,8 @@
-"""Trees of Spark in the form of `TreeNode.toJSON`, and the facts about their nodes that it lacks.
-
-A tree is a list of nodes, parents before children.
-"""
+"""Trees of Spark in the form of `TreeNode.toJSON`: a list of nodes, parents before children."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import tzinfo
-from typing import Any, Protocol
+from typing import Any
 
 from lineage_merge.model.elements import Reference
 
@@ -121,33 +117,3 @@ class RddSources:
 
     uris: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
-
-
-class SparkMetadata(Protocol):
-    """Facts about single nodes."""
-
-    zone: tzinfo
-
-    def output(self, node: PlanNode) -> list[Json]:
-        """Return the output attributes of an operation, as trees of one node each."""
-
-    def rows(self, node: PlanNode, field: str) -> list[list[list[Json]]]:
-        """Return the trees of a field that is a list of lists of expressions."""
-
-    def relation(self, node: PlanNode) -> SparkRelation | None:
-        """Return what a leaf reads; None if it is not a relation but constants."""
-
-    def rdd(self, node: PlanNode) -> RddSources:
-        """Return the sources of the RDD in a `LogicalRDD`."""
-
-    def cached(self, node: PlanNode) -> PlanNode | None:
-        """Return the plan behind an `InMemoryRelation`; None if it is no longer available."""
-
-    def inner(self, node: PlanNode) -> Any:
-        """Return the JVM's plan of a subquery expression."""
-
-    def top(self, operation: PlanNode, index: int) -> Any:
-        """Return the JVM's expression at a position in an operation's expressions."""
-
-    def function_name(self, node: PlanNode) -> str:
-        """Return the SQL name of a function expression."""

@@ -25,7 +25,7 @@ _CHANGE_DATA_FEED = "DeltaCDFRelation"
 _TOPICS = re.compile(r"Subscribe\[([^\]]+)\]")
 
 
-def relation(node: PlanNode) -> SparkRelation | None:
+def relation_of(node: PlanNode) -> SparkRelation | None:
     """Return what a leaf of a plan reads; None for constants."""
     if node.name in _CONSTANTS:
         return None
@@ -194,7 +194,7 @@ def _of_partitions(partitions: list[Any]) -> list[str]:
 
 
 class JvmSession:
-    """Spark as `spark_metadata.SparkMetadata`: a few calls per method, none runs a Spark job."""
+    """Plans, and facts about single nodes: a few calls per method, none runs a Spark job."""
 
     def __init__(self, spark: Any) -> None:
         self.java = spark._jsparkSession
@@ -234,6 +234,7 @@ class JvmSession:
             raise SourceError(f"Spark cannot serialize this plan: {type_of(error)}") from None
 
     def output(self, node: PlanNode) -> list[Json]:
+        """Return the output attributes of an operation, as trees of one node each."""
         return self.attributes(node.java.output())
 
     def attributes(self, output: Any) -> list[Json]:
@@ -241,6 +242,7 @@ class JvmSession:
         return [expression[0] for expression in self._expressions_of(output)]
 
     def rows(self, node: PlanNode, field: str) -> list[list[list[Json]]]:
+        """Return the trees of a field that is a list of lists of expressions."""
         found = getattr(node.java, field)()
         return [self._expressions_of(found.apply(index).toList()) for index in range(found.size())]
 
@@ -251,20 +253,13 @@ class JvmSession:
         listed: list[list[Json]] = json.loads(project.toJSON())[0].get("projectList") or []
         return listed
 
-    def relation(self, node: PlanNode) -> SparkRelation | None:
-        return relation(node)
-
-    def rdd(self, node: PlanNode) -> RddSources:
-        return rdd_sources(node.java.rdd())
-
     def cached(self, node: PlanNode) -> PlanNode | None:
+        """Return the plan behind an `InMemoryRelation`; None if it is no longer available."""
         linked = node.java.cacheBuilder().cachedPlan().logicalLink()
         return self.tree(linked.get()) if linked.isDefined() else None
 
-    def inner(self, node: PlanNode) -> Any:
-        return node.java.plan()
-
     def top(self, operation: PlanNode, index: int) -> Any:
+        """Return the JVM's expression at a position in an operation's expressions."""
         known, expressions = self._expressions
         if known is not operation:
             # As a vector: indexing a list visits all elements before.
@@ -273,6 +268,7 @@ class JvmSession:
         return expressions.apply(index)
 
     def function_name(self, node: PlanNode) -> str:
+        """Return the SQL name of a function expression."""
         try:
             return str(node.java.prettyName())
         except Py4JError:

@@ -108,7 +108,7 @@ def calls_of_the_tasks() -> set[Call]:
     import boto3
     from moto import mock_aws
 
-    from lineage_merge.orchestration.publish import publishing
+    from lineage_merge.orchestration import publish
 
     with mock_aws():
         boto3.client("s3").create_bucket(
@@ -116,7 +116,7 @@ def calls_of_the_tasks() -> set[Call]:
         )
         trust = json.dumps({"Version": "2012-10-17", "Statement": []})
         boto3.client("iam").create_role(RoleName="lineage-merge-glue", AssumeRolePolicyDocument=trust)
-        publishing.write(ARTIFACTS, f"{ARTIFACTS}/lineage_merge_job.py", {}, "", "1")
+        publish.write(ARTIFACTS, f"{ARTIFACTS}/lineage_merge_job.py", {}, "", "1")
         boto3.client("s3").put_object(
             Bucket="lineage", Key="artifacts/lineage_merge.yml", Body=b"strict: true"
         )

@@ -7,7 +7,7 @@ import pytest
 
 from lineage_merge.model.elements import Reference
 from lineage_merge.spark_capture.plan_tree import PlanNode, SparkRelation
-from lineage_merge.spark_capture.session import relation
+from lineage_merge.spark_capture.session import relation_of
 
 _CHANGE = ["_change_type", "_change_ordinal", "_commit_snapshot_id"]
 _FEED = ["_change_type", "_commit_version", "_commit_timestamp"]
@@ -38,7 +38,7 @@ def version_2(
     table = java(class_name, name=name, properties=known, schema=schema(*columns))
     identifier = java(namespace=levels[:-1], name=levels[-1])
     source = java(table=table, catalog=option(java(name="lake")), identifier=option(identifier))
-    return relation(node("DataSourceV2Relation", source, [*columns, "_file"]))
+    return relation_of(node("DataSourceV2Relation", source, [*columns, "_file"]))
 
 
 def params(identifier: str) -> dict[str, Any]:
@@ -78,6 +78,6 @@ def test_a_change_data_feed_has_columns_that_its_table_does_not_store() -> None:
         snapshotWithSchemaMode=java(snapshot=java(deltaLog=log)),
     )
 
-    found = relation(node("LogicalRelation", java(relation=feed), ["id", *_FEED]))
+    found = relation_of(node("LogicalRelation", java(relation=feed), ["id", *_FEED]))
 
     assert found == SparkRelation(("file:/lake/d",), None, "delta", {"pseudoColumns": sorted(_FEED)})

@@ -16,8 +16,8 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from lineage_merge.infra.telemetry import in_step, logs, running, step
-from lineage_merge.infra.telemetry.run import ActiveRun, emf_line
+from lineage_merge.infra import telemetry
+from lineage_merge.infra.telemetry import ActiveRun, emf_line, in_step, running, step
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from tests.command_line import Outcome, in_process, python_imports
@@ -239,7 +239,7 @@ def test_a_line_from_another_thread_belongs_to_its_step() -> None:
 
     parsed = CONFIGURATION.parse({"dag_name": "daily", "environment": "dev"}, needs_source=False)
     stream = StringIO()
-    with logs.as_json(stream=stream), running(parsed) as run, step("load"):
+    with telemetry.as_json(stream=stream), running(parsed) as run, step("load"):
         say = in_step(logging.getLogger("lineage_merge").info)
         thread = Thread(target=say, args=("writing nodes",))
         thread.start()
@@ -251,7 +251,7 @@ def test_a_line_from_another_thread_belongs_to_its_step() -> None:
 
 def test_what_other_libraries_log_is_json_too_and_without_secrets() -> None:
     stream = StringIO()
-    with logs.as_json(stream=stream):
+    with telemetry.as_json(stream=stream):
         try:
             raise ValueError("x")  # noqa: TRY301
         except ValueError:

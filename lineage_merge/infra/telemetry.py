@@ -1,4 +1,4 @@
-"""A run of the merge: its id, its steps, and their counts.
+"""Telemetry of a run: its id, its steps and their counts, as spans, logs and metrics.
 
 The run is a context variable, so that functions need not pass it on. Each step has a span, a log line and
 counts. Metrics are a JSON line in CloudWatch's Embedded Metric Format, which CloudWatch Logs converts:
@@ -15,32 +15,26 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cache
 from typing import Any, Literal, Protocol, TextIO
 
 from lineage_merge.infra.redaction import redact
 
 Attributes = Mapping[str, str | int]
-
-
-class TraceSpan:
-    """The span of a step; does nothing without OpenTelemetry."""
-
-    def __init__(self, span: Any = None) -> None:
-        self._span = span
-
-    def set_counts(self, counts: Mapping[str, int]) -> None:
-        """Set counts as attributes ``lineage_merge.<name>``."""
-        if self._span is not None:
-            self._span.set_attributes({f"lineage_merge.{name}": value for name, value in counts.items()})
+SetCounts = Callable[[Mapping[str, int]], None]
 
 
 @contextmanager
-def span(name: str, attributes: Attributes) -> Iterator[TraceSpan]:
-    """Run a block in a span ``lineage_merge.<name>``, which records an exception of the block."""
+def span(name: str, attributes: Attributes) -> Iterator[SetCounts]:
+    """Run a block in an OpenTelemetry span ``lineage_merge.<name>``, which records an exception of the block.
+
+    Yields a function that sets counts as attributes ``lineage_merge.<name>``. Does nothing if the API is not
+    installed (extra `otel`). The exporter is configured outside: ``opentelemetry-instrument``.
+    """
     trace = _api()
     if trace is None:
-        yield TraceSpan()
+        yield lambda _counts: None
         return
     tracer = trace.get_tracer("lineage_merge")
     with tracer.start_as_current_span(
@@ -50,7 +44,7 @@ def span(name: str, attributes: Attributes) -> Iterator[TraceSpan]:
         set_status_on_exception=False,
     ) as started:
         try:
-            yield TraceSpan(started)
+            yield lambda counts: started.set_attributes(_attributes(counts))
         except SystemExit:
             # OpenTelemetry does not mark a SystemExit, by which commands end.
             started.set_status(trace.StatusCode.ERROR)
@@ -60,6 +54,10 @@ def span(name: str, attributes: Attributes) -> Iterator[TraceSpan]:
             message = redact(f"{type(error).__name__}: {error}")
             started.set_status(trace.Status(trace.StatusCode.ERROR, message))
             raise
+
+
+def _attributes(values: Attributes) -> Attributes:
+    return {f"lineage_merge.{name}": value for name, value in values.items()}
 
 
 def _redacted(error: Exception) -> dict[str, str]:
@@ -117,19 +115,13 @@ class ActiveRun:
     counts: dict[str, int] = field(default_factory=dict)
 
     @property
-    def attributes(self) -> dict[str, str | int]:
+    def attributes(self) -> Attributes:
         """The attributes of all spans of the run."""
-        names = {"run_id": self.id, "dag_name": self.dag_name, "environment": self.environment}
-        return {f"lineage_merge.{name}": value for name, value in names.items()}
+        return _attributes({"run_id": self.id, "dag_name": self.dag_name, "environment": self.environment})
 
 
 _current: ContextVar[ActiveRun | None] = ContextVar("lineage_merge_run", default=None)
 _step: ContextVar[str] = ContextVar("lineage_merge_step", default="")
-
-
-def current() -> ActiveRun | None:
-    """Return the active run, or None."""
-    return _current.get()
 
 
 @contextmanager
@@ -147,9 +139,9 @@ def running(config: RunSettings, out: TextIO | None = None) -> Iterator[ActiveRu
     started = time.monotonic()
     failed = True
     try:
-        with span("run", run.attributes) as traced:
+        with span("run", run.attributes) as set_counts:
             yield run
-            traced.set_counts(run.counts)
+            set_counts(run.counts)
         failed = False
         log.info("done", extra={"counts": dict(run.counts), "seconds": _since(started)})
     finally:
@@ -189,19 +181,13 @@ def emf_line(namespace: str, run: ActiveRun, counts: Mapping[str, int], seconds:
 
 @dataclass(frozen=True, slots=True)
 class ActiveStep:
-    """An active step and its counts."""
+    """The counts of an active step."""
 
-    name: str
     counts: dict[str, int] = field(default_factory=dict)
 
     def count(self, **counts: int) -> None:
         """Set counts."""
         self.counts.update(counts)
-
-
-def current_step() -> str:
-    """Return the name of the innermost active step, or ""."""
-    return _step.get()
 
 
 @contextmanager
@@ -210,12 +196,12 @@ def step(name: str) -> Iterator[ActiveStep]:
     token = _step.set(name)
     started = time.monotonic()
     try:
-        run = current()
+        run = _current.get()
         attributes = run.attributes if run else {}
-        with span(name, attributes) as traced:
-            marked = ActiveStep(name)
+        with span(name, attributes) as set_counts:
+            marked = ActiveStep()
             yield marked
-            traced.set_counts(marked.counts)
+            set_counts(marked.counts)
         if run:
             run.counts.update(marked.counts)
         fields = {"counts": marked.counts, "seconds": _since(started)}
@@ -228,3 +214,52 @@ def in_step(on_progress: Callable[[str], None]) -> Callable[[str], None]:
     """Return `on_progress` for other threads, with the run and step of this thread."""
     context = copy_context()
     return lambda line: context.copy().run(on_progress, line)
+
+
+# Fields that callers may add with `extra`.
+_EXTRA = ("counts", "seconds", "exit_code")
+
+
+class JsonFormatter(logging.Formatter):
+    """Log records as JSON: `timestamp` (UTC), `level`, `logger`, `message`.
+
+    If available also `run_id`, `dag_name`, `environment`, `step`, `counts`, `seconds`, `exit_code`, `error`
+    (its type).
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return a record as one line, without unknown fields."""
+        moment = datetime.fromtimestamp(record.created, tz=UTC).isoformat(timespec="milliseconds")
+        entry: dict[str, Any] = {
+            "timestamp": moment.replace("+00:00", "Z"),
+            "level": record.levelname,
+            "logger": record.name,
+        }
+        if run := _current.get():
+            entry |= {"run_id": run.id, "dag_name": run.dag_name, "environment": run.environment}
+        if name := _step.get():
+            entry["step"] = name
+        entry["message"] = redact(" ".join(record.getMessage().split()))
+        for name in _EXTRA:
+            value = getattr(record, name, None)
+            if value not in (None, {}):
+                entry[name] = value
+        if record.exc_info and record.exc_info[0]:
+            entry["error"] = record.exc_info[0].__name__
+        return json.dumps(entry, ensure_ascii=False, default=str)
+
+
+@contextmanager
+def as_json(level: int = logging.INFO, stream: TextIO | None = None) -> Iterator[None]:
+    """Log all records of this process as JSON lines to `stream` (default: standard error) in the block."""
+    root, own = logging.getLogger(), logging.getLogger("lineage_merge")
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(JsonFormatter())
+    before, root.handlers = root.handlers, [handler]
+    level_before = own.level
+    own.setLevel(level)
+    try:
+        yield
+    finally:
+        root.handlers = before
+        own.setLevel(level_before)
