@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, TypeVar
 
 from lineage_merge.infra import input_budget
 from lineage_merge.infra.aws import boto_client, s3_answer, s3_error
@@ -30,6 +30,8 @@ from lineage_merge.model.errors import (
     SourceMissing,
     similar_names,
 )
+
+T = TypeVar("T")
 
 _S3 = ("s3", "s3a", "s3n")
 # Raised for a gzip file that is truncated, damaged, or not a gzip file.
@@ -103,7 +105,7 @@ def read_bytes(location: str) -> bytes:
             return content
         unpacked = _GzipReader(location, stream, MIN_BYTES_FOR_RATIO)
         data = bytearray()
-        while block := unpacked.read(input_budget.at_most(_BLOCK_BYTES)):
+        while block := unpacked.read1(input_budget.at_most(_BLOCK_BYTES)):
             input_budget.count(len(block))
             data += block
             if len(data) > MAX_UNPACKED_BYTES:
@@ -123,27 +125,25 @@ def read_text(location: str) -> str:
 def read_texts(locations: Sequence[str]) -> list[str | None]:
     """Read small files, those in S3 concurrently; None for a missing file."""
     if not locations or not is_s3(locations[0]):
-        return [_text_or_none(location) for location in locations]
-    client = _s3()  # safe in threads, unlike its creation
-    with ThreadPoolExecutor(min(_MAX_READERS, len(locations)), thread_name_prefix="s3") as pool:
-        return list(pool.map(partial(_s3_text_or_none, client), locations))
+        return list(map(_text_or_none, locations))
+    return _concurrently(partial(_text_or_none, client=_s3()), locations)
 
 
-def _text_or_none(location: str) -> str | None:
+def _text_or_none(location: str, client: Any = None) -> str | None:
     try:
-        return read_text(location)
-    except SourceMissing:
-        return None
-
-
-def _s3_text_or_none(client: Any, location: str) -> str | None:
-    try:
+        if client is None:
+            return read_text(location)
         with _translate_errors(location):
             bucket, key = _bucket_and_key(location)
-            text: str = client.get_object(Bucket=bucket, Key=key)["Body"].read().decode()
-            return text
+            return str(client.get_object(Bucket=bucket, Key=key)["Body"].read().decode())
     except SourceMissing:
         return None
+
+
+def _concurrently(read: Callable[[str], T], locations: Sequence[str]) -> list[T]:
+    """Call the function in threads, which may share a client, but not create one."""
+    with ThreadPoolExecutor(min(_MAX_READERS, len(locations)), thread_name_prefix="s3") as pool:
+        return list(pool.map(read, locations))
 
 
 def read_beginning(location: str, limit: int) -> bytes:
@@ -195,8 +195,7 @@ def children_of(folders: Sequence[str]) -> list[list[str]]:
         with _translate_errors(folder):
             return sorted(_children_s3(client, folder, ""))
 
-    with ThreadPoolExecutor(min(_MAX_READERS, len(folders)), thread_name_prefix="s3") as pool:
-        return list(pool.map(listed, folders))
+    return _concurrently(listed, folders)
 
 
 def _children_s3(client: Any, folder: str, after: str) -> list[str]:
@@ -390,10 +389,7 @@ def _lines(
 
 
 class _GzipReader:
-    """Reads a gzip stream while its ratio is below the limit.
-
-    Methods raise `DocumentError` if the stream is damaged or a gzip bomb.
-    """
+    """Reads a gzip stream while its ratio is below the limit."""
 
     def __init__(self, location: str, packed: IO[bytes], min_bytes_for_ratio: int) -> None:
         self._location = location
@@ -402,17 +398,13 @@ class _GzipReader:
         self._min_bytes_for_ratio = min_bytes_for_ratio
         self._size = 0
 
-    def read(self, limit: int) -> bytes:
-        """Read at most `limit` bytes."""
-        return self._checked(self._stream.read, limit)
-
     def read1(self, limit: int) -> bytes:
-        """Read available bytes, at most `limit`: all intact data before a damaged position."""
-        return self._checked(self._stream.read1, limit)
+        """Read available bytes, at most `limit`: all intact data before a damaged position.
 
-    def _checked(self, read: Callable[[int], bytes], limit: int) -> bytes:
+        Raises `DocumentError` if the stream is damaged or a gzip bomb.
+        """
         try:
-            data = read(limit)
+            data: bytes = self._stream.read1(limit)
         except _INVALID_GZIP:
             raise DocumentError(shown(self._location), "", "not a valid gzip file") from None
         self._size += len(data)
