@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lineage_merge.airflow.attempts import Attempt
 from lineage_merge.airflow.compat import AirflowException, AirflowFailException
-from lineage_merge.airflow.connections import aws, check_history_location, environment
-from lineage_merge.airflow.openlineage_datasets import TaskDatasets, of_step
+from lineage_merge.airflow.connections import aws, check_history_location, environment, existing_aws
+from lineage_merge.airflow.openlineage_datasets import TaskDatasets, TaskWithDatasets, of_step
 from lineage_merge.airflow.report_check import RETIRE_REFUSED, VIOLATION
 from lineage_merge.airflow.settings import (
     Merge,
+    attempt_of,
     fail_if_permanent,
     only_warns,
     resolved,
@@ -29,6 +30,25 @@ class JobCall(NamedTuple):
 
     arguments: dict[str, str]
     datasets: TaskDatasets
+
+
+class ClusterStep(TaskWithDatasets):
+    """A step as a job of a cluster."""
+
+    ui_color = "#dbe9f4"
+    # `execute` sets the arguments, so Airflow must render them afterwards.
+    overwrite_rtif_after_execution = True
+    aws_conn_id: str | None
+    step: "Step"
+    merge: Merge
+
+    def prepare(self, context: Mapping[str, Any]) -> tuple[Attempt, JobCall]:
+        """Return this try, and the call of the step's job."""
+        self.aws_conn_id = existing_aws(self.aws_conn_id)
+        attempt = attempt_of(self.step, self.merge, context)
+        call = job_call(self.step, self.merge, self, context, attempt)
+        self._datasets = call.datasets
+        return attempt, call
 
 
 def job_call(step: "Step", merge: Merge, task: Any, context: Mapping[str, Any], attempt: Attempt) -> JobCall:

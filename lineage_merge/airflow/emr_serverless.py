@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.amazon.aws.operators.emr import EmrServerlessStartJobOperator
 
 from lineage_merge.airflow import attempts, cluster
+from lineage_merge.airflow.cluster import ClusterStep
 from lineage_merge.airflow.compat import show_rendered
-from lineage_merge.airflow.connections import existing_aws
-from lineage_merge.airflow.openlineage_datasets import TaskWithDatasets
 from lineage_merge.airflow.settings import Merge, attempt_of, share_folder
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ _POLL_SECONDS = 30
 _MAX_POLLS = 240
 
 
-class EmrServerlessStep(TaskWithDatasets, EmrServerlessStartJobOperator):  # type: ignore[misc] # as above
+class EmrServerlessStep(ClusterStep, EmrServerlessStartJobOperator):  # type: ignore[misc] # as above
     """A step as a job run: `EmrServerlessStartJobOperator`, with a job driver that is set at run time.
 
     `spark_submit_parameters` are appended to those of the published package.
@@ -30,9 +29,6 @@ class EmrServerlessStep(TaskWithDatasets, EmrServerlessStartJobOperator):  # typ
         **EmrServerlessStartJobOperator.template_fields_renderers,
         "merge": "json",
     }
-    ui_color = "#dbe9f4"
-    aws_conn_id: str | None
-    overwrite_rtif_after_execution = True
 
     def __init__(
         self, *, step: "Step", merge: Merge, spark_submit_parameters: str = "", **options: Any
@@ -45,10 +41,7 @@ class EmrServerlessStep(TaskWithDatasets, EmrServerlessStartJobOperator):  # typ
 
     def execute(self, context: Mapping[str, Any], event: dict[str, Any] | None = None) -> Any:
         """Start the job run and wait for it; return its id."""
-        self.aws_conn_id = existing_aws(self.aws_conn_id)
-        attempt = attempt_of(self.step, self.merge, context)
-        call = cluster.job_call(self.step, self.merge, self, context, attempt)
-        self._datasets = call.datasets
+        attempt, call = self.prepare(context)
         found = cluster.published(self.merge)
         parameters = f"{found['emr_serverless']} {self.spark_submit_parameters}".strip()
         self.job_driver = self._driver(found["script"], call.arguments, parameters)

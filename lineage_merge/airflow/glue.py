@@ -9,16 +9,16 @@ from airflow.providers.amazon.aws.operators.glue import GlueJobOperator
 
 from lineage_merge.airflow import attempts, cluster, glue_network, glue_trigger
 from lineage_merge.airflow.attempts import Attempt, RunRecord
+from lineage_merge.airflow.cluster import ClusterStep
 from lineage_merge.airflow.compat import (
     AirflowException,
     AirflowFailException,
     show_rendered,
 )
 from lineage_merge.airflow.connections import aws, environment, existing_aws
-from lineage_merge.airflow.openlineage_datasets import TaskDatasets, facets
+from lineage_merge.airflow.openlineage_datasets import TaskDatasets
 from lineage_merge.airflow.settings import (
     Merge,
-    attempt_of,
     fail_if_permanent,
     root_folder,
     share_folder,
@@ -36,7 +36,7 @@ _WAITER = {"waiter_delay": 60, "waiter_max_attempts": 75}
 _CONCURRENT_RUNS = 20
 
 
-class GlueStep(GlueJobOperator):  # type: ignore[misc] # mypy runs without Airflow
+class GlueStep(ClusterStep, GlueJobOperator):  # type: ignore[misc] # mypy runs without Airflow
     """A step as a run of a Glue job: `GlueJobOperator`, with arguments that are set at run time.
 
     `artifacts` in `merge`: the prefix of `lineage-merge publish`; empty: the job exists and has script and
@@ -46,10 +46,6 @@ class GlueStep(GlueJobOperator):  # type: ignore[misc] # mypy runs without Airfl
 
     template_fields = (*GlueJobOperator.template_fields, "merge")
     template_fields_renderers = {**GlueJobOperator.template_fields_renderers, "merge": "json"}  # noqa: RUF012
-    ui_color = "#dbe9f4"
-    aws_conn_id: str | None
-    # `execute` sets the arguments, so Airflow must render them afterwards.
-    overwrite_rtif_after_execution = True
     script_args: dict[str, Any]
     waiter_delay: int
     waiter_max_attempts: int
@@ -90,9 +86,7 @@ class GlueStep(GlueJobOperator):  # type: ignore[misc] # mypy runs without Airfl
         """Start a run, or find that of an earlier try, and wait for it; return its id."""
         if glue_network.lacks_a_name(self.create_job_kwargs, has_role=_has_role(vars(self))):
             raise AirflowFailException("engine_options of glue: vpc_connections: a template without a value")
-        self.aws_conn_id = existing_aws(self.aws_conn_id)
-        attempt = attempt_of(self.step, self.merge, context)
-        call = cluster.job_call(self.step, self.merge, self, context, attempt)
+        attempt, call = self.prepare(context)
         sent = call.arguments
         if self.merge["artifacts"]:
             found = cluster.published(self.merge)
@@ -108,7 +102,7 @@ class GlueStep(GlueJobOperator):  # type: ignore[misc] # mypy runs without Airfl
             inputs=call.datasets.inputs,
             outputs=call.datasets.outputs,
         )
-        self._record = record
+        self._set(record)
         self.script_args = sent
         self._glue.initialize_job = self._start(self._glue.initialize_job, context)
         with cluster.report_job_failure(self.merge, Attempt(record.attempt, record.folder)):
@@ -123,7 +117,7 @@ class GlueStep(GlueJobOperator):  # type: ignore[misc] # mypy runs without Airfl
             record = attempts.read(root_folder(self.merge), self.step)
         if record is None:
             raise AirflowException(f"no record of the Glue run in {root_folder(self.merge)}")
-        self._record = record
+        self._set(record)
         self._show(context)
         ended = event or {}
         with cluster.report_job_failure(self.merge, Attempt(record.attempt, record.folder)):
@@ -148,11 +142,6 @@ class GlueStep(GlueJobOperator):  # type: ignore[misc] # mypy runs without Airfl
         """Stop the run, if it was started."""
         if self._job_run_id:
             super().on_kill()
-
-    def get_openlineage_facets_on_complete(self, _task_instance: Any) -> Any:
-        """Return inputs and outputs of the step, for the OpenLineage provider."""
-        record = self._record
-        return facets(TaskDatasets.of(record.inputs, record.outputs) if record else TaskDatasets((), ()))
 
     @property
     def _glue(self) -> Any:
@@ -195,6 +184,10 @@ class GlueStep(GlueJobOperator):  # type: ignore[misc] # mypy runs without Airfl
             return {"JobRunId": record.run_id}
 
         return start
+
+    def _set(self, record: RunRecord) -> None:
+        self._record = record
+        self._datasets = TaskDatasets.of(record.inputs, record.outputs)
 
     def _write(self, record: RunRecord) -> None:
         with fail_if_permanent(), environment(aws(self.merge.get("aws"))):
