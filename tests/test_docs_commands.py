@@ -16,6 +16,7 @@ from gremlin_python.process.graph_traversal import GraphTraversalSource
 from lineage_merge.cli import main
 from lineage_merge.cli.sample import config_file
 from lineage_merge.orchestration.configuration import CONFIGURATION
+from lineage_merge.sources.registry import SOURCES
 from tests.command_line import in_process
 
 REPOSITORY = Path(__file__).parents[1]
@@ -179,3 +180,11 @@ def test_the_runbook_runs_as_written(gremlin: GraphTraversalSource, gremlin_url:
     assert gremlin.V().has_label("job").count().next() > 0
     typed("remove")
     assert gremlin.V().has_label("job").count().next() == 0
+
+
+def test_each_source_is_in_the_table_of_inputs_with_a_page() -> None:
+    table = (REPOSITORY / "docs/formats.md").read_text().partition("## Inputs")[2].partition("\n## ")[0]
+    for source in SOURCES:
+        row = re.search(rf"^\| {re.escape(source.name)}\b.*\]\((\w+\.md)\) \|$", table, re.MULTILINE)
+        assert row, source.name
+        assert (REPOSITORY / "docs" / row[1]).is_file()
