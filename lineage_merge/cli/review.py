@@ -211,7 +211,7 @@ def _review_dbt(
     graph: "LineageGraph | ParquetFolder | None",
 ) -> "ReviewResult":
     from lineage_merge.merge.dataset_resolver import from_config
-    from lineage_merge.naming.resolve import fixed_namespace
+    from lineage_merge.naming import fixed_namespace
     from lineage_merge.review.assessment import review_dbt
     from lineage_merge.review.dbt_files import ManifestPlace, read_files
     from lineage_merge.review.dbt_versions import ReviewScope

@@ -30,7 +30,7 @@ def warehouse_namespace(
     several, or if there is none and the names must be those of a graph.
     """
     from lineage_merge.config.section import namespace
-    from lineage_merge.naming.resolve import namespace_form
+    from lineage_merge.naming import namespace_form
 
     if given:
         return Namespace(namespace("--namespace", given, platform))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from lineage_merge import naming
 from lineage_merge.model.errors import ConfigError, NamingError
-from lineage_merge.naming.resolve import form_of_text
+from lineage_merge.naming import form_of_text
 
 
 class Section(Protocol):

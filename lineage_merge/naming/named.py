@@ -36,7 +36,7 @@ class Located(NamedTuple):
 
 
 class Platform(Protocol):
-    """A platform of datasets. One class each, and one line in `resolve.PLATFORMS`.
+    """A platform of datasets. One class each, and one entry in `PLATFORMS` of its module.
 
     `identify` is idempotent: its own result in the same namespace does not change.
     """

@@ -4,8 +4,7 @@ import pytest
 
 from lineage_merge.config.section import namespace
 from lineage_merge.model.errors import ConfigError
-from lineage_merge.naming import canonical_namespace
-from lineage_merge.naming.resolve import fixed_namespace, namespace_form
+from lineage_merge.naming import canonical_namespace, fixed_namespace, namespace_form
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,11 @@ from typing import Any, SupportsIndex
 
 import pytest
 
-from lineage_merge.infra.redaction import addresses, functions, parameters, spans, text
+from lineage_merge.infra import redaction
+from lineage_merge.infra.redaction import addresses, functions, parameters, spans
 from tests.redaction.secret_forms import forms
 
-_MODULES = (addresses, functions, parameters, spans, text)
+_MODULES = (addresses, functions, parameters, redaction, spans)
 _LENGTH = 40_000
 # Reading everything again for each part of such a text would be thousands a character.
 _MOST_A_CHARACTER = 250
@@ -190,7 +191,7 @@ def test_the_work_grows_with_the_length_of_a_text(piece: str, monkeypatch: pytes
         for name, pattern in _patterns(module).items():
             monkeypatch.setattr(module, name, _Pattern(pattern))
     whole = "x" + piece * (_LENGTH // len(piece)) + "@y"
-    of_text, of_sql = (partial(text._spans, is_sql=is_sql) for is_sql in (False, True))
+    of_text, of_sql = (partial(redaction._spans, is_sql=is_sql) for is_sql in (False, True))
     for find in (of_text, of_sql, addresses.unknown_parameters):
         _Counted.read = 0
         found = list(find(_Counted(whole)))

@@ -47,7 +47,7 @@ _NO_PASSWORD = re.compile(
 _FLAG = re.compile(r"(?<![\w-])--(?P<key>[A-Za-z][\w-]{0,80})\s{1,4}(?=(?P<value>[^\s-][^\s]*))")
 
 
-def parameters(text: str, *, with_spaces: bool = True) -> Iterator[Span]:
+def secret_parameters(text: str, *, with_spaces: bool = True) -> Iterator[Span]:
     """Yield the values of secret keys; `with_spaces`: also with spaces around ``=``."""
     addresses = _JDBC.finditer(text)
     address = next(addresses, None)

@@ -14,7 +14,7 @@ from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.merge.identity_rules import Rules
 from lineage_merge.model.elements import DatasetName, Reference
 from lineage_merge.model.errors import NamingError
-from lineage_merge.naming.resolve import fixed_namespace, namespace_form
+from lineage_merge.naming import fixed_namespace, namespace_form
 from lineage_merge.orchestration.init.findings import JobFindings
 from lineage_merge.sources.dbt.inspection import ManifestFindings
 

@@ -8,7 +8,7 @@ from typing import Any
 from lineage_merge.config.section import locations, namespace
 from lineage_merge.infra.redaction import redact
 from lineage_merge.model.errors import ConfigError, ErrorCollector
-from lineage_merge.naming.resolve import fixed_namespace, namespace_form
+from lineage_merge.naming import fixed_namespace, namespace_form
 from lineage_merge.sources.settings import NamespaceSetting
 
 # Their tables are in Spark's catalog, unless a namespace is set.
