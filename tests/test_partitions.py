@@ -5,7 +5,7 @@ from pyspark.sql import SparkSession
 
 from lineage_merge.cli import sample
 from lineage_merge.infra import spark_session
-from lineage_merge.infra.spark_session import ADJUSTABLE, fit_partitions, text_bytes
+from lineage_merge.infra.spark_session import ADJUSTABLE, fit_partitions
 from lineage_merge.infra.storage import StoredFile
 from lineage_merge.orchestration import pipeline
 from lineage_merge.orchestration.configuration import CONFIGURATION
@@ -20,7 +20,7 @@ def own(spark: SparkSession) -> SparkSession:
 
 
 def fit(spark: SparkSession, *files: StoredFile) -> None:
-    fit_partitions(spark, sum(map(text_bytes, files)))
+    fit_partitions(spark, sum(file.text_bytes for file in files))
 
 
 def number(spark: SparkSession) -> int:

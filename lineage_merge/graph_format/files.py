@@ -21,7 +21,7 @@ from lineage_merge.graph_format.schema import Row, edge_ddl, node_ddl
 from lineage_merge.infra.engine.on_spark import SparkEngine, SparkRows
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.json_schema import Checker
-from lineage_merge.infra.spark_session import fit_partitions, text_bytes
+from lineage_merge.infra.spark_session import fit_partitions
 from lineage_merge.infra.storage import (
     StoredFile,
     delete_folder,
@@ -116,7 +116,7 @@ def _rows(engine: Engine, frame: DataFrame) -> Rows[Row]:
 
 def unpacked_size(folder: str) -> int:
     """Return the approximate size of the files as text, in bytes. Raises `IntermediateError`."""
-    return sum(map(text_bytes, [*_list(_path(folder, NODES)), *_list(_path(folder, EDGES))]))
+    return sum(file.text_bytes for kind in (NODES, EDGES) for file in _list(_path(folder, kind)))
 
 
 def write_facts(spark: SparkSession, folder: str, name: str, rows: Rows[Row], ddl: str) -> None:
@@ -247,7 +247,7 @@ def _format(path: str, files: list[StoredFile]) -> Format:
 def _read(spark: SparkSession, folder: str, kind: FileKind) -> DataFrame:
     path = _path(folder, kind)
     files = _list(path)
-    fit_partitions(spark, sum(map(text_bytes, files)))
+    fit_partitions(spark, sum(file.text_bytes for file in files))
     if _format(path, files) == "parquet":
         with _translated_errors(path):
             return spark.read.schema(kind.ddl).parquet(path)

@@ -11,6 +11,9 @@ from threading import Lock
 
 from lineage_merge.model.errors import InputTooLarge
 
+# Of a shuffle: of a heap of 1 GB a task may use 200 MB, which sorts this much text with few spills.
+BYTES_PER_PARTITION = 32 << 20
+
 
 class _Budget:
     """The remaining bytes, shared by all threads."""

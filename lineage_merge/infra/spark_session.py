@@ -18,18 +18,14 @@ from pyspark.sql import SparkSession
 
 from lineage_merge.infra.embedded.jars import spark_kafka_options
 from lineage_merge.infra.embedded.java import java_home
+from lineage_merge.infra.input_budget import BYTES_PER_PARTITION
 from lineage_merge.infra.progress import no_progress
-from lineage_merge.infra.storage import StoredFile
 from lineage_merge.model import errors
 from lineage_merge.model.errors import DocumentError, LineageMergeError
 
 # Set, to any value, in a session whose number of partitions may be changed.
 ADJUSTABLE = "spark.lineage_merge.partitions"
 MIN_PARTITIONS = 2
-# Input per partition: of a heap of 1 GB a task may use 200 MB, which sorts this much with few spills.
-BYTES_PER_PARTITION = 32 << 20
-# Approximate ratio of unpacked to packed text.
-_UNPACKED = 8
 
 _NUMBER = "spark.sql.shuffle.partitions"
 
@@ -43,11 +39,6 @@ def fit_partitions(spark: SparkSession, input_bytes: int) -> None:
     number = ceil(input_bytes / BYTES_PER_PARTITION)
     if spark.conf.get(ADJUSTABLE, None) and number > int(spark.conf.get(_NUMBER) or 0):
         spark.conf.set(_NUMBER, number)
-
-
-def text_bytes(file: StoredFile) -> int:
-    """Return the approximate size of a file as unpacked text."""
-    return file.size * _UNPACKED if file.location.endswith((".gz", ".parquet")) else file.size
 
 
 _ENDING_SECONDS = 5

@@ -45,6 +45,8 @@ MAX_RATIO = 300
 # Any ratio is harmless up to these sizes: in memory for complete files, in time for lines.
 MIN_BYTES_FOR_RATIO = 16 << 20
 MIN_LINE_BYTES_FOR_RATIO = 1 << 30
+# Approximate ratio of unpacked to packed text.
+_UNPACKED = 8
 _BLOCK_BYTES = 1 << 20
 _LINE_BLOCK_BYTES = 256 << 10  # short lines take ten times their bytes of memory
 # Maximum entries of a folder to search for a similar name.
@@ -60,6 +62,11 @@ class StoredFile(NamedTuple):
 
     location: str
     size: int
+
+    @property
+    def text_bytes(self) -> int:
+        """The approximate size as unpacked text."""
+        return self.size * _UNPACKED if self.location.endswith((".gz", ".parquet")) else self.size
 
 
 @dataclass(frozen=True, slots=True)

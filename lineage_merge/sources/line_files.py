@@ -6,7 +6,6 @@ from math import ceil
 from typing import TypeVar
 
 from lineage_merge.infra.engine.rows import Engine, Rows
-from lineage_merge.infra.spark_session import text_bytes
 from lineage_merge.infra.storage import Slice, StoredFile, find_files, read_beginning, read_lines
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import DocumentError, SourceMissing
@@ -87,7 +86,7 @@ def stored_bytes(parts: Iterable[Slice]) -> int:
 
 def unpacked_bytes(parts: Iterable[Slice]) -> int:
     """Estimate the uncompressed size of text slices."""
-    return sum(text_bytes(StoredFile(part.location, part.end - part.start)) for part in parts)
+    return sum(StoredFile(part.location, part.end - part.start).text_bytes for part in parts)
 
 
 def numbered(part: Slice) -> Iterator[tuple[str, bytes]]:

@@ -7,7 +7,7 @@ from functools import partial
 from math import ceil
 from typing import Any
 
-from lineage_merge.infra import spark_session
+from lineage_merge.infra import input_budget
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.model.records import Record
 from lineage_merge.sources.runs import run_selection
@@ -47,7 +47,7 @@ def read_arango(engine: Engine, context: Context, settings: Arango) -> Rows[Reco
     back = overview.newest - spline.lookback // timedelta(milliseconds=1)
     since = max(overview.oldest, spline.runs.since if spline.runs.which == "since" else back)
     tasks = ceil(overview.events / EVENTS_PER_SLICE)
-    engine.reserve(tasks * spark_session.BYTES_PER_PARTITION)
+    engine.reserve(tasks * input_budget.BYTES_PER_PARTITION)
     spans: list[tuple[int, int] | None] = [*_spans(since, overview.newest + 1, tasks), None]
     read_events = partial(_fetch_events, context, server)
     events = _limited_partitions(engine.rows(spans, MAX_SLICES)).flat_map(read_events).cache()
