@@ -627,7 +627,7 @@ def test_one_source_alone_is_enough_for_a_configuration(sample: Path) -> None:
 def test_large_sources_are_sampled_and_not_verified(sample: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # As if the captures were larger than the limit.
     monkeypatch.setattr(
-        "lineage_merge.config.validation._spark", lambda *_, **__: SparkOptions(distribute_above_mb=0)
+        "lineage_merge.config.validation.SparkOptions", lambda **_: SparkOptions(distribute_above_mb=0)
     )
 
     found = as_json(".")
@@ -641,7 +641,7 @@ def test_a_large_database_is_sampled(
     arango: ArangoServer, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "lineage_merge.config.validation._spark", lambda *_, **__: SparkOptions(distribute_above_mb=0)
+        "lineage_merge.config.validation.SparkOptions", lambda **_: SparkOptions(distribute_above_mb=0)
     )
     monkeypatch.setenv("SPLINE_PASSWORD", arango.password)
     name = arango.database("spline", SAMPLE / "spline" / "tickit_sales_load")
