@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from lineage_merge.graph_format.elements import (
     ASSERTION,
@@ -30,6 +30,7 @@ from lineage_merge.questions.fields import (
 )
 from lineage_merge.questions.formats.describe import counted, listed_counts
 from lineage_merge.questions.graph import LineageGraph
+from lineage_merge.questions.lineage import Upstream, upstream
 from lineage_merge.questions.question import (
     DEPTH,
     OPTIONAL_DATASET,
@@ -40,7 +41,6 @@ from lineage_merge.questions.question import (
 )
 from lineage_merge.questions.result import RowsResult
 from lineage_merge.questions.scoped_graph import ScopedGraph
-from lineage_merge.questions.upstream import Upstream, upstream
 
 # In order of severity. `error`: the check could not run.
 NOT_PASSED = ("failed", "error", "warned")
@@ -170,17 +170,10 @@ class AssertionsResult(RowsResult):
 
     row_type = AssertionRow
     rows_name = "tests"
-    table: ClassVar[Mapping[str, str]] = {
-        "dataset": "title",
-        "column": "column",
-        "test": "name",
-        "type": "type",
-        "severity": "severity",
-        "status": "result",
-        "failures": "failures",
-        "last run": "last_run_at",
-        "distance": "distance",
-    }
+    table = (
+        "title: dataset, column, name: test, type, severity, result: status, failures, last_run_at: last "
+        "run, distance"
+    )
 
     start: Annotated[Element | None, Shown(name="of")] = None
     depth: Annotated[int | None, JSON_ONLY] = None

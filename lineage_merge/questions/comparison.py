@@ -151,12 +151,12 @@ class ComparisonResult(NoGraphResult):
         from rich.text import Text
 
         from lineage_merge.questions.formats.describe import one_line
-        from lineage_merge.questions.formats.table import add_row, new_table
+        from lineage_merge.questions.formats.table import AnswerTable
 
         for only in self.sides:
-            table = new_table("kind", "what", name=f"only in {only.environment}")
+            table = AnswerTable("kind", "what", name=f"only in {only.environment}")
             for row in only.rows():
-                add_row(table, row.kind, f"{row.what} → {row.to}" if row.to else row.what)
+                table.add(row.kind, f"{row.what} → {row.to}" if row.to else row.what)
             if only.is_empty:
                 yield table
             else:

@@ -91,16 +91,16 @@ class CyclesResult(RowsResult):
 
     def tables(self) -> "Iterable[RenderableType]":
         """Return a row per edge of each cycle."""
-        from lineage_merge.questions.formats.table import add_row, new_table
+        from lineage_merge.questions.formats.table import AnswerTable
 
-        table = new_table("cycle", "dataset", "feeds", "job")
+        table = AnswerTable("cycle", "dataset", "feeds", "job")
         leaving: dict[str, list[Edge]] = defaultdict(list)
         for edge in self.graph.edges:
             leaving[edge.from_id].append(edge)
         for number, dataset in self.items:
             for edge in leaving[dataset.id]:
                 target = self.graph.vertices[edge.to_id]
-                add_row(table, str(number), dataset.title, target.title, edge.job)
+                table.add(str(number), dataset.title, target.title, edge.job)
         return [table]
 
 

@@ -1,8 +1,8 @@
 """The question `diff`: what was added, removed and changed between two moments."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from lineage_merge.graph_format.elements import JOB, Edge, Subgraph, dataset_of, subgraph
 from lineage_merge.graph_format.schema import DATASET_LABELS
@@ -53,16 +53,7 @@ class ChangesResult(NoGraphResult):
     """What was added, removed and changed between two moments."""
 
     row_type = ChangeRow
-    table: ClassVar[Mapping[str, str]] = {
-        "kind": "kind",
-        "action": "action",
-        "element": "title",
-        "property": "property",
-        "before": "before",
-        "after": "after",
-        "from": "source",
-        "id": "id",
-    }
+    table = "kind, action, title: element, property, before, after, source: from, id"
 
     before: "AsOf"
     after: "AsOf"

@@ -167,6 +167,12 @@ def cells(row: Any, attributes: Iterable[str]) -> Iterator[str | int]:
             yield _cell(field.kind if field else Kind.VALUE, value)
 
 
+def attributes_by_header(columns: str) -> dict[str, str]:
+    """Return the attributes of the columns of a table: of ``tag, dag: DAG`` those of ``tag`` and ``DAG``."""
+    named = (column.partition(": ") for column in columns.split(", "))
+    return {header or attribute.replace("_", " "): attribute for attribute, _, header in named}
+
+
 def _cell(kind: Kind, value: Any) -> str | int:
     if kind == Kind.ELEMENT:
         return str(value.title)

@@ -4,12 +4,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from lineage_merge.graph_format.elements import subgraph
 from lineage_merge.model.times import utc_time
-from lineage_merge.questions.arguments import age_ms, now_ms
-from lineage_merge.questions.expectations import Expectations, Source
 from lineage_merge.questions.fields import (
     JSON_ONLY,
     NOT_FOR_TOOLS,
@@ -24,7 +22,6 @@ from lineage_merge.questions.fields import (
     Time,
 )
 from lineage_merge.questions.formats.describe import counted, listed_counts
-from lineage_merge.questions.formats.freshness_text import cause_text, reasons_text
 from lineage_merge.questions.question import (
     OLDER_THAN,
     OPTIONAL_DATASET,
@@ -33,10 +30,21 @@ from lineage_merge.questions.question import (
     Parameter,
     Question,
     ToolText,
+    age_ms,
+    now_ms,
 )
 from lineage_merge.questions.result import RowsResult
 from lineage_merge.questions.scoped_graph import ScopedGraph
-from lineage_merge.questions.staleness import MEANINGS, Freshness, Status, freshness
+from lineage_merge.questions.staleness import (
+    MEANINGS,
+    Expectations,
+    Freshness,
+    Source,
+    Status,
+    cause_text,
+    freshness,
+    reasons_text,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,16 +111,10 @@ class FreshnessResult(RowsResult):
 
     row_type = FreshnessRow
     rows_name = "datasets"
-    table: ClassVar[Mapping[str, str]] = {
-        "dataset": "dataset",
-        "last write": "last_write",
-        "newest row": "max_loaded_at",
-        "age": "age",
-        "freshness check": "check_status",
-        "status": "status",
-        "reason": "reason",
-        "because of": "cause",
-    }
+    table = (
+        "dataset, last_write, max_loaded_at: newest row, age, check_status: freshness check, status, "
+        "reason, cause: because of"
+    )
 
     start: Annotated[Element | None, Shown(name="of")] = None
     now: Annotated[Time, JSON_ONLY]

@@ -6,9 +6,9 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from lineage_merge.graph_format.elements import Edge, column_title, dataset_id_of, title_of_id
-from lineage_merge.questions.affected_tests import AffectedTest, affected_tests
-from lineage_merge.questions.arguments import change_of
-from lineage_merge.questions.dependents import Dependent, Dependents, dependents
+from lineage_merge.model.errors import QueryError
+from lineage_merge.questions.dependents import AffectedTest, Dependent, Dependents, affected_tests, dependents
+from lineage_merge.questions.effects import Change
 from lineage_merge.questions.fields import (
     JSON_ONLY,
     NOT_FOR_TOOLS,
@@ -34,10 +34,10 @@ _LISTS = ("datasets", "indirectly_affected", "columns", "jobs", "exposures")
 _MAX_NAMES = 3
 # More columns of a table, by its name.
 _MORE = {
-    "datasets": {"label": "label"},
-    "indirectly_affected": {"label": "label"},
-    "exposures": {"type": "exposure_type", "url": "url"},
-    "columns": {"how": "how"},
+    "datasets": "label, ",
+    "indirectly_affected": "label, ",
+    "exposures": "exposure_type: type, url, ",
+    "columns": "how, ",
 }
 
 
@@ -211,17 +211,17 @@ class ImpactResult(RowsResult):
         """Yield the changed element, counts, then the elements by kind."""
         from rich.text import Text
 
-        from lineage_merge.questions.formats.table import add_row, new_table, row_table
+        from lineage_merge.questions.formats.table import AnswerTable, row_table
 
         affected, impact = self.dependents, self.dependents.impact
         yield Text(one_line(f"affected by a change of {self.changed.title}:"), style="bold")
-        counts = new_table("", "number", is_summary=True)
+        counts = AnswerTable("", "number", is_summary=True)
         for kind, number in {**impact.counts, "tests": len(self.tests)}.items():
-            add_row(counts, kind, number)
+            counts.add(kind, number)
         for effect, number in affected.effects.items():
-            add_row(counts, effect.value, number)
+            counts.add(effect.value, number)
         yield counts
-        distance = {**({"effect": "effect"} if self.change else {}), "hops": "distance"}
+        distance = f"{'effect, ' if self.change else ''}distance: hops"
         indirect = {vertex.id for vertex in impact.indirectly_affected}
         datasets = affected.of_kind("dataset")
         groups = {
@@ -233,14 +233,13 @@ class ImpactResult(RowsResult):
         }
         # Tables without rows, too, because the CSV has their columns.
         for name, elements in groups.items():
-            columns = {name: "title", **_MORE.get(name, {}), **distance, "owners": "owners", "DAGs": "dags"}
+            columns = f"title: {name}, {_MORE.get(name, '')}{distance}, owners, dags: DAGs"
             yield from _spaced(row_table(map(affected_row, elements), columns, name))
-        columns = {"tests": "name", "type": "assertion_type", **distance}
-        columns |= {"status": "status", "checks": "checked", "owners": "owners"}
+        columns = f"name: tests, assertion_type: type, {distance}, status, checked: checks, owners"
         yield from _spaced(row_table(map(_test_row, self.tests), columns, "tests"))
-        dags = new_table("DAGs", name="DAGs")
+        dags = AnswerTable("DAGs", name="DAGs")
         for dag in impact.dags:
-            add_row(dags, dag)
+            dags.add(dag)
         yield from _spaced(dags)
 
 
@@ -285,7 +284,9 @@ class ImpactQuestion(Question[ImpactResult]):
 
     def answer(self, graph: ScopedGraph) -> ImpactResult:
         """Return what depends on the element."""
-        change = change_of(self.change)
+        if self.change and self.change not in [*Change]:
+            raise QueryError(f"unknown change: {self.change}; changes: {', '.join(Change)}")
+        change = Change(self.change) if self.change else None
         changed = graph.element(self.name)
         affected = dependents(graph.graph, changed, change=change, depth=self.depth, dag=graph.dag)
         return ImpactResult(

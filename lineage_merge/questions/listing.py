@@ -1,16 +1,15 @@
 """The questions `jobs`, `no-consumer` and `no-producer`: lists of jobs and datasets."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from lineage_merge.graph_format.elements import JOB, Subgraph, Vertex, subgraph, values_of
 from lineage_merge.model.errors import QueryError
-from lineage_merge.questions.arguments import time_ms
 from lineage_merge.questions.fields import JSON_ONLY, ElementId, Time, fields_of
 from lineage_merge.questions.last_updates import FAILED
-from lineage_merge.questions.question import Parameter, Question, Since
+from lineage_merge.questions.question import Parameter, Question, Since, time_ms
 from lineage_merge.questions.result import RowsResult
 from lineage_merge.questions.scoped_graph import ScopedGraph
 
@@ -85,17 +84,10 @@ class JobsResult(VerticesResult):
     """Jobs with their newest run, in the requested order."""
 
     row_type = JobRow
-    table: ClassVar[Mapping[str, str]] = {
-        "name": "name",
-        "type": "job_type",
-        "DAG": "dags",
-        "environment": "environment",
-        "status": "status",
-        "last run": "last_run_at",
-        "duration": "duration",
-        "rows": "rows_written",
-        "owners": "owners",
-    }
+    table = (
+        "name, job_type: type, dags: DAG, environment, status, last_run_at: last run, duration, "
+        "rows_written: rows, owners"
+    )
     optional = ("owners",)
 
     search: Annotated[str, JSON_ONLY] = ""

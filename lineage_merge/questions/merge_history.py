@@ -1,8 +1,8 @@
 """The questions `merges` and `history`: merges of a history, and what they changed of an element."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 from lineage_merge.questions.fields import NOT_FOR_TOOLS, Element, Name, Shown, Text, Time, row_as_json
 from lineage_merge.questions.question import ElementName, Parameter, Question, ToolText
@@ -70,17 +70,7 @@ class MergesResult(HistoryResult):
 
     row_type = MergeRow
     rows_name = "merges"
-    table: ClassVar[Mapping[str, str]] = {
-        "time": "time",
-        "merge": "merge",
-        "environment": "environment",
-        "DAG": "dag",
-        "kind": "kind",
-        "added": "added",
-        "changed": "changed",
-        "retired": "retired",
-        "run": "run_id",
-    }
+    table = "time, merge, environment, dag: DAG, kind, added, changed, retired, run_id: run"
     optional = ("run",)
 
     merges: "tuple[ScopedMerge, ...]" = ()
@@ -97,16 +87,7 @@ class TimelineResult(HistoryResult):
     """What merges changed of `element`. `events`: oldest first; the rows are newest first."""
 
     row_type = EventRow
-    table: ClassVar[Mapping[str, str]] = {
-        "time": "time",
-        "merge": "merge",
-        "DAG": "dag",
-        "event": "event",
-        "what": "what",
-        "name": "name",
-        "before": "before",
-        "after": "after",
-    }
+    table = "time, merge, dag: DAG, event, what, name, before, after"
 
     element: Annotated[Element, Shown(name="of")]
     events: "tuple[TimelineEvent, ...]" = ()
@@ -133,12 +114,12 @@ class TimelineResult(HistoryResult):
 
     def tables(self) -> "Iterable[RenderableType]":
         """Return a row per event, with its text."""
-        from lineage_merge.questions.formats.table import add_row, new_table
+        from lineage_merge.questions.formats.table import AnswerTable
 
-        table = new_table("time", "merge", "DAG", self.element.title)
+        table = AnswerTable("time", "merge", "DAG", self.element.title)
         for event in self.items:
             row = self.row(event)
-            add_row(table, row.time, row.merge, row.dag, str(event))
+            table.add(row.time, row.merge, row.dag, str(event))
         return [table]
 
 

@@ -1,8 +1,8 @@
 """The questions `report` and `near_misses`: what a merge joined, and what is probably one dataset."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 from lineage_merge.merge.report import NearMiss
 from lineage_merge.model.elements import Problem, decode
@@ -145,13 +145,13 @@ class ReportResult(NoGraphResult):
         from rich.text import Text as Line
 
         from lineage_merge.model.times import utc_time
-        from lineage_merge.questions.formats.table import add_row, new_table, row_table
+        from lineage_merge.questions.formats.table import AnswerTable, row_table
 
         yield Line(f"{self.dag} in {self.environment}, merged at {utc_time(self.merged_at)}")
-        numbers = new_table("written", "retired", "datasets joined", is_summary=True)
-        add_row(numbers, self.written, self.retired, self.datasets_joined or 0)
+        numbers = AnswerTable("written", "retired", "datasets joined", is_summary=True)
+        numbers.add(self.written, self.retired, self.datasets_joined or 0)
         yield numbers
-        yield row_table(map(self.row, self.items), {name: name for name in self.columns})
+        yield row_table(map(self.row, self.items), ", ".join(self.columns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,14 +202,7 @@ class NearMissesResult(NoGraphResult):
 
     row_type = NearMissRow
     rows_name = "near_misses"
-    table: ClassVar[Mapping[str, str]] = {
-        "written": "written",
-        "read": "read",
-        "score": "score",
-        "evidence": "reasons",
-        "fix key": "fix_key",
-        "fix": "fix",
-    }
+    table = "written, read, score, reasons: evidence, fix_key, fix"
     optional = ("fix key", "fix")
 
     near_misses: tuple[NearMiss, ...] = ()

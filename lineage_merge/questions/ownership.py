@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 from lineage_merge.graph_format.elements import dataset_of
 from lineage_merge.questions.dependents import Dependent, Dependents, Kind, dependents
@@ -146,16 +146,9 @@ class OwnersResult(RowsResult):
     """The owners of what depends on `changed`."""
 
     row_type = OwnerRow
-    table: ClassVar[Mapping[str, str]] = {
-        "owner": "name",
-        "hops": "distance",
-        "datasets": "datasets",
-        "columns": "columns",
-        "jobs": "jobs",
-        "exposures": "exposures",
-        "nearest": "nearest_names",
-        "DAGs": "dags",
-    }
+    table = (
+        "name: owner, distance: hops, datasets, columns, jobs, exposures, nearest_names: nearest, dags: DAGs"
+    )
 
     changed: Annotated[Element, Shown(name="of")]
     ownership: Ownership

@@ -1,8 +1,8 @@
 """The question `tags`: what carries tags along lineage, and where they stop."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 from lineage_merge.graph_format.elements import COLUMN, Edge, Subgraph, Vertex, dataset_of
 from lineage_merge.graph_format.schema import DATASET_LABELS
@@ -96,14 +96,7 @@ class TagCountsResult(RowsResult):
 
     row_type = TagCounts
     rows_name = "tags"
-    table: ClassVar[Mapping[str, str]] = {
-        "tag": "tag",
-        "own datasets": "own_datasets",
-        "own columns": "own_columns",
-        "inherited datasets": "inherited_datasets",
-        "inherited columns": "inherited_columns",
-        "stopped": "stops",
-    }
+    table = "tag, own_datasets, own_columns, inherited_datasets, inherited_columns, stops: stopped"
 
     of: Annotated[None, JSON_ONLY] = None
     tag: Annotated[None, JSON_ONLY] = None

@@ -4,13 +4,11 @@ import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
 from lineage_merge.graph_format.elements import Vertex, subgraph
 from lineage_merge.model.errors import LineageMergeError
-from lineage_merge.questions.arguments import age_ms, now_ms
 from lineage_merge.questions.causes import Cause, Diagnosis, FindChanges, Kind, RecentChange, diagnose
-from lineage_merge.questions.expectations import Expectations
 from lineage_merge.questions.fields import (
     JSON_ONLY,
     NOT_FOR_TOOLS,
@@ -33,9 +31,12 @@ from lineage_merge.questions.question import (
     Parameter,
     Question,
     ToolText,
+    age_ms,
+    now_ms,
 )
 from lineage_merge.questions.result import RowsResult
 from lineage_merge.questions.scoped_graph import ScopedGraph
+from lineage_merge.questions.staleness import Expectations
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -74,15 +75,7 @@ class CausesResult(RowsResult):
 
     row_type = CauseRow
     rows_name = "causes"
-    table: ClassVar[Mapping[str, str]] = {
-        "cause": "cause",
-        "dataset": "title",
-        "distance": "distance",
-        "evidence": "evidence",
-        "at": "at",
-        "path": "titles",
-        "next": "next",
-    }
+    table = "cause, title: dataset, distance, evidence, at, titles: path, next"
 
     start: Annotated[Element, Shown(name="of")]
     depth: Annotated[int | None, JSON_ONLY] = None

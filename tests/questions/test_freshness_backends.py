@@ -15,10 +15,9 @@ from lineage_merge.questions.assertions import all_checks, checks_upstream
 from lineage_merge.questions.backends.gremlin import GremlinGraph
 from lineage_merge.questions.backends.opening import open_graph
 from lineage_merge.questions.causes import diagnose
-from lineage_merge.questions.expectations import Expectations
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.listing import JobOrder
-from lineage_merge.questions.staleness import freshness
+from lineage_merge.questions.staleness import Expectations, freshness
 from tests.lineage_made import at, col
 from tests.runs_made import HOUR, MadeRuns
 

@@ -1,7 +1,7 @@
 """Edges on paths between two datasets."""
 
 from lineage_merge.graph_format.elements import Edge
-from lineage_merge.questions.paths import edges_on_paths
+from lineage_merge.questions.lineage_questions import edges_on_paths
 
 
 def hops(*pairs: str) -> set[Edge]:

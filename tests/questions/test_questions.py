@@ -12,7 +12,7 @@ from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.impact import impact
 from lineage_merge.questions.layers import check_layers, parse_layers
 from lineage_merge.questions.lineage import lineage, strongly_connected_components
-from lineage_merge.questions.paths import all_paths
+from lineage_merge.questions.lineage_questions import all_paths
 from tests.lineage_made import at, col
 
 
