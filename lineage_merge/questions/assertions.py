@@ -27,6 +27,7 @@ from lineage_merge.questions.fields import (
     Shown,
     Text,
     Time,
+    row_of,
 )
 from lineage_merge.questions.formats.describe import counted, listed_counts
 from lineage_merge.questions.graph import LineageGraph
@@ -214,20 +215,16 @@ class AssertionsResult(RowsResult):
 
     def row(self, item: Check) -> AssertionRow:
         """Return a test with its newest result."""
-        properties = item.assertion.properties
         dataset = self.found.datasets.get(item.dataset)
-        return AssertionRow(
+        return row_of(
+            AssertionRow,
+            item.assertion,
             assertion=item.assertion,
-            name=item.assertion.name,
-            type=properties.get("assertion_type"),
+            type=item.assertion.properties.get("assertion_type"),
             dataset=item.dataset,
             checked=item.checked,
             column=item.column or None,
             distance=item.distance,
-            severity=properties.get("severity"),
-            status=item.status or None,
-            failures=properties.get("failures"),
-            last_run_at=properties.get("last_run_at"),
             title=dataset.title if dataset else title_of_id(item.dataset),
             result=item.status or "no result",
         )

@@ -8,9 +8,9 @@ from lineage_merge.config import Policy
 from lineage_merge.model.errors import ConfigError, did_you_mean
 from lineage_merge.questions.fields import Cell, ElementId, Label, Text
 from lineage_merge.questions.formats.describe import one_line
-from lineage_merge.questions.formats.policy_text import path_lines, result_as_json, summary_as_json
 from lineage_merge.questions.layers import Layer
 from lineage_merge.questions.policies import PolicyCheck, Violation, check_policies
+from lineage_merge.questions.policies.reports import path_lines, result_as_json, summary_as_json
 from lineage_merge.questions.question import Parameter, Question
 from lineage_merge.questions.result import RowsResult
 from lineage_merge.questions.scoped_graph import ScopedGraph
@@ -89,13 +89,13 @@ class PolicyResult(RowsResult):
 
     def to_sarif(self) -> dict[str, Any]:
         """Return the violations as a SARIF object, for code review tools."""
-        from lineage_merge.questions.formats.policy_reports import sarif
+        from lineage_merge.questions.policies.reports import sarif
 
         return sarif(self.check)
 
     def to_junit(self) -> str:
         """Return the policies as JUnit XML."""
-        from lineage_merge.questions.formats.policy_reports import junit
+        from lineage_merge.questions.policies.reports import junit
 
         return junit(self.check)
 

@@ -65,45 +65,39 @@ class Comparison:
     only_right: Only
 
 
-@dataclass(frozen=True, slots=True)
-class _Content:
-    environment: str
-    datasets: set[str]
-    feeds: set[Feed]
-    columns: set[str]
-
-    def without(self, other: "_Content") -> Only:
-        shared = self.datasets & other.datasets
-        columns = {column for column in self.columns - other.columns if column.rpartition("|")[0] in shared}
-        return Only(
-            self.environment,
-            tuple(sorted(self.datasets - other.datasets)),
-            tuple(sorted(self.feeds - other.feeds)),
-            tuple(sorted(columns)),
-        )
+# Ids of datasets, feeds and columns.
+_Content = tuple[set[str], set[Feed], set[str]]
 
 
 def compare(graph: LineageGraph, left: str, right: str, dag: str | None = None) -> Comparison:
     """Compare datasets, feeds and columns of two environments, by id without the environment."""
-    left_content, right_content = (_content(graph, each, dag) for each in (left, right))
-    return Comparison(left_content.without(right_content), right_content.without(left_content))
+    first, second = (_content(graph, environment, dag) for environment in (left, right))
+    return Comparison(_only(left, first, second), _only(right, second, first))
 
 
-def _content(graph: LineageGraph, environment: str, dag: str | None) -> _Content:
-    return _Content(
+def _only(environment: str, content: _Content, other: _Content) -> Only:
+    datasets, feeds, columns = content
+    shared = datasets & other[0]
+    only = (column for column in columns - other[2] if column.rpartition("|")[0] in shared)
+    return Only(
         environment,
-        {_without_environment(identifier) for identifier in graph.ids(DATASET_LABELS, environment, dag)},
-        {
-            (_without_environment(source), _without_environment(target))
-            for source, target in graph.pairs(["feeds"], environment, dag)
-        },
-        {_without_environment(identifier) for identifier in graph.ids([COLUMN], environment, dag)},
+        tuple(sorted(datasets - other[0])),
+        tuple(sorted(feeds - other[1])),
+        tuple(sorted(only)),
     )
 
 
-def _without_environment(identifier: str) -> str:
-    """Return ``s3://tickit-raw|sales`` of ``dev|s3://tickit-raw|sales``."""
-    return identifier.partition("|")[2]
+def _content(graph: LineageGraph, environment: str, dag: str | None) -> _Content:
+    def without_environment(identifier: str) -> str:
+        """Return ``s3://tickit-raw|sales`` of ``dev|s3://tickit-raw|sales``."""
+        return identifier.partition("|")[2]
+
+    feeds = graph.pairs(["feeds"], environment, dag)
+    return (
+        set(map(without_environment, graph.ids(DATASET_LABELS, environment, dag))),
+        {(without_environment(source), without_environment(target)) for source, target in feeds},
+        set(map(without_environment, graph.ids([COLUMN], environment, dag))),
+    )
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

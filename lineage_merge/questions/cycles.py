@@ -3,10 +3,10 @@
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex
-from lineage_merge.questions.fields import JSON_ONLY, Element, Shown
+from lineage_merge.questions.fields import JSON_ONLY, Element, Shown, row_of
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.lineage import completed, strongly_connected_components
 from lineage_merge.questions.question import Question
@@ -40,13 +40,6 @@ def cycles(graph: LineageGraph, environment: str | None = None, dag: str | None 
     return Cycles(groups, completed(graph, group_of, edges))
 
 
-class _Member(NamedTuple):
-    """A dataset of a cycle; cycles are numbered from 1."""
-
-    cycle: int
-    dataset: Vertex
-
-
 @dataclass(frozen=True, slots=True)
 class CycleRow:
     """A dataset of a cycle."""
@@ -74,20 +67,17 @@ class CyclesResult(RowsResult):
         return tuple(map(list, self.cycles.groups))
 
     @property
-    def items(self) -> list[_Member]:
-        """The datasets of each cycle."""
+    def items(self) -> list[tuple[int, Vertex]]:
+        """The datasets of each cycle, with its number, from 1."""
         return [
-            _Member(number, self.graph.vertices[dataset])
+            (number, self.graph.vertices[dataset])
             for number, group in enumerate(self.cycles.groups, 1)
             for dataset in group
         ]
 
-    def row(self, item: _Member) -> CycleRow:
+    def row(self, item: tuple[int, Vertex]) -> CycleRow:
         """Return a dataset of a cycle."""
-        dataset = item.dataset
-        return CycleRow(
-            item.cycle, dataset, dataset.label, dataset.name, dataset.title, dataset.environment, dataset.dags
-        )
+        return row_of(CycleRow, item[1], cycle=item[0], dataset=item[1])
 
     def tables(self) -> "Iterable[RenderableType]":
         """Return a row per edge of each cycle."""

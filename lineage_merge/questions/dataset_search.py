@@ -24,7 +24,7 @@ from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.model.errors import QueryError
 from lineage_merge.questions.backends.in_memory import contains_text
 from lineage_merge.questions.case_variants import case_variants
-from lineage_merge.questions.fields import JSON_ONLY, Element, ElementId, Label, Name, Shown, Time
+from lineage_merge.questions.fields import JSON_ONLY, Element, ElementId, Label, Name, Shown, Time, row_of
 from lineage_merge.questions.lineage import completed
 from lineage_merge.questions.listing import LIMIT, SEARCH, JobsQuestion, VertexRow, VerticesResult
 from lineage_merge.questions.question import OwnerName, Parameter, Question, SearchText, TagName, ToolText
@@ -47,10 +47,17 @@ class FoundDatasets:
     and checks (if failures were requested).
     """
 
-    subgraph: Subgraph
+    subgraph: Subgraph = field(default_factory=Subgraph)
     datasets: tuple[Vertex, ...] = ()
     tagged_columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     failures: Mapping[str, tuple[Vertex, ...]] = field(default_factory=dict)
+
+    def of(self, dataset: str) -> dict[str, Any]:
+        """Return the fields of a row that are no properties of the dataset."""
+        return {
+            "tagged_columns": self.tagged_columns.get(dataset, ()),
+            "failures": self.failures.get(dataset, ()),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +133,7 @@ class DatasetsResult(VerticesResult):
 
     def row(self, item: Vertex) -> DatasetRow:
         """Return a dataset."""
-        columns, failures = self.found.tagged_columns, self.found.failures
-        return DatasetRow.of(
-            item, tagged_columns=columns.get(item.id, ()), failures=failures.get(item.id, ())
-        )
+        return row_of(DatasetRow, item, **self.found.of(item.id))
 
     @property
     def roots(self) -> Sequence[str] | None:
@@ -246,6 +250,7 @@ def _failures(scoped: ScopedGraph) -> Mapping[str, tuple[Vertex, ...]]:
     return {dataset: tuple(by_id[key] for key in sorted(by_id)) for dataset, by_id in failures.items()}
 
 
+_OF_DATASETS = ("tags", "owners", "without_owner", "failed")
 _INAPPLICABLE = {
     "column": ("owners", "without_owner", "failed"),
     "job": ("tags", "owners", "without_owner"),
@@ -275,23 +280,11 @@ class SearchResult(RowsResult):
     row_type = FoundRow
 
     items: Sequence[Vertex] = ()
-    tagged_columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    failures: Mapping[str, tuple[Vertex, ...]] = field(default_factory=dict)
+    found: FoundDatasets = field(default_factory=FoundDatasets)
 
     def row(self, item: Vertex) -> FoundRow:
         """Return a dataset, column or job."""
-        return FoundRow(
-            id=item,
-            kind=item.label,
-            name=item.title,
-            description=item.properties.get("description"),
-            owners=values_of(item, "owners"),
-            tags=values_of(item, "tags"),
-            tagged_columns=self.tagged_columns.get(item.id, ()),
-            failures=self.failures.get(item.id, ()),
-            status=item.properties.get("status"),
-            last_run_at=item.properties.get("last_run_at"),
-        )
+        return row_of(FoundRow, item, id=item, kind=item.label, name=item.title, **self.found.of(item.id))
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,21 +315,26 @@ class SearchQuestion(Question[SearchResult]):
 
     def answer(self, graph: ScopedGraph) -> SearchResult:
         """Return the elements: of a text, exact names first."""
+        found, note = FoundDatasets(), ""
+        vertices: Sequence[Vertex]
         if self.kind == "dataset":
-            datasets = DatasetsQuestion(
-                self.text,
-                tags=self.tags,
-                owners=self.owners,
-                without_owner=self.without_owner,
-                failed=self.failed,
-            ).answer(graph)
-            found = datasets.found
-            return self._result(graph, found.datasets, datasets.note, found.tagged_columns, found.failures)
-        if self.kind == "job":
+            conditions = {name: getattr(self, name) for name in _OF_DATASETS}
+            datasets = DatasetsQuestion(self.text, **conditions).answer(graph)
+            vertices, found, note = datasets.datasets, datasets.found, datasets.note
+        elif self.kind == "job":
             jobs = JobsQuestion(self.text, failed=self.failed).answer(graph)
-            return self._result(graph, jobs.jobs, jobs.note)
-        columns = self._columns(graph)
-        return self._result(graph, columns, "" if columns else graph.empty_note("no matching column"))
+            vertices, note = jobs.jobs, jobs.note
+        else:
+            vertices = self._columns(graph)
+            note = "" if vertices else graph.empty_note("no matching column")
+        text = self.text.casefold()
+
+        def order(vertex: Vertex) -> tuple[bool, bool, str]:
+            name = vertex.name.casefold()
+            return (name != text, not name.startswith(text), vertex.id)
+
+        items = sorted(vertices, key=order) if text else vertices
+        return SearchResult(question=self.question, scope=graph.scope, note=note, items=items, found=found)
 
     def _columns(self, scoped: ScopedGraph) -> list[Vertex]:
         """Return the columns with the text in their name, and with all tags; `QueryError` without both."""
@@ -354,26 +352,3 @@ class SearchQuestion(Question[SearchResult]):
             if wanted <= {tag.casefold() for tag in values_of(column, "tags")}
             and text in column.name.casefold()
         ]
-
-    def _result(
-        self,
-        graph: ScopedGraph,
-        vertices: Sequence[Vertex],
-        note: str,
-        tagged_columns: Mapping[str, tuple[str, ...]] | None = None,
-        failures: Mapping[str, tuple[Vertex, ...]] | None = None,
-    ) -> SearchResult:
-        text = self.text.casefold()
-
-        def order(vertex: Vertex) -> tuple[bool, bool, str]:
-            name = vertex.name.casefold()
-            return (name != text, not name.startswith(text), vertex.id)
-
-        return SearchResult(
-            question=self.question,
-            scope=graph.scope,
-            note=note,
-            items=sorted(vertices, key=order) if text else vertices,
-            tagged_columns=tagged_columns or {},
-            failures=failures or {},
-        )

@@ -8,9 +8,9 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass
 from datetime import datetime
 from enum import Enum, auto
 from types import UnionType
-from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from lineage_merge.graph_format.elements import Vertex, title_of_id
+from lineage_merge.graph_format.elements import Vertex, title_of_id, values_of
 from lineage_merge.model.times import duration_text, utc_time
 
 
@@ -45,6 +45,7 @@ Label = Annotated[str, Kind.LABEL]
 Tag = Annotated[str, Kind.TAG]
 Counts = Annotated[Mapping[str, int], Kind.COUNTS]
 
+AnyRow = TypeVar("AnyRow")
 Surface = Literal["json", "frame", "tool", "table"]
 
 
@@ -128,6 +129,17 @@ def header_of(answer: type) -> tuple[RowField, ...]:
         if isinstance(member, property):
             attributes.append((name, member.fget.__annotations__["return"]))
     return tuple(_field(name, hint) for name, hint in attributes if metadata(hint, Shown))
+
+
+def row_of(row_type: type[AnyRow], vertex: Vertex, **others: Any) -> AnyRow:
+    """Return a row whose fields are attributes and properties of a vertex; `others`: those that are not."""
+    for field in fields_of(row_type):
+        name = field.attribute
+        if name not in others and hasattr(Vertex, name):
+            others[name] = getattr(vertex, name)
+        elif name not in others:
+            others[name] = values_of(vertex, name) if field.is_list else vertex.properties.get(name)
+    return row_type(**others)
 
 
 def row_as_json(row: Any) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from lineage_merge.questions.fields import (
     Label,
     Shown,
     row_as_json,
+    row_of,
 )
 from lineage_merge.questions.formats.describe import one_line
 from lineage_merge.questions.question import DEPTH, ELEMENT, ElementName, Parameter, Question, ToolText
@@ -95,18 +96,13 @@ class AffectedTestRow:
 
 def affected_row(element: Dependent | AffectedTest) -> AffectedRow:
     """Return the row of an affected element or test."""
-    vertex, properties = element.vertex, element.vertex.properties
-    return AffectedRow(
-        element=vertex,
+    return row_of(
+        AffectedRow,
+        element.vertex,
+        element=element.vertex,
         kind=element.kind,
-        label=vertex.label,
-        title=vertex.title,
         distance=element.distance,
         effect=element.effect and element.effect.value,
-        owners=properties.get("owners", ()),
-        dags=vertex.dags,
-        exposure_type=properties.get("exposure_type"),
-        url=properties.get("url"),
         uses=tuple(map(_use, element.uses)),
     )
 
@@ -119,17 +115,9 @@ def _use(edge: Edge) -> UseRow:
 
 
 def _test_row(test: AffectedTest) -> AffectedTestRow:
-    properties = test.vertex.properties
-    return AffectedTestRow(
-        element=test.vertex,
-        name=test.vertex.name,
-        assertion_type=properties.get("assertion_type"),
-        status=properties.get("status"),
-        checks=test.checks,
-        distance=test.distance,
-        effect=test.effect and test.effect.value,
-        owners=properties.get("owners", ()),
-    )
+    effect = test.effect and test.effect.value
+    others = {"element": test.vertex, "checks": test.checks, "distance": test.distance, "effect": effect}
+    return row_of(AffectedTestRow, test.vertex, **others)
 
 
 def some_names(names: Sequence[str]) -> str:

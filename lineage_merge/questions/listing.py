@@ -1,13 +1,12 @@
 """The questions `jobs`, `no-consumer` and `no-producer`: lists of jobs and datasets."""
 
-from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal
 
-from lineage_merge.graph_format.elements import JOB, Subgraph, Vertex, subgraph, values_of
+from lineage_merge.graph_format.elements import JOB, Subgraph, Vertex, subgraph
 from lineage_merge.model.errors import QueryError
-from lineage_merge.questions.fields import JSON_ONLY, ElementId, Time, fields_of
+from lineage_merge.questions.fields import JSON_ONLY, ElementId, Time, row_of
 from lineage_merge.questions.last_updates import FAILED
 from lineage_merge.questions.question import Parameter, Question, Since, time_ms
 from lineage_merge.questions.result import RowsResult
@@ -30,19 +29,6 @@ class VertexRow:
     title: str
     environment: str
     dags: tuple[str, ...]
-
-    @classmethod
-    def of(cls, vertex: Vertex, **others: Any) -> Self:
-        """Return the row of a vertex; `others`: fields that it does not have."""
-        for field in fields_of(cls):
-            name = field.attribute
-            if name in others:
-                continue
-            if hasattr(Vertex, name):
-                others[name] = getattr(vertex, name)
-            else:
-                others[name] = values_of(vertex, name) if field.is_list else vertex.properties.get(name)
-        return cls(**others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +62,7 @@ class VerticesResult(RowsResult):
 
     def row(self, item: Vertex) -> VertexRow:
         """Return a vertex."""
-        return self.row_type.of(item)
+        return row_of(self.row_type, item)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -170,14 +156,12 @@ class _OneSided(Question[VerticesResult]):
     __slots__ = ()
 
     no_datasets: ClassVar[str]
-
-    @abstractmethod
-    def ids(self, graph: ScopedGraph) -> Iterable[str]:
-        """Return the ids of the datasets."""
+    selection: ClassVar[Literal["without_consumer", "without_producer"]]
 
     def answer(self, graph: ScopedGraph) -> VerticesResult:
         """Return the datasets."""
-        datasets = subgraph(graph.graph.vertices(sorted(self.ids(graph))))
+        ids = getattr(graph.graph, self.selection)(graph.environment, graph.dag)
+        datasets = subgraph(graph.graph.vertices(sorted(ids)))
         return VerticesResult(
             question=self.question,
             scope=graph.scope,
@@ -200,10 +184,7 @@ class NoConsumerQuestion(_OneSided):
         "lineage-merge no-consumer --environment prod --dag tickit_daily",
     )
     no_datasets = "all written datasets have a consumer"
-
-    def ids(self, graph: ScopedGraph) -> Iterable[str]:
-        """Return the ids of the datasets."""
-        return graph.graph.without_consumer(graph.environment, graph.dag)
+    selection = "without_consumer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +201,4 @@ class NoProducerQuestion(_OneSided):
         "lineage-merge no-producer --folder lineage --json",
     )
     no_datasets = "all read datasets have a producer"
-
-    def ids(self, graph: ScopedGraph) -> Iterable[str]:
-        """Return the ids of the datasets."""
-        return graph.graph.without_producer(graph.environment, graph.dag)
+    selection = "without_producer"

@@ -71,58 +71,16 @@ class ReportResult(NoGraphResult):
     tool_row_types = (NearMissRow, ProblemRow)
 
     run: "MergeRun"
-
-    @property
-    def environment(self) -> Annotated[Name, _FOR_TOOLS]:
-        """The environment of the merge."""
-        return self.run.environment
-
-    @property
-    def dag(self) -> Annotated[Name, _FOR_TOOLS]:
-        """The DAG of the merge."""
-        return self.run.dag_name
-
-    @property
-    def merged_at(self) -> Annotated[Time, _FOR_TOOLS]:
-        """When it was merged."""
-        return self.run.last_merged_at
-
-    @property
-    def written(self) -> Annotated[int, _FOR_TOOLS]:
-        """The number of elements that it wrote."""
-        return self.run.elements_written
-
-    @property
-    def retired(self) -> Annotated[int, _FOR_TOOLS]:
-        """The number of elements that it retired."""
-        return self.run.elements_retired
-
-    @property
-    def datasets_joined(self) -> Annotated[int | None, _FOR_TOOLS]:
-        """The number of datasets that it joined."""
-        return self.run.report.datasets_joined if self.run.report else None
-
-    @property
-    def totals(self) -> Annotated[Counts, Shown("problems by kind", on=("tool",))]:
-        """The numbers of problems."""
-        return self.run.report.totals if self.run.report else {}
-
-    @property
-    def unmet(
-        self,
-    ) -> Annotated[tuple[Text, ...], Shown("expectations that the merge did not meet", on=("tool",))]:
-        """The expectations that it did not meet."""
-        return self.run.report.unmet if self.run.report else ()
-
-    @property
-    def items(self) -> Sequence[Problem]:
-        """The problems."""
-        return self.run.report.problems if self.run.report else ()
-
-    @property
-    def tool_items(self) -> Sequence[NearMiss | Problem]:
-        """The near misses and the problems."""
-        return (*self.run.report.near_misses, *self.items) if self.run.report else ()
+    environment: Annotated[Name, _FOR_TOOLS]
+    dag: Annotated[Name, _FOR_TOOLS]
+    merged_at: Annotated[Time, _FOR_TOOLS]
+    written: Annotated[int, _FOR_TOOLS]
+    retired: Annotated[int, _FOR_TOOLS]
+    datasets_joined: Annotated[int | None, _FOR_TOOLS]
+    totals: Annotated[Counts, Shown("problems by kind", on=("tool",))]
+    unmet: Annotated[tuple[Text, ...], Shown("expectations that the merge did not meet", on=("tool",))]
+    items: Sequence[Problem]
+    tool_items: Sequence[NearMiss | Problem]
 
     def row(self, item: NearMiss | Problem) -> "NearMissRow | ProblemRow":
         """Return a problem or near miss."""
@@ -170,8 +128,23 @@ class ReportQuestion(Question[ReportResult]):
             raise QueryError("a report needs environment and dag. Fix: set them when the graph is opened")
         scope = GraphScope(environment, dag) if as_of else graph.scope
         run = _run_until(graph, environment, dag, as_of) if as_of else _last_run(graph, environment, dag)
-        note = "" if run.report else "the merge has stored no report"
-        return ReportResult(question=self.question, scope=scope, run=run, note=note)
+        report = run.report
+        return ReportResult(
+            question=self.question,
+            scope=scope,
+            note="" if report else "the merge has stored no report",
+            run=run,
+            environment=run.environment,
+            dag=run.dag_name,
+            merged_at=run.last_merged_at,
+            written=run.elements_written,
+            retired=run.elements_retired,
+            datasets_joined=report.datasets_joined if report else None,
+            totals=report.totals if report else {},
+            unmet=report.unmet if report else (),
+            items=report.problems if report else (),
+            tool_items=(*report.near_misses, *report.problems) if report else (),
+        )
 
 
 @dataclass(frozen=True, slots=True)
