@@ -214,7 +214,6 @@ class AssertionsResult(RowsResult):
         return f" of {self.start.title} and upstream" if self.start else ""
 
     def row(self, item: Check) -> AssertionRow:
-        """Return a test with its newest result."""
         dataset = self.found.datasets.get(item.dataset)
         return row_of(
             AssertionRow,
@@ -274,7 +273,6 @@ class AssertionsQuestion(Question[AssertionsResult]):
             raise QueryError(f"{flag('depth')} requires a dataset or column")
 
     def answer(self, graph: ScopedGraph) -> AssertionsResult:
-        """Return the tests."""
         start = graph.dataset_or_column(self.name) if self.name is not None else None
         if start is None:
             found = all_checks(graph.graph, graph.environment, graph.dag)

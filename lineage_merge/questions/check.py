@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from lineage_merge.config import Policy
 from lineage_merge.model.errors import ConfigError, did_you_mean
@@ -12,12 +12,8 @@ from lineage_merge.questions.layers import Layer
 from lineage_merge.questions.policies import PolicyCheck, Violation, check_policies
 from lineage_merge.questions.policies.reports import path_lines, result_as_json, summary_as_json
 from lineage_merge.questions.question import Parameter, Question
-from lineage_merge.questions.result import RowsResult
+from lineage_merge.questions.result import Renderables, RowsResult
 from lineage_merge.questions.scoped_graph import ScopedGraph
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
 
 _STYLES = {"error": "bold red", "warning": "bold yellow"}
 
@@ -68,7 +64,6 @@ class PolicyResult(RowsResult):
         ]
 
     def row(self, item: _Violated) -> ViolationRow:
-        """Return a violation."""
         violation = item.violation
         return ViolationRow(
             policy=item.policy.name,
@@ -99,7 +94,7 @@ class PolicyResult(RowsResult):
 
         return junit(self.check)
 
-    def tables(self) -> "Iterable[RenderableType]":
+    def tables(self) -> Renderables:
         """Yield the violations of each policy with path and fix, then a table of all policies."""
         from rich.text import Text as Line
 

@@ -1,8 +1,8 @@
 """The question `compare`: what only one of two environments has."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from lineage_merge.graph_format.elements import COLUMN
 from lineage_merge.graph_format.schema import DATASET_LABELS
@@ -10,11 +10,8 @@ from lineage_merge.model.errors import NotFound
 from lineage_merge.questions.fields import Name, Shown
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.question import Parameter, Question, ScopeName, ToolText
-from lineage_merge.questions.result import NoGraphResult
+from lineage_merge.questions.result import NoGraphResult, Renderables
 from lineage_merge.questions.scoped_graph import ScopedGraph
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +116,6 @@ class ComparisonResult(NoGraphResult):
         return [row for only in self.sides for row in only.rows()]
 
     def row(self, item: OnlyRow) -> OnlyRow:
-        """Return an element."""
         return item
 
     def header(self) -> dict[str, Any]:
@@ -140,8 +136,7 @@ class ComparisonResult(NoGraphResult):
             }
         }
 
-    def tables(self) -> "Iterable[RenderableType]":
-        """Yield a table per environment."""
+    def tables(self) -> Renderables:
         from rich.text import Text
 
         from lineage_merge.questions.formats.describe import one_line
@@ -176,7 +171,6 @@ class CompareQuestion(Question[ComparisonResult]):
     other: Annotated[ScopeName, Parameter("environment, such as prod", tool_name="second")]
 
     def answer(self, graph: ScopedGraph) -> ComparisonResult:
-        """Return what only one of the environments has."""
         notes = self._unknown_sides(graph)
         comparison = compare(graph.graph, self.environment, self.other, graph.dag)
         if comparison.only_left.is_empty and comparison.only_right.is_empty:

@@ -1,20 +1,16 @@
 """The question `cycles`: datasets that feed themselves, directly or through others."""
 
 from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex
 from lineage_merge.questions.fields import JSON_ONLY, Element, Shown, row_of
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.lineage import completed, strongly_connected_components
 from lineage_merge.questions.question import Question
-from lineage_merge.questions.result import RowsResult
+from lineage_merge.questions.result import Renderables, RowsResult
 from lineage_merge.questions.scoped_graph import ScopedGraph
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +72,9 @@ class CyclesResult(RowsResult):
         ]
 
     def row(self, item: tuple[int, Vertex]) -> CycleRow:
-        """Return a dataset of a cycle."""
         return row_of(CycleRow, item[1], cycle=item[0], dataset=item[1])
 
-    def tables(self) -> "Iterable[RenderableType]":
-        """Return a row per edge of each cycle."""
+    def tables(self) -> Renderables:
         from lineage_merge.questions.formats.table import AnswerTable
 
         table = AnswerTable("cycle", "dataset", "feeds", "job")
@@ -106,7 +100,6 @@ class CyclesQuestion(Question[CyclesResult]):
     )
 
     def answer(self, graph: ScopedGraph) -> CyclesResult:
-        """Return the cycles."""
         answer = cycles(graph.graph, graph.environment, graph.dag)
         note = "" if answer.groups else graph.empty_note("no cycles")
         return CyclesResult(

@@ -7,7 +7,7 @@ tag, owner and status.
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from lineage_merge.graph_format.elements import (
     ASSERTION,
@@ -28,12 +28,8 @@ from lineage_merge.questions.fields import JSON_ONLY, Element, ElementId, Label,
 from lineage_merge.questions.lineage import completed
 from lineage_merge.questions.listing import LIMIT, SEARCH, JobsQuestion, VertexRow, VerticesResult
 from lineage_merge.questions.question import OwnerName, Parameter, Question, SearchText, TagName, ToolText
-from lineage_merge.questions.result import Result, RowsResult
+from lineage_merge.questions.result import Renderables, Result, RowsResult
 from lineage_merge.questions.scoped_graph import ScopedGraph
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
 
 # Of a job's newest run, or of a check's newest result. A warning is no failure.
 FAILED = ("failed", "error")
@@ -110,7 +106,6 @@ class DatasetsResult(VerticesResult):
 
     @property
     def items(self) -> Sequence[Vertex]:
-        """The datasets."""
         return self.found.datasets
 
     @property
@@ -132,7 +127,6 @@ class DatasetsResult(VerticesResult):
         }
 
     def row(self, item: Vertex) -> DatasetRow:
-        """Return a dataset."""
         return row_of(DatasetRow, item, **self.found.of(item.id))
 
     @property
@@ -140,11 +134,11 @@ class DatasetsResult(VerticesResult):
         """The datasets, if the answer has columns below them."""
         return [dataset.id for dataset in self.datasets] if self.with_columns else None
 
-    def tables(self) -> "Iterable[RenderableType]":
+    def tables(self) -> Renderables:
         """Return a row per dataset, or the edges to the columns."""
         return Result.tables(self) if self.with_columns else super().tables()
 
-    def csv_tables(self) -> "Iterable[RenderableType]":
+    def csv_tables(self) -> Renderables:
         """Return a row per dataset, or the edges to the columns."""
         from lineage_merge.questions.formats.table import edge_table
 
@@ -190,7 +184,6 @@ class DatasetsQuestion(Question[DatasetsResult]):
             raise QueryError(f"{flag('owners')} and {flag('without_owner')} exclude each other")
 
     def answer(self, graph: ScopedGraph) -> DatasetsResult:
-        """Return the datasets."""
         found = self._found(graph)
         return DatasetsResult(
             question=self.question,

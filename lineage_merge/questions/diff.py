@@ -20,12 +20,10 @@ from lineage_merge.questions.lineage_changes import (
     neighbors_of,
 )
 from lineage_merge.questions.question import DatasetName, MomentText, Parameter, Question, ToolText
-from lineage_merge.questions.result import NoGraphResult
+from lineage_merge.questions.result import NoGraphResult, Renderables
 from lineage_merge.questions.scoped_graph import ScopedGraph
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from lineage_merge.questions.past import AsOf
 
 _EDGES = {"feed": "feeds", "expression": "feeds_column"}
@@ -114,7 +112,7 @@ class ChangesResult(NoGraphResult):
         graph, marks = changed_subgraph(self.changes, self.before.graph, self.after.graph)
         return svg(graph, f"changes {self.title}", marks=marks)
 
-    def tables(self) -> "Iterable[RenderableType]":
+    def tables(self) -> Renderables:
         """Return the numbers of changes, then a table per kind."""
         from lineage_merge.questions.formats.change_tables import change_tables
 

@@ -129,7 +129,6 @@ class FreshnessResult(RowsResult):
         return {status: counts[status] for status in MEANINGS}
 
     def row(self, item: Freshness) -> FreshnessRow:
-        """Return a dataset with its last update."""
         update, check, nearest = item.update, item.update.check, item.because_of
         uncertain = f"before {utc_time(update.failed_at)}" if update.is_uncertain else ""
         return FreshnessRow(
@@ -211,7 +210,6 @@ class FreshnessQuestion(Question[FreshnessResult]):
     now: int | None = None
 
     def answer(self, graph: ScopedGraph) -> FreshnessResult:
-        """Return the datasets."""
         now = now_ms() if self.now is None else self.now
         older_than_ms = age_ms(self.older_than)
         start = graph.dataset_or_column(self.name) if self.name is not None else None

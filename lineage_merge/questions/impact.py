@@ -31,14 +31,8 @@ class Impact:
     @property
     def counts(self) -> dict[str, int]:
         """Numbers of affected elements by kind."""
-        return {
-            "datasets": len(self.datasets),
-            "indirectly_affected": len(self.indirectly_affected),
-            "columns": len(self.columns),
-            "jobs": len(self.jobs),
-            "dags": len(self.dags),
-            "exposures": len(self.exposures),
-        }
+        kinds = ("datasets", "indirectly_affected", "columns", "jobs", "dags", "exposures")
+        return {kind: len(getattr(self, kind)) for kind in kinds}
 
 
 def impact(

@@ -1,7 +1,7 @@
 """The question `impact`: everything that depends on a dataset, column or job, and what a change breaks."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -22,12 +22,10 @@ from lineage_merge.questions.fields import (
 )
 from lineage_merge.questions.formats.describe import one_line
 from lineage_merge.questions.question import DEPTH, ELEMENT, ElementName, Parameter, Question, ToolText
-from lineage_merge.questions.result import RowsResult
+from lineage_merge.questions.result import Renderables, RowsResult
 from lineage_merge.questions.scoped_graph import ScopedGraph
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from lineage_merge.questions.formats.table import AnswerTable
 
 _LISTS = ("datasets", "indirectly_affected", "columns", "jobs", "exposures")
@@ -184,18 +182,15 @@ class ImpactResult(RowsResult):
 
     @property
     def roots(self) -> Sequence[str]:
-        """The changed element."""
         return [self.changed.id]
 
     def row(self, item: Dependent | AffectedTest) -> AffectedRow:
-        """Return an affected element or test."""
         return affected_row(item)
 
     def fields(self) -> dict[str, Any]:
-        """Return the affected elements and tests."""
         return impact_as_json(self.dependents, self.tests)
 
-    def tables(self) -> "Iterator[RenderableType]":
+    def tables(self) -> Renderables:
         """Yield the changed element, counts, then the elements by kind."""
         from rich.text import Text
 
@@ -231,7 +226,7 @@ class ImpactResult(RowsResult):
         yield from _spaced(dags)
 
 
-def _spaced(table: "AnswerTable") -> "Iterator[RenderableType]":
+def _spaced(table: "AnswerTable") -> Renderables:
     """Yield a table after an empty line, if it has rows."""
     from rich.text import Text
 
@@ -271,7 +266,6 @@ class ImpactQuestion(Question[ImpactResult]):
     depth: Annotated[int | None, DEPTH] = None
 
     def answer(self, graph: ScopedGraph) -> ImpactResult:
-        """Return what depends on the element."""
         if self.change and self.change not in [*Change]:
             raise QueryError(f"unknown change: {self.change}; changes: {', '.join(Change)}")
         change = Change(self.change) if self.change else None

@@ -3,7 +3,7 @@
 import fnmatch
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import Annotated, NamedTuple
 
 from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex, name_parts
 from lineage_merge.graph_format.schema import DATASET_LABELS
@@ -13,11 +13,8 @@ from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.lineage import completed, ends
 from lineage_merge.questions.lineage_questions import EdgeRow
 from lineage_merge.questions.question import Parameter, Question
-from lineage_merge.questions.result import RowsResult
+from lineage_merge.questions.result import Renderables, RowsResult
 from lineage_merge.questions.scoped_graph import ScopedGraph
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 
 class Layer(NamedTuple):
@@ -160,15 +157,13 @@ class LayersResult(RowsResult):
 
     @property
     def items(self) -> Sequence[LayerViolation]:
-        """The edges with their layers."""
         return self.check.breaches
 
     def row(self, item: LayerViolation) -> LayeredEdgeRow:
-        """Return an edge with its layers."""
         edge, source, target, skipped = item
         return LayeredEdgeRow.of(self.graph, edge, from_layer=source, to_layer=target, skips=skipped)
 
-    def tables(self) -> "Iterable[RenderableType]":
+    def tables(self) -> Renderables:
         """Return the numbers of datasets by layer, then the edges."""
         from rich.text import Text
 

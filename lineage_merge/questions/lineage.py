@@ -76,15 +76,29 @@ def distances(starts: Iterable[str], edges: Iterable[Edge], direction: Direction
     for edge in edges:
         here, there = (edge.from_id, edge.to_id) if direction == "down" else (edge.to_id, edge.from_id)
         leaving[here].append(there)
+    return _walk(starts, leaving)[0]
+
+
+def _walk(
+    starts: Iterable[str], neighbors: Mapping[str, Iterable[str]]
+) -> tuple[dict[str, int], dict[str, str]]:
+    """Return the hops from the nearest start, and the vertex before each on a shortest path."""
     hops = dict.fromkeys(starts, 0)
+    previous: dict[str, str] = {}
     waiting = deque(hops)
     while waiting:
         here = waiting.popleft()
-        for following in leaving.get(here, ()):
-            if following not in hops:
-                hops[following] = hops[here] + 1
-                waiting.append(following)
-    return hops
+        for neighbor in neighbors.get(here, ()):
+            if neighbor not in hops:
+                hops[neighbor] = hops[here] + 1
+                previous[neighbor] = here
+                waiting.append(neighbor)
+    return hops, previous
+
+
+def reachable(starts: Iterable[str], neighbors: Mapping[str, Iterable[str]]) -> set[str]:
+    """Return the starts and everything that they lead to."""
+    return set(_walk(starts, neighbors)[0])
 
 
 def strongly_connected_components(pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, ...], ...]:
@@ -187,19 +201,18 @@ def upstream(
     For a column: the datasets of the columns from which it is computed.
     """
     found = lineage(graph, start, "up", depth=depth, dag=dag)
-    if start.label != COLUMN:
-        pairs = {(edge.from_id, edge.to_id) for edge in found.edges}
-        distances, following = _walk(start.id, inputs_of(pairs))
-        return Upstream(
-            {dataset.id: dataset for dataset in found.datasets}, inputs_of(pairs), distances, following
-        )
-    columns = frozenset({start.id, *ends(found.edges)})
-    pairs = {(dataset_of(edge.from_id), dataset_of(edge.to_id)) for edge in found.edges}
-    distances, following = _walk(dataset_of(start.id), inputs_of(pairs))
-    datasets = graph.vertices(sorted(map(dataset_of, columns)))
-    return Upstream(
-        {dataset.id: dataset for dataset in datasets}, inputs_of(pairs), distances, following, columns
-    )
+    columns: frozenset[str] = frozenset()
+    datasets: Iterable[Vertex] = found.datasets
+    pairs = [(edge.from_id, edge.to_id) for edge in found.edges]
+    first = start.id
+    if start.label == COLUMN:
+        columns = frozenset({start.id, *ends(found.edges)})
+        datasets = graph.vertices(sorted(map(dataset_of, columns)))
+        pairs = [(dataset_of(source), dataset_of(target)) for source, target in pairs]
+        first = dataset_of(start.id)
+    inputs = inputs_of(pairs)
+    distances, following = _walk([first], inputs)
+    return Upstream({dataset.id: dataset for dataset in datasets}, inputs, distances, following, columns)
 
 
 def inputs_of(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
@@ -209,20 +222,3 @@ def inputs_of(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
         if source != target:
             found[target].add(source)
     return {target: tuple(sorted(sources)) for target, sources in found.items()}
-
-
-def _walk(start: str, inputs: Mapping[str, tuple[str, ...]]) -> tuple[dict[str, int], dict[str, str]]:
-    """Return distances to the start, and the next dataset on a shortest path to it."""
-    distances = {start: 0}
-    following: dict[str, str] = {}
-    frontier = [start]
-    while frontier:
-        reached = []
-        for here in frontier:
-            for each in inputs.get(here, ()):
-                if each not in distances:
-                    distances[each] = distances[here] + 1
-                    following[each] = here
-                    reached.append(each)
-        frontier = reached
-    return distances, following

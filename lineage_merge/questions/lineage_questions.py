@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from lineage_merge.graph_format.elements import COLUMN, Edge, Subgraph, Vertex, dataset_of
 from lineage_merge.model.errors import QueryError
@@ -12,12 +12,8 @@ from lineage_merge.questions.formats.describe import title
 from lineage_merge.questions.graph import Direction, LineageGraph
 from lineage_merge.questions.lineage import Influences, completed, distances, lineage
 from lineage_merge.questions.question import DATASET, DEPTH, DatasetName, Parameter, Question, ToolText
-from lineage_merge.questions.result import RowsResult
+from lineage_merge.questions.result import Renderables, RowsResult
 from lineage_merge.questions.scoped_graph import ScopedGraph
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
 
 COLUMNS = Parameter("include columns and column lineage", on=("command",))
 INFLUENCES = Parameter(
@@ -73,7 +69,6 @@ class LineageResult(RowsResult):
 
     @property
     def items(self) -> Sequence[Edge]:
-        """The edges."""
         return self.graph.edges
 
     @property
@@ -85,19 +80,16 @@ class LineageResult(RowsResult):
 
     @property
     def roots(self) -> Sequence[str]:
-        """The start."""
         return [self.start.id]
 
     @property
     def direction(self) -> Direction:
-        """The direction from the start."""
         return "up" if self.question == "upstream" else "down"
 
     def row(self, item: Edge) -> EdgeRow:
-        """Return an edge."""
         return EdgeRow.of(self.graph, item, distance=self._hops.get(item.id, 0))
 
-    def csv_tables(self) -> "Iterable[RenderableType]":
+    def csv_tables(self) -> Renderables:
         """Return a row per edge, also if there is none."""
         from lineage_merge.questions.formats.table import edge_table
 
@@ -137,7 +129,6 @@ class _LineageQuestion(Question[LineageResult]):
     influences: Annotated[bool, INFLUENCES] = False
 
     def answer(self, graph: ScopedGraph) -> LineageResult:
-        """Return the lineage."""
         start = graph.dataset_or_column(self.name)
         answer = lineage(
             graph.graph,
@@ -282,7 +273,6 @@ class PathQuestion(Question[PathResult]):
     influences: Annotated[bool, replace(INFLUENCES, on=("command",))] = False
 
     def answer(self, graph: ScopedGraph) -> PathResult:
-        """Return the paths."""
         start, end = graph.dataset_or_column(self.start), graph.dataset_or_column(self.end)
         paths = all_paths(
             graph.graph,

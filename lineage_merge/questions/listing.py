@@ -57,11 +57,9 @@ class VerticesResult(RowsResult):
 
     @property
     def items(self) -> Sequence[Vertex]:
-        """The vertices."""
         return tuple(self.graph.vertices.values())
 
     def row(self, item: Vertex) -> VertexRow:
-        """Return a vertex."""
         return row_of(self.row_type, item)
 
 
@@ -159,7 +157,6 @@ class _OneSided(Question[VerticesResult]):
     selection: ClassVar[Literal["without_consumer", "without_producer"]]
 
     def answer(self, graph: ScopedGraph) -> VerticesResult:
-        """Return the datasets."""
         ids = getattr(graph.graph, self.selection)(graph.environment, graph.dag)
         datasets = subgraph(graph.graph.vertices(sorted(ids)))
         return VerticesResult(

@@ -1,17 +1,14 @@
 """The questions `merges` and `history`: merges of a history, and what they changed of an element."""
 
-from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from lineage_merge.questions.fields import NOT_FOR_TOOLS, Element, Name, Shown, Text, Time, row_as_json
 from lineage_merge.questions.question import ElementName, Parameter, Question, ToolText
-from lineage_merge.questions.result import NoGraphResult
+from lineage_merge.questions.result import NoGraphResult, Renderables
 from lineage_merge.questions.scoped_graph import GraphScope, ScopedGraph
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from lineage_merge.history.pictures import ScopedMerge
     from lineage_merge.history.timeline import TimelineEvent
 
@@ -76,7 +73,6 @@ class MergesResult(HistoryResult):
     merges: "tuple[ScopedMerge, ...]" = ()
 
     def row(self, item: "ScopedMerge") -> MergeRow:
-        """Return a merge."""
         names = ("kind", "added", "changed", "retired", "vertices", "edges", "run_id", "logical_date")
         values = {name: getattr(item.record, name) for name in (*names, "version")}
         return MergeRow(**_merge(item), **values)
@@ -98,7 +94,6 @@ class TimelineResult(HistoryResult):
         return self.events[::-1]
 
     def row(self, item: "TimelineEvent") -> EventRow:
-        """Return an event."""
         return EventRow(
             **_merge(item.merge),
             event=item.kind,
@@ -112,7 +107,7 @@ class TimelineResult(HistoryResult):
         """Return the events, newest first."""
         return {"events": [row_as_json(self.row(event)) for event in self.items]}
 
-    def tables(self) -> "Iterable[RenderableType]":
+    def tables(self) -> Renderables:
         """Return a row per event, with its text."""
         from lineage_merge.questions.formats.table import AnswerTable
 
@@ -133,7 +128,6 @@ class MergesQuestion(Question[MergesResult]):
     limit: Annotated[int | None, _LIMIT] = None
 
     def answer(self, graph: ScopedGraph) -> MergesResult:
-        """Return the merges."""
         from lineage_merge.history.timeline import merges_of
 
         scope = GraphScope(graph.environment, graph.dag)
@@ -155,7 +149,6 @@ class TimelineQuestion(Question[TimelineResult]):
     limit: Annotated[int | None, _LIMIT] = None
 
     def answer(self, graph: ScopedGraph) -> TimelineResult:
-        """Return what merges changed of the element."""
         from lineage_merge.history.timeline import merges_of, timeline
         from lineage_merge.questions.past import resolve_past
 
@@ -192,7 +185,6 @@ class HistoryQuestion(Question[HistoryResult]):
     limit: Annotated[int | None, _LIMIT] = None
 
     def answer(self, graph: ScopedGraph) -> HistoryResult:
-        """Return the merges or events."""
         if self.name:
             return TimelineQuestion(self.name, limit=self.limit).answer(graph)
         return MergesQuestion(limit=self.limit).answer(graph)

@@ -1,6 +1,6 @@
 """The questions `report` and `near_misses`: what a merge joined, and what is probably one dataset."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,12 +18,10 @@ from lineage_merge.questions.fields import (
     Time,
 )
 from lineage_merge.questions.question import Parameter, Question, ScopeName, ToolText
-from lineage_merge.questions.result import NoGraphResult
+from lineage_merge.questions.result import NoGraphResult, Renderables
 from lineage_merge.questions.scoped_graph import GraphScope, ScopedGraph
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from lineage_merge.load.merge_run import MergeRun
 
 _FOR_TOOLS = Shown(on=("tool",))
@@ -83,7 +81,6 @@ class ReportResult(NoGraphResult):
     tool_items: Sequence[NearMiss | Problem]
 
     def row(self, item: NearMiss | Problem) -> "NearMissRow | ProblemRow":
-        """Return a problem or near miss."""
         if isinstance(item, NearMiss):
             return _near_miss(item)
         return ProblemRow(
@@ -95,10 +92,9 @@ class ReportResult(NoGraphResult):
         return {}
 
     def fields(self) -> dict[str, Any]:
-        """Return the merge and its report."""
         return self.run.as_json()
 
-    def tables(self) -> "Iterable[RenderableType]":
+    def tables(self) -> Renderables:
         """Return the merge, what it joined, and the problems."""
         from rich.text import Text as Line
 
@@ -122,7 +118,6 @@ class ReportQuestion(Question[ReportResult]):
     question = "report"
 
     def answer(self, graph: ScopedGraph) -> ReportResult:
-        """Return the report."""
         environment, dag, as_of, _ = graph.scope
         if environment is None or dag is None:
             raise QueryError("a report needs environment and dag. Fix: set them when the graph is opened")
@@ -191,7 +186,6 @@ class NearMissesResult(NoGraphResult):
         return _near_miss(item)
 
     def header(self) -> dict[str, Any]:
-        """Return the pairs and the notes."""
         return self.parameters()
 
 
@@ -205,7 +199,6 @@ class NearMissesQuestion(Question[NearMissesResult]):
     question = "near-misses"
 
     def answer(self, graph: ScopedGraph) -> NearMissesResult:
-        """Return the pairs."""
         from lineage_merge.questions.near_misses import near_misses
 
         if graph.environment is None:

@@ -162,11 +162,9 @@ class OwnersResult(RowsResult):
 
     @property
     def roots(self) -> Sequence[str]:
-        """The changed element."""
         return [self.changed.id]
 
     def row(self, item: OwnerOf) -> OwnerRow:
-        """Return an owner."""
         return OwnerRow(
             owner=item.owner or None,
             distance=item.distance,
@@ -210,7 +208,6 @@ class OwnersQuestion(Question[OwnersResult]):
     depth: Annotated[int | None, DEPTH] = None
 
     def answer(self, graph: ScopedGraph) -> OwnersResult:
-        """Return the owners."""
         changed = graph.element(self.name)
         affected = dependents(graph.graph, changed, depth=self.depth, dag=graph.dag)
         owners = ownership(affected)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 
 Record = Mapping[str, Any]
+# Tables and texts for terminals and notebooks.
+Renderables = Iterable["RenderableType"]
 
 
 def answer_header(question: str, scope: GraphScope, parameters: Record) -> dict[str, Any]:
@@ -113,13 +115,13 @@ class Result(ABC):
 
         return networkx_graph(self.graph)
 
-    def tables(self) -> "Iterable[RenderableType]":
+    def tables(self) -> Renderables:
         """Return the tables for terminals and notebooks."""
         from lineage_merge.questions.formats.table import table
 
         return [table(self.graph)]
 
-    def csv_tables(self) -> "Iterable[RenderableType]":
+    def csv_tables(self) -> Renderables:
         """Return the tables of the CSV."""
         return self.tables()
 
@@ -188,7 +190,7 @@ class RowsResult(Result):
             header[self.rows_name] = [row_as_json(self.row(item)) for item in self.items]
         return header
 
-    def tables(self) -> "Iterable[RenderableType]":
+    def tables(self) -> Renderables:
         """Return a table of the rows, then the lines of the summary."""
         if not self.table:
             return super().tables()
@@ -199,7 +201,7 @@ class RowsResult(Result):
         lines = [Text(one_line(each)) for each in self.summary()]
         return [*self.csv_tables(), *([Text()] if self.items and lines else []), *lines]
 
-    def csv_tables(self) -> "Iterable[RenderableType]":
+    def csv_tables(self) -> Renderables:
         """Return a table of the rows, or those of the answer."""
         if not self.table:
             return self.tables()

@@ -17,7 +17,7 @@ from lineage_merge.model.times import duration_text
 from lineage_merge.questions.dataset_globs import DatasetGlobs, names_of
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.last_updates import STALE_CHECKS, LastUpdate, input_updates, last_updates
-from lineage_merge.questions.lineage import inputs_of, upstream
+from lineage_merge.questions.lineage import inputs_of, reachable, upstream
 
 PASSED = "passed"
 Source = Literal["older_than", "freshness_check", "policy"]
@@ -167,12 +167,7 @@ def freshness_within(
     """Return the freshness of these datasets, by id; everything upstream of them is assessed with them."""
     inputs = inputs_of(graph.pairs(["feeds"], environment, dag))
     wanted = set(datasets)
-    reached, frontier = set(wanted), [*wanted]
-    while frontier:
-        next_inputs = set(inputs.get(frontier.pop(), ())) - reached
-        reached |= next_inputs
-        frontier += next_inputs
-    updates = last_updates(graph, graph.vertices(sorted(reached)))
+    updates = last_updates(graph, graph.vertices(sorted(reachable(wanted, inputs))))
     return [result for result in assess(updates, inputs, expectations) if result.dataset.id in wanted]
 
 

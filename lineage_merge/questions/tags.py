@@ -18,12 +18,11 @@ from lineage_merge.questions.question import (
     TagName,
     ToolText,
 )
-from lineage_merge.questions.result import RowsResult
+from lineage_merge.questions.result import Renderables, RowsResult
 from lineage_merge.questions.scoped_graph import ScopedGraph
 from lineage_merge.questions.tag_propagation import Carrier, PropagatedTags, Stop, propagate
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
     from rich.text import Text
 
 
@@ -104,11 +103,9 @@ class TagCountsResult(RowsResult):
 
     @property
     def items(self) -> Sequence[TagCounts]:
-        """The numbers of each tag."""
         return self.counts
 
     def row(self, item: TagCounts) -> TagCounts:
-        """Return the numbers of a tag."""
         return item
 
 
@@ -160,20 +157,18 @@ class TagsResult(RowsResult):
         )
 
     def fields(self) -> dict[str, Any]:
-        """Return carriers and stops."""
         return {
             "carriers": _as_json(self.chosen.carriers, "id", "tag", "own", "by_rows", "origin"),
             "stops": _as_json(self.chosen.stops, "id", "tag", "kind", "reason", "origin"),
         }
 
-    def tables(self) -> "Iterable[RenderableType]":
+    def tables(self) -> Renderables:
         """Return a row per carrier, then a row per stop."""
         from lineage_merge.questions.formats.tag_tables import carrier_tables
 
         return carrier_tables(self.chosen)
 
     def lines(self) -> "Iterable[Text]":
-        """Return the carriers below the origins of their tags."""
         from lineage_merge.questions.formats.tag_tables import carrier_tree
 
         return carrier_tree(self.chosen, self.propagated)

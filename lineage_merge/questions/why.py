@@ -1,10 +1,10 @@
 """The question `why`: the nearest causes of late or wrong data."""
 
 import shlex
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from lineage_merge.graph_format.elements import Vertex, subgraph
 from lineage_merge.model.errors import LineageMergeError
@@ -34,12 +34,9 @@ from lineage_merge.questions.question import (
     age_ms,
     now_ms,
 )
-from lineage_merge.questions.result import RowsResult
+from lineage_merge.questions.result import Renderables, RowsResult
 from lineage_merge.questions.scoped_graph import ScopedGraph
 from lineage_merge.questions.staleness import Expectations
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 # Datasets of a path that is shown in full.
 _SHORT_PATH = 4
@@ -95,7 +92,6 @@ class CausesResult(RowsResult):
         return self.diagnosis.counts
 
     def row(self, item: Cause) -> CauseRow:
-        """Return a cause."""
         finding, title = item.finding, self.diagnosis.situation.title
         return CauseRow(
             kind=item.kind,
@@ -120,7 +116,7 @@ class CausesResult(RowsResult):
         problem = message_of(self.changes_error) if self.changes_error else ""
         return _note(self.start, self.diagnosis, problem)
 
-    def tables(self) -> "Iterable[RenderableType]":
+    def tables(self) -> Renderables:
         """Return a paragraph per dataset and kind of cause, then what was checked."""
         from rich.text import Text as Line
 
@@ -193,7 +189,6 @@ class WhyQuestion(Question[CausesResult]):
     now: int | None = None
 
     def answer(self, graph: ScopedGraph) -> CausesResult:
-        """Return the causes."""
         now = now_ms() if self.now is None else self.now
         older_than_ms = age_ms(self.older_than)
         period = age_ms(self.changes_since, "changes_since")

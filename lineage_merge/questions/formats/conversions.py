@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex
+from lineage_merge.graph_format.elements import Subgraph
 
 if TYPE_CHECKING:
     import networkx
@@ -24,29 +24,15 @@ def as_json(graph: Subgraph) -> dict[str, Any]:
     in `graph_format/node.schema.json` and `edge.schema.json`; empty ones are omitted; sets are sorted lists.
     """
     return {
-        "vertices": [vertex_as_json(vertex) for vertex in graph.vertices.values()],
-        "edges": [edge_as_json(edge) for edge in graph.edges],
-    }
-
-
-def vertex_as_json(vertex: Vertex) -> dict[str, Any]:
-    """Return an item of `vertices`."""
-    return {
-        "id": vertex.id,
-        "label": vertex.label,
-        "name": vertex.name,
-        "properties": _plain(vertex.properties),
-    }
-
-
-def edge_as_json(edge: Edge) -> dict[str, Any]:
-    """Return an item of `edges`."""
-    return {
-        "id": edge.id,
-        "label": edge.label,
-        "from": edge.from_id,
-        "to": edge.to_id,
-        "properties": _plain(edge.properties),
+        "vertices": [
+            {"id": each.id, "label": each.label, "name": each.name, "properties": _plain(each.properties)}
+            for each in graph.vertices.values()
+        ],
+        "edges": [
+            {"id": edge.id, "label": edge.label, "from": edge.from_id, "to": edge.to_id}
+            | {"properties": _plain(edge.properties)}
+            for edge in graph.edges
+        ],
     }
 
 

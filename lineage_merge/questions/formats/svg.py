@@ -138,7 +138,6 @@ class _Drawing:
         self._layout: Layout = layout(sizes, map(self._link, self._edges))
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines of the file."""
         notes = list(self._notes())
         texts = max((text_width(each, 12) for each in notes), default=0)
         heading = min(text_width(self._heading, 14, bold=True), _LONGEST_HEADING)

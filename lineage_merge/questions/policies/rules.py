@@ -2,7 +2,7 @@
 
 import time
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -18,13 +18,12 @@ from lineage_merge.questions.dataset_globs import DatasetGlobs, Selection, is_na
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.last_updates import LastUpdate, last_updates
 from lineage_merge.questions.layers import Layer
-from lineage_merge.questions.lineage import ends
-from lineage_merge.questions.policies.scope import Scope
+from lineage_merge.questions.lineage import ends, reachable
+from lineage_merge.questions.policies.scope import PolicyScope
 from lineage_merge.questions.policies.violations import (
     CheckedPolicy,
     PolicyCheck,
     Violation,
-    accept,
     violation_of,
 )
 from lineage_merge.questions.staleness import Expectations
@@ -33,7 +32,7 @@ from lineage_merge.questions.tag_propagation import Carrier
 Path = tuple[str, ...]
 
 
-def layer_reads(policy: Policy, rule: LayerRule, scope: Scope) -> CheckedPolicy:
+def layer_reads(policy: Policy, rule: LayerRule, scope: PolicyScope) -> CheckedPolicy:
     """Return the datasets of the layer that read a forbidden one, each with the shortest path.
 
     Datasets without a layer do not hide a read: the path leads through them. A dataset of a third layer ends
@@ -71,19 +70,16 @@ def layer_reads(policy: Policy, rule: LayerRule, scope: Scope) -> CheckedPolicy:
     return CheckedPolicy(policy, len(targets), tuple(violations), tuple(notes))
 
 
-def _passing(scope: Scope, forbidden: set[str]) -> set[str]:
+def _passing(scope: PolicyScope, forbidden: set[str]) -> set[str]:
     """Return the datasets without a layer that forbidden ones feed."""
-    found: set[str] = set()
-    frontier = deque(forbidden)
-    while frontier:
-        for target in scope.feeds.get(frontier.popleft(), ()):
-            if target not in found and target not in scope.layer_of:
-                found.add(target)
-                frontier.append(target)
-    return found
+    without_layer = {
+        source: [target for target in targets if target not in scope.layer_of]
+        for source, targets in scope.feeds.items()
+    }
+    return reachable(forbidden, without_layer) - forbidden
 
 
-def _paths(scope: Scope, target: str, forbidden: set[str], passing: set[str]) -> list[Path]:
+def _paths(scope: PolicyScope, target: str, forbidden: set[str], passing: set[str]) -> list[Path]:
     """Return the shortest path from each forbidden dataset, through `passing`, to the target."""
     found: dict[str, Path] = {}
     visited = {target}
@@ -105,7 +101,7 @@ def _pairs(path: Path) -> list[tuple[str, str]]:
     return list(pairwise(path))
 
 
-def tag_reach(policy: Policy, rule: TagRule, scope: Scope) -> CheckedPolicy:
+def tag_reach(policy: Policy, rule: TagRule, scope: PolicyScope) -> CheckedPolicy:
     """Return the columns and datasets that carry a tag where they must not.
 
     `propagation` of the configuration decides where a tag stops. Columns that only carry the tag of their
@@ -172,7 +168,6 @@ def _is_repeated(carrier: Carrier, dataset: str, whole: Mapping[tuple[str, str],
 def _violation(
     policy: Policy, carrier: Carrier, vertex: Vertex, dataset: Vertex, vertices: Mapping[str, Vertex]
 ) -> Violation:
-    title = f"{dataset.title}#{vertex.name}" if vertex.label == COLUMN else dataset.title
     if carrier.own:
         message = f"has the tag {carrier.tag}"
         fix = "remove the tag or the column"
@@ -181,15 +176,8 @@ def _violation(
         unknown = ", because column lineage is unknown" if carrier.path[-1].label == "feeds" else ""
         message = f"{verb} {carrier.tag} of {title_in(vertices, carrier.origin)}{unknown}"
         fix = "drop, hash or mask the column on the path, declare where the tag stops in `propagation`"
-    return Violation(
-        vertex.id,
-        title,
-        message,
-        f"{fix}; {accept(title, policy)}",
-        carrier.path,
-        vertex.label,
-        str(dataset.properties.get("file_path", "")),
-    )
+    column = vertex if vertex.label == COLUMN else None
+    return violation_of(dataset, message, fix, policy, carrier.path, column)
 
 
 # Requirements of data: dashboards and metrics hold none.
@@ -206,20 +194,39 @@ _FIXES = {
 _MAX_SHOWN = 3
 
 
-def requirements(policy: Policy, rule: RequirementRule, scope: Scope) -> CheckedPolicy:
-    """Return the datasets that lack something, one violation per dataset."""
+def of_datasets(
+    policy: Policy, rule: RequirementRule | SourceRule | UpdateRule, scope: PolicyScope
+) -> CheckedPolicy:
+    """Return the selected datasets that lack something, a source or a recent update."""
     targets, notes = scope.select(rule.datasets, policy.exceptions)
-    violations = []
+    checked = len(targets)
+    if isinstance(rule, RequirementRule):
+        violations = [*_requirements(policy, rule, scope, targets)]
+    elif isinstance(rule, SourceRule):
+        violations = [*_sources(policy, rule, scope, targets)]
+    else:
+        # Datasets without rows have no age.
+        stored = [update for update in last_updates(scope.graph, targets).values() if update.stores_rows]
+        if without_rows := checked - len(stored):
+            kinds = "(views, dashboards, metrics)"
+            notes.append(f"not checked, without rows of their own: {without_rows:,} {kinds}")
+        checked = len(stored)
+        violations = [*_updates(policy, rule, stored, Expectations(scope.now, policies=[policy]))]
+    absent, notes = _missing_datasets(rule.datasets, scope, notes)
+    return CheckedPolicy(policy, checked, (*violations, *absent), tuple(notes))
+
+
+def _requirements(
+    policy: Policy, rule: RequirementRule, scope: PolicyScope, targets: Iterable[Vertex]
+) -> Iterator[Violation]:
     for dataset in targets:
         missing = [requirement for requirement in rule.must_have if not _has(scope, dataset, requirement)]
         if missing:
             fixes = dict.fromkeys(_fix(requirement) for requirement in missing)
-            violations.append(violation_of(dataset, f"has no {_listed(missing)}", "; ".join(fixes), policy))
-    absent, notes = _missing_datasets(rule.datasets, scope, notes)
-    return CheckedPolicy(policy, len(targets), (*violations, *absent), tuple(notes))
+            yield violation_of(dataset, f"has no {_listed(missing)}", "; ".join(fixes), policy)
 
 
-def _has(scope: Scope, dataset: Vertex, requirement: str) -> bool:
+def _has(scope: PolicyScope, dataset: Vertex, requirement: str) -> bool:
     if requirement in _OF_DATA and dataset.label in _WITHOUT_DATA:
         return True
     properties = dataset.properties
@@ -245,10 +252,10 @@ def _listed(missing: list[str]) -> str:
     return " or ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
 
-def sources(policy: Policy, rule: SourceRule, scope: Scope) -> CheckedPolicy:
-    """Return the datasets that a required source does not feed. A source may match several datasets."""
-    targets, notes = scope.select(rule.datasets, policy.exceptions)
-    violations = []
+def _sources(
+    policy: Policy, rule: SourceRule, scope: PolicyScope, targets: Iterable[Vertex]
+) -> Iterator[Violation]:
+    """Yield the datasets that a required source does not feed. A source may match several datasets."""
     for required in rule.must_be_fed_by:
         globs = DatasetGlobs([required])
         starts = [each for each, names in scope.names.items() if globs.matching(names)]
@@ -259,12 +266,10 @@ def sources(policy: Policy, rule: SourceRule, scope: Scope) -> CheckedPolicy:
             if dataset.id not in fed:
                 message = f"is not fed by {required}{unknown}; {_inputs(scope, dataset)}"
                 fix = f"read the source, or correct its name in the policy{similar}"
-                violations.append(violation_of(dataset, message, fix, policy))
-    absent, notes = _missing_datasets(rule.datasets, scope, notes)
-    return CheckedPolicy(policy, len(targets), (*violations, *absent), tuple(notes))
+                yield violation_of(dataset, message, fix, policy)
 
 
-def _inputs(scope: Scope, dataset: Vertex) -> str:
+def _inputs(scope: PolicyScope, dataset: Vertex) -> str:
     inputs = scope.fed_by.get(dataset.id, ())
     if not inputs:
         return "it reads nothing"
@@ -273,36 +278,24 @@ def _inputs(scope: Scope, dataset: Vertex) -> str:
     return f"it reads {shown}{more}"
 
 
-def updates(policy: Policy, rule: UpdateRule, scope: Scope) -> CheckedPolicy:
-    """Return the datasets whose last update is too long ago or unknown. Those without rows have no age."""
-    targets, notes = scope.select(rule.datasets, policy.exceptions)
-    stored = [update for update in last_updates(scope.graph, targets).values() if update.stores_rows]
-    if without_rows := len(targets) - len(stored):
-        notes.append(f"not checked, without rows of their own: {without_rows:,} (views, dashboards, metrics)")
-    expectations = Expectations(scope.now, policies=[policy])
-    violations = [
-        violation for update in stored if (violation := _update_violation(policy, rule, update, expectations))
-    ]
-    absent, notes = _missing_datasets(rule.datasets, scope, notes)
-    return CheckedPolicy(policy, len(stored), (*violations, *absent), tuple(notes))
-
-
-def _update_violation(
-    policy: Policy, rule: UpdateRule, update: LastUpdate, expectations: Expectations
-) -> Violation | None:
-    if any(expectation.unmet for expectation in expectations.of(update) if expectation.policy):
-        age = duration_text(expectations.now - (update.not_after or 0))
-        message = f"was last updated {age} ago; the maximum is {duration_text(rule.within_ms)}"
-        return violation_of(update.dataset, message, "run the job that writes it", policy)
-    if update.updated_at is None or update.is_uncertain:
-        cause = "its newest run failed" if update.is_uncertain else "no run and no freshness check are known"
-        fix = "run the job that writes it, or add a freshness check"
-        return violation_of(update.dataset, f"has no known last update: {cause}", fix, policy)
-    return None
+def _updates(
+    policy: Policy, rule: UpdateRule, updates: Iterable[LastUpdate], expectations: Expectations
+) -> Iterator[Violation]:
+    """Yield the datasets whose last update is too long ago or unknown."""
+    for update in updates:
+        if any(expectation.unmet for expectation in expectations.of(update) if expectation.policy):
+            age = duration_text(expectations.now - (update.not_after or 0))
+            message = f"was last updated {age} ago; the maximum is {duration_text(rule.within_ms)}"
+            yield violation_of(update.dataset, message, "run the job that writes it", policy)
+        elif update.updated_at is None or update.is_uncertain:
+            failed = "its newest run failed"
+            cause = failed if update.is_uncertain else "no run and no freshness check are known"
+            fix = "run the job that writes it, or add a freshness check"
+            yield violation_of(update.dataset, f"has no known last update: {cause}", fix, policy)
 
 
 def _missing_datasets(
-    globs: Iterable[str], scope: Scope, notes: Sequence[str]
+    globs: Iterable[str], scope: PolicyScope, notes: Sequence[str]
 ) -> tuple[list[Violation], list[str]]:
     """Return violations for required datasets that are missing, and the notes without those on them.
 
@@ -321,7 +314,7 @@ def _missing_datasets(
     return violations, left
 
 
-def _suggestion(name: str, scope: Scope) -> str:
+def _suggestion(name: str, scope: PolicyScope) -> str:
     """Return ``; did you mean ...?`` with similar names of datasets."""
     return did_you_mean(name, (dataset.title for dataset in scope.datasets.values()))
 
@@ -345,7 +338,7 @@ def check_policies(
     """
     tags = {tag for policy in policies if isinstance(policy.rule, TagRule) for tag in policy.rule.tags}
     now = time.time_ns() // 1_000_000 if now is None else now
-    scope = Scope(graph, layers, environment, dag, now=now, tags=sorted(tags), propagation=propagation)
+    scope = PolicyScope(graph, tuple(layers), environment, dag, now, sorted(tags), propagation or {})
     results = [_ordered(_result(policy, scope)) for policy in policies]
     found = [violation for result in results for violation in result.violations]
     edges = [edge for each in found for edge in each.path]
@@ -354,18 +347,14 @@ def check_policies(
     return PolicyCheck(tuple(results), subgraph(scope.vertices(ids | owners).values(), edges))
 
 
-def _result(policy: Policy, scope: Scope) -> CheckedPolicy:
+def _result(policy: Policy, scope: PolicyScope) -> CheckedPolicy:
     match policy.rule:
         case TagRule() as rule:
             return tag_reach(policy, rule, scope)
         case LayerRule() as rule:
             return layer_reads(policy, rule, scope)
-        case RequirementRule() as rule:
-            return requirements(policy, rule, scope)
-        case SourceRule() as rule:
-            return sources(policy, rule, scope)
-        case UpdateRule() as rule:
-            return updates(policy, rule, scope)
+        case rule:
+            return of_datasets(policy, rule, scope)
 
 
 def _ordered(result: CheckedPolicy) -> CheckedPolicy:
