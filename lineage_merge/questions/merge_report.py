@@ -77,8 +77,8 @@ class ReportResult(NoGraphResult):
     datasets_joined: Annotated[int | None, _FOR_TOOLS]
     totals: Annotated[Counts, Shown("problems by kind", on=("tool",))]
     unmet: Annotated[tuple[Text, ...], Shown("expectations that the merge did not meet", on=("tool",))]
-    items: Sequence[Problem]
-    tool_items: Sequence[NearMiss | Problem]
+    items: Sequence[Problem] = ()
+    tool_items: Sequence[NearMiss | Problem] = ()
 
     def row(self, item: NearMiss | Problem) -> "NearMissRow | ProblemRow":
         if isinstance(item, NearMiss):
