@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from lineage_merge.config import Policy
 from lineage_merge.model.errors import ConfigError, did_you_mean
-from lineage_merge.questions.fields import Cell, ElementId, Label, Text
+from lineage_merge.questions.fields import Cell, ElementId, Label, Text, row_of
 from lineage_merge.questions.formats.describe import one_line
 from lineage_merge.questions.layers import Layer
 from lineage_merge.questions.policies import PolicyCheck, Violation, check_policies
@@ -33,13 +33,6 @@ class ViolationRow:
     steps: Cell
 
 
-class _Violated(NamedTuple):
-    """A violation with its policy."""
-
-    policy: Policy
-    violation: Violation
-
-
 @dataclass(frozen=True, kw_only=True, repr=False)
 class PolicyResult(RowsResult):
     """The policies of the configuration and their violations."""
@@ -55,24 +48,21 @@ class PolicyResult(RowsResult):
         return self.check.failed
 
     @property
-    def items(self) -> Sequence[_Violated]:
+    def items(self) -> Sequence[tuple[Policy, Violation]]:
         """The violations, by policy."""
         return [
-            _Violated(checked.policy, violation)
-            for checked in self.check.results
-            for violation in checked.violations
+            (checked.policy, violation) for checked in self.check.results for violation in checked.violations
         ]
 
-    def row(self, item: _Violated) -> ViolationRow:
-        violation = item.violation
-        return ViolationRow(
-            policy=item.policy.name,
-            severity=item.policy.severity,
+    def row(self, item: tuple[Policy, Violation]) -> ViolationRow:
+        policy, violation = item
+        return row_of(
+            ViolationRow,
+            violation,
+            policy=policy.name,
+            severity=policy.severity,
             id=violation.element_id or None,
-            title=violation.title,
             label=violation.label or None,
-            message=violation.message,
-            fix=violation.fix,
             path=tuple(edge.id for edge in violation.path),
             steps=" | ".join(path_lines(violation, self.graph)),
         )

@@ -9,6 +9,7 @@ from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.model.errors import NotFound
 from lineage_merge.questions.fields import Name, Shown
 from lineage_merge.questions.graph import LineageGraph
+from lineage_merge.questions.names import check_scope
 from lineage_merge.questions.question import Parameter, Question, ScopeName, ToolText
 from lineage_merge.questions.result import NoGraphResult, Renderables
 from lineage_merge.questions.scoped_graph import ScopedGraph
@@ -181,7 +182,6 @@ class CompareQuestion(Question[ComparisonResult]):
 
     def _unknown_sides(self, graph: ScopedGraph) -> list[str]:
         """Return notes on environments without lineage. Raises `NotFound` if both have none."""
-        from lineage_merge.questions.names import check_scope
 
         unknown: list[NotFound] = []
         for environment in (self.environment, self.other):

@@ -19,6 +19,7 @@ from lineage_merge.questions.lineage_changes import (
     counts,
     neighbors_of,
 )
+from lineage_merge.questions.names import resolve_dataset_or_column
 from lineage_merge.questions.question import DatasetName, MomentText, Parameter, Question, ToolText
 from lineage_merge.questions.result import NoGraphResult, Renderables
 from lineage_merge.questions.scoped_graph import ScopedGraph
@@ -170,7 +171,6 @@ class DiffQuestion(Question[ChangesResult]):
 
     def _limit(self, graph: ScopedGraph, before: "AsOf", after: "AsOf") -> Limit | None:
         """Return the datasets upstream or downstream of one, which only one of the moments may have."""
-        from lineage_merge.questions.names import resolve_dataset_or_column
 
         name = self.upstream_of or self.downstream_of
         if not name:

@@ -144,13 +144,6 @@ def _outer_calls(expression: str) -> frozenset[str]:
     return frozenset(call[1].lower() if call else "" for call in calls)
 
 
-_States = Mapping[str, set[State]]
-
-
-def _none() -> _States:
-    return defaultdict(set)
-
-
 @dataclass(frozen=True, slots=True)
 class States:
     """The states of elements after a change, by id; several if several paths lead to an element.
@@ -159,9 +152,9 @@ class States:
     """
 
     change: Change
-    elements: _States = field(default_factory=_none)
-    jobs: _States = field(default_factory=_none)
-    of_columns: _States = field(default_factory=_none)
+    elements: defaultdict[str, set[State]] = field(default_factory=lambda: defaultdict(set))
+    jobs: defaultdict[str, set[State]] = field(default_factory=lambda: defaultdict(set))
+    of_columns: defaultdict[str, set[State]] = field(default_factory=lambda: defaultdict(set))
 
     def of(self, identifier: str) -> set[State]:
         """Return the states of a dataset, exposure or column; of a dataset, also those of its columns."""

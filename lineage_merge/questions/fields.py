@@ -131,14 +131,19 @@ def header_of(answer: type) -> tuple[RowField, ...]:
     return tuple(_field(name, hint) for name, hint in attributes if metadata(hint, Shown))
 
 
-def row_of(row_type: type[AnyRow], vertex: Vertex, **others: Any) -> AnyRow:
-    """Return a row whose fields are attributes and properties of a vertex; `others`: those that are not."""
+def row_of(row_type: type[AnyRow], source: Any, **others: Any) -> AnyRow:
+    """Return a row whose fields are attributes of an object; `others`: those that are not.
+
+    Of a vertex, they may be properties.
+    """
     for field in fields_of(row_type):
         name = field.attribute
-        if name not in others and hasattr(Vertex, name):
-            others[name] = getattr(vertex, name)
-        elif name not in others:
-            others[name] = values_of(vertex, name) if field.is_list else vertex.properties.get(name)
+        if name in others:
+            continue
+        if isinstance(source, Vertex) and not hasattr(source, name):
+            others[name] = values_of(source, name) if field.is_list else source.properties.get(name)
+        else:
+            others[name] = getattr(source, name)
     return row_type(**others)
 
 

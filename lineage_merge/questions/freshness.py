@@ -20,6 +20,7 @@ from lineage_merge.questions.fields import (
     Shown,
     Text,
     Time,
+    row_of,
 )
 from lineage_merge.questions.formats.describe import counted, listed_counts
 from lineage_merge.questions.question import (
@@ -131,32 +132,24 @@ class FreshnessResult(RowsResult):
     def row(self, item: Freshness) -> FreshnessRow:
         update, check, nearest = item.update, item.update.check, item.because_of
         uncertain = f"before {utc_time(update.failed_at)}" if update.is_uncertain else ""
-        return FreshnessRow(
-            dataset=item.dataset,
+        return row_of(
+            FreshnessRow,
+            update,
             title=item.dataset.title,
             status=item.status,
             reasons=item.reasons,
             expectations=tuple(
-                ExpectationRow(
-                    expectation.source,
-                    expectation.policy or None,
-                    expectation.limit_ms,
-                    expectation.unmet is None,
-                )
-                for expectation in item.expectations
+                ExpectationRow(source, policy or None, limit_ms, unmet is None)
+                for source, limit_ms, unmet, policy in item.expectations
             ),
             expected=tuple(expectation.policy or expectation.source for expectation in item.expectations),
             age=item.age_ms,
-            updated_at=update.updated_at,
-            written_at=update.written_at,
-            failed_at=update.failed_at,
             max_loaded_at=update.loaded_at,
             freshness_check=FreshnessCheckRow(
                 check, check.properties.get("status"), check.properties.get("last_run_at")
             )
             if check
             else None,
-            jobs=update.jobs,
             because_of=NearestRow(nearest.dataset, nearest.distance) if nearest else None,
             nearest=nearest.dataset if nearest else None,
             last_write=uncertain or utc_time(update.written_at),

@@ -3,7 +3,16 @@
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from lineage_merge.questions.fields import NOT_FOR_TOOLS, Element, Name, Shown, Text, Time, row_as_json
+from lineage_merge.questions.fields import (
+    NOT_FOR_TOOLS,
+    Element,
+    Name,
+    Shown,
+    Text,
+    Time,
+    row_as_json,
+    row_of,
+)
 from lineage_merge.questions.question import ElementName, Parameter, Question, ToolText
 from lineage_merge.questions.result import NoGraphResult, Renderables
 from lineage_merge.questions.scoped_graph import GraphScope, ScopedGraph
@@ -73,9 +82,7 @@ class MergesResult(HistoryResult):
     merges: "tuple[ScopedMerge, ...]" = ()
 
     def row(self, item: "ScopedMerge") -> MergeRow:
-        names = ("kind", "added", "changed", "retired", "vertices", "edges", "run_id", "logical_date")
-        values = {name: getattr(item.record, name) for name in (*names, "version")}
-        return MergeRow(**_merge(item), **values)
+        return row_of(MergeRow, item.record, **_merge(item))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

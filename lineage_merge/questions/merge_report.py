@@ -17,6 +17,7 @@ from lineage_merge.questions.fields import (
     Text,
     Time,
 )
+from lineage_merge.questions.names import check_scope
 from lineage_merge.questions.question import Parameter, Question, ScopeName, ToolText
 from lineage_merge.questions.result import NoGraphResult, Renderables
 from lineage_merge.questions.scoped_graph import GraphScope, ScopedGraph
@@ -221,7 +222,6 @@ def _near_miss(item: NearMiss) -> NearMissRow:
 def _last_run(graph: ScopedGraph, environment: str, dag: str) -> "MergeRun":
     """Return the last merge, as its vertex has it. Raises `NotFound`."""
     from lineage_merge.load.merge_run import merge_run_of, run_id
-    from lineage_merge.questions.names import check_scope
 
     vertices = graph.graph.vertices([run_id(environment, dag)])
     run = merge_run_of(environment, dag, vertices[0].properties) if vertices else None

@@ -17,6 +17,7 @@ from lineage_merge.questions.fields import (
     Name,
     Shown,
     row_as_json,
+    row_of,
 )
 from lineage_merge.questions.impact_question import affected_row, some_names
 from lineage_merge.questions.question import DEPTH, ELEMENT, ElementName, Question, ToolText
@@ -165,15 +166,9 @@ class OwnersResult(RowsResult):
         return [self.changed.id]
 
     def row(self, item: OwnerOf) -> OwnerRow:
-        return OwnerRow(
-            owner=item.owner or None,
-            distance=item.distance,
-            counts=item.counts,
-            **{f"{kind}s": number for kind, number in item.counts.items()},
-            nearest=item.nearest,
-            dags=item.dags,
-            affected=tuple(element.vertex.id for element in item.affected),
-        )
+        affected = tuple(element.vertex.id for element in item.affected)
+        counts = {f"{kind}s": number for kind, number in item.counts.items()}
+        return row_of(OwnerRow, item, owner=item.owner or None, affected=affected, **counts)
 
     def fields(self) -> dict[str, Any]:
         """Return the owners, and the elements without one."""

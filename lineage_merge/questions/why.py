@@ -20,6 +20,7 @@ from lineage_merge.questions.fields import (
     Shown,
     Text,
     Time,
+    row_of,
 )
 from lineage_merge.questions.formats.describe import counted, one_line, truncate
 from lineage_merge.questions.question import (
@@ -92,18 +93,14 @@ class CausesResult(RowsResult):
         return self.diagnosis.counts
 
     def row(self, item: Cause) -> CauseRow:
-        finding, title = item.finding, self.diagnosis.situation.title
-        return CauseRow(
+        title = self.diagnosis.situation.title
+        return row_of(
+            CauseRow,
+            item.finding,
             kind=item.kind,
             distance=item.distance,
             dataset=item.dataset,
-            element=finding.element,
-            evidence=finding.evidence,
-            at=finding.at,
-            status=finding.status or None,
-            failures=finding.failures,
-            other=finding.other,
-            other_at=finding.other_at,
+            status=item.finding.status or None,
             path=item.path,
             next=self._command(item),
             cause=item.kind.replace("_", " "),
@@ -238,7 +235,7 @@ def _find_changes(
     until = max((merge.record.name.time for merge in graph.scope.merges), default=now)
 
     def find(datasets: Collection[str]) -> Mapping[str, Sequence[RecentChange]]:
-        from lineage_merge.questions.recent_changes import recent_changes
+        from lineage_merge.questions.past import recent_changes
 
         try:
             return recent_changes(location, environment, datasets, until - period, until)
