@@ -131,19 +131,19 @@ def header_of(answer: type) -> tuple[RowField, ...]:
     return tuple(_field(name, hint) for name, hint in attributes if metadata(hint, Shown))
 
 
-def row_of(row_type: type[AnyRow], source: Any, **others: Any) -> AnyRow:
+def row_of(row_type: type[AnyRow], source: Any, /, **others: Any) -> AnyRow:
     """Return a row whose fields are attributes of an object; `others`: those that are not.
 
-    Of a vertex, they may be properties.
+    Of a vertex or edge, they may be properties.
     """
     for field in fields_of(row_type):
         name = field.attribute
         if name in others:
             continue
-        if isinstance(source, Vertex) and not hasattr(source, name):
-            others[name] = values_of(source, name) if field.is_list else source.properties.get(name)
-        else:
+        if hasattr(source, name):
             others[name] = getattr(source, name)
+        else:
+            others[name] = values_of(source, name) if field.is_list else source.properties.get(name)
     return row_type(**others)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from lineage_merge.graph_format.elements import Edge, column_title, dataset_id_of, title_of_id
+from lineage_merge.graph_format.elements import column_title, dataset_id_of, title_of_id
 from lineage_merge.model.errors import QueryError
 from lineage_merge.questions.dependents import AffectedTest, Dependent, Dependents, affected_tests, dependents
 from lineage_merge.questions.effects import Change
@@ -101,14 +101,7 @@ def affected_row(element: Dependent | AffectedTest) -> AffectedRow:
         kind=element.kind,
         distance=element.distance,
         effect=element.effect and element.effect.value,
-        uses=tuple(map(_use, element.uses)),
-    )
-
-
-def _use(edge: Edge) -> UseRow:
-    properties = edge.properties
-    return UseRow(
-        edge.from_id, properties.get("transformation"), properties.get("expression"), edge.job or None
+        uses=tuple(row_of(UseRow, edge, column=edge.from_id, job=edge.job or None) for edge in element.uses),
     )
 
 

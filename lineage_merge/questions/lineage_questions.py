@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from lineage_merge.graph_format.elements import COLUMN, Edge, Subgraph, Vertex, dataset_of
 from lineage_merge.model.errors import QueryError
-from lineage_merge.questions.fields import JSON_ONLY, Element, ElementId, Label, Name, Shown, Text
+from lineage_merge.questions.fields import JSON_ONLY, Element, ElementId, Label, Name, Shown, Text, row_of
 from lineage_merge.questions.formats.describe import title
 from lineage_merge.questions.graph import Direction, LineageGraph
 from lineage_merge.questions.lineage import Influences, completed, distances, lineage
@@ -42,18 +42,15 @@ class EdgeRow:
     @classmethod
     def of(cls, graph: Subgraph, edge: Edge, *, distance: int = 0, **others: Any) -> Self:
         """Return the row of an edge; `others`: fields of subclasses."""
-        properties, vertices = edge.properties, graph.vertices
-        return cls(
+        return row_of(
+            cls,
+            edge,
             distance=distance,
-            from_id=edge.from_id,
-            to_id=edge.to_id,
-            label=edge.label,
-            source=title(graph, vertices[edge.from_id]),
-            target=title(graph, vertices[edge.to_id]),
+            source=title(graph, graph.vertices[edge.from_id]),
+            target=title(graph, graph.vertices[edge.to_id]),
             job=edge.job or None,
-            dag=properties.get("dag_name"),
-            assumed=properties.get("assumed") == "true",
-            **{key: properties.get(key) for key in ("transformation", "expression", "write_mode", "via")},
+            dag=edge.properties.get("dag_name"),
+            assumed=edge.properties.get("assumed") == "true",
             **others,
         )
 
