@@ -22,20 +22,24 @@ if TYPE_CHECKING:
     from lineage_merge.history.timeline import TimelineEvent
 
 _LIMIT = Parameter("maximum number of results", "all", metavar="N", on=("command",))
-_MS = Shown(on=("frame", "tool"))
-_TEXT = Shown(on=("json", "table"))
 _SPARSE = Shown(is_sparse=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MergeRow:
-    """A merge."""
+class _OfMerge:
+    """A row with its merge."""
 
     environment: Name
     dag: Name
     merge: str
-    at: Annotated[Time, _MS]
-    time: Annotated[str, _TEXT]
+    at: Annotated[Time, Shown(on=("frame", "tool"))]
+    time: Annotated[str, Shown(on=("json", "table"))]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeRow(_OfMerge):
+    """A merge."""
+
     kind: Annotated[str, NOT_FOR_TOOLS]
     added: int
     changed: int
@@ -48,14 +52,9 @@ class MergeRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EventRow:
+class EventRow(_OfMerge):
     """What a merge changed of an element."""
 
-    environment: Name
-    dag: Name
-    merge: str
-    at: Annotated[Time, _MS]
-    time: Annotated[str, _TEXT]
     event: str
     what: Annotated[Text | None, _SPARSE]
     name: Annotated[Text | None, _SPARSE]

@@ -188,7 +188,7 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def age_ms(age: str | int | timedelta | None, name: str = "older_than") -> int | None:
+def age_ms(age: Age | None, name: str = "older_than") -> int | None:
     """Return an age such as ``1d`` in ms; numbers are ms. Raises `QueryError`."""
     if age is None or isinstance(age, int):
         return age
@@ -200,7 +200,7 @@ def age_ms(age: str | int | timedelta | None, name: str = "older_than") -> int |
         raise QueryError(f"{name}: {error}") from None
 
 
-def time_ms(moment: str | int | date | timedelta | None, name: str = "since") -> int | None:
+def time_ms(moment: Since | None) -> int | None:
     """Return a time such as ``2026-11-01`` (UTC), or ``1d`` ago, in ms since 1970.
 
     Numbers are ms since 1970; datetimes without a time zone are UTC. Raises `QueryError`.
@@ -216,4 +216,4 @@ def time_ms(moment: str | int | date | timedelta | None, name: str = "since") ->
     try:
         return parse_time(moment, now_ms())
     except ValueError as error:
-        raise QueryError(f"{name}: {error}") from None
+        raise QueryError(f"since: {error}") from None

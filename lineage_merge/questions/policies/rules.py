@@ -66,7 +66,7 @@ def layer_reads(policy: Policy, rule: LayerRule, scope: PolicyScope) -> CheckedP
     ]
     if scope.dag and not of_layer and rule.layer in layers:
         notes.append(f"layer {rule.layer} has no datasets of DAG {scope.dag}")
-    notes += scope.unmatched([glob for glob in policy.exceptions if glob not in used], policy.exceptions)
+    notes += scope.unmatched(policy.exceptions, policy.exceptions, used)
     return CheckedPolicy(policy, len(targets), tuple(violations), tuple(notes))
 
 
@@ -108,15 +108,14 @@ def tag_reach(policy: Policy, rule: TagRule, scope: PolicyScope) -> CheckedPolic
     dataset are not listed in addition to it.
     """
     wanted, accepted = DatasetGlobs(rule.must_not_reach), DatasetGlobs(policy.exceptions)
-    unmatched = dict.fromkeys((*wanted.globs, *accepted.globs))
+    used: set[str] = set()
     selected: dict[str, tuple[Selection, Selection]] = {}
     for each in scope.checked:
         chosen = wanted.selection(scope.names[each.id])
         if chosen.whole or chosen.of_columns:
             but = accepted.selection(scope.names[each.id])
             selected[each.id] = (chosen, but)
-            for glob in (*chosen.whole, *chosen.of_columns, *but.whole, *but.of_columns):
-                unmatched.pop(glob, None)
+            used.update(chosen.whole, chosen.of_columns, but.whole, but.of_columns)
     carriers = [each for each in scope.tags.carriers if each.tag in rule.tags]
     # The origin by dataset and tag, of datasets that are listed as a whole.
     whole = {
@@ -147,7 +146,7 @@ def tag_reach(policy: Policy, rule: TagRule, scope: PolicyScope) -> CheckedPolic
         for tag in rule.tags
         if tag not in existing
     ]
-    notes += scope.unmatched(unmatched, accepted.globs)
+    notes += scope.unmatched((*wanted.globs, *accepted.globs), accepted.globs, used)
     return CheckedPolicy(policy, len(selected), tuple(violations), tuple(notes))
 
 

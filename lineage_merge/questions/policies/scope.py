@@ -115,27 +115,27 @@ class PolicyScope:
     def select(self, globs: Iterable[str], exceptions: Iterable[str]) -> tuple[list[Vertex], list[str]]:
         """Return the checked datasets that match a glob and no exception, and notes on unmatched globs."""
         wanted, accepted = DatasetGlobs(globs), DatasetGlobs(exceptions)
-        unmatched = dict.fromkeys((*wanted.globs, *accepted.globs))
-        found = []
-        for each in self.checked:
-            matching = wanted.matching(self.names[each.id])
-            if not matching:
-                continue
-            but = accepted.matching(self.names[each.id])
-            for glob in (*matching, *but):
-                unmatched.pop(glob, None)
-            if not but:
-                found.append(each)
-        return found, self.unmatched(unmatched, accepted.globs)
+        used: set[str] = set()
+        selected = []
+        for dataset in self.checked:
+            if matching := wanted.matching(self.names[dataset.id]):
+                but = accepted.matching(self.names[dataset.id])
+                used.update(matching, but)
+                if not but:
+                    selected.append(dataset)
+        return selected, self.unmatched((*wanted.globs, *accepted.globs), accepted.globs, used)
 
-    def unmatched(self, globs: Iterable[str], exceptions: Collection[str] = ()) -> list[str]:
-        """Return a note per glob that matches nothing."""
+    def unmatched(
+        self, globs: Iterable[str], exceptions: Collection[str] = (), used: Collection[str] = ()
+    ) -> list[str]:
+        """Return a note per glob that matches nothing, which are those not in `used`."""
         where = f" of DAG {self.dag}" if self.dag else ""
         return [
             f"except: {glob} matches no checked dataset{where}"
             if glob in exceptions
             else f"no dataset{where} matches {glob}"
-            for glob in globs
+            for glob in dict.fromkeys(globs)
+            if glob not in used
         ]
 
     def downstream(self, starts: Iterable[str]) -> set[str]:
