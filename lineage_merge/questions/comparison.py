@@ -116,9 +116,6 @@ class ComparisonResult(NoGraphResult):
         """The elements by environment: datasets, feeds and columns, by id."""
         return [row for only in self.sides for row in only.rows()]
 
-    def row(self, item: OnlyRow) -> OnlyRow:
-        return item
-
     def header(self) -> dict[str, Any]:
         """Return the question, the environments and the DAG."""
         environments = [only.environment for only in self.sides]

@@ -63,14 +63,7 @@ class EventRow(_OfMerge):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class HistoryResult(NoGraphResult):
-    """Merges or events, the newest first."""
-
-    tool_row_types = (MergeRow, EventRow)
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class MergesResult(HistoryResult):
+class MergesResult(NoGraphResult):
     """The merges of a history, newest first."""
 
     row_type = MergeRow
@@ -85,7 +78,7 @@ class MergesResult(HistoryResult):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class TimelineResult(HistoryResult):
+class TimelineResult(NoGraphResult):
     """What merges changed of `element`. `events`: oldest first; the rows are newest first."""
 
     row_type = EventRow
@@ -167,7 +160,7 @@ class TimelineQuestion(Question[TimelineResult]):
 
 
 @dataclass(frozen=True, slots=True)
-class HistoryQuestion(Question[HistoryResult]):
+class HistoryQuestion(Question[MergesResult | TimelineResult]):
     """Return merges or, of an element, what they changed: the question of the command and the tool."""
 
     question = "history"
@@ -190,7 +183,7 @@ class HistoryQuestion(Question[HistoryResult]):
     _: KW_ONLY
     limit: Annotated[int | None, _LIMIT] = None
 
-    def answer(self, graph: ScopedGraph) -> HistoryResult:
+    def answer(self, graph: ScopedGraph) -> MergesResult | TimelineResult:
         if self.name:
             return TimelineQuestion(self.name, limit=self.limit).answer(graph)
         return MergesQuestion(limit=self.limit).answer(graph)

@@ -164,9 +164,9 @@ class RowsResult(Result):
         if hasattr(cls, "row_type"):
             cls.columns = frame_columns(cls.row_type)
 
-    @abstractmethod
     def row(self, item: Any) -> Any:
-        """Return the row of an item of the answer."""
+        """Return the row of an item of the answer, by default the item."""
+        return item
 
     @property
     def items(self) -> Sequence[Any]:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-from lineage_merge.graph_format.elements import COLUMN, Edge, Subgraph, Vertex, dataset_of
+from lineage_merge.graph_format.elements import COLUMN, Edge, Subgraph, Vertex, dataset_of, subgraph
 from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.model.errors import QueryError, did_you_mean
 from lineage_merge.questions.fields import JSON_ONLY, Element, ElementId, Label, Shown, Tag
@@ -82,11 +82,9 @@ def paths(propagated: PropagatedTags, of: Collection[Carrier | Stop]) -> Subgrap
         while last is not None and (item.tag, last.edge.id) not in edges:
             edges[item.tag, last.edge.id] = last.edge
             last = last.before
-    distinct = {edge.id: edge for edge in edges.values()}
-    ids = {item.id for item in of} | {item.origin for item in of} | ends(distinct.values())
-    vertices = {id_: propagated.vertices[id_] for id_ in sorted(ids) if id_ in propagated.vertices}
-    ordered = sorted(distinct.values(), key=lambda edge: (edge.from_id, edge.to_id, edge.label, edge.id))
-    return Subgraph(vertices, tuple(ordered))
+    ids = {item.id for item in of} | {item.origin for item in of} | ends(edges.values())
+    known = (propagated.vertices[identifier] for identifier in ids if identifier in propagated.vertices)
+    return subgraph(known, edges.values())
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -104,9 +102,6 @@ class TagCountsResult(RowsResult):
     @property
     def items(self) -> Sequence[TagCounts]:
         return self.counts
-
-    def row(self, item: TagCounts) -> TagCounts:
-        return item
 
 
 @dataclass(frozen=True, slots=True)
