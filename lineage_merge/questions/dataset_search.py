@@ -70,7 +70,6 @@ class DatasetRow(VertexRow):
 
     @property
     def column_names(self) -> str:
-        """The names of the tagged columns."""
         return ", ".join(map(name_of_id, self.tagged_columns))
 
     @property
@@ -80,7 +79,6 @@ class DatasetRow(VertexRow):
 
     @property
     def about(self) -> str:
-        """Format and description."""
         return "  ".join(str(value) for value in (self.format, self.description) if value is not None)
 
 

@@ -57,7 +57,6 @@ class Dependents:
     states: States | None = None
 
     def of_kind(self, kind: Kind) -> list[Dependent]:
-        """Return the elements of a kind."""
         return [element for element in self.elements if element.kind == kind]
 
     @property

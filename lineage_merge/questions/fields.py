@@ -95,7 +95,6 @@ class RowField(NamedTuple):
 
     @property
     def tool_name(self) -> str:
-        """The name for assistants."""
         return self.shown.tool_name or self.shown.name or self.attribute
 
     @property
@@ -109,7 +108,6 @@ class RowField(NamedTuple):
 
 
 def fields_of(record: type) -> tuple[RowField, ...]:
-    """Return the fields of a row."""
     if record not in _FIELDS:
         hints = get_type_hints(record, include_extras=True)
         _FIELDS[record] = tuple(

@@ -155,7 +155,6 @@ class ImpactResult(RowsResult):
 
     @property
     def changed(self) -> Annotated[Element, Shown(name="of")]:
-        """The changed element."""
         return self.dependents.changed
 
     @property

@@ -149,7 +149,6 @@ class LayersResult(RowsResult):
 
     @property
     def breaches(self) -> Annotated[tuple[BreachRow, ...], JSON_ONLY]:
-        """The edges with their layers."""
         return tuple(
             BreachRow(edge.id, edge.from_id, edge.to_id, source, target, skipped)
             for edge, source, target, skipped in self.items

@@ -65,11 +65,9 @@ class Limit:
     columns: frozenset[str] | None = None
 
     def has_dataset(self, identifier: str) -> bool:
-        """Return whether a dataset is compared."""
         return self.datasets is None or identifier in self.datasets
 
     def has_column(self, identifier: str) -> bool:
-        """Return whether a column is compared."""
         if self.columns is not None:
             return identifier in self.columns
         return self.has_dataset(dataset_of(identifier))

@@ -80,7 +80,6 @@ class JobsResult(VerticesResult):
 
     @property
     def jobs(self) -> Sequence[Vertex]:
-        """The jobs."""
         return self.items
 
 

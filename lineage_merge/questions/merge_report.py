@@ -43,7 +43,6 @@ class NearMissRow:
 
     @property
     def reasons(self) -> str:
-        """The evidence as text."""
         return "; ".join(self.evidence)
 
 

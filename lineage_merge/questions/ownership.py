@@ -138,7 +138,6 @@ class OwnerRow:
 
     @property
     def nearest_names(self) -> str:
-        """Some of the nearest elements."""
         return some_names(self.nearest)
 
 

@@ -85,17 +85,14 @@ class Declared(NamedTuple):
 
     @property
     def flag(self) -> str:
-        """The option of the command."""
         return self.parameter.flag or f"--{self.name.replace('_', '-')}"
 
     @property
     def tool_name(self) -> str:
-        """The argument of the tool."""
         return self.parameter.tool_name or self.name
 
     @property
     def is_required(self) -> bool:
-        """Whether it has no default."""
         return self.default is MISSING
 
 

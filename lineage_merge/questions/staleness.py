@@ -129,7 +129,6 @@ class Freshness:
 
     @property
     def dataset(self) -> Vertex:
-        """Return the dataset."""
         return self.update.dataset
 
 

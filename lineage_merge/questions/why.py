@@ -89,7 +89,6 @@ class CausesResult(RowsResult):
 
     @property
     def checked(self) -> Annotated[Counts, JSON_ONLY]:
-        """The numbers of what was checked."""
         return self.diagnosis.counts
 
     def row(self, item: Cause) -> CauseRow:

@@ -84,7 +84,6 @@ def table(graph: Subgraph) -> AnswerTable:
 
 
 def edge_table(graph: Subgraph) -> AnswerTable:
-    """Return a table of edges."""
     table = AnswerTable("from", "edge", "to", "job", "how", "DAG")
     for edge in graph.edges:
         source, target = (title(graph, graph.vertices[end]) for end in (edge.from_id, edge.to_id))
@@ -96,7 +95,6 @@ def edge_table(graph: Subgraph) -> AnswerTable:
 
 
 def vertex_table(vertices: Iterable[Vertex]) -> AnswerTable:
-    """Return a table of vertices."""
     table = AnswerTable("name", "label", "namespace", "environment", "DAGs", "about")
     for vertex in vertices:
         held = vertex.properties

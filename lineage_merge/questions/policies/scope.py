@@ -100,7 +100,6 @@ class PolicyScope:
 
     @cached_property
     def tag_names(self) -> frozenset[str]:
-        """The names of all tags."""
         tagged = self.graph.tagged((*DATASET_LABELS, COLUMN), self.environment)
         return frozenset(tag for each in tagged for tag in each.properties["tags"])
 
