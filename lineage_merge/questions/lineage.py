@@ -30,8 +30,7 @@ def lineage(
     neither is followed further.
     """
     label = "feeds_column" if start.label == COLUMN else "feeds"
-    # Vertices at the maximum depth are ends of edges; their own edges are not included.
-    inner = {start.id} | graph.reach([start.id], [label], direction, _less(depth), dag)
+    inner = within_depth(graph, {start.id}, label, direction, depth, dag)
     ask = graph.edges_from if direction == "down" else graph.edges_to
     edges = ask(sorted(inner), [label], dag)
     which: Influences = "by" if direction == "down" else "into"
@@ -43,6 +42,19 @@ def lineage(
         columns=columns,
         influences=which if influences else None,
     )
+
+
+def within_depth(
+    graph: LineageGraph,
+    starts: set[str],
+    label: str,
+    direction: Direction,
+    depth: int | None,
+    dag: str | None,
+) -> set[str]:
+    """Return the ids whose edges are within the depth: those at the maximum are only ends of edges."""
+    less = None if depth is None else max(depth - 1, 0)
+    return starts | graph.reach(sorted(starts), [label], direction, less, dag)
 
 
 def completed(
@@ -165,10 +177,6 @@ def _influences(
         return graph.edges_to(sorted(owners), ["influences"], dag)
     by = graph.edges_from(sorted(columns), ["influences"], dag)
     return [edge for edge in by if which == "by" or edge.to_id in owners]
-
-
-def _less(depth: int | None) -> int | None:
-    return None if depth is None else max(depth - 1, 0)
 
 
 @dataclass(frozen=True, slots=True)
