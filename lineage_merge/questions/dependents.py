@@ -27,6 +27,8 @@ from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.impact import Impact, impact, job_of
 from lineage_merge.questions.lineage import distances
 
+# Assertions that accept a column of any type.
+_UNTYPED = frozenset({"not_null", "unique"})
 Kind = Literal["dataset", "exposure", "job", "column"]
 
 
@@ -192,10 +194,6 @@ def _nearest(edges: Iterable[Edge], hops: Mapping[str, int]) -> tuple[Edge, ...]
     known = [edge for edge in edges if edge.from_id in hops]
     least = min((hops[edge.from_id] for edge in known), default=0)
     return tuple(sorted((edge for edge in known if hops[edge.from_id] == least), key=lambda edge: edge.id))
-
-
-# Assertions that accept a column of any type.
-_UNTYPED = frozenset({"not_null", "unique"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from lineage_merge.graph_format.schema import SEMANTIC_LABELS
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.lineage import strongly_connected_components
 
+Inputs = Mapping[str, tuple[str, ...]]
 FRESHNESS = "freshness"
 SUCCEEDED = "succeeded"
 FAILED = "failed"
@@ -122,9 +123,6 @@ def _is_run(job: Vertex, status: str) -> bool:
 
 def _time(job: Vertex) -> int:
     return int(job.properties["last_run_at"])
-
-
-Inputs = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)

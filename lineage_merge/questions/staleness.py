@@ -19,6 +19,7 @@ from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.last_updates import STALE_CHECKS, LastUpdate, input_updates, last_updates
 from lineage_merge.questions.lineage import inputs_of, reachable, upstream
 
+_SOURCES = {"older_than": "", "freshness_check": " (freshness check)", "policy": " (policy {})"}
 PASSED = "passed"
 Source = Literal["older_than", "freshness_check", "policy"]
 # Why an expectation does not hold: the age exceeds its limit, or the check found old rows.
@@ -274,9 +275,6 @@ def _readers(inputs: Mapping[str, tuple[str, ...]]) -> defaultdict[str, list[str
 def _order(result: Freshness) -> tuple[bool, int, str]:
     updated_at = result.update.updated_at
     return updated_at is None, updated_at or 0, result.dataset.id
-
-
-_SOURCES = {"older_than": "", "freshness_check": " (freshness check)", "policy": " (policy {})"}
 
 
 def reasons_text(freshness: Freshness) -> str:

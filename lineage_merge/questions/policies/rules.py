@@ -29,6 +29,18 @@ from lineage_merge.questions.policies.violations import (
 from lineage_merge.questions.staleness import Expectations
 from lineage_merge.questions.tag_propagation import Carrier
 
+# Requirements of data: dashboards and metrics hold none.
+_OF_DATA = frozenset({"test", "freshness", "contract"})
+_WITHOUT_DATA = frozenset({"exposure", *SEMANTIC_LABELS})
+_FIXES = {
+    "owner": "add an owner in dbt, the catalog or `metadata`",
+    "description": "add a description in dbt, the catalog or `metadata`",
+    "test": "add a dbt test or a data quality check",
+    "freshness": "add a freshness check to the dbt source",
+    "contract": "enforce the contract of the dbt model",
+    "tag": "add a tag in dbt, the catalog or `metadata`",
+}
+_MAX_SHOWN = 3
 Path = tuple[str, ...]
 
 
@@ -177,20 +189,6 @@ def _violation(
         fix = "drop, hash or mask the column on the path, declare where the tag stops in `propagation`"
     column = vertex if vertex.label == COLUMN else None
     return violation_of(dataset, message, fix, policy, carrier.path, column)
-
-
-# Requirements of data: dashboards and metrics hold none.
-_OF_DATA = frozenset({"test", "freshness", "contract"})
-_WITHOUT_DATA = frozenset({"exposure", *SEMANTIC_LABELS})
-_FIXES = {
-    "owner": "add an owner in dbt, the catalog or `metadata`",
-    "description": "add a description in dbt, the catalog or `metadata`",
-    "test": "add a dbt test or a data quality check",
-    "freshness": "add a freshness check to the dbt source",
-    "contract": "enforce the contract of the dbt model",
-    "tag": "add a tag in dbt, the catalog or `metadata`",
-}
-_MAX_SHOWN = 3
 
 
 def of_datasets(
