@@ -45,7 +45,7 @@ def print_text(text: str, out: str | None) -> None:
 def text_of(result: "Result", output_format: str) -> str:
     """Return an answer in a format of `FORMATS` that is no table or tree, or in one that only it has."""
     if output_format == "dot":
-        from lineage_merge.questions.formats.dot import dot
+        from lineage_merge.questions.formats.diagrams import dot
 
         return dot(result.graph)
     if output_format == "graphml":
@@ -54,7 +54,7 @@ def text_of(result: "Result", output_format: str) -> str:
         return graphml(result.graph)
     converted = getattr(result, "to_dict" if output_format == "json" else f"to_{output_format}")()
     if isinstance(converted, dict):
-        from lineage_merge.questions.formats.json_text import json_text
+        from lineage_merge.questions.formats.conversions import json_text
 
         converted = json_text(converted)
     return converted if output_format in ("csv", "mermaid", "svg") else f"{converted}\n"

@@ -46,7 +46,7 @@ def demo(as_json: bool, quiet: bool) -> None:
         from lineage_merge.orchestration import pipeline
         from lineage_merge.orchestration.configuration import CONFIGURATION
         from lineage_merge.questions.backends.opening import open_graph
-        from lineage_merge.questions.paths import all_paths
+        from lineage_merge.questions.lineage_questions import all_paths
 
         settings = CONFIGURATION.load(sample.config_file(), environ={})
         graph_file = demo_graph_file()

@@ -103,8 +103,7 @@ def _page(content: _Content) -> "tuple[str, Subgraph]":
     with open_session(options) as session:
         from lineage_merge.exporters.page import render
         from lineage_merge.exporters.page.selection import entire_graph, neighborhood
-        from lineage_merge.questions.expectations import Expectations
-        from lineage_merge.questions.staleness import freshness_within
+        from lineage_merge.questions.staleness import Expectations, freshness_within
 
         start = None
         if focus:
@@ -133,7 +132,7 @@ def _page_of_moments(content: _Content) -> "tuple[str, Subgraph]":
         from lineage_merge.exporters.page import render_moments
         from lineage_merge.infra import storage
         from lineage_merge.query.session import require_history
-        from lineage_merge.questions.expectations import Expectations
+        from lineage_merge.questions.staleness import Expectations
 
         history = require_history(options.history, config, options.graph_file)
         moments = read_moments(

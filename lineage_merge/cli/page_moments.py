@@ -13,11 +13,10 @@ from lineage_merge.graph_format.elements import Subgraph, Vertex
 from lineage_merge.history.moments import parse_moment
 from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.model.errors import ConfigError, NotFound
-from lineage_merge.questions.expectations import Expectations
 from lineage_merge.questions.lineage_changes import Limit, compare_pictures
 from lineage_merge.questions.names import check_scope
 from lineage_merge.questions.past import AsOf, as_of
-from lineage_merge.questions.staleness import freshness_within
+from lineage_merge.questions.staleness import Expectations, freshness_within
 
 
 class PageMoments(NamedTuple):

@@ -312,7 +312,7 @@ def _print(
 
 
 def _text(result: "ReviewResult", options: QueryOptions, scope: "GraphScope", base: str) -> str:
-    from lineage_merge.questions.formats.json_text import json_text
+    from lineage_merge.questions.formats.conversions import json_text
 
     if options.format == "markdown":
         from lineage_merge.review.review_markdown import review_markdown
@@ -320,7 +320,7 @@ def _text(result: "ReviewResult", options: QueryOptions, scope: "GraphScope", ba
         return review_markdown(result)
     if options.format == "csv":
         from lineage_merge.cli.review_tables import finding_table
-        from lineage_merge.questions.formats.csv_text import csv_text
+        from lineage_merge.questions.formats.table import csv_text
 
         return csv_text([finding_table(result)])
     from lineage_merge.review.review_json import review_as_json, review_sarif

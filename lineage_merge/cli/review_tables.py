@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from lineage_merge.questions.formats.table import AnswerTable, add_row, new_table
+from lineage_merge.questions.formats.table import AnswerTable
 
 if TYPE_CHECKING:
     from lineage_merge.review.findings import Assessed, ReviewResult
@@ -28,11 +28,10 @@ def finding_table(result: "ReviewResult") -> AnswerTable:
 
 def _table(result: "ReviewResult", limit: int | None) -> AnswerTable:
     optional = ("breaks", "affected", "owners", "tests", "file")
-    table = new_table("severity", "element", "change", "detail", *optional, optional=optional)
+    table = AnswerTable("severity", "element", "change", "detail", *optional, optional=optional)
     for each in result.findings:
         finding = each.finding
-        add_row(
-            table,
+        table.add(
             finding.severity.value,
             finding.title,
             finding.kind,

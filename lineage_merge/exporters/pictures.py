@@ -23,8 +23,7 @@ from lineage_merge.graph_format.elements import (
     subgraph,
 )
 from lineage_merge.graph_format.schema import DATASET_LABELS
-from lineage_merge.questions.formats.dot import dot
-from lineage_merge.questions.formats.mermaid import mermaid
+from lineage_merge.questions.formats.diagrams import dot, mermaid
 
 _SETTINGS: dict[str, Schema] = {
     "out": OUT,

@@ -8,10 +8,10 @@ from pydantic import BaseModel
 from lineage_merge.mcp import answers, arguments, element_tools
 from lineage_merge.mcp.question_tools import Tool, tool_of
 from lineage_merge.query.lineage import QUESTIONS
+from lineage_merge.questions.dataset_search import SearchQuestion
 from lineage_merge.questions.merge_history import HistoryQuestion
 from lineage_merge.questions.merge_report import OnlyReportQuestion
 from lineage_merge.questions.question import Question
-from lineage_merge.questions.search import SearchQuestion
 
 # Assistants ask for merges and events by one tool, and for a report without its DAG.
 _QUESTIONS: tuple[type[Question[Any]], ...] = (*QUESTIONS.values(), HistoryQuestion, OnlyReportQuestion)

@@ -22,9 +22,9 @@ def check(config: Config, folder: str, on_progress: ProgressCallback) -> dict[st
     """
     from lineage_merge.questions.backends.opening import open_graph
     from lineage_merge.questions.formats.describe import one_line
-    from lineage_merge.questions.formats.policy_text import path_lines, result_as_json, summary_as_json
     from lineage_merge.questions.layers import Layer
     from lineage_merge.questions.policies import check_policies
+    from lineage_merge.questions.policies.reports import path_lines, result_as_json, summary_as_json
 
     if not config.policies:
         raise ConfigError("policies", "is missing: the step check verifies them")

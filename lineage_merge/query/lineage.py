@@ -20,13 +20,12 @@ from lineage_merge.questions.dataset_search import DatasetsQuestion
 from lineage_merge.questions.diff import DiffQuestion
 from lineage_merge.questions.freshness import FreshnessQuestion
 from lineage_merge.questions.impact_question import ImpactQuestion
-from lineage_merge.questions.layers_question import LayersQuestion
-from lineage_merge.questions.lineage_questions import DownstreamQuestion, UpstreamQuestion
+from lineage_merge.questions.layers import LayersQuestion
+from lineage_merge.questions.lineage_questions import DownstreamQuestion, PathQuestion, UpstreamQuestion
 from lineage_merge.questions.listing import JobsQuestion, NoConsumerQuestion, NoProducerQuestion
 from lineage_merge.questions.merge_history import MergesQuestion, TimelineQuestion
 from lineage_merge.questions.merge_report import NearMissesQuestion, ReportQuestion
 from lineage_merge.questions.ownership import OwnersQuestion
-from lineage_merge.questions.paths import PathQuestion
 from lineage_merge.questions.question import Question
 from lineage_merge.questions.scoped_graph import GraphScope
 from lineage_merge.questions.tags import TagsQuestion

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from lineage_merge.graph_format.elements import (
     ASSERTION,
@@ -27,9 +27,11 @@ from lineage_merge.questions.fields import (
     Shown,
     Text,
     Time,
+    row_of,
 )
 from lineage_merge.questions.formats.describe import counted, listed_counts
 from lineage_merge.questions.graph import LineageGraph
+from lineage_merge.questions.lineage import Upstream, upstream
 from lineage_merge.questions.question import (
     DEPTH,
     OPTIONAL_DATASET,
@@ -40,7 +42,6 @@ from lineage_merge.questions.question import (
 )
 from lineage_merge.questions.result import RowsResult
 from lineage_merge.questions.scoped_graph import ScopedGraph
-from lineage_merge.questions.upstream import Upstream, upstream
 
 # In order of severity. `error`: the check could not run.
 NOT_PASSED = ("failed", "error", "warned")
@@ -170,17 +171,10 @@ class AssertionsResult(RowsResult):
 
     row_type = AssertionRow
     rows_name = "tests"
-    table: ClassVar[Mapping[str, str]] = {
-        "dataset": "title",
-        "column": "column",
-        "test": "name",
-        "type": "type",
-        "severity": "severity",
-        "status": "result",
-        "failures": "failures",
-        "last run": "last_run_at",
-        "distance": "distance",
-    }
+    table = (
+        "title: dataset, column, name: test, type, severity, result: status, failures, last_run_at: last "
+        "run, distance"
+    )
 
     start: Annotated[Element | None, Shown(name="of")] = None
     depth: Annotated[int | None, JSON_ONLY] = None
@@ -220,21 +214,16 @@ class AssertionsResult(RowsResult):
         return f" of {self.start.title} and upstream" if self.start else ""
 
     def row(self, item: Check) -> AssertionRow:
-        """Return a test with its newest result."""
-        properties = item.assertion.properties
         dataset = self.found.datasets.get(item.dataset)
-        return AssertionRow(
+        return row_of(
+            AssertionRow,
+            item.assertion,
             assertion=item.assertion,
-            name=item.assertion.name,
-            type=properties.get("assertion_type"),
+            type=item.assertion.properties.get("assertion_type"),
             dataset=item.dataset,
             checked=item.checked,
             column=item.column or None,
             distance=item.distance,
-            severity=properties.get("severity"),
-            status=item.status or None,
-            failures=properties.get("failures"),
-            last_run_at=properties.get("last_run_at"),
             title=dataset.title if dataset else title_of_id(item.dataset),
             result=item.status or "no result",
         )
@@ -284,7 +273,6 @@ class AssertionsQuestion(Question[AssertionsResult]):
             raise QueryError(f"{flag('depth')} requires a dataset or column")
 
     def answer(self, graph: ScopedGraph) -> AssertionsResult:
-        """Return the tests."""
         start = graph.dataset_or_column(self.name) if self.name is not None else None
         if start is None:
             found = all_checks(graph.graph, graph.environment, graph.dag)

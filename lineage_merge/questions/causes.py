@@ -12,7 +12,6 @@ from typing import Literal, NamedTuple
 from lineage_merge.graph_format.elements import JOB, Vertex
 from lineage_merge.model.times import duration_text, utc_time
 from lineage_merge.questions.assertions import NOT_PASSED, Check, checks_within
-from lineage_merge.questions.expectations import Expectations
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.last_updates import (
     FAILED,
@@ -20,10 +19,11 @@ from lineage_merge.questions.last_updates import (
     STALE_CHECKS,
     SUCCEEDED,
     LastUpdate,
+    input_updates,
     last_updates,
 )
-from lineage_merge.questions.newer_inputs import input_updates
-from lineage_merge.questions.upstream import Upstream, upstream
+from lineage_merge.questions.lineage import Upstream, upstream
+from lineage_merge.questions.staleness import Expectations
 
 Kind = Literal["failed_run", "missing_run", "failed_test", "stale_source", "late_write", "recent_change"]
 

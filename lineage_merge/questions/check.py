@@ -1,21 +1,21 @@
 """The question `check`: violations of the policies of the configuration."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any
 
 from lineage_merge.config import Policy
 from lineage_merge.model.errors import ConfigError, did_you_mean
-from lineage_merge.questions.fields import Cell, ElementId, Label, Text
-from lineage_merge.questions.formats.policy_text import path_lines, result_as_json, summary_as_json
+from lineage_merge.questions.fields import Cell, ElementId, Label, Text, row_of
+from lineage_merge.questions.formats.describe import one_line
 from lineage_merge.questions.layers import Layer
 from lineage_merge.questions.policies import PolicyCheck, Violation, check_policies
+from lineage_merge.questions.policies.reports import path_lines, result_as_json, summary_as_json
 from lineage_merge.questions.question import Parameter, Question
-from lineage_merge.questions.result import RowsResult
+from lineage_merge.questions.result import Renderables, RowsResult
 from lineage_merge.questions.scoped_graph import ScopedGraph
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
+_STYLES = {"error": "bold red", "warning": "bold yellow"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,26 +33,12 @@ class ViolationRow:
     steps: Cell
 
 
-class _Violated(NamedTuple):
-    """A violation with its policy."""
-
-    policy: Policy
-    violation: Violation
-
-
 @dataclass(frozen=True, kw_only=True, repr=False)
 class PolicyResult(RowsResult):
     """The policies of the configuration and their violations."""
 
     row_type = ViolationRow
-    table: ClassVar[Mapping[str, str]] = {
-        "policy": "policy",
-        "severity": "severity",
-        "violation": "title",
-        "what": "message",
-        "path": "steps",
-        "fix": "fix",
-    }
+    table = "policy, severity, title: violation, message: what, steps: path, fix"
 
     check: PolicyCheck
 
@@ -62,25 +48,21 @@ class PolicyResult(RowsResult):
         return self.check.failed
 
     @property
-    def items(self) -> Sequence[_Violated]:
+    def items(self) -> Sequence[tuple[Policy, Violation]]:
         """The violations, by policy."""
         return [
-            _Violated(checked.policy, violation)
-            for checked in self.check.results
-            for violation in checked.violations
+            (checked.policy, violation) for checked in self.check.results for violation in checked.violations
         ]
 
-    def row(self, item: _Violated) -> ViolationRow:
-        """Return a violation."""
-        violation = item.violation
-        return ViolationRow(
-            policy=item.policy.name,
-            severity=item.policy.severity,
+    def row(self, item: tuple[Policy, Violation]) -> ViolationRow:
+        policy, violation = item
+        return row_of(
+            ViolationRow,
+            violation,
+            policy=policy.name,
+            severity=policy.severity,
             id=violation.element_id or None,
-            title=violation.title,
             label=violation.label or None,
-            message=violation.message,
-            fix=violation.fix,
             path=tuple(edge.id for edge in violation.path),
             steps=" | ".join(path_lines(violation, self.graph)),
         )
@@ -92,21 +74,41 @@ class PolicyResult(RowsResult):
 
     def to_sarif(self) -> dict[str, Any]:
         """Return the violations as a SARIF object, for code review tools."""
-        from lineage_merge.questions.formats.sarif import sarif
+        from lineage_merge.questions.policies.reports import sarif
 
         return sarif(self.check)
 
     def to_junit(self) -> str:
         """Return the policies as JUnit XML."""
-        from lineage_merge.questions.formats.junit import junit
+        from lineage_merge.questions.policies.reports import junit
 
         return junit(self.check)
 
-    def tables(self) -> "Iterable[RenderableType]":
-        """Return the violations of each policy, then a row per policy."""
-        from lineage_merge.questions.formats.policy_tables import policy_tables
+    def tables(self) -> Renderables:
+        """Yield the violations of each policy with path and fix, then a table of all policies."""
+        from rich.text import Text as Line
 
-        return policy_tables(self.check)
+        from lineage_merge.questions.formats.table import AnswerTable
+
+        table = AnswerTable("policy", "severity", "checked", "violations", "notes")
+        for checked in self.check.results:
+            policy, violations = checked.policy, checked.violations
+            notes = "; ".join(checked.notes)
+            table.add(policy.name, policy.severity, checked.checked, len(violations), notes)
+            if not violations:
+                continue
+            severity = (f"({policy.severity})", _STYLES[policy.severity])
+            yield Line.assemble((f"{policy.name} ", "bold"), severity)
+            if policy.description:
+                yield Line(one_line(policy.description))
+            for violation in violations:
+                title = (one_line(violation.title), "bold")
+                yield Line.assemble("  ", title, f" {one_line(violation.message)}")
+                for line in path_lines(violation, self.graph):
+                    yield Line(f"      {one_line(line)}")
+                yield Line(f"    Fix: {one_line(violation.fix)}")
+            yield Line()
+        yield table
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,20 +1,18 @@
 """The question `compare`: what only one of two environments has."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from lineage_merge.graph_format.elements import COLUMN
 from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.model.errors import NotFound
 from lineage_merge.questions.fields import Name, Shown
 from lineage_merge.questions.graph import LineageGraph
+from lineage_merge.questions.names import check_scope
 from lineage_merge.questions.question import Parameter, Question, ScopeName, ToolText
-from lineage_merge.questions.result import NoGraphResult
+from lineage_merge.questions.result import NoGraphResult, Renderables
 from lineage_merge.questions.scoped_graph import ScopedGraph
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,45 +63,39 @@ class Comparison:
     only_right: Only
 
 
-@dataclass(frozen=True, slots=True)
-class _Content:
-    environment: str
-    datasets: set[str]
-    feeds: set[Feed]
-    columns: set[str]
-
-    def without(self, other: "_Content") -> Only:
-        shared = self.datasets & other.datasets
-        columns = {column for column in self.columns - other.columns if column.rpartition("|")[0] in shared}
-        return Only(
-            self.environment,
-            tuple(sorted(self.datasets - other.datasets)),
-            tuple(sorted(self.feeds - other.feeds)),
-            tuple(sorted(columns)),
-        )
+# Ids of datasets, feeds and columns.
+_Content = tuple[set[str], set[Feed], set[str]]
 
 
 def compare(graph: LineageGraph, left: str, right: str, dag: str | None = None) -> Comparison:
     """Compare datasets, feeds and columns of two environments, by id without the environment."""
-    left_content, right_content = (_content(graph, each, dag) for each in (left, right))
-    return Comparison(left_content.without(right_content), right_content.without(left_content))
+    first, second = (_content(graph, environment, dag) for environment in (left, right))
+    return Comparison(_only(left, first, second), _only(right, second, first))
 
 
-def _content(graph: LineageGraph, environment: str, dag: str | None) -> _Content:
-    return _Content(
+def _only(environment: str, content: _Content, other: _Content) -> Only:
+    datasets, feeds, columns = content
+    shared = datasets & other[0]
+    only = (column for column in columns - other[2] if column.rpartition("|")[0] in shared)
+    return Only(
         environment,
-        {_without_environment(identifier) for identifier in graph.ids(DATASET_LABELS, environment, dag)},
-        {
-            (_without_environment(source), _without_environment(target))
-            for source, target in graph.pairs(["feeds"], environment, dag)
-        },
-        {_without_environment(identifier) for identifier in graph.ids([COLUMN], environment, dag)},
+        tuple(sorted(datasets - other[0])),
+        tuple(sorted(feeds - other[1])),
+        tuple(sorted(only)),
     )
 
 
-def _without_environment(identifier: str) -> str:
-    """Return ``s3://tickit-raw|sales`` of ``dev|s3://tickit-raw|sales``."""
-    return identifier.partition("|")[2]
+def _content(graph: LineageGraph, environment: str, dag: str | None) -> _Content:
+    def without_environment(identifier: str) -> str:
+        """Return ``s3://tickit-raw|sales`` of ``dev|s3://tickit-raw|sales``."""
+        return identifier.partition("|")[2]
+
+    feeds = graph.pairs(["feeds"], environment, dag)
+    return (
+        set(map(without_environment, graph.ids(DATASET_LABELS, environment, dag))),
+        {(without_environment(source), without_environment(target)) for source, target in feeds},
+        set(map(without_environment, graph.ids([COLUMN], environment, dag))),
+    )
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -124,10 +116,6 @@ class ComparisonResult(NoGraphResult):
         """The elements by environment: datasets, feeds and columns, by id."""
         return [row for only in self.sides for row in only.rows()]
 
-    def row(self, item: OnlyRow) -> OnlyRow:
-        """Return an element."""
-        return item
-
     def header(self) -> dict[str, Any]:
         """Return the question, the environments and the DAG."""
         environments = [only.environment for only in self.sides]
@@ -146,17 +134,16 @@ class ComparisonResult(NoGraphResult):
             }
         }
 
-    def tables(self) -> "Iterable[RenderableType]":
-        """Yield a table per environment."""
+    def tables(self) -> Renderables:
         from rich.text import Text
 
         from lineage_merge.questions.formats.describe import one_line
-        from lineage_merge.questions.formats.table import add_row, new_table
+        from lineage_merge.questions.formats.table import AnswerTable
 
         for only in self.sides:
-            table = new_table("kind", "what", name=f"only in {only.environment}")
+            table = AnswerTable("kind", "what", name=f"only in {only.environment}")
             for row in only.rows():
-                add_row(table, row.kind, f"{row.what} → {row.to}" if row.to else row.what)
+                table.add(row.kind, f"{row.what} → {row.to}" if row.to else row.what)
             if only.is_empty:
                 yield table
             else:
@@ -182,7 +169,6 @@ class CompareQuestion(Question[ComparisonResult]):
     other: Annotated[ScopeName, Parameter("environment, such as prod", tool_name="second")]
 
     def answer(self, graph: ScopedGraph) -> ComparisonResult:
-        """Return what only one of the environments has."""
         notes = self._unknown_sides(graph)
         comparison = compare(graph.graph, self.environment, self.other, graph.dag)
         if comparison.only_left.is_empty and comparison.only_right.is_empty:
@@ -193,7 +179,6 @@ class CompareQuestion(Question[ComparisonResult]):
 
     def _unknown_sides(self, graph: ScopedGraph) -> list[str]:
         """Return notes on environments without lineage. Raises `NotFound` if both have none."""
-        from lineage_merge.questions.names import check_scope
 
         unknown: list[NotFound] = []
         for environment in (self.environment, self.other):

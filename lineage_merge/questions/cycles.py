@@ -1,20 +1,16 @@
 """The question `cycles`: datasets that feed themselves, directly or through others."""
 
 from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import Annotated
 
 from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex
-from lineage_merge.questions.fields import JSON_ONLY, Element, Shown
+from lineage_merge.questions.fields import JSON_ONLY, Element, Shown, row_of
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.lineage import completed, strongly_connected_components
 from lineage_merge.questions.question import Question
-from lineage_merge.questions.result import RowsResult
+from lineage_merge.questions.result import Renderables, RowsResult
 from lineage_merge.questions.scoped_graph import ScopedGraph
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +34,6 @@ def cycles(graph: LineageGraph, environment: str | None = None, dag: str | None 
         if group_of.get(edge.to_id) == group_of[edge.from_id]
     ]
     return Cycles(groups, completed(graph, group_of, edges))
-
-
-class _Member(NamedTuple):
-    """A dataset of a cycle; cycles are numbered from 1."""
-
-    cycle: int
-    dataset: Vertex
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,33 +63,28 @@ class CyclesResult(RowsResult):
         return tuple(map(list, self.cycles.groups))
 
     @property
-    def items(self) -> list[_Member]:
-        """The datasets of each cycle."""
+    def items(self) -> list[tuple[int, Vertex]]:
+        """The datasets of each cycle, with its number, from 1."""
         return [
-            _Member(number, self.graph.vertices[dataset])
+            (number, self.graph.vertices[dataset])
             for number, group in enumerate(self.cycles.groups, 1)
             for dataset in group
         ]
 
-    def row(self, item: _Member) -> CycleRow:
-        """Return a dataset of a cycle."""
-        dataset = item.dataset
-        return CycleRow(
-            item.cycle, dataset, dataset.label, dataset.name, dataset.title, dataset.environment, dataset.dags
-        )
+    def row(self, item: tuple[int, Vertex]) -> CycleRow:
+        return row_of(CycleRow, item[1], cycle=item[0], dataset=item[1])
 
-    def tables(self) -> "Iterable[RenderableType]":
-        """Return a row per edge of each cycle."""
-        from lineage_merge.questions.formats.table import add_row, new_table
+    def tables(self) -> Renderables:
+        from lineage_merge.questions.formats.table import AnswerTable
 
-        table = new_table("cycle", "dataset", "feeds", "job")
+        table = AnswerTable("cycle", "dataset", "feeds", "job")
         leaving: dict[str, list[Edge]] = defaultdict(list)
         for edge in self.graph.edges:
             leaving[edge.from_id].append(edge)
         for number, dataset in self.items:
             for edge in leaving[dataset.id]:
                 target = self.graph.vertices[edge.to_id]
-                add_row(table, str(number), dataset.title, target.title, edge.job)
+                table.add(str(number), dataset.title, target.title, edge.job)
         return [table]
 
 
@@ -116,7 +100,6 @@ class CyclesQuestion(Question[CyclesResult]):
     )
 
     def answer(self, graph: ScopedGraph) -> CyclesResult:
-        """Return the cycles."""
         answer = cycles(graph.graph, graph.environment, graph.dag)
         note = "" if answer.groups else graph.empty_note("no cycles")
         return CyclesResult(

@@ -1,4 +1,4 @@
-"""The question `datasets`: datasets by name, tag, owner and failed runs.
+"""The questions `datasets` and `search`: datasets, columns and jobs by name, tag, owner and failed runs.
 
 The number of requests depends on the number of conditions and the size of the answer: the server selects by
 tag, owner and status.
@@ -7,7 +7,7 @@ tag, owner and status.
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, Literal
 
 from lineage_merge.graph_format.elements import (
     ASSERTION,
@@ -24,15 +24,12 @@ from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.model.errors import QueryError
 from lineage_merge.questions.backends.in_memory import contains_text
 from lineage_merge.questions.case_variants import case_variants
-from lineage_merge.questions.fields import JSON_ONLY, Element, ElementId
+from lineage_merge.questions.fields import JSON_ONLY, Element, ElementId, Label, Name, Shown, Time, row_of
 from lineage_merge.questions.lineage import completed
-from lineage_merge.questions.listing import LIMIT, SEARCH, VertexRow, VerticesResult
-from lineage_merge.questions.question import OwnerName, Parameter, Question, TagName
-from lineage_merge.questions.result import Result
+from lineage_merge.questions.listing import LIMIT, SEARCH, JobsQuestion, VertexRow, VerticesResult
+from lineage_merge.questions.question import OwnerName, Parameter, Question, SearchText, TagName, ToolText
+from lineage_merge.questions.result import Renderables, Result, RowsResult
 from lineage_merge.questions.scoped_graph import ScopedGraph
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 # Of a job's newest run, or of a check's newest result. A warning is no failure.
 FAILED = ("failed", "error")
@@ -46,10 +43,17 @@ class FoundDatasets:
     and checks (if failures were requested).
     """
 
-    subgraph: Subgraph
+    subgraph: Subgraph = field(default_factory=Subgraph)
     datasets: tuple[Vertex, ...] = ()
     tagged_columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     failures: Mapping[str, tuple[Vertex, ...]] = field(default_factory=dict)
+
+    def of(self, dataset: str) -> dict[str, Any]:
+        """Return the fields of a row that are no properties of the dataset."""
+        return {
+            "tagged_columns": self.tagged_columns.get(dataset, ()),
+            "failures": self.failures.get(dataset, ()),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +70,6 @@ class DatasetRow(VertexRow):
 
     @property
     def column_names(self) -> str:
-        """The names of the tagged columns."""
         return ", ".join(map(name_of_id, self.tagged_columns))
 
     @property
@@ -76,7 +79,6 @@ class DatasetRow(VertexRow):
 
     @property
     def about(self) -> str:
-        """Format and description."""
         return "  ".join(str(value) for value in (self.format, self.description) if value is not None)
 
 
@@ -85,18 +87,10 @@ class DatasetsResult(VerticesResult):
     """Datasets. `graph` contains their columns if `with_columns`."""
 
     row_type = DatasetRow
-    table: ClassVar[Mapping[str, str]] = {
-        "name": "title",
-        "label": "label",
-        "namespace": "namespace",
-        "environment": "environment",
-        "DAGs": "dags",
-        "owners": "owners",
-        "tags": "tags",
-        "tagged columns": "column_names",
-        "failed": "failed",
-        "about": "about",
-    }
+    table = (
+        "title: name, label, namespace, environment, dags: DAGs, owners, tags, column_names: tagged "
+        "columns, failed, about"
+    )
     optional = ("owners", "tags", "tagged columns", "failed", "about")
 
     found: FoundDatasets
@@ -110,7 +104,6 @@ class DatasetsResult(VerticesResult):
 
     @property
     def items(self) -> Sequence[Vertex]:
-        """The datasets."""
         return self.found.datasets
 
     @property
@@ -132,22 +125,18 @@ class DatasetsResult(VerticesResult):
         }
 
     def row(self, item: Vertex) -> DatasetRow:
-        """Return a dataset."""
-        columns, failures = self.found.tagged_columns, self.found.failures
-        return DatasetRow.of(
-            item, tagged_columns=columns.get(item.id, ()), failures=failures.get(item.id, ())
-        )
+        return row_of(DatasetRow, item, **self.found.of(item.id))
 
     @property
     def roots(self) -> Sequence[str] | None:
         """The datasets, if the answer has columns below them."""
         return [dataset.id for dataset in self.datasets] if self.with_columns else None
 
-    def tables(self) -> "Iterable[RenderableType]":
+    def tables(self) -> Renderables:
         """Return a row per dataset, or the edges to the columns."""
         return Result.tables(self) if self.with_columns else super().tables()
 
-    def csv_tables(self) -> "Iterable[RenderableType]":
+    def csv_tables(self) -> Renderables:
         """Return a row per dataset, or the edges to the columns."""
         from lineage_merge.questions.formats.table import edge_table
 
@@ -193,7 +182,6 @@ class DatasetsQuestion(Question[DatasetsResult]):
             raise QueryError(f"{flag('owners')} and {flag('without_owner')} exclude each other")
 
     def answer(self, graph: ScopedGraph) -> DatasetsResult:
-        """Return the datasets."""
         found = self._found(graph)
         return DatasetsResult(
             question=self.question,
@@ -251,3 +239,107 @@ def _failures(scoped: ScopedGraph) -> Mapping[str, tuple[Vertex, ...]]:
     for edge in graph.edges_from(failed, ["writes", "checks"], dag):
         failures[dataset_id_of(edge.to_id)][edge.from_id] = vertices[edge.from_id]
     return {dataset: tuple(by_id[key] for key in sorted(by_id)) for dataset, by_id in failures.items()}
+
+
+_OF_DATASETS = ("tags", "owners", "without_owner", "failed")
+_INAPPLICABLE = {
+    "column": ("owners", "without_owner", "failed"),
+    "job": ("tags", "owners", "without_owner"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundRow:
+    """A dataset, column or job."""
+
+    id: Element
+    kind: str
+    name: Name
+    description: Label | None
+    owners: tuple[str, ...]
+    tags: tuple[str, ...]
+    tagged_columns: tuple[ElementId, ...]
+    failures: Annotated[tuple[Element, ...], Shown("ids of failed jobs and tests")]
+    status: Annotated[Label | None, Shown("of a job's newest run")]
+    last_run_at: Time | None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SearchResult(RowsResult):
+    """Datasets, columns or jobs; of datasets, the columns with a requested tag and failures by id."""
+
+    row_type = FoundRow
+
+    items: Sequence[Vertex] = ()
+    found: FoundDatasets = field(default_factory=FoundDatasets)
+
+    def row(self, item: Vertex) -> FoundRow:
+        """Return a dataset, column or job."""
+        return row_of(FoundRow, item, id=item, kind=item.label, name=item.title, **self.found.of(item.id))
+
+
+@dataclass(frozen=True, slots=True)
+class SearchQuestion(Question[SearchResult]):
+    """Find datasets, columns or jobs whose names contain a text."""
+
+    question = "search"
+    tool = ToolText(
+        "Search the lineage graph",
+        "Find datasets (tables, files, views, topics, dashboards), columns or jobs by part of a name, tag, "
+        "owner or failure. Start here when you have no id or exact name.",
+    )
+
+    text: Annotated[SearchText, Parameter("part of a name; empty: all")] = ""
+    kind: Annotated[Literal["dataset", "column", "job"], Parameter()] = "dataset"
+    tags: Annotated[Iterable[str], Parameter("has all of these tags (datasets, columns)")] = ()
+    owners: Annotated[Iterable[str], Parameter("has all of these owners (datasets)")] = ()
+    without_owner: Annotated[bool, Parameter("only datasets without an owner")] = False
+    failed: Annotated[bool, Parameter("newest run or test failed (datasets, jobs)")] = False
+
+    def check(self, flag: Callable[[str], str]) -> None:
+        """Raise `QueryError` for conditions that do not apply to the kind."""
+        for condition in _INAPPLICABLE.get(self.kind, ()):
+            if getattr(self, condition):
+                raise QueryError(f"{condition} does not apply to {self.kind}s. Fix: omit it")
+        if self.owners and self.without_owner:
+            raise QueryError("owners and without_owner exclude each other. Fix: omit one of them")
+
+    def answer(self, graph: ScopedGraph) -> SearchResult:
+        """Return the elements: of a text, exact names first."""
+        found, note = FoundDatasets(), ""
+        vertices: Sequence[Vertex]
+        if self.kind == "dataset":
+            conditions = {name: getattr(self, name) for name in _OF_DATASETS}
+            datasets = DatasetsQuestion(self.text, **conditions).answer(graph)
+            vertices, found, note = datasets.datasets, datasets.found, datasets.note
+        elif self.kind == "job":
+            jobs = JobsQuestion(self.text, failed=self.failed).answer(graph)
+            vertices, note = jobs.jobs, jobs.note
+        else:
+            vertices = self._columns(graph)
+            note = "" if vertices else graph.empty_note("no matching column")
+        text = self.text.casefold()
+
+        def order(vertex: Vertex) -> tuple[bool, bool, str]:
+            name = vertex.name.casefold()
+            return (name != text, not name.startswith(text), vertex.id)
+
+        items = sorted(vertices, key=order) if text else vertices
+        return SearchResult(question=self.question, scope=graph.scope, note=note, items=items, found=found)
+
+    def _columns(self, scoped: ScopedGraph) -> list[Vertex]:
+        """Return the columns with the text in their name, and with all tags; `QueryError` without both."""
+        tags = list(self.tags)
+        if not tags:
+            if not self.text:
+                raise QueryError("a search of columns needs text or tags: there may be millions")
+            return scoped.graph.search(self.text, (COLUMN,), scoped.environment, scoped.dag)
+        spellings = list(case_variants(tags[0]))
+        tagged = scoped.graph.tagged((COLUMN,), scoped.environment, scoped.dag, spellings)
+        wanted, text = {tag.casefold() for tag in tags}, self.text.casefold()
+        return [
+            column
+            for column in tagged
+            if wanted <= {tag.casefold() for tag in values_of(column, "tags")}
+            and text in column.name.casefold()
+        ]

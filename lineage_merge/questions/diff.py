@@ -1,8 +1,8 @@
 """The question `diff`: what was added, removed and changed between two moments."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from lineage_merge.graph_format.elements import JOB, Edge, Subgraph, dataset_of, subgraph
 from lineage_merge.graph_format.schema import DATASET_LABELS
@@ -19,13 +19,12 @@ from lineage_merge.questions.lineage_changes import (
     counts,
     neighbors_of,
 )
+from lineage_merge.questions.names import resolve_dataset_or_column
 from lineage_merge.questions.question import DatasetName, MomentText, Parameter, Question, ToolText
-from lineage_merge.questions.result import NoGraphResult
+from lineage_merge.questions.result import NoGraphResult, Renderables
 from lineage_merge.questions.scoped_graph import ScopedGraph
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from lineage_merge.questions.past import AsOf
 
 _EDGES = {"feed": "feeds", "expression": "feeds_column"}
@@ -53,16 +52,7 @@ class ChangesResult(NoGraphResult):
     """What was added, removed and changed between two moments."""
 
     row_type = ChangeRow
-    table: ClassVar[Mapping[str, str]] = {
-        "kind": "kind",
-        "action": "action",
-        "element": "title",
-        "property": "property",
-        "before": "before",
-        "after": "after",
-        "from": "source",
-        "id": "id",
-    }
+    table = "kind, action, title: element, property, before, after, source: from, id"
 
     before: "AsOf"
     after: "AsOf"
@@ -123,7 +113,7 @@ class ChangesResult(NoGraphResult):
         graph, marks = changed_subgraph(self.changes, self.before.graph, self.after.graph)
         return svg(graph, f"changes {self.title}", marks=marks)
 
-    def tables(self) -> "Iterable[RenderableType]":
+    def tables(self) -> Renderables:
         """Return the numbers of changes, then a table per kind."""
         from lineage_merge.questions.formats.change_tables import change_tables
 
@@ -181,7 +171,6 @@ class DiffQuestion(Question[ChangesResult]):
 
     def _limit(self, graph: ScopedGraph, before: "AsOf", after: "AsOf") -> Limit | None:
         """Return the datasets upstream or downstream of one, which only one of the moments may have."""
-        from lineage_merge.questions.names import resolve_dataset_or_column
 
         name = self.upstream_of or self.downstream_of
         if not name:

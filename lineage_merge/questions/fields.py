@@ -8,9 +8,9 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass
 from datetime import datetime
 from enum import Enum, auto
 from types import UnionType
-from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from lineage_merge.graph_format.elements import Vertex, title_of_id
+from lineage_merge.graph_format.elements import Vertex, title_of_id, values_of
 from lineage_merge.model.times import duration_text, utc_time
 
 
@@ -45,6 +45,7 @@ Label = Annotated[str, Kind.LABEL]
 Tag = Annotated[str, Kind.TAG]
 Counts = Annotated[Mapping[str, int], Kind.COUNTS]
 
+AnyRow = TypeVar("AnyRow")
 Surface = Literal["json", "frame", "tool", "table"]
 
 
@@ -94,7 +95,6 @@ class RowField(NamedTuple):
 
     @property
     def tool_name(self) -> str:
-        """The name for assistants."""
         return self.shown.tool_name or self.shown.name or self.attribute
 
     @property
@@ -108,7 +108,6 @@ class RowField(NamedTuple):
 
 
 def fields_of(record: type) -> tuple[RowField, ...]:
-    """Return the fields of a row."""
     if record not in _FIELDS:
         hints = get_type_hints(record, include_extras=True)
         _FIELDS[record] = tuple(
@@ -128,6 +127,22 @@ def header_of(answer: type) -> tuple[RowField, ...]:
         if isinstance(member, property):
             attributes.append((name, member.fget.__annotations__["return"]))
     return tuple(_field(name, hint) for name, hint in attributes if metadata(hint, Shown))
+
+
+def row_of(row_type: type[AnyRow], source: Any, /, **others: Any) -> AnyRow:
+    """Return a row whose fields are attributes of an object; `others`: those that are not.
+
+    Of a vertex or edge, they may be properties.
+    """
+    for field in fields_of(row_type):
+        name = field.attribute
+        if name in others:
+            continue
+        if hasattr(source, name):
+            others[name] = getattr(source, name)
+        else:
+            others[name] = values_of(source, name) if field.is_list else source.properties.get(name)
+    return row_type(**others)
 
 
 def row_as_json(row: Any) -> dict[str, Any]:
@@ -165,6 +180,12 @@ def cells(row: Any, attributes: Iterable[str]) -> Iterator[str | int]:
             yield ", ".join(str(_cell(field.kind, each)) for each in value)
         else:
             yield _cell(field.kind if field else Kind.VALUE, value)
+
+
+def attributes_by_header(columns: str) -> dict[str, str]:
+    """Return the attributes of the columns of a table: of ``tag, dag: DAG`` those of ``tag`` and ``DAG``."""
+    named = (column.partition(": ") for column in columns.split(", "))
+    return {header or attribute.replace("_", " "): attribute for attribute, _, header in named}
 
 
 def _cell(kind: Kind, value: Any) -> str | int:

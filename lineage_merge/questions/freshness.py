@@ -4,12 +4,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from lineage_merge.graph_format.elements import subgraph
 from lineage_merge.model.times import utc_time
-from lineage_merge.questions.arguments import age_ms, now_ms
-from lineage_merge.questions.expectations import Expectations, Source
 from lineage_merge.questions.fields import (
     JSON_ONLY,
     NOT_FOR_TOOLS,
@@ -22,9 +20,9 @@ from lineage_merge.questions.fields import (
     Shown,
     Text,
     Time,
+    row_of,
 )
 from lineage_merge.questions.formats.describe import counted, listed_counts
-from lineage_merge.questions.formats.freshness_text import cause_text, reasons_text
 from lineage_merge.questions.question import (
     OLDER_THAN,
     OPTIONAL_DATASET,
@@ -33,10 +31,21 @@ from lineage_merge.questions.question import (
     Parameter,
     Question,
     ToolText,
+    age_ms,
+    now_ms,
 )
 from lineage_merge.questions.result import RowsResult
 from lineage_merge.questions.scoped_graph import ScopedGraph
-from lineage_merge.questions.staleness import MEANINGS, Freshness, Status, freshness
+from lineage_merge.questions.staleness import (
+    MEANINGS,
+    Expectations,
+    Freshness,
+    Source,
+    Status,
+    cause_text,
+    freshness,
+    reasons_text,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,16 +112,10 @@ class FreshnessResult(RowsResult):
 
     row_type = FreshnessRow
     rows_name = "datasets"
-    table: ClassVar[Mapping[str, str]] = {
-        "dataset": "dataset",
-        "last write": "last_write",
-        "newest row": "max_loaded_at",
-        "age": "age",
-        "freshness check": "check_status",
-        "status": "status",
-        "reason": "reason",
-        "because of": "cause",
-    }
+    table = (
+        "dataset, last_write, max_loaded_at: newest row, age, check_status: freshness check, status, "
+        "reason, cause: because of"
+    )
 
     start: Annotated[Element | None, Shown(name="of")] = None
     now: Annotated[Time, JSON_ONLY]
@@ -127,35 +130,26 @@ class FreshnessResult(RowsResult):
         return {status: counts[status] for status in MEANINGS}
 
     def row(self, item: Freshness) -> FreshnessRow:
-        """Return a dataset with its last update."""
         update, check, nearest = item.update, item.update.check, item.because_of
         uncertain = f"before {utc_time(update.failed_at)}" if update.is_uncertain else ""
-        return FreshnessRow(
-            dataset=item.dataset,
+        return row_of(
+            FreshnessRow,
+            update,
             title=item.dataset.title,
             status=item.status,
             reasons=item.reasons,
             expectations=tuple(
-                ExpectationRow(
-                    expectation.source,
-                    expectation.policy or None,
-                    expectation.limit_ms,
-                    expectation.unmet is None,
-                )
-                for expectation in item.expectations
+                ExpectationRow(source, policy or None, limit_ms, unmet is None)
+                for source, limit_ms, unmet, policy in item.expectations
             ),
             expected=tuple(expectation.policy or expectation.source for expectation in item.expectations),
             age=item.age_ms,
-            updated_at=update.updated_at,
-            written_at=update.written_at,
-            failed_at=update.failed_at,
             max_loaded_at=update.loaded_at,
             freshness_check=FreshnessCheckRow(
                 check, check.properties.get("status"), check.properties.get("last_run_at")
             )
             if check
             else None,
-            jobs=update.jobs,
             because_of=NearestRow(nearest.dataset, nearest.distance) if nearest else None,
             nearest=nearest.dataset if nearest else None,
             last_write=uncertain or utc_time(update.written_at),
@@ -209,7 +203,6 @@ class FreshnessQuestion(Question[FreshnessResult]):
     now: int | None = None
 
     def answer(self, graph: ScopedGraph) -> FreshnessResult:
-        """Return the datasets."""
         now = now_ms() if self.now is None else self.now
         older_than_ms = age_ms(self.older_than)
         start = graph.dataset_or_column(self.name) if self.name is not None else None

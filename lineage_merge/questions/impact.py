@@ -7,7 +7,7 @@ from functools import lru_cache
 from lineage_merge.graph_format.elements import COLUMN, JOB, Edge, Subgraph, Vertex, dataset_of, subgraph
 from lineage_merge.model.elements import JobKey, job_id
 from lineage_merge.questions.graph import LineageGraph
-from lineage_merge.questions.lineage import completed, distances, ends
+from lineage_merge.questions.lineage import completed, distances, ends, within_depth
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +31,8 @@ class Impact:
     @property
     def counts(self) -> dict[str, int]:
         """Numbers of affected elements by kind."""
-        return {
-            "datasets": len(self.datasets),
-            "indirectly_affected": len(self.indirectly_affected),
-            "columns": len(self.columns),
-            "jobs": len(self.jobs),
-            "dags": len(self.dags),
-            "exposures": len(self.exposures),
-        }
+        kinds = ("datasets", "indirectly_affected", "columns", "jobs", "dags", "exposures")
+        return {kind: len(getattr(self, kind)) for kind in kinds}
 
 
 def impact(
@@ -60,7 +54,8 @@ def _of_datasets(graph: LineageGraph, changed: Vertex, depth: int | None, dag: s
     if changed.label == JOB:
         written = graph.edges_from([changed.id], ["writes"], dag)
         starts = {edge.to_id for edge in written}
-    edges = graph.edges_from(sorted(_inner(graph, starts, "feeds", depth, dag)), ["feeds"], dag)
+    inner = within_depth(graph, starts, "feeds", "down", depth, dag)
+    edges = graph.edges_from(sorted(inner), ["feeds"], dag)
     reached_graph = completed(graph, {changed.id, *starts, *ends(edges)}, [*edges, *written], dag)
     of_starts = graph.edges_from(sorted(starts), ["has_column"])
     own = {edge.to_id for edge in of_starts}
@@ -80,7 +75,7 @@ def _of_datasets(graph: LineageGraph, changed: Vertex, depth: int | None, dag: s
 
 def _of_column(graph: LineageGraph, changed: Vertex, depth: int | None, dag: str | None) -> Impact:
     # Columns at the maximum depth are not followed: what they influence is one hop further.
-    inner = _inner(graph, {changed.id}, "feeds_column", depth, dag)
+    inner = within_depth(graph, {changed.id}, "feeds_column", "down", depth, dag)
     leaving = graph.edges_from(sorted(inner), ["feeds_column", "influences"], dag)
     edges = [edge for edge in leaving if edge.label == "feeds_column"]
     influencing = [edge for edge in leaving if edge.label == "influences"]
@@ -113,12 +108,6 @@ def _of_column(graph: LineageGraph, changed: Vertex, depth: int | None, dag: str
         exposures=known(exposures),
         dags=_dags(followed),
     )
-
-
-def _inner(graph: LineageGraph, starts: set[str], label: str, depth: int | None, dag: str | None) -> set[str]:
-    """Return the ids of which the edges are within the depth."""
-    less = None if depth is None else max(depth - 1, 0)
-    return starts | graph.reach(sorted(starts), [label], "down", less, dag)
 
 
 def job_of(edge: Edge) -> str | None:

@@ -1,14 +1,14 @@
 """The question `impact`: everything that depends on a dataset, column or job, and what a change breaks."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from lineage_merge.graph_format.elements import Edge, column_title, dataset_id_of, title_of_id
-from lineage_merge.questions.affected_tests import AffectedTest, affected_tests
-from lineage_merge.questions.arguments import change_of
-from lineage_merge.questions.dependents import Dependent, Dependents, dependents
+from lineage_merge.graph_format.elements import column_title, dataset_id_of, title_of_id
+from lineage_merge.model.errors import QueryError
+from lineage_merge.questions.dependents import AffectedTest, Dependent, Dependents, affected_tests, dependents
+from lineage_merge.questions.effects import Change
 from lineage_merge.questions.fields import (
     JSON_ONLY,
     NOT_FOR_TOOLS,
@@ -18,15 +18,14 @@ from lineage_merge.questions.fields import (
     Label,
     Shown,
     row_as_json,
+    row_of,
 )
 from lineage_merge.questions.formats.describe import one_line
 from lineage_merge.questions.question import DEPTH, ELEMENT, ElementName, Parameter, Question, ToolText
-from lineage_merge.questions.result import RowsResult
+from lineage_merge.questions.result import Renderables, RowsResult
 from lineage_merge.questions.scoped_graph import ScopedGraph
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from lineage_merge.questions.formats.table import AnswerTable
 
 _LISTS = ("datasets", "indirectly_affected", "columns", "jobs", "exposures")
@@ -34,10 +33,10 @@ _LISTS = ("datasets", "indirectly_affected", "columns", "jobs", "exposures")
 _MAX_NAMES = 3
 # More columns of a table, by its name.
 _MORE = {
-    "datasets": {"label": "label"},
-    "indirectly_affected": {"label": "label"},
-    "exposures": {"type": "exposure_type", "url": "url"},
-    "columns": {"how": "how"},
+    "datasets": "label, ",
+    "indirectly_affected": "label, ",
+    "exposures": "exposure_type: type, url, ",
+    "columns": "how, ",
 }
 
 
@@ -95,41 +94,21 @@ class AffectedTestRow:
 
 def affected_row(element: Dependent | AffectedTest) -> AffectedRow:
     """Return the row of an affected element or test."""
-    vertex, properties = element.vertex, element.vertex.properties
-    return AffectedRow(
-        element=vertex,
+    return row_of(
+        AffectedRow,
+        element.vertex,
+        element=element.vertex,
         kind=element.kind,
-        label=vertex.label,
-        title=vertex.title,
         distance=element.distance,
         effect=element.effect and element.effect.value,
-        owners=properties.get("owners", ()),
-        dags=vertex.dags,
-        exposure_type=properties.get("exposure_type"),
-        url=properties.get("url"),
-        uses=tuple(map(_use, element.uses)),
-    )
-
-
-def _use(edge: Edge) -> UseRow:
-    properties = edge.properties
-    return UseRow(
-        edge.from_id, properties.get("transformation"), properties.get("expression"), edge.job or None
+        uses=tuple(row_of(UseRow, edge, column=edge.from_id, job=edge.job or None) for edge in element.uses),
     )
 
 
 def _test_row(test: AffectedTest) -> AffectedTestRow:
-    properties = test.vertex.properties
-    return AffectedTestRow(
-        element=test.vertex,
-        name=test.vertex.name,
-        assertion_type=properties.get("assertion_type"),
-        status=properties.get("status"),
-        checks=test.checks,
-        distance=test.distance,
-        effect=test.effect and test.effect.value,
-        owners=properties.get("owners", ()),
-    )
+    effect = test.effect and test.effect.value
+    others = {"element": test.vertex, "checks": test.checks, "distance": test.distance, "effect": effect}
+    return row_of(AffectedTestRow, test.vertex, **others)
 
 
 def some_names(names: Sequence[str]) -> str:
@@ -176,7 +155,6 @@ class ImpactResult(RowsResult):
 
     @property
     def changed(self) -> Annotated[Element, Shown(name="of")]:
-        """The changed element."""
         return self.dependents.changed
 
     @property
@@ -196,32 +174,29 @@ class ImpactResult(RowsResult):
 
     @property
     def roots(self) -> Sequence[str]:
-        """The changed element."""
         return [self.changed.id]
 
     def row(self, item: Dependent | AffectedTest) -> AffectedRow:
-        """Return an affected element or test."""
         return affected_row(item)
 
     def fields(self) -> dict[str, Any]:
-        """Return the affected elements and tests."""
         return impact_as_json(self.dependents, self.tests)
 
-    def tables(self) -> "Iterator[RenderableType]":
+    def tables(self) -> Renderables:
         """Yield the changed element, counts, then the elements by kind."""
         from rich.text import Text
 
-        from lineage_merge.questions.formats.table import add_row, new_table, row_table
+        from lineage_merge.questions.formats.table import AnswerTable, row_table
 
         affected, impact = self.dependents, self.dependents.impact
         yield Text(one_line(f"affected by a change of {self.changed.title}:"), style="bold")
-        counts = new_table("", "number", is_summary=True)
+        counts = AnswerTable("", "number", is_summary=True)
         for kind, number in {**impact.counts, "tests": len(self.tests)}.items():
-            add_row(counts, kind, number)
+            counts.add(kind, number)
         for effect, number in affected.effects.items():
-            add_row(counts, effect.value, number)
+            counts.add(effect.value, number)
         yield counts
-        distance = {**({"effect": "effect"} if self.change else {}), "hops": "distance"}
+        distance = f"{'effect, ' if self.change else ''}distance: hops"
         indirect = {vertex.id for vertex in impact.indirectly_affected}
         datasets = affected.of_kind("dataset")
         groups = {
@@ -233,18 +208,17 @@ class ImpactResult(RowsResult):
         }
         # Tables without rows, too, because the CSV has their columns.
         for name, elements in groups.items():
-            columns = {name: "title", **_MORE.get(name, {}), **distance, "owners": "owners", "DAGs": "dags"}
+            columns = f"title: {name}, {_MORE.get(name, '')}{distance}, owners, dags: DAGs"
             yield from _spaced(row_table(map(affected_row, elements), columns, name))
-        columns = {"tests": "name", "type": "assertion_type", **distance}
-        columns |= {"status": "status", "checks": "checked", "owners": "owners"}
+        columns = f"name: tests, assertion_type: type, {distance}, status, checked: checks, owners"
         yield from _spaced(row_table(map(_test_row, self.tests), columns, "tests"))
-        dags = new_table("DAGs", name="DAGs")
+        dags = AnswerTable("DAGs", name="DAGs")
         for dag in impact.dags:
-            add_row(dags, dag)
+            dags.add(dag)
         yield from _spaced(dags)
 
 
-def _spaced(table: "AnswerTable") -> "Iterator[RenderableType]":
+def _spaced(table: "AnswerTable") -> Renderables:
     """Yield a table after an empty line, if it has rows."""
     from rich.text import Text
 
@@ -284,8 +258,9 @@ class ImpactQuestion(Question[ImpactResult]):
     depth: Annotated[int | None, DEPTH] = None
 
     def answer(self, graph: ScopedGraph) -> ImpactResult:
-        """Return what depends on the element."""
-        change = change_of(self.change)
+        if self.change and self.change not in [*Change]:
+            raise QueryError(f"unknown change: {self.change}; changes: {', '.join(Change)}")
+        change = Change(self.change) if self.change else None
         changed = graph.element(self.name)
         affected = dependents(graph.graph, changed, change=change, depth=self.depth, dag=graph.dag)
         return ImpactResult(

@@ -1,7 +1,8 @@
-"""Lineage upstream and downstream of a dataset or column as a subgraph, distances, and cycles."""
+"""Lineage upstream and downstream of a dataset or column as a subgraph, distances, paths, and cycles."""
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from lineage_merge.graph_format.elements import COLUMN, Edge, Subgraph, Vertex, dataset_of, subgraph
@@ -29,8 +30,7 @@ def lineage(
     neither is followed further.
     """
     label = "feeds_column" if start.label == COLUMN else "feeds"
-    # Vertices at the maximum depth are ends of edges; their own edges are not included.
-    inner = {start.id} | graph.reach([start.id], [label], direction, _less(depth), dag)
+    inner = within_depth(graph, {start.id}, label, direction, depth, dag)
     ask = graph.edges_from if direction == "down" else graph.edges_to
     edges = ask(sorted(inner), [label], dag)
     which: Influences = "by" if direction == "down" else "into"
@@ -42,6 +42,19 @@ def lineage(
         columns=columns,
         influences=which if influences else None,
     )
+
+
+def within_depth(
+    graph: LineageGraph,
+    starts: set[str],
+    label: str,
+    direction: Direction,
+    depth: int | None,
+    dag: str | None,
+) -> set[str]:
+    """Return the ids whose edges are within the depth: those at the maximum are only ends of edges."""
+    less = None if depth is None else max(depth - 1, 0)
+    return starts | graph.reach(sorted(starts), [label], direction, less, dag)
 
 
 def completed(
@@ -75,15 +88,29 @@ def distances(starts: Iterable[str], edges: Iterable[Edge], direction: Direction
     for edge in edges:
         here, there = (edge.from_id, edge.to_id) if direction == "down" else (edge.to_id, edge.from_id)
         leaving[here].append(there)
+    return _walk(starts, leaving)[0]
+
+
+def _walk(
+    starts: Iterable[str], neighbors: Mapping[str, Iterable[str]]
+) -> tuple[dict[str, int], dict[str, str]]:
+    """Return the hops from the nearest start, and the vertex before each on a shortest path."""
     hops = dict.fromkeys(starts, 0)
+    previous: dict[str, str] = {}
     waiting = deque(hops)
     while waiting:
         here = waiting.popleft()
-        for following in leaving.get(here, ()):
-            if following not in hops:
-                hops[following] = hops[here] + 1
-                waiting.append(following)
-    return hops
+        for neighbor in neighbors.get(here, ()):
+            if neighbor not in hops:
+                hops[neighbor] = hops[here] + 1
+                previous[neighbor] = here
+                waiting.append(neighbor)
+    return hops, previous
+
+
+def reachable(starts: Iterable[str], neighbors: Mapping[str, Iterable[str]]) -> set[str]:
+    """Return the starts and everything that they lead to."""
+    return set(_walk(starts, neighbors)[0])
 
 
 def strongly_connected_components(pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, ...], ...]:
@@ -152,5 +179,54 @@ def _influences(
     return [edge for edge in by if which == "by" or edge.to_id in owners]
 
 
-def _less(depth: int | None) -> int | None:
-    return None if depth is None else max(depth - 1, 0)
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """Datasets by id and their direct inputs among them; the start has distance 0.
+
+    `columns`: of a column, the column and its upstream columns; empty for a dataset. `distances` are numbers
+    of hops, `following` the next dataset on a shortest path to the start.
+    """
+
+    datasets: Mapping[str, Vertex]
+    inputs: Mapping[str, tuple[str, ...]]
+    distances: Mapping[str, int]
+    following: Mapping[str, str] = field(default_factory=dict)
+    columns: frozenset[str] = frozenset()
+
+    def path(self, dataset: str) -> tuple[str, ...]:
+        """Return the ids of a shortest path from a dataset to the start."""
+        found = [dataset]
+        while found[-1] in self.following:
+            found.append(self.following[found[-1]])
+        return tuple(found)
+
+
+def upstream(
+    graph: LineageGraph, start: Vertex, *, depth: int | None = None, dag: str | None = None
+) -> Upstream:
+    """Return the datasets upstream of `start` within `depth` hops (None: unlimited), with the start.
+
+    For a column: the datasets of the columns from which it is computed.
+    """
+    found = lineage(graph, start, "up", depth=depth, dag=dag)
+    columns: frozenset[str] = frozenset()
+    datasets: Iterable[Vertex] = found.datasets
+    pairs = [(edge.from_id, edge.to_id) for edge in found.edges]
+    first = start.id
+    if start.label == COLUMN:
+        columns = frozenset({start.id, *ends(found.edges)})
+        datasets = graph.vertices(sorted(map(dataset_of, columns)))
+        pairs = [(dataset_of(source), dataset_of(target)) for source, target in pairs]
+        first = dataset_of(start.id)
+    inputs = inputs_of(pairs)
+    distances, following = _walk([first], inputs)
+    return Upstream({dataset.id: dataset for dataset in datasets}, inputs, distances, following, columns)
+
+
+def inputs_of(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+    """Return the other datasets that feed each dataset, sorted."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for source, target in pairs:
+        if source != target:
+            found[target].add(source)
+    return {target: tuple(sorted(sources)) for target, sources in found.items()}

@@ -5,7 +5,7 @@ Facts of runs (times, counts, status) are not compared: they differ after every 
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from lineage_merge.graph_format.elements import (
     COLUMN,
@@ -22,8 +22,8 @@ from lineage_merge.questions.graph import LineageGraph
 
 Action = Literal["added", "removed", "changed"]
 Kind = Literal["dataset", "job", "feed", "column", "expression"]
-ACTIONS: tuple[Action, ...] = ("added", "removed", "changed")
-KINDS: tuple[Kind, ...] = ("dataset", "job", "feed", "column", "expression")
+ACTIONS: tuple[Action, ...] = get_args(Action)
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 class Difference(NamedTuple):
@@ -59,20 +59,18 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """The datasets to compare, and the columns if only some of them count (None: those of the datasets)."""
+    """The datasets to compare, by default all, and the columns if not those of the datasets."""
 
-    datasets: frozenset[str]
+    datasets: frozenset[str] | None = None
     columns: frozenset[str] | None = None
 
     def has_dataset(self, identifier: str) -> bool:
-        """Return whether a dataset is compared."""
-        return identifier in self.datasets
+        return self.datasets is None or identifier in self.datasets
 
     def has_column(self, identifier: str) -> bool:
-        """Return whether a column is compared."""
         if self.columns is not None:
             return identifier in self.columns
-        return dataset_of(identifier) in self.datasets
+        return self.has_dataset(dataset_of(identifier))
 
 
 def compare_pictures(
@@ -87,10 +85,9 @@ def compare_pictures(
     Columns, and how they are computed, are compared for datasets that both have. With `limit`, jobs are those
     that write one of its datasets.
     """
-    pictures = [_Picture.of(graph, environment, dag, limit) for graph in (before, after)]
-    changes = [*_changes(*pictures)]
+    pictures = [_Picture.of(graph, environment, dag, limit or Limit()) for graph in (before, after)]
     return sorted(
-        changes,
+        _changes(*pictures),
         key=lambda change: (
             KINDS.index(change.kind),
             ACTIONS.index(change.action),
@@ -126,36 +123,25 @@ class _Picture:
     expressions: Mapping[_Ends, dict[str, str]]
 
     @classmethod
-    def of(
-        cls, graph: LineageGraph, environment: str | None, dag: str | None, limit: Limit | None
-    ) -> "_Picture":
+    def of(cls, graph: LineageGraph, environment: str | None, dag: str | None, limit: Limit) -> "_Picture":
         labels = [*DATASET_LABELS, COLUMN, JOB, "feeds", "feeds_column", "writes"]
         elements = [*graph.everything(environment, dag, labels)]
         edges = [element for element in elements if isinstance(element, Edge)]
-        writers = {element.from_id for element in edges if limit and limit.has_dataset(element.to_id)}
+        writers = {element.from_id for element in edges if limit.has_dataset(element.to_id)}
 
         def counts(vertex: Vertex) -> bool:
-            if limit is None:
-                return True
             if vertex.label == JOB:
-                return vertex.id in writers
+                return limit.datasets is None or vertex.id in writers
             return limit.has_column(vertex.id) if vertex.label == COLUMN else limit.has_dataset(vertex.id)
 
-        def ends_count(edge: Edge, has: Callable[[str], bool] | None) -> bool:
-            return has is None or (has(edge.from_id) and has(edge.to_id))
+        def of_label(label: str, has: Callable[[str], bool]) -> dict[_Ends, dict[str, str]]:
+            between = (edge for edge in edges if has(edge.from_id) and has(edge.to_id))
+            return _grouped(edge for edge in between if edge.label == label)
 
-        of_dataset = limit.has_dataset if limit else None
-        of_column = limit.has_column if limit else None
         return cls(
             {element.id: element for element in elements if isinstance(element, Vertex) and counts(element)},
-            _grouped(
-                element for element in edges if element.label == "feeds" and ends_count(element, of_dataset)
-            ),
-            _grouped(
-                element
-                for element in edges
-                if element.label == "feeds_column" and ends_count(element, of_column)
-            ),
+            of_label("feeds", limit.has_dataset),
+            of_label("feeds_column", limit.has_column),
         )
 
 

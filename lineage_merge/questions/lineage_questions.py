@@ -1,21 +1,19 @@
-"""The questions `upstream` and `downstream`: the lineage of a dataset or column."""
+"""The questions `upstream`, `downstream` and `path`: the lineage of a dataset or column."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
-from lineage_merge.graph_format.elements import Edge, Subgraph, dataset_of
-from lineage_merge.questions.fields import JSON_ONLY, Element, ElementId, Label, Name, Shown, Text
+from lineage_merge.graph_format.elements import COLUMN, Edge, Subgraph, Vertex, dataset_of
+from lineage_merge.model.errors import QueryError
+from lineage_merge.questions.fields import JSON_ONLY, Element, ElementId, Label, Name, Shown, Text, row_of
 from lineage_merge.questions.formats.describe import title
-from lineage_merge.questions.graph import Direction
-from lineage_merge.questions.lineage import distances, lineage
+from lineage_merge.questions.graph import Direction, LineageGraph
+from lineage_merge.questions.lineage import Influences, completed, distances, lineage
 from lineage_merge.questions.question import DATASET, DEPTH, DatasetName, Parameter, Question, ToolText
-from lineage_merge.questions.result import RowsResult
+from lineage_merge.questions.result import Renderables, RowsResult
 from lineage_merge.questions.scoped_graph import ScopedGraph
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 COLUMNS = Parameter("include columns and column lineage", on=("command",))
 INFLUENCES = Parameter(
@@ -44,18 +42,15 @@ class EdgeRow:
     @classmethod
     def of(cls, graph: Subgraph, edge: Edge, *, distance: int = 0, **others: Any) -> Self:
         """Return the row of an edge; `others`: fields of subclasses."""
-        properties, vertices = edge.properties, graph.vertices
-        return cls(
+        return row_of(
+            cls,
+            edge,
             distance=distance,
-            from_id=edge.from_id,
-            to_id=edge.to_id,
-            label=edge.label,
-            source=title(graph, vertices[edge.from_id]),
-            target=title(graph, vertices[edge.to_id]),
+            source=title(graph, graph.vertices[edge.from_id]),
+            target=title(graph, graph.vertices[edge.to_id]),
             job=edge.job or None,
-            dag=properties.get("dag_name"),
-            assumed=properties.get("assumed") == "true",
-            **{key: properties.get(key) for key in ("transformation", "expression", "write_mode", "via")},
+            dag=edge.properties.get("dag_name"),
+            assumed=edge.properties.get("assumed") == "true",
             **others,
         )
 
@@ -71,7 +66,6 @@ class LineageResult(RowsResult):
 
     @property
     def items(self) -> Sequence[Edge]:
-        """The edges."""
         return self.graph.edges
 
     @property
@@ -83,19 +77,16 @@ class LineageResult(RowsResult):
 
     @property
     def roots(self) -> Sequence[str]:
-        """The start."""
         return [self.start.id]
 
     @property
     def direction(self) -> Direction:
-        """The direction from the start."""
         return "up" if self.question == "upstream" else "down"
 
     def row(self, item: Edge) -> EdgeRow:
-        """Return an edge."""
         return EdgeRow.of(self.graph, item, distance=self._hops.get(item.id, 0))
 
-    def csv_tables(self) -> "Iterable[RenderableType]":
+    def csv_tables(self) -> Renderables:
         """Return a row per edge, also if there is none."""
         from lineage_merge.questions.formats.table import edge_table
 
@@ -135,7 +126,6 @@ class _LineageQuestion(Question[LineageResult]):
     influences: Annotated[bool, INFLUENCES] = False
 
     def answer(self, graph: ScopedGraph) -> LineageResult:
-        """Return the lineage."""
         start = graph.dataset_or_column(self.name)
         answer = lineage(
             graph.graph,
@@ -199,3 +189,104 @@ class DownstreamQuestion(_LineageQuestion):
         "Where data goes",
         "What a dataset or column feeds: edges, the nearest first. For what a change breaks use impact.",
     )
+
+
+def all_paths(
+    graph: LineageGraph,
+    start: Vertex,
+    end: Vertex,
+    *,
+    depth: int | None = None,
+    dag: str | None = None,
+    columns: bool = False,
+    influences: bool = False,
+) -> Subgraph:
+    """Return all paths from `start` to `end` with at most `depth` hops; no edges if there are none.
+
+    The vertices on paths are those reachable from both ends: two traversals, then the edges between them.
+    Raises `QueryError` if one end is a dataset and the other a column.
+    """
+    if (start.label == COLUMN) != (end.label == COLUMN):
+        raise QueryError("the ends of a path must be two datasets or two columns")
+    labels = ["feeds_column" if start.label == COLUMN else "feeds"]
+    ahead = graph.reach([start.id], labels, "down", depth, dag)
+    on_paths: set[Edge] = set()
+    if end.id in ahead:
+        behind = graph.reach([end.id], labels, "up", depth, dag)
+        middle = (ahead | {start.id}) & (behind | {end.id})
+        edges = graph.edges_from(sorted(middle - {end.id} | {start.id}), labels, dag)
+        on_paths = edges_on_paths([edge for edge in edges if edge.to_id in middle], start.id, end.id, depth)
+    ids = {start.id, end.id}.union(*((edge.from_id, edge.to_id) for edge in on_paths))
+    which: Influences | None = "within" if influences else None
+    return completed(graph, ids, on_paths, dag, columns=columns, influences=which)
+
+
+def edges_on_paths(edges: Iterable[Edge], start: str, end: str, depth: int | None = None) -> set[Edge]:
+    """Return the edges on paths from `start` to `end` with at most `depth` hops.
+
+    Paths do not pass their start or end twice; cycles in between are allowed.
+    """
+    passed = [edge for edge in edges if start == end or (edge.to_id != start and edge.from_id != end)]
+    from_start = distances([start], passed)
+    to_end = distances([end], passed, "up")
+    return {
+        edge
+        for edge in passed
+        if edge.from_id in from_start
+        and edge.to_id in to_end
+        and (depth is None or from_start[edge.from_id] + 1 + to_end[edge.to_id] <= depth)
+    }
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class PathResult(LineageResult):
+    """All paths from `start` to `end` of at most `depth` hops (None: unlimited)."""
+
+    start: Annotated[Element, Shown(tool_name="of")]
+    end: Annotated[Element, Shown()]
+
+
+@dataclass(frozen=True, slots=True)
+class PathQuestion(Question[PathResult]):
+    """Show all paths from one dataset to another, or from one column to another."""
+
+    question = "path"
+    short_help = "Show all paths from one dataset or column to another."
+    examples = (
+        "lineage-merge path s3://tickit-raw/sales top_events_by_sales",
+        "lineage-merge path s3://tickit-raw/sales#pricepaid top_events_by_sales#total_sales --json",
+    )
+    default_format = "tree"
+    tool = ToolText(
+        "Paths between two elements",
+        "All paths from one dataset or column to another: whether and how the first feeds the second.",
+    )
+
+    start: Annotated[DatasetName, Parameter(metavar="FROM", is_argument=True)]
+    end: Annotated[DatasetName, Parameter(metavar="TO", is_argument=True)]
+    _: KW_ONLY
+    depth: Annotated[int | None, DEPTH] = None
+    columns: Annotated[bool, COLUMNS] = False
+    influences: Annotated[bool, replace(INFLUENCES, on=("command",))] = False
+
+    def answer(self, graph: ScopedGraph) -> PathResult:
+        start, end = graph.dataset_or_column(self.start), graph.dataset_or_column(self.end)
+        paths = all_paths(
+            graph.graph,
+            start,
+            end,
+            depth=self.depth,
+            dag=graph.dag,
+            columns=self.columns,
+            influences=self.influences,
+        )
+        has_path = any(edge.label in ("feeds", "feeds_column") for edge in paths.edges)
+        return PathResult(
+            question=self.question,
+            scope=graph.scope,
+            graph=paths,
+            note="" if has_path else f"no path from {start.title} to {end.title}",
+            start=start,
+            end=end,
+            depth=self.depth,
+        )

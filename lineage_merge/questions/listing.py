@@ -1,16 +1,14 @@
 """The questions `jobs`, `no-consumer` and `no-producer`: lists of jobs and datasets."""
 
-from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal
 
-from lineage_merge.graph_format.elements import JOB, Subgraph, Vertex, subgraph, values_of
+from lineage_merge.graph_format.elements import JOB, Subgraph, Vertex, subgraph
 from lineage_merge.model.errors import QueryError
-from lineage_merge.questions.arguments import time_ms
-from lineage_merge.questions.fields import JSON_ONLY, ElementId, Time, fields_of
+from lineage_merge.questions.fields import JSON_ONLY, ElementId, Time, row_of
 from lineage_merge.questions.last_updates import FAILED
-from lineage_merge.questions.question import Parameter, Question, Since
+from lineage_merge.questions.question import Parameter, Question, Since, time_ms
 from lineage_merge.questions.result import RowsResult
 from lineage_merge.questions.scoped_graph import ScopedGraph
 
@@ -31,19 +29,6 @@ class VertexRow:
     title: str
     environment: str
     dags: tuple[str, ...]
-
-    @classmethod
-    def of(cls, vertex: Vertex, **others: Any) -> Self:
-        """Return the row of a vertex; `others`: fields that it does not have."""
-        for field in fields_of(cls):
-            name = field.attribute
-            if name in others:
-                continue
-            if hasattr(Vertex, name):
-                others[name] = getattr(vertex, name)
-            else:
-                others[name] = values_of(vertex, name) if field.is_list else vertex.properties.get(name)
-        return cls(**others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +57,10 @@ class VerticesResult(RowsResult):
 
     @property
     def items(self) -> Sequence[Vertex]:
-        """The vertices."""
         return tuple(self.graph.vertices.values())
 
     def row(self, item: Vertex) -> VertexRow:
-        """Return a vertex."""
-        return self.row_type.of(item)
+        return row_of(self.row_type, item)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -85,17 +68,10 @@ class JobsResult(VerticesResult):
     """Jobs with their newest run, in the requested order."""
 
     row_type = JobRow
-    table: ClassVar[Mapping[str, str]] = {
-        "name": "name",
-        "type": "job_type",
-        "DAG": "dags",
-        "environment": "environment",
-        "status": "status",
-        "last run": "last_run_at",
-        "duration": "duration",
-        "rows": "rows_written",
-        "owners": "owners",
-    }
+    table = (
+        "name, job_type: type, dags: DAG, environment, status, last_run_at: last run, duration, "
+        "rows_written: rows, owners"
+    )
     optional = ("owners",)
 
     search: Annotated[str, JSON_ONLY] = ""
@@ -104,7 +80,6 @@ class JobsResult(VerticesResult):
 
     @property
     def jobs(self) -> Sequence[Vertex]:
-        """The jobs."""
         return self.items
 
 
@@ -178,14 +153,11 @@ class _OneSided(Question[VerticesResult]):
     __slots__ = ()
 
     no_datasets: ClassVar[str]
-
-    @abstractmethod
-    def ids(self, graph: ScopedGraph) -> Iterable[str]:
-        """Return the ids of the datasets."""
+    selection: ClassVar[Literal["without_consumer", "without_producer"]]
 
     def answer(self, graph: ScopedGraph) -> VerticesResult:
-        """Return the datasets."""
-        datasets = subgraph(graph.graph.vertices(sorted(self.ids(graph))))
+        ids = getattr(graph.graph, self.selection)(graph.environment, graph.dag)
+        datasets = subgraph(graph.graph.vertices(sorted(ids)))
         return VerticesResult(
             question=self.question,
             scope=graph.scope,
@@ -208,10 +180,7 @@ class NoConsumerQuestion(_OneSided):
         "lineage-merge no-consumer --environment prod --dag tickit_daily",
     )
     no_datasets = "all written datasets have a consumer"
-
-    def ids(self, graph: ScopedGraph) -> Iterable[str]:
-        """Return the ids of the datasets."""
-        return graph.graph.without_consumer(graph.environment, graph.dag)
+    selection = "without_consumer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +197,4 @@ class NoProducerQuestion(_OneSided):
         "lineage-merge no-producer --folder lineage --json",
     )
     no_datasets = "all read datasets have a producer"
-
-    def ids(self, graph: ScopedGraph) -> Iterable[str]:
-        """Return the ids of the datasets."""
-        return graph.graph.without_producer(graph.environment, graph.dag)
+    selection = "without_producer"

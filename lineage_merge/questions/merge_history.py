@@ -1,35 +1,45 @@
 """The questions `merges` and `history`: merges of a history, and what they changed of an element."""
 
-from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
-from lineage_merge.questions.fields import NOT_FOR_TOOLS, Element, Name, Shown, Text, Time, row_as_json
+from lineage_merge.questions.fields import (
+    NOT_FOR_TOOLS,
+    Element,
+    Name,
+    Shown,
+    Text,
+    Time,
+    row_as_json,
+    row_of,
+)
 from lineage_merge.questions.question import ElementName, Parameter, Question, ToolText
-from lineage_merge.questions.result import NoGraphResult
+from lineage_merge.questions.result import NoGraphResult, Renderables
 from lineage_merge.questions.scoped_graph import GraphScope, ScopedGraph
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from lineage_merge.history.pictures import ScopedMerge
     from lineage_merge.history.timeline import TimelineEvent
 
 _LIMIT = Parameter("maximum number of results", "all", metavar="N", on=("command",))
-_MS = Shown(on=("frame", "tool"))
-_TEXT = Shown(on=("json", "table"))
 _SPARSE = Shown(is_sparse=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MergeRow:
-    """A merge."""
+class _OfMerge:
+    """A row with its merge."""
 
     environment: Name
     dag: Name
     merge: str
-    at: Annotated[Time, _MS]
-    time: Annotated[str, _TEXT]
+    at: Annotated[Time, Shown(on=("frame", "tool"))]
+    time: Annotated[str, Shown(on=("json", "table"))]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeRow(_OfMerge):
+    """A merge."""
+
     kind: Annotated[str, NOT_FOR_TOOLS]
     added: int
     changed: int
@@ -42,14 +52,9 @@ class MergeRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EventRow:
+class EventRow(_OfMerge):
     """What a merge changed of an element."""
 
-    environment: Name
-    dag: Name
-    merge: str
-    at: Annotated[Time, _MS]
-    time: Annotated[str, _TEXT]
     event: str
     what: Annotated[Text | None, _SPARSE]
     name: Annotated[Text | None, _SPARSE]
@@ -58,55 +63,26 @@ class EventRow:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class HistoryResult(NoGraphResult):
-    """Merges or events, the newest first."""
-
-    tool_row_types = (MergeRow, EventRow)
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class MergesResult(HistoryResult):
+class MergesResult(NoGraphResult):
     """The merges of a history, newest first."""
 
     row_type = MergeRow
     rows_name = "merges"
-    table: ClassVar[Mapping[str, str]] = {
-        "time": "time",
-        "merge": "merge",
-        "environment": "environment",
-        "DAG": "dag",
-        "kind": "kind",
-        "added": "added",
-        "changed": "changed",
-        "retired": "retired",
-        "run": "run_id",
-    }
+    table = "time, merge, environment, dag: DAG, kind, added, changed, retired, run_id: run"
     optional = ("run",)
 
     merges: "tuple[ScopedMerge, ...]" = ()
 
     def row(self, item: "ScopedMerge") -> MergeRow:
-        """Return a merge."""
-        names = ("kind", "added", "changed", "retired", "vertices", "edges", "run_id", "logical_date")
-        values = {name: getattr(item.record, name) for name in (*names, "version")}
-        return MergeRow(**_merge(item), **values)
+        return row_of(MergeRow, item.record, **_merge(item))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class TimelineResult(HistoryResult):
+class TimelineResult(NoGraphResult):
     """What merges changed of `element`. `events`: oldest first; the rows are newest first."""
 
     row_type = EventRow
-    table: ClassVar[Mapping[str, str]] = {
-        "time": "time",
-        "merge": "merge",
-        "DAG": "dag",
-        "event": "event",
-        "what": "what",
-        "name": "name",
-        "before": "before",
-        "after": "after",
-    }
+    table = "time, merge, dag: DAG, event, what, name, before, after"
 
     element: Annotated[Element, Shown(name="of")]
     events: "tuple[TimelineEvent, ...]" = ()
@@ -117,7 +93,6 @@ class TimelineResult(HistoryResult):
         return self.events[::-1]
 
     def row(self, item: "TimelineEvent") -> EventRow:
-        """Return an event."""
         return EventRow(
             **_merge(item.merge),
             event=item.kind,
@@ -131,14 +106,14 @@ class TimelineResult(HistoryResult):
         """Return the events, newest first."""
         return {"events": [row_as_json(self.row(event)) for event in self.items]}
 
-    def tables(self) -> "Iterable[RenderableType]":
+    def tables(self) -> Renderables:
         """Return a row per event, with its text."""
-        from lineage_merge.questions.formats.table import add_row, new_table
+        from lineage_merge.questions.formats.table import AnswerTable
 
-        table = new_table("time", "merge", "DAG", self.element.title)
+        table = AnswerTable("time", "merge", "DAG", self.element.title)
         for event in self.items:
             row = self.row(event)
-            add_row(table, row.time, row.merge, row.dag, str(event))
+            table.add(row.time, row.merge, row.dag, str(event))
         return [table]
 
 
@@ -152,7 +127,6 @@ class MergesQuestion(Question[MergesResult]):
     limit: Annotated[int | None, _LIMIT] = None
 
     def answer(self, graph: ScopedGraph) -> MergesResult:
-        """Return the merges."""
         from lineage_merge.history.timeline import merges_of
 
         scope = GraphScope(graph.environment, graph.dag)
@@ -174,7 +148,6 @@ class TimelineQuestion(Question[TimelineResult]):
     limit: Annotated[int | None, _LIMIT] = None
 
     def answer(self, graph: ScopedGraph) -> TimelineResult:
-        """Return what merges changed of the element."""
         from lineage_merge.history.timeline import merges_of, timeline
         from lineage_merge.questions.past import resolve_past
 
@@ -187,7 +160,7 @@ class TimelineQuestion(Question[TimelineResult]):
 
 
 @dataclass(frozen=True, slots=True)
-class HistoryQuestion(Question[HistoryResult]):
+class HistoryQuestion(Question[MergesResult | TimelineResult]):
     """Return merges or, of an element, what they changed: the question of the command and the tool."""
 
     question = "history"
@@ -210,8 +183,7 @@ class HistoryQuestion(Question[HistoryResult]):
     _: KW_ONLY
     limit: Annotated[int | None, _LIMIT] = None
 
-    def answer(self, graph: ScopedGraph) -> HistoryResult:
-        """Return the merges or events."""
+    def answer(self, graph: ScopedGraph) -> MergesResult | TimelineResult:
         if self.name:
             return TimelineQuestion(self.name, limit=self.limit).answer(graph)
         return MergesQuestion(limit=self.limit).answer(graph)

@@ -1,8 +1,8 @@
 """The questions `report` and `near_misses`: what a merge joined, and what is probably one dataset."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 from lineage_merge.merge.report import NearMiss
 from lineage_merge.model.elements import Problem, decode
@@ -17,13 +17,12 @@ from lineage_merge.questions.fields import (
     Text,
     Time,
 )
+from lineage_merge.questions.names import check_scope
 from lineage_merge.questions.question import Parameter, Question, ScopeName, ToolText
-from lineage_merge.questions.result import NoGraphResult
+from lineage_merge.questions.result import NoGraphResult, Renderables
 from lineage_merge.questions.scoped_graph import GraphScope, ScopedGraph
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from lineage_merge.load.merge_run import MergeRun
 
 _FOR_TOOLS = Shown(on=("tool",))
@@ -44,7 +43,6 @@ class NearMissRow:
 
     @property
     def reasons(self) -> str:
-        """The evidence as text."""
         return "; ".join(self.evidence)
 
 
@@ -71,61 +69,18 @@ class ReportResult(NoGraphResult):
     tool_row_types = (NearMissRow, ProblemRow)
 
     run: "MergeRun"
-
-    @property
-    def environment(self) -> Annotated[Name, _FOR_TOOLS]:
-        """The environment of the merge."""
-        return self.run.environment
-
-    @property
-    def dag(self) -> Annotated[Name, _FOR_TOOLS]:
-        """The DAG of the merge."""
-        return self.run.dag_name
-
-    @property
-    def merged_at(self) -> Annotated[Time, _FOR_TOOLS]:
-        """When it was merged."""
-        return self.run.last_merged_at
-
-    @property
-    def written(self) -> Annotated[int, _FOR_TOOLS]:
-        """The number of elements that it wrote."""
-        return self.run.elements_written
-
-    @property
-    def retired(self) -> Annotated[int, _FOR_TOOLS]:
-        """The number of elements that it retired."""
-        return self.run.elements_retired
-
-    @property
-    def datasets_joined(self) -> Annotated[int | None, _FOR_TOOLS]:
-        """The number of datasets that it joined."""
-        return self.run.report.datasets_joined if self.run.report else None
-
-    @property
-    def totals(self) -> Annotated[Counts, Shown("problems by kind", on=("tool",))]:
-        """The numbers of problems."""
-        return self.run.report.totals if self.run.report else {}
-
-    @property
-    def unmet(
-        self,
-    ) -> Annotated[tuple[Text, ...], Shown("expectations that the merge did not meet", on=("tool",))]:
-        """The expectations that it did not meet."""
-        return self.run.report.unmet if self.run.report else ()
-
-    @property
-    def items(self) -> Sequence[Problem]:
-        """The problems."""
-        return self.run.report.problems if self.run.report else ()
-
-    @property
-    def tool_items(self) -> Sequence[NearMiss | Problem]:
-        """The near misses and the problems."""
-        return (*self.run.report.near_misses, *self.items) if self.run.report else ()
+    environment: Annotated[Name, _FOR_TOOLS]
+    dag: Annotated[Name, _FOR_TOOLS]
+    merged_at: Annotated[Time, _FOR_TOOLS]
+    written: Annotated[int, _FOR_TOOLS]
+    retired: Annotated[int, _FOR_TOOLS]
+    datasets_joined: Annotated[int | None, _FOR_TOOLS]
+    totals: Annotated[Counts, Shown("problems by kind", on=("tool",))]
+    unmet: Annotated[tuple[Text, ...], Shown("expectations that the merge did not meet", on=("tool",))]
+    items: Sequence[Problem] = ()
+    tool_items: Sequence[NearMiss | Problem] = ()
 
     def row(self, item: NearMiss | Problem) -> "NearMissRow | ProblemRow":
-        """Return a problem or near miss."""
         if isinstance(item, NearMiss):
             return _near_miss(item)
         return ProblemRow(
@@ -137,21 +92,20 @@ class ReportResult(NoGraphResult):
         return {}
 
     def fields(self) -> dict[str, Any]:
-        """Return the merge and its report."""
         return self.run.as_json()
 
-    def tables(self) -> "Iterable[RenderableType]":
+    def tables(self) -> Renderables:
         """Return the merge, what it joined, and the problems."""
         from rich.text import Text as Line
 
         from lineage_merge.model.times import utc_time
-        from lineage_merge.questions.formats.table import add_row, new_table, row_table
+        from lineage_merge.questions.formats.table import AnswerTable, row_table
 
         yield Line(f"{self.dag} in {self.environment}, merged at {utc_time(self.merged_at)}")
-        numbers = new_table("written", "retired", "datasets joined", is_summary=True)
-        add_row(numbers, self.written, self.retired, self.datasets_joined or 0)
+        numbers = AnswerTable("written", "retired", "datasets joined", is_summary=True)
+        numbers.add(self.written, self.retired, self.datasets_joined or 0)
         yield numbers
-        yield row_table(map(self.row, self.items), {name: name for name in self.columns})
+        yield row_table(map(self.row, self.items), ", ".join(self.columns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,14 +118,28 @@ class ReportQuestion(Question[ReportResult]):
     question = "report"
 
     def answer(self, graph: ScopedGraph) -> ReportResult:
-        """Return the report."""
         environment, dag, as_of, _ = graph.scope
         if environment is None or dag is None:
             raise QueryError("a report needs environment and dag. Fix: set them when the graph is opened")
         scope = GraphScope(environment, dag) if as_of else graph.scope
         run = _run_until(graph, environment, dag, as_of) if as_of else _last_run(graph, environment, dag)
-        note = "" if run.report else "the merge has stored no report"
-        return ReportResult(question=self.question, scope=scope, run=run, note=note)
+        report = run.report
+        return ReportResult(
+            question=self.question,
+            scope=scope,
+            note="" if report else "the merge has stored no report",
+            run=run,
+            environment=run.environment,
+            dag=run.dag_name,
+            merged_at=run.last_merged_at,
+            written=run.elements_written,
+            retired=run.elements_retired,
+            datasets_joined=report.datasets_joined if report else None,
+            totals=report.totals if report else {},
+            unmet=report.unmet if report else (),
+            items=report.problems if report else (),
+            tool_items=(*report.near_misses, *report.problems) if report else (),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,14 +170,7 @@ class NearMissesResult(NoGraphResult):
 
     row_type = NearMissRow
     rows_name = "near_misses"
-    table: ClassVar[Mapping[str, str]] = {
-        "written": "written",
-        "read": "read",
-        "score": "score",
-        "evidence": "reasons",
-        "fix key": "fix_key",
-        "fix": "fix",
-    }
+    table = "written, read, score, reasons: evidence, fix_key, fix"
     optional = ("fix key", "fix")
 
     near_misses: tuple[NearMiss, ...] = ()
@@ -225,7 +186,6 @@ class NearMissesResult(NoGraphResult):
         return _near_miss(item)
 
     def header(self) -> dict[str, Any]:
-        """Return the pairs and the notes."""
         return self.parameters()
 
 
@@ -239,7 +199,6 @@ class NearMissesQuestion(Question[NearMissesResult]):
     question = "near-misses"
 
     def answer(self, graph: ScopedGraph) -> NearMissesResult:
-        """Return the pairs."""
         from lineage_merge.questions.near_misses import near_misses
 
         if graph.environment is None:
@@ -262,7 +221,6 @@ def _near_miss(item: NearMiss) -> NearMissRow:
 def _last_run(graph: ScopedGraph, environment: str, dag: str) -> "MergeRun":
     """Return the last merge, as its vertex has it. Raises `NotFound`."""
     from lineage_merge.load.merge_run import merge_run_of, run_id
-    from lineage_merge.questions.names import check_scope
 
     vertices = graph.graph.vertices([run_id(environment, dag)])
     run = merge_run_of(environment, dag, vertices[0].properties) if vertices else None

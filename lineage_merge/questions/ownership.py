@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 from lineage_merge.graph_format.elements import dataset_of
 from lineage_merge.questions.dependents import Dependent, Dependents, Kind, dependents
@@ -17,6 +17,7 @@ from lineage_merge.questions.fields import (
     Name,
     Shown,
     row_as_json,
+    row_of,
 )
 from lineage_merge.questions.impact_question import affected_row, some_names
 from lineage_merge.questions.question import DEPTH, ELEMENT, ElementName, Question, ToolText
@@ -137,7 +138,6 @@ class OwnerRow:
 
     @property
     def nearest_names(self) -> str:
-        """Some of the nearest elements."""
         return some_names(self.nearest)
 
 
@@ -146,16 +146,9 @@ class OwnersResult(RowsResult):
     """The owners of what depends on `changed`."""
 
     row_type = OwnerRow
-    table: ClassVar[Mapping[str, str]] = {
-        "owner": "name",
-        "hops": "distance",
-        "datasets": "datasets",
-        "columns": "columns",
-        "jobs": "jobs",
-        "exposures": "exposures",
-        "nearest": "nearest_names",
-        "DAGs": "dags",
-    }
+    table = (
+        "name: owner, distance: hops, datasets, columns, jobs, exposures, nearest_names: nearest, dags: DAGs"
+    )
 
     changed: Annotated[Element, Shown(name="of")]
     ownership: Ownership
@@ -169,20 +162,12 @@ class OwnersResult(RowsResult):
 
     @property
     def roots(self) -> Sequence[str]:
-        """The changed element."""
         return [self.changed.id]
 
     def row(self, item: OwnerOf) -> OwnerRow:
-        """Return an owner."""
-        return OwnerRow(
-            owner=item.owner or None,
-            distance=item.distance,
-            counts=item.counts,
-            **{f"{kind}s": number for kind, number in item.counts.items()},
-            nearest=item.nearest,
-            dags=item.dags,
-            affected=tuple(element.vertex.id for element in item.affected),
-        )
+        affected = tuple(element.vertex.id for element in item.affected)
+        counts = {f"{kind}s": number for kind, number in item.counts.items()}
+        return row_of(OwnerRow, item, owner=item.owner or None, affected=affected, **counts)
 
     def fields(self) -> dict[str, Any]:
         """Return the owners, and the elements without one."""
@@ -217,7 +202,6 @@ class OwnersQuestion(Question[OwnersResult]):
     depth: Annotated[int | None, DEPTH] = None
 
     def answer(self, graph: ScopedGraph) -> OwnersResult:
-        """Return the owners."""
         changed = graph.element(self.name)
         affected = dependents(graph.graph, changed, depth=self.depth, dag=graph.dag)
         owners = ownership(affected)

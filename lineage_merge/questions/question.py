@@ -3,13 +3,17 @@
 The command, the tool for assistants and the method of `Lineage` are derived from it; `registry` lists them.
 """
 
+import time
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
+from datetime import time as time_of_day
 from enum import Enum, auto
 from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, get_args, get_type_hints
 
+from lineage_merge.model.errors import QueryError
+from lineage_merge.model.times import epoch_ms, parse_age, parse_time
 from lineage_merge.questions.fields import metadata, unwrap
 from lineage_merge.questions.result import Result
 from lineage_merge.questions.scoped_graph import ScopedGraph
@@ -80,17 +84,14 @@ class Declared(NamedTuple):
 
     @property
     def flag(self) -> str:
-        """The option of the command."""
         return self.parameter.flag or f"--{self.name.replace('_', '-')}"
 
     @property
     def tool_name(self) -> str:
-        """The argument of the tool."""
         return self.parameter.tool_name or self.name
 
     @property
     def is_required(self) -> bool:
-        """Whether it has no default."""
         return self.default is MISSING
 
 
@@ -176,3 +177,39 @@ def ask(question: Question[Answer], graph: ScopedGraph) -> Answer:
     """Return the answer. Raises `QueryError`, `NotFound`, `Ambiguous`, `GraphError`."""
     question.check(lambda name: name)
     return question.answer(graph)
+
+
+def now_ms() -> int:
+    """Return the time in ms since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+def age_ms(age: Age | None, name: str = "older_than") -> int | None:
+    """Return an age such as ``1d`` in ms; numbers are ms. Raises `QueryError`."""
+    if age is None or isinstance(age, int):
+        return age
+    if isinstance(age, timedelta):
+        return age // timedelta(milliseconds=1)
+    try:
+        return parse_age(age)
+    except ValueError as error:
+        raise QueryError(f"{name}: {error}") from None
+
+
+def time_ms(moment: Since | None) -> int | None:
+    """Return a time such as ``2026-11-01`` (UTC), or ``1d`` ago, in ms since 1970.
+
+    Numbers are ms since 1970; datetimes without a time zone are UTC. Raises `QueryError`.
+    """
+    if moment is None or isinstance(moment, int):
+        return moment
+    if isinstance(moment, timedelta):
+        return now_ms() - moment // timedelta(milliseconds=1)
+    if isinstance(moment, datetime):
+        return epoch_ms(moment)
+    if isinstance(moment, date):
+        return epoch_ms(datetime.combine(moment, time_of_day.min))
+    try:
+        return parse_time(moment, now_ms())
+    except ValueError as error:
+        raise QueryError(f"since: {error}") from None

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 
 Record = Mapping[str, Any]
+# Tables and texts for terminals and notebooks.
+Renderables = Iterable["RenderableType"]
 
 
 def answer_header(question: str, scope: GraphScope, parameters: Record) -> dict[str, Any]:
@@ -76,19 +78,19 @@ class Result(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object of the command line, to which only fields are added."""
-        from lineage_merge.questions.formats.json_text import as_json
+        from lineage_merge.questions.formats.conversions import as_json
 
         return {**self.header(), **self.fields(), **as_json(self.graph)}
 
     def to_csv(self) -> str:
         """Return the CSV of the command line, with one header."""
-        from lineage_merge.questions.formats.csv_text import csv_text
+        from lineage_merge.questions.formats.table import csv_text
 
         return csv_text(self.csv_tables())
 
     def to_mermaid(self) -> str:
         """Return the graph as a Mermaid flowchart."""
-        from lineage_merge.questions.formats.mermaid import mermaid
+        from lineage_merge.questions.formats.diagrams import mermaid
 
         return mermaid(self.graph)
 
@@ -113,13 +115,13 @@ class Result(ABC):
 
         return networkx_graph(self.graph)
 
-    def tables(self) -> "Iterable[RenderableType]":
+    def tables(self) -> Renderables:
         """Return the tables for terminals and notebooks."""
         from lineage_merge.questions.formats.table import table
 
         return [table(self.graph)]
 
-    def csv_tables(self) -> "Iterable[RenderableType]":
+    def csv_tables(self) -> Renderables:
         """Return the tables of the CSV."""
         return self.tables()
 
@@ -131,7 +133,7 @@ class Result(ABC):
 
     def _repr_html_(self) -> str:
         """Return the tables as HTML for notebooks; all names are escaped."""
-        from lineage_merge.questions.formats.html_tables import html_tables
+        from lineage_merge.questions.formats.table import html_tables
 
         return html_tables(self.tables(), self.note)
 
@@ -146,13 +148,14 @@ class RowsResult(Result):
     """An answer that is a list of rows, as `row_type` declares them; its header has the fields with `Shown`.
 
     `rows_name`: the attribute and JSON field with what the rows are made of; "": other fields are the JSON.
-    `table`: the attributes of a row by the headers of a table; {}: those of the graph. `optional`: headers
-    of the columns that a terminal does not show if they are empty. `tool_row_types`: of tools, if others.
+    `table`: the attributes of a row that a table shows, with the header if it is another: ``id, dag: DAG``;
+    "": the graph. `optional`: headers of the columns that a terminal does not show if they are empty.
+    `tool_row_types`: of tools, if others.
     """
 
     row_type: ClassVar[type]
     rows_name: ClassVar[str] = ""
-    table: ClassVar[Mapping[str, str]] = {}
+    table: ClassVar[str] = ""
     optional: ClassVar[Collection[str]] = ()
     tool_row_types: ClassVar[tuple[type, ...]] = ()
 
@@ -161,9 +164,9 @@ class RowsResult(Result):
         if hasattr(cls, "row_type"):
             cls.columns = frame_columns(cls.row_type)
 
-    @abstractmethod
     def row(self, item: Any) -> Any:
-        """Return the row of an item of the answer."""
+        """Return the row of an item of the answer, by default the item."""
+        return item
 
     @property
     def items(self) -> Sequence[Any]:
@@ -187,7 +190,7 @@ class RowsResult(Result):
             header[self.rows_name] = [row_as_json(self.row(item)) for item in self.items]
         return header
 
-    def tables(self) -> "Iterable[RenderableType]":
+    def tables(self) -> Renderables:
         """Return a table of the rows, then the lines of the summary."""
         if not self.table:
             return super().tables()
@@ -198,7 +201,7 @@ class RowsResult(Result):
         lines = [Text(one_line(each)) for each in self.summary()]
         return [*self.csv_tables(), *([Text()] if self.items and lines else []), *lines]
 
-    def csv_tables(self) -> "Iterable[RenderableType]":
+    def csv_tables(self) -> Renderables:
         """Return a table of the rows, or those of the answer."""
         if not self.table:
             return self.tables()

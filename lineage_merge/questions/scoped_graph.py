@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.model.errors import ConfigError, NotFound
+from lineage_merge.questions.names import check_scope, resolve_any, resolve_dataset_or_column
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
@@ -66,15 +67,11 @@ class ScopedGraph:
 
     def dataset_or_column(self, name: str) -> "Vertex":
         """Return the dataset or column of a name. Raises `NotFound`, `Ambiguous`."""
-        from lineage_merge.questions.names import resolve_dataset_or_column
-
         with self.hints():
             return resolve_dataset_or_column(self.graph, name, self.environment, self.dag)
 
     def element(self, name: str) -> "Vertex":
         """Return the dataset, column or job of a name. Raises `NotFound`, `Ambiguous`."""
-        from lineage_merge.questions.names import resolve_any
-
         with self.hints():
             return resolve_any(self.graph, name, self.environment, self.dag)
 
@@ -87,8 +84,6 @@ class ScopedGraph:
 
     def empty_note(self, note: str) -> str:
         """Return the note of an empty answer. Raises `NotFound` if the environment or DAG is unknown."""
-        from lineage_merge.questions.names import check_scope
-
         check_scope(self.graph, self.environment, self.dag)
         hint = self.empty_hint()
         return f"{note}; {hint}" if hint else note

@@ -1,20 +1,99 @@
-"""Freshness of datasets: their last updates, and which are stale because of which upstream dataset.
+"""Freshness of datasets: what is expected of them, and which are stale because of which upstream dataset.
 
 The command, the HTML page, the tools for assistants and the policies have the status from here.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal, NamedTuple
 
+from lineage_merge.config import Policy
+from lineage_merge.config.policies import UpdateRule
 from lineage_merge.graph_format.elements import Vertex
 from lineage_merge.graph_format.schema import DATASET_LABELS
-from lineage_merge.questions.expectations import Expectation, Expectations
+from lineage_merge.model.times import duration_text
+from lineage_merge.questions.dataset_globs import DatasetGlobs, names_of
 from lineage_merge.questions.graph import LineageGraph
-from lineage_merge.questions.last_updates import LastUpdate, last_updates
-from lineage_merge.questions.newer_inputs import input_updates
-from lineage_merge.questions.upstream import inputs_of, upstream
+from lineage_merge.questions.last_updates import STALE_CHECKS, LastUpdate, input_updates, last_updates
+from lineage_merge.questions.lineage import inputs_of, reachable, upstream
+
+_SOURCES = {"older_than": "", "freshness_check": " (freshness check)", "policy": " (policy {})"}
+PASSED = "passed"
+Source = Literal["older_than", "freshness_check", "policy"]
+# Why an expectation does not hold: the age exceeds its limit, or the check found old rows.
+Unmet = Literal["age", "freshness_check"]
+
+
+class Expectation(NamedTuple):
+    """An expectation of a dataset. `limit_ms`: the maximum age, None if unknown; `policy`: its name."""
+
+    source: Source
+    limit_ms: int | None
+    unmet: Unmet | None
+    policy: str = ""
+
+
+@dataclass(frozen=True)
+class Expectations:
+    """What is expected of all data at the time `now` (ms since 1970): all of it has to hold.
+
+    `older_than_ms`: the maximum age of each dataset (None: no maximum). `policies`: those with
+    `must_be_updated_within` are maximum ages of the datasets that they select.
+    """
+
+    now: int
+    older_than_ms: int | None = None
+    policies: Sequence[Policy] = ()
+
+    def of(self, update: LastUpdate) -> Iterator[Expectation]:
+        """Yield the expectations of a dataset of which it is known whether they hold."""
+        if self.older_than_ms is not None and update.not_after is not None:
+            unmet = self._exceeded(update.not_after, self.older_than_ms)
+            yield Expectation("older_than", self.older_than_ms, unmet)
+        if update.check is not None:
+            yield from self._of_check(update, update.check)
+        if update.not_after is not None:
+            for name, limit in self._limits(update.dataset).items():
+                yield Expectation("policy", limit, self._exceeded(update.not_after, limit), name)
+
+    def _of_check(self, update: LastUpdate, check: Vertex) -> Iterator[Expectation]:
+        """Yield the expectation of a freshness check: its result, and its limit at the time `now`."""
+        limits = [check.properties.get(key) for key in ("warn_after_ms", "error_after_ms")]
+        limit = min((limit_ms for limit_ms in limits if limit_ms is not None), default=None)
+        status = check.properties.get("status")
+        # A view has no age: only the newest row that it shows has.
+        newest = update.not_after if update.stores_rows else update.loaded_at
+        if status in STALE_CHECKS:
+            yield Expectation("freshness_check", limit, "freshness_check")
+        elif limit is not None and newest is not None:
+            yield Expectation("freshness_check", limit, self._exceeded(newest, limit))
+        elif status == PASSED:
+            yield Expectation("freshness_check", limit, None)
+
+    def _exceeded(self, time: int, limit: int) -> Unmet | None:
+        return "age" if self.now - time > limit else None
+
+    def _limits(self, dataset: Vertex) -> Mapping[str, int]:
+        """Return the maximum ages of a dataset by the names of their policies."""
+        if not self._rules:
+            return {}
+        names = names_of(dataset)
+        return {
+            policy.name: rule.within_ms
+            for policy, rule, selected, accepted in self._rules
+            if selected.matching(names) and not accepted.matching(names)
+        }
+
+    @cached_property
+    def _rules(self) -> tuple[tuple[Policy, UpdateRule, DatasetGlobs, DatasetGlobs], ...]:
+        return tuple(
+            (policy, policy.rule, DatasetGlobs(policy.rule.datasets), DatasetGlobs(policy.exceptions))
+            for policy in self.policies
+            if isinstance(policy.rule, UpdateRule)
+        )
+
 
 Status = Literal["fresh", "current", "stale", "unknown"]
 MEANINGS: Mapping[Status, str] = {
@@ -51,7 +130,6 @@ class Freshness:
 
     @property
     def dataset(self) -> Vertex:
-        """Return the dataset."""
         return self.update.dataset
 
 
@@ -89,12 +167,7 @@ def freshness_within(
     """Return the freshness of these datasets, by id; everything upstream of them is assessed with them."""
     inputs = inputs_of(graph.pairs(["feeds"], environment, dag))
     wanted = set(datasets)
-    reached, frontier = set(wanted), [*wanted]
-    while frontier:
-        next_inputs = set(inputs.get(frontier.pop(), ())) - reached
-        reached |= next_inputs
-        frontier += next_inputs
-    updates = last_updates(graph, graph.vertices(sorted(reached)))
+    updates = last_updates(graph, graph.vertices(sorted(reachable(wanted, inputs))))
     return [result for result in assess(updates, inputs, expectations) if result.dataset.id in wanted]
 
 
@@ -202,3 +275,38 @@ def _readers(inputs: Mapping[str, tuple[str, ...]]) -> defaultdict[str, list[str
 def _order(result: Freshness) -> tuple[bool, int, str]:
     updated_at = result.update.updated_at
     return updated_at is None, updated_at or 0, result.dataset.id
+
+
+def reasons_text(freshness: Freshness) -> str:
+    """Return ``older than 1 d 12 h, stale upstream``: why data is stale or its last update unknown."""
+    return ", ".join(_reasons(freshness))
+
+
+def expectations_text(freshness: Freshness) -> str:
+    """Return ``within 6 h (freshness check)``: the expectations of a dataset that is fresh."""
+    if not freshness.expectations:
+        return "all of its inputs are"
+    return ", ".join(
+        f"within {_limit(expectation)}"
+        if expectation.limit_ms is not None
+        else expectation.source.replace("_", " ")
+        for expectation in freshness.expectations
+    )
+
+
+def cause_text(cause: Nearest, title: str) -> str:
+    """Return ``raw_customers (2 hops)``: the upstream dataset with this title that makes another stale."""
+    return f"{title} ({cause.distance:,} hop{'' if cause.distance == 1 else 's'})"
+
+
+def _reasons(freshness: Freshness) -> Iterator[str]:
+    for reason in freshness.reasons:
+        if reason == "age":
+            unmet = (expectation for expectation in freshness.expectations if expectation.unmet == "age")
+            yield from (f"older than {_limit(expectation)}" for expectation in unmet)
+        else:
+            yield reason.replace("_", " ")
+
+
+def _limit(expectation: Expectation) -> str:
+    return duration_text(expectation.limit_ms) + _SOURCES[expectation.source].format(expectation.policy)

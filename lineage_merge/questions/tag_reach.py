@@ -39,12 +39,10 @@ def read_reach(
     found = graph.tagged((*DATASET_LABELS, COLUMN), environment, dag, wanted)
     tagged = tuple(sorted(found, key=lambda each: each.id))
     reading = _Reading(graph, dag)
-    reading.read(
-        {each.id for each in tagged if each.label == COLUMN}, {each.id for each in tagged if each.is_dataset}
-    )
+    tagged_datasets = {each.id: each for each in tagged if each.is_dataset}
+    reading.read({each.id for each in tagged if each.label == COLUMN}, set(tagged_datasets))
     ids = reading.datasets | {edge.to_id for edge in reading.edges.values() if edge.label == "influences"}
-    known = {identifier: read[identifier] for identifier in ids if identifier in read}
-    known |= {each.id: each for each in tagged if each.is_dataset}
+    known = {identifier: read[identifier] for identifier in ids if identifier in read} | tagged_datasets
     datasets = known | {vertex.id: vertex for vertex in graph.vertices(sorted(ids - known.keys()))}
     return TagReach(
         tagged,

@@ -1,10 +1,10 @@
 """The question `tags`: what carries tags along lineage, and where they stop."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
-from lineage_merge.graph_format.elements import COLUMN, Edge, Subgraph, Vertex, dataset_of
+from lineage_merge.graph_format.elements import COLUMN, Edge, Subgraph, Vertex, dataset_of, subgraph
 from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.model.errors import QueryError, did_you_mean
 from lineage_merge.questions.fields import JSON_ONLY, Element, ElementId, Label, Shown, Tag
@@ -18,12 +18,11 @@ from lineage_merge.questions.question import (
     TagName,
     ToolText,
 )
-from lineage_merge.questions.result import RowsResult
+from lineage_merge.questions.result import Renderables, RowsResult
 from lineage_merge.questions.scoped_graph import ScopedGraph
 from lineage_merge.questions.tag_propagation import Carrier, PropagatedTags, Stop, propagate
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
     from rich.text import Text
 
 
@@ -83,11 +82,9 @@ def paths(propagated: PropagatedTags, of: Collection[Carrier | Stop]) -> Subgrap
         while last is not None and (item.tag, last.edge.id) not in edges:
             edges[item.tag, last.edge.id] = last.edge
             last = last.before
-    distinct = {edge.id: edge for edge in edges.values()}
-    ids = {item.id for item in of} | {item.origin for item in of} | ends(distinct.values())
-    vertices = {id_: propagated.vertices[id_] for id_ in sorted(ids) if id_ in propagated.vertices}
-    ordered = sorted(distinct.values(), key=lambda edge: (edge.from_id, edge.to_id, edge.label, edge.id))
-    return Subgraph(vertices, tuple(ordered))
+    ids = {item.id for item in of} | {item.origin for item in of} | ends(edges.values())
+    known = (propagated.vertices[identifier] for identifier in ids if identifier in propagated.vertices)
+    return subgraph(known, edges.values())
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -96,14 +93,7 @@ class TagCountsResult(RowsResult):
 
     row_type = TagCounts
     rows_name = "tags"
-    table: ClassVar[Mapping[str, str]] = {
-        "tag": "tag",
-        "own datasets": "own_datasets",
-        "own columns": "own_columns",
-        "inherited datasets": "inherited_datasets",
-        "inherited columns": "inherited_columns",
-        "stopped": "stops",
-    }
+    table = "tag, own_datasets, own_columns, inherited_datasets, inherited_columns, stops: stopped"
 
     of: Annotated[None, JSON_ONLY] = None
     tag: Annotated[None, JSON_ONLY] = None
@@ -111,12 +101,7 @@ class TagCountsResult(RowsResult):
 
     @property
     def items(self) -> Sequence[TagCounts]:
-        """The numbers of each tag."""
         return self.counts
-
-    def row(self, item: TagCounts) -> TagCounts:
-        """Return the numbers of a tag."""
-        return item
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,20 +152,18 @@ class TagsResult(RowsResult):
         )
 
     def fields(self) -> dict[str, Any]:
-        """Return carriers and stops."""
         return {
             "carriers": _as_json(self.chosen.carriers, "id", "tag", "own", "by_rows", "origin"),
             "stops": _as_json(self.chosen.stops, "id", "tag", "kind", "reason", "origin"),
         }
 
-    def tables(self) -> "Iterable[RenderableType]":
+    def tables(self) -> Renderables:
         """Return a row per carrier, then a row per stop."""
         from lineage_merge.questions.formats.tag_tables import carrier_tables
 
         return carrier_tables(self.chosen)
 
     def lines(self) -> "Iterable[Text]":
-        """Return the carriers below the origins of their tags."""
         from lineage_merge.questions.formats.tag_tables import carrier_tree
 
         return carrier_tree(self.chosen, self.propagated)

@@ -1,16 +1,14 @@
 """The question `why`: the nearest causes of late or wrong data."""
 
 import shlex
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated
 
 from lineage_merge.graph_format.elements import Vertex, subgraph
 from lineage_merge.model.errors import LineageMergeError
-from lineage_merge.questions.arguments import age_ms, now_ms
 from lineage_merge.questions.causes import Cause, Diagnosis, FindChanges, Kind, RecentChange, diagnose
-from lineage_merge.questions.expectations import Expectations
 from lineage_merge.questions.fields import (
     JSON_ONLY,
     NOT_FOR_TOOLS,
@@ -22,6 +20,7 @@ from lineage_merge.questions.fields import (
     Shown,
     Text,
     Time,
+    row_of,
 )
 from lineage_merge.questions.formats.describe import counted, one_line, truncate
 from lineage_merge.questions.question import (
@@ -33,12 +32,12 @@ from lineage_merge.questions.question import (
     Parameter,
     Question,
     ToolText,
+    age_ms,
+    now_ms,
 )
-from lineage_merge.questions.result import RowsResult
+from lineage_merge.questions.result import Renderables, RowsResult
 from lineage_merge.questions.scoped_graph import ScopedGraph
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
+from lineage_merge.questions.staleness import Expectations
 
 # Datasets of a path that is shown in full.
 _SHORT_PATH = 4
@@ -74,15 +73,7 @@ class CausesResult(RowsResult):
 
     row_type = CauseRow
     rows_name = "causes"
-    table: ClassVar[Mapping[str, str]] = {
-        "cause": "cause",
-        "dataset": "title",
-        "distance": "distance",
-        "evidence": "evidence",
-        "at": "at",
-        "path": "titles",
-        "next": "next",
-    }
+    table = "cause, title: dataset, distance, evidence, at, titles: path, next"
 
     start: Annotated[Element, Shown(name="of")]
     depth: Annotated[int | None, JSON_ONLY] = None
@@ -98,23 +89,17 @@ class CausesResult(RowsResult):
 
     @property
     def checked(self) -> Annotated[Counts, JSON_ONLY]:
-        """The numbers of what was checked."""
         return self.diagnosis.counts
 
     def row(self, item: Cause) -> CauseRow:
-        """Return a cause."""
-        finding, title = item.finding, self.diagnosis.situation.title
-        return CauseRow(
+        title = self.diagnosis.situation.title
+        return row_of(
+            CauseRow,
+            item.finding,
             kind=item.kind,
             distance=item.distance,
             dataset=item.dataset,
-            element=finding.element,
-            evidence=finding.evidence,
-            at=finding.at,
-            status=finding.status or None,
-            failures=finding.failures,
-            other=finding.other,
-            other_at=finding.other_at,
+            status=item.finding.status or None,
             path=item.path,
             next=self._command(item),
             cause=item.kind.replace("_", " "),
@@ -127,7 +112,7 @@ class CausesResult(RowsResult):
         problem = message_of(self.changes_error) if self.changes_error else ""
         return _note(self.start, self.diagnosis, problem)
 
-    def tables(self) -> "Iterable[RenderableType]":
+    def tables(self) -> Renderables:
         """Return a paragraph per dataset and kind of cause, then what was checked."""
         from rich.text import Text as Line
 
@@ -200,7 +185,6 @@ class WhyQuestion(Question[CausesResult]):
     now: int | None = None
 
     def answer(self, graph: ScopedGraph) -> CausesResult:
-        """Return the causes."""
         now = now_ms() if self.now is None else self.now
         older_than_ms = age_ms(self.older_than)
         period = age_ms(self.changes_since, "changes_since")
@@ -250,7 +234,7 @@ def _find_changes(
     until = max((merge.record.name.time for merge in graph.scope.merges), default=now)
 
     def find(datasets: Collection[str]) -> Mapping[str, Sequence[RecentChange]]:
-        from lineage_merge.questions.recent_changes import recent_changes
+        from lineage_merge.questions.past import recent_changes
 
         try:
             return recent_changes(location, environment, datasets, until - period, until)

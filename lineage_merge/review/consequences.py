@@ -7,8 +7,7 @@ from lineage_merge.config import Policy
 from lineage_merge.config.policies import UpdateRule
 from lineage_merge.config.propagation import Propagation
 from lineage_merge.graph_format.elements import COLUMN, Vertex, dataset_id_of, title_of_id
-from lineage_merge.questions.affected_tests import affected_tests
-from lineage_merge.questions.dependents import Dependents, dependents
+from lineage_merge.questions.dependents import Dependents, affected_tests, dependents
 from lineage_merge.questions.effects import Effect
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.layers import Layer

@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
 
-from lineage_merge.questions.affected_tests import AffectedTest
-from lineage_merge.questions.dependents import Dependent, Dependents
+from lineage_merge.questions.dependents import AffectedTest, Dependent, Dependents
 from lineage_merge.questions.effects import Change, Effect
 
 

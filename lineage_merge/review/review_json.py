@@ -5,8 +5,8 @@ from typing import Any
 from urllib.parse import quote
 
 from lineage_merge.model.version import __version__
-from lineage_merge.questions.formats.sarif import SCHEMA
 from lineage_merge.questions.impact_question import impact_as_json
+from lineage_merge.questions.policies.reports import SCHEMA
 from lineage_merge.review.findings import Assessed, ReviewResult, Severity
 
 _LEVELS = {

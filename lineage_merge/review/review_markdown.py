@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex, dataset_id_of, subgraph, title_of_id
 from lineage_merge.questions.effects import Effect
-from lineage_merge.questions.formats.mermaid import mermaid
+from lineage_merge.questions.formats.diagrams import mermaid
 from lineage_merge.review.findings import NO_DAG, Assessed, Finding, ReviewResult, Severity
 
 # GitHub refuses comments of more than 65,536 characters; Mermaid, diagrams of 50,000 characters or 500 edges.

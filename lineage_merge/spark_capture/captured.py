@@ -144,13 +144,13 @@ class Captured:
 
     def to_mermaid(self) -> str:
         """Return a Mermaid flowchart, which Markdown on GitHub and GitLab renders."""
-        from lineage_merge.questions.formats.mermaid import mermaid
+        from lineage_merge.questions.formats.diagrams import mermaid
 
         return mermaid(self.graph)
 
     def to_dot(self) -> str:
         """Return a Graphviz digraph."""
-        from lineage_merge.questions.formats.dot import dot
+        from lineage_merge.questions.formats.diagrams import dot
 
         return dot(self.graph)
 
@@ -168,7 +168,7 @@ class Captured:
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON of ``--format json`` (`query.formats.json_text`)."""
-        from lineage_merge.questions.formats.json_text import as_json
+        from lineage_merge.questions.formats.conversions import as_json
 
         return as_json(self.graph)
 

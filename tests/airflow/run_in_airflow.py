@@ -363,7 +363,7 @@ def the_path_leads_through(check: Check) -> None:
     from lineage_merge.cli import sample
     from lineage_merge.load.gremlin.connection import Endpoint
     from lineage_merge.questions.backends.opening import open_graph
-    from lineage_merge.questions.paths import all_paths
+    from lineage_merge.questions.lineage_questions import all_paths
 
     with open_graph(Endpoint(check.url)) as graph:
         ends = sample.path_ends("dev")

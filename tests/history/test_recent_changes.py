@@ -10,7 +10,7 @@ from lineage_merge.history import pictures
 from lineage_merge.history.layout import DagScope
 from lineage_merge.history.merge_record import MergeRecord
 from lineage_merge.history.moments import Moment
-from lineage_merge.questions.recent_changes import recent_changes
+from lineage_merge.questions.past import recent_changes
 from tests.command_line import in_process
 from tests.history.made_history import MadeHistory, at
 from tests.history.scripted_month import scripted_month

@@ -11,8 +11,7 @@ from xml.etree import ElementTree
 import pytest
 from playwright.sync_api import Page, expect
 
-from lineage_merge.questions.expectations import Expectations
-from lineage_merge.questions.staleness import freshness
+from lineage_merge.questions.staleness import Expectations, freshness
 from tests.page import geometry, shop_page
 from tests.page.page_graphs import WAREHOUSE, PageGraph
 from tests.page.page_reading import Opened, card, choose_filter, entries, find, selected, show

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from lineage_merge.questions.causes import RULES, Diagnosis, diagnose
-from lineage_merge.questions.expectations import Expectations
+from lineage_merge.questions.staleness import Expectations
 from tests.lineage_made import at, col
 from tests.runs_made import HOUR, MadeRuns, short, vertex
 

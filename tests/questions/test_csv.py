@@ -4,11 +4,9 @@ import csv
 import io
 
 import pytest
-from rich.table import Table
 from rich.text import Text
 
-from lineage_merge.questions.formats.csv_text import csv_text, safe_cell
-from lineage_merge.questions.formats.table import AnswerTable, add_row, new_table
+from lineage_merge.questions.formats.table import AnswerTable, csv_text, safe_cell
 
 
 def rows(text: str) -> list[list[str]]:
@@ -17,12 +15,12 @@ def rows(text: str) -> list[list[str]]:
 
 def filled(made: AnswerTable, *many: tuple[str | int, ...]) -> AnswerTable:
     for each in many:
-        add_row(made, *each)
+        made.add(*each)
     return made
 
 
 def test_a_table_has_a_header_and_its_rows() -> None:
-    table = filled(new_table("name", "about"), ("orders", 'says "hi", twice'), ("[bold]x", ""))
+    table = filled(AnswerTable("name", "about"), ("orders", 'says "hi", twice'), ("[bold]x", ""))
     assert rows(csv_text([Text("a heading"), table])) == [
         ["name", "about"],
         ["orders", 'says "hi", twice'],
@@ -31,8 +29,8 @@ def test_a_table_has_a_header_and_its_rows() -> None:
 
 
 def test_several_tables_share_a_header_and_the_first_column_is_their_name() -> None:
-    datasets = filled(new_table("datasets", "label", "DAGs", name="datasets"), ("orders", "table", "daily"))
-    jobs = filled(new_table("jobs", "status", "DAGs", name="jobs"), ("load", "failed", "daily"))
+    datasets = filled(AnswerTable("datasets", "label", "DAGs", name="datasets"), ("orders", "table", "daily"))
+    jobs = filled(AnswerTable("jobs", "status", "DAGs", name="jobs"), ("load", "failed", "daily"))
     assert rows(csv_text([datasets, Text(), jobs])) == [
         ["table", "name", "label", "DAGs", "status"],
         ["datasets", "orders", "table", "daily", ""],
@@ -41,25 +39,24 @@ def test_several_tables_share_a_header_and_the_first_column_is_their_name() -> N
 
 
 def test_the_header_is_the_same_without_rows() -> None:
-    tables = [new_table("datasets", "label", name="datasets"), new_table("jobs", "status", name="jobs")]
+    tables = [AnswerTable("datasets", "label", name="datasets"), AnswerTable("jobs", "status", name="jobs")]
     assert rows(csv_text(tables)) == [["table", "name", "label", "status"]]
 
 
 def test_summaries_are_left_out() -> None:
-    counts = filled(new_table("", "number", is_summary=True), ("datasets", 3))
-    assert rows(csv_text([counts, filled(new_table("name"), ("orders",))])) == [["name"], ["orders"]]
+    counts = filled(AnswerTable("", "number", is_summary=True), ("datasets", 3))
+    assert rows(csv_text([counts, filled(AnswerTable("name"), ("orders",))])) == [["name"], ["orders"]]
 
 
 def test_numbers_have_thousands_separators_on_screen_only() -> None:
-    table = filled(new_table("name", "rows"), ("1,000", 1234567))
+    table = filled(AnswerTable("name", "rows"), ("1,000", 1234567))
     (cell,) = table.columns[1].cells
     assert str(cell) == "1,234,567"
     assert rows(csv_text([table])) == [["name", "rows"], ["1,000", "1234567"]]
 
 
 def test_columns_without_a_name_or_with_the_same_get_one() -> None:
-    table = Table("from", "layer", "to", "layer", "")
-    table.add_row("a", "raw", "b", "mart", "x")
+    table = filled(AnswerTable("from", "layer", "to", "layer", ""), ("a", "raw", "b", "mart", "x"))
     assert rows(csv_text([table])) == [
         ["from", "layer", "to", "layer 4", "column 5"],
         ["a", "raw", "b", "mart", "x"],
@@ -89,7 +86,7 @@ def test_no_cell_is_a_formula(text: str, written: str) -> None:
     "hostile", ["=1+1", "two\nlines", "a\r=b", "\x1b[31mred", "half \ud800", "\u202etxt"]
 )
 def test_a_name_is_one_cell_of_one_line(hostile: str) -> None:
-    text = csv_text([filled(new_table(hostile, "x"), (hostile, "y"))])
+    text = csv_text([filled(AnswerTable(hostile, "x"), (hostile, "y"))])
     assert len(text.splitlines()) == 2
     text.encode("utf-8")
     assert all(line.isprintable() for line in text.splitlines())

@@ -8,13 +8,12 @@ import pytest
 
 from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex, subgraph
 from lineage_merge.questions.backends.in_memory import InMemory
-from lineage_merge.questions.formats.dot import dot
+from lineage_merge.questions.formats.conversions import as_json, json_text
+from lineage_merge.questions.formats.diagrams import dot, escaped, mermaid
 from lineage_merge.questions.formats.graphml import graphml
-from lineage_merge.questions.formats.json_text import as_json, json_text
-from lineage_merge.questions.formats.mermaid import escaped, mermaid
 from lineage_merge.questions.formats.tree import tree
 from lineage_merge.questions.lineage import completed, lineage
-from lineage_merge.questions.paths import all_paths
+from lineage_merge.questions.lineage_questions import all_paths
 from tests.lineage_made import at, col, pipeline
 
 HOSTILE = [

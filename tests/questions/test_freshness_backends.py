@@ -12,14 +12,13 @@ from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import open_executor
 from lineage_merge.query import Lineage
 from lineage_merge.questions.assertions import all_checks, checks_upstream
-from lineage_merge.questions.backends.gremlin import GremlinGraph
 from lineage_merge.questions.backends.opening import open_graph
 from lineage_merge.questions.causes import diagnose
-from lineage_merge.questions.expectations import Expectations
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.listing import JobOrder
-from lineage_merge.questions.staleness import freshness
+from lineage_merge.questions.staleness import Expectations, freshness
 from tests.lineage_made import at, col
+from tests.questions.test_round_trips import Counted
 from tests.runs_made import HOUR, MadeRuns
 
 NOW = 100 * HOUR
@@ -39,20 +38,6 @@ def made() -> MadeRuns:
     found.flow("t149 > mart > report!", job="night", dag="nightly").ran("night", 40, dag="nightly")
     found.dataset("unknown", "nightly")
     return found
-
-
-class Counted(GremlinGraph):
-    """A graph that counts its requests."""
-
-    def __init__(self, ask: Any) -> None:
-        self.asked = 0
-
-        def counting(traversal: Any) -> list[Any]:
-            self.asked += 1
-            found: list[Any] = ask(traversal)
-            return found
-
-        super().__init__(counting)
 
 
 def one(graph: LineageGraph, identifier: str) -> Vertex:

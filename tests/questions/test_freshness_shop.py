@@ -11,8 +11,7 @@ from lineage_merge.query import Lineage
 from lineage_merge.questions.assertions import all_checks, checks_upstream
 from lineage_merge.questions.backends.in_memory import InMemory
 from lineage_merge.questions.causes import diagnose
-from lineage_merge.questions.expectations import Expectations
-from lineage_merge.questions.staleness import freshness
+from lineage_merge.questions.staleness import Expectations, freshness
 from tests.dbt_shop import DATA, PROJECT, TABLES, graph, settings
 
 HOUR = 3_600_000

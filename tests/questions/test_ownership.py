@@ -9,10 +9,9 @@ from lineage_merge.graph_format.elements import Vertex, edge_of_row, vertex_of_r
 from lineage_merge.infra.embedded import EmbeddedServer
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.model.errors import QueryError
-from lineage_merge.questions.affected_tests import affected_tests
 from lineage_merge.questions.backends.in_memory import InMemory
 from lineage_merge.questions.backends.opening import open_graph
-from lineage_merge.questions.dependents import Dependents, dependents
+from lineage_merge.questions.dependents import Dependents, affected_tests, dependents
 from lineage_merge.questions.effects import Change
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.impact_question import affected_row, impact_as_json

@@ -2,10 +2,12 @@
 
 import pytest
 
+from lineage_merge.graph_format.elements import Vertex
 from lineage_merge.model.errors import Ambiguous, NotFound
+from lineage_merge.questions.backends.in_memory import InMemory
 from lineage_merge.questions.graph import LineageGraph
-from lineage_merge.questions.names import resolve_any, resolve_dataset_or_column
-from tests.lineage_made import at, col
+from lineage_merge.questions.names import check_scope, resolve_any, resolve_dataset_or_column
+from tests.lineage_made import at, col, pipeline
 
 
 @pytest.mark.parametrize(
@@ -63,3 +65,55 @@ def test_jobs_are_resolved_by_name_or_id(graph: LineageGraph) -> None:
     with pytest.raises(Ambiguous) as raised:
         resolve_any(graph, "log")
     assert raised.value.candidates == ("dev|daily|spark|log", at("log"))
+
+
+@pytest.fixture(scope="module")
+def in_memory() -> InMemory:
+    made = pipeline()
+    vertices = [
+        Vertex(key, row["label"], {**row, "dag_name": tuple(row["dag_name"])})
+        for key, row in made.nodes.items()
+    ]
+    return InMemory(vertices, [])
+
+
+@pytest.mark.parametrize(
+    ("environment", "dag", "message", "candidates"),
+    [
+        ("prdo", None, "unknown environment: prdo; did you mean prod? the graph has:", {"dev", "prod"}),
+        ("test", None, "unknown environment: test; the graph has:", {"dev", "prod"}),
+        ("dev", "dialy", "unknown DAG: dialy; did you mean daily? dev has:", {"daily"}),
+        (None, "xyz", "unknown DAG: xyz; the graph has:", {"daily", "nightly"}),
+    ],
+)
+def test_an_unknown_scope_is_named_with_those_that_exist(
+    in_memory: InMemory, environment: str | None, dag: str | None, message: str, candidates: set[str]
+) -> None:
+    for ask in (
+        lambda: check_scope(in_memory, environment, dag),
+        lambda: resolve_any(in_memory, "q", environment, dag),
+        lambda: resolve_dataset_or_column(in_memory, "q", environment, dag),
+    ):
+        with pytest.raises(NotFound) as raised:
+            ask()
+
+        assert raised.value.message == message
+        assert set(raised.value.candidates) >= candidates
+
+
+def test_a_name_in_another_environment_is_not_found_in_a_known_one(in_memory: InMemory) -> None:
+    with pytest.raises(NotFound, match=r"^not found in dev: q$"):
+        resolve_any(in_memory, "q", "dev")
+
+
+def test_a_misspelt_name_is_not_found_with_similar_names() -> None:
+    ids = [f"dev|redshift://wh:5439|dev.marts.{name}" for name in ("top_events_by_sales", "sales")]
+    graph = InMemory(
+        [Vertex(each, "table", {"name": each.rpartition(".")[2], "environment": "dev"}) for each in ids], []
+    )
+
+    with pytest.raises(NotFound) as raised:
+        resolve_any(graph, "top_event_by_sales", "dev")
+
+    assert raised.value.message == "not found in dev: top_event_by_sales; similar names:"
+    assert raised.value.candidates == (ids[0],)

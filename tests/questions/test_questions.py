@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from lineage_merge.graph_format.elements import Subgraph, Vertex, name_parts
+from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex, name_parts
 from lineage_merge.query import Lineage
 from lineage_merge.questions.comparison import Only, compare
 from lineage_merge.questions.cycles import cycles
@@ -12,7 +12,7 @@ from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.impact import impact
 from lineage_merge.questions.layers import check_layers, parse_layers
 from lineage_merge.questions.lineage import lineage, strongly_connected_components
-from lineage_merge.questions.paths import all_paths
+from lineage_merge.questions.lineage_questions import all_paths, edges_on_paths
 from tests.lineage_made import at, col
 
 
@@ -287,3 +287,29 @@ def test_everything_yields_the_entire_graph(graph: LineageGraph) -> None:
     assert {name_parts(each)[0] for each in vertices} == {"prod"}
     assert len(vertices) == 4 + 1 + 3
     assert {each.label for each in graph.everything(labels=["job"])} == {"job"}
+
+
+def hops(*pairs: str) -> set[Edge]:
+    return {Edge(pair, "feeds", pair[0], pair[1]) for pair in pairs}
+
+
+def test_dead_ends_are_not_on_paths() -> None:
+    assert edges_on_paths(hops("ab", "bc", "bx", "cd"), "a", "c") == hops("ab", "bc")
+
+
+def test_all_paths_are_found_despite_cycles() -> None:
+    found = edges_on_paths(hops("ab", "ac", "bd", "cd", "db", "de"), "a", "e")
+    assert found == hops("ab", "ac", "bd", "cd", "db", "de")
+
+
+def test_paths_do_not_pass_their_ends_twice() -> None:
+    assert edges_on_paths(hops("ab", "ba", "bc", "cb", "ca"), "a", "c") == hops("ab", "bc")
+
+
+def test_a_path_from_a_dataset_to_itself_is_its_cycle() -> None:
+    assert edges_on_paths(hops("ab", "ba", "bc"), "a", "a") == hops("ab", "ba")
+
+
+def test_paths_longer_than_the_depth_are_omitted() -> None:
+    assert edges_on_paths(hops("ab", "bc", "ac"), "a", "c", 1) == hops("ac")
+    assert edges_on_paths(hops("ab", "bc", "ac"), "a", "c", 2) == hops("ab", "bc", "ac")

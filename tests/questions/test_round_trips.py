@@ -9,17 +9,16 @@ from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import open_executor
-from lineage_merge.questions.affected_tests import affected_tests
 from lineage_merge.questions.backends import gremlin
 from lineage_merge.questions.backends.gremlin import GremlinGraph
 from lineage_merge.questions.cycles import cycles
-from lineage_merge.questions.dependents import dependents
+from lineage_merge.questions.dependents import affected_tests, dependents
 from lineage_merge.questions.effects import Change
 from lineage_merge.questions.impact import impact
 from lineage_merge.questions.lineage import lineage
+from lineage_merge.questions.lineage_questions import all_paths
 from lineage_merge.questions.names import resolve_dataset_or_column
 from lineage_merge.questions.ownership import ownership
-from lineage_merge.questions.paths import all_paths
 from lineage_merge.questions.tag_propagation import propagate
 from tests.lineage_made import MadeLineage, at, col
 

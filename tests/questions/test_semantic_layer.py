@@ -4,9 +4,8 @@ import pytest
 
 from lineage_merge.graph_format.elements import edge_of_row, vertex_of_row
 from lineage_merge.questions.backends.in_memory import InMemory
-from lineage_merge.questions.formats.dot import dot
+from lineage_merge.questions.formats.diagrams import dot, mermaid
 from lineage_merge.questions.formats.graphml import graphml
-from lineage_merge.questions.formats.mermaid import mermaid
 from lineage_merge.questions.formats.tree import tree
 from lineage_merge.questions.impact import impact
 from lineage_merge.questions.lineage import lineage

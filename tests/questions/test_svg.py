@@ -12,8 +12,7 @@ import pytest
 from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex, subgraph
 from lineage_merge.query import Lineage
 from lineage_merge.questions.formats.layered_layout import Link, Place, Size, layers, layout
-from lineage_merge.questions.formats.svg import MAX_BOXES, MAX_COLUMNS, svg
-from lineage_merge.questions.formats.text_width import fitted, text_width
+from lineage_merge.questions.formats.svg import MAX_BOXES, MAX_COLUMNS, fitted, svg, text_width
 from tests.command_line import in_process
 from tests.fuzz.test_hostile_names import NAMES
 from tests.history.scripted_month import scripted_month

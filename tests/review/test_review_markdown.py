@@ -6,9 +6,8 @@ from dataclasses import replace
 import pytest
 
 from lineage_merge.graph_format.elements import Edge, Vertex
-from lineage_merge.questions.affected_tests import AffectedTest
 from lineage_merge.questions.backends.in_memory import InMemory
-from lineage_merge.questions.dependents import dependents
+from lineage_merge.questions.dependents import AffectedTest, dependents
 from lineage_merge.questions.effects import Change
 from lineage_merge.review.findings import Assessed, Finding, ReviewResult, Severity
 from lineage_merge.review.review_markdown import code, review_markdown

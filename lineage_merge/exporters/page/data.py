@@ -35,8 +35,7 @@ from lineage_merge.graph_format.elements import (
 )
 from lineage_merge.infra.redaction import redact, redact_sql
 from lineage_merge.model.times import utc_time
-from lineage_merge.questions.formats.freshness_text import cause_text, expectations_text, reasons_text
-from lineage_merge.questions.staleness import Freshness
+from lineage_merge.questions.staleness import Freshness, cause_text, expectations_text, reasons_text
 
 Facts = list[list[str]]
 

@@ -74,7 +74,7 @@ def neighborhood(
 def within(graph: Subgraph, limit: Limit) -> Subgraph:
     """Return the datasets of a limit, their columns, tests, and the jobs that write them."""
     writers = {
-        edge.from_id for edge in graph.edges if edge.label == "writes" and edge.to_id in limit.datasets
+        edge.from_id for edge in graph.edges if edge.label == "writes" and limit.has_dataset(edge.to_id)
     }
     inside = {
         vertex.id

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lineage_merge.questions.formats.describe import one_line, truncate
-from lineage_merge.questions.formats.table import add_row, new_table
+from lineage_merge.questions.formats.table import AnswerTable
 from lineage_merge.questions.lineage_changes import ACTIONS, Change, Difference, Kind, counts
 
 _TITLES: dict[Kind, str] = {
@@ -25,17 +25,17 @@ def change_tables(changes: Sequence[Change], title: str) -> Iterator[Table | Tex
     if not changes:
         return
     yield Text(f"changes {title}", style="bold")
-    summary = new_table("", *ACTIONS, is_summary=True)
+    summary = AnswerTable("", *ACTIONS, is_summary=True)
     for kind, numbers in counts(changes).items():
-        add_row(summary, _TITLES[kind], *(numbers[action] or "" for action in ACTIONS))
+        summary.add(_TITLES[kind], *(numbers[action] or "" for action in ACTIONS))
     yield summary
     for kind, group in groupby(changes, key=lambda each: each.kind):
         yield Text()
-        table = new_table(_TITLES[kind], "", "property", "before", "after")
+        table = AnswerTable(_TITLES[kind], "", "property", "before", "after")
         for change in group:
             for number, difference in enumerate(_differences(change) or [_NONE]):
                 first = (change.title, change.action) if number == 0 else ("", "")
-                add_row(table, *first, difference.name, *map(truncate, difference[1:]))
+                table.add(*first, difference.name, *map(truncate, difference[1:]))
         yield table
 
 

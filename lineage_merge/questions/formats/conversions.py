@@ -1,5 +1,6 @@
-"""Conversions of answers to pandas and networkx, which are optional."""
+"""Conversions of answers: to JSON for scripts, and to pandas and networkx, which are optional."""
 
+import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,42 @@ from lineage_merge.graph_format.elements import Subgraph
 if TYPE_CHECKING:
     import networkx
     import pandas
+
+
+def as_json(graph: Subgraph) -> dict[str, Any]:
+    """Return the subgraph in a stable JSON format, to which only fields are added::
+
+        {"vertices": [{"id": "dev|s3://tickit-raw|sales", "label": "file", "name": "sales",
+                       "properties": {"environment": "dev", "dag_name": ["tickit_daily"], ...}}],
+         "edges": [{"id": "0f...", "label": "feeds", "from": "<vertex id>", "to": "<vertex id>",
+                    "properties": {"dag_name": "tickit_daily", "job_name": "ingest", ...}}]}
+
+    Both lists are in a fixed order; `from` and `to` are ids of vertices. The possible properties are defined
+    in `graph_format/node.schema.json` and `edge.schema.json`; empty ones are omitted; sets are sorted lists.
+    """
+    return {
+        "vertices": [
+            {"id": each.id, "label": each.label, "name": each.name, "properties": _plain(each.properties)}
+            for each in graph.vertices.values()
+        ],
+        "edges": [
+            {"id": edge.id, "label": edge.label, "from": edge.from_id, "to": edge.to_id}
+            | {"properties": _plain(edge.properties)}
+            for edge in graph.edges
+        ],
+    }
+
+
+def json_text(values: Mapping[str, Any]) -> str:
+    """Return JSON text, without escaping non-ASCII characters."""
+    return json.dumps(values, indent=2, ensure_ascii=False)
+
+
+def _plain(properties: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        key: list(value) if isinstance(value, tuple) else value for key, value in sorted(properties.items())
+    }
+
 
 # Types with missing values.
 _TYPES = {int: "Int64", bool: "boolean", float: "Float64"}

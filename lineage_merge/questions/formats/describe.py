@@ -1,4 +1,4 @@
-"""Titles and captions of vertices and edges, shared by the formats."""
+"""Titles, captions and safe texts of vertices and edges, shared by the formats."""
 
 import re
 from collections.abc import Mapping
@@ -55,3 +55,11 @@ def counted(number: int, noun: str) -> str:
 def listed_counts(counts: Mapping[str, int]) -> str:
     """Return ``3 fresh, 2 stale``, without zeros."""
     return ", ".join(f"{number:,} {noun}" for noun, number in counts.items() if number)
+
+
+_IMPOSSIBLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def xml_characters(text: str) -> str:
+    """Replace characters that XML cannot represent by U+FFFD."""
+    return _IMPOSSIBLE.sub("\ufffd", text)

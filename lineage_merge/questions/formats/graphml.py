@@ -6,7 +6,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex
 from lineage_merge.graph_format.schema import EDGE_PROPERTIES, NODE_PROPERTIES, Property
-from lineage_merge.questions.formats.xml_text import xml_characters
+from lineage_merge.questions.formats.describe import xml_characters
 
 _HEAD = (
     '<?xml version="1.0" encoding="UTF-8"?>\n'

@@ -4,6 +4,7 @@ Datasets are boxes from left to right, with the columns that are part of the ans
 the same file. The size is limited: of a large subgraph the part nearest to where the answer begins is drawn.
 """
 
+import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,10 +12,46 @@ from html import escape
 from typing import NamedTuple
 
 from lineage_merge.graph_format.elements import COLUMN, JOB, Edge, Subgraph, Vertex, dataset_of, title_of_id
-from lineage_merge.questions.formats.describe import caption, one_line, truncate
+from lineage_merge.questions.formats.describe import caption, one_line, truncate, xml_characters
 from lineage_merge.questions.formats.layered_layout import Layout, Link, Place, Size, layout
-from lineage_merge.questions.formats.text_width import fitted, text_width
-from lineage_merge.questions.formats.xml_text import xml_characters
+
+# In em, of DejaVu Sans and Verdana; others are narrower.
+_NARROW = frozenset("iljtfrI.,:;'|!()[]-/\\ ")
+_WIDE = frozenset("mwMW@%…")
+_BOLD = 1.1
+
+
+def text_width(text: str, size: int, *, bold: bool = False) -> float:
+    """Return the estimated width in pixels."""
+    return sum(map(_em, text)) * size * (_BOLD if bold else 1)
+
+
+def fitted(text: str, width: float, size: int, *, bold: bool = False) -> str:
+    """Return the text, shortened in the middle if it is wider than `width`."""
+    if text_width(text, size, bold=bold) <= width:
+        return text
+    most = len(text)
+    while most > 1:
+        # The end of a name says more than its beginning.
+        most = min(most - 1, int(most * width / text_width(text[-most:], size, bold=bold)) + 1)
+        head = most // 3
+        shown = f"{text[:head]}…{text[len(text) - (most - head) :]}"
+        if text_width(shown, size, bold=bold) <= width:
+            return shown
+    return "…"
+
+
+def _em(character: str) -> float:
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0.0
+    if unicodedata.east_asian_width(character) in ("W", "F") or character > "\uffff":
+        return 1.15
+    if character in _NARROW:
+        return 0.43
+    if character in _WIDE:
+        return 1.03
+    return 0.79 if character.isupper() or not character.isascii() else 0.66
+
 
 MAX_BOXES = 150
 MAX_COLUMNS = 30  # of a box
@@ -101,7 +138,6 @@ class _Drawing:
         self._layout: Layout = layout(sizes, map(self._link, self._edges))
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines of the file."""
         notes = list(self._notes())
         texts = max((text_width(each, 12) for each in notes), default=0)
         heading = min(text_width(self._heading, 14, bold=True), _LONGEST_HEADING)

@@ -1,21 +1,37 @@
-"""A subgraph as a table of its edges or, without edges, of its vertices."""
+"""Tables of an answer: for terminals, as one CSV file for spreadsheets, and as HTML for notebooks.
 
-from collections.abc import Collection, Iterable, Mapping
+A subgraph is a table of its edges or, without edges, of its vertices.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Collection, Iterable, Iterator
+from html import escape
 from typing import Any
 
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from lineage_merge.graph_format.elements import Subgraph, Vertex
-from lineage_merge.questions.fields import cells
+from lineage_merge.questions.fields import attributes_by_header, cells
 from lineage_merge.questions.formats.describe import one_line, title, transformation
+
+# The first columns of the rows of named tables in a CSV.
+TABLE = "table"
+NAME = "name"
+# Rows of HTML, because a notebook stores its outputs.
+_MAX_ROWS = 200
+_FORMULA = re.compile(r"[=+\-@\t\r]")
+_NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
 class AnswerTable(Table):
     """A table of an answer.
 
     `name`: what its rows are, if the answer has several tables; `is_summary`: it counts the rows of others.
-    `optional`: columns that a terminal does not show if all their cells are empty.
+    `optional`: columns that a terminal does not show if all their cells are empty. `values`: of its cells.
     """
 
     def __init__(
@@ -25,29 +41,41 @@ class AnswerTable(Table):
         self.name = name
         self.is_summary = is_summary
         self.optional = optional
+        self.headers = tuple(map(one_line, columns))
+        self.values: list[tuple[str | int, ...]] = []
         for column in columns:
             self.add_column(column, overflow="fold", header_style="bold")
+
+    def add(self, *values: str | int) -> None:
+        """Add a row; numbers are shown with thousands separators."""
+        self.values.append(tuple(value if isinstance(value, int) else one_line(value) for value in values))
+        # Text, because names may contain square brackets, which are markup in str.
+        self.add_row(*(Text(_shown(value)) for value in self.values[-1]))
 
     def without_empty_columns(self) -> "AnswerTable":
         """Return the table for a terminal."""
         shown = [
-            column
-            for column in self.columns
-            if column.header not in self.optional or any(str(cell) for cell in column.cells)
+            number
+            for number, header in enumerate(self.headers)
+            if header not in self.optional or any(str(values[number]) for values in self.values)
         ]
-        names = [str(column.header) for column in shown]
-        made = AnswerTable(*names, name=self.name, is_summary=self.is_summary)
-        for row in zip(*(column.cells for column in shown), strict=True):
-            made.add_row(*row)
-        return made
+        headers = (self.headers[number] for number in shown)
+        table = AnswerTable(*headers, name=self.name, is_summary=self.is_summary)
+        for values in self.values:
+            table.add(*(values[number] for number in shown))
+        return table
 
+    def csv_header(self) -> list[str]:
+        """Return the names of the columns, each once.
 
-class Number(Text):
-    """A cell with a number, which is shown with thousands separators."""
-
-    def __init__(self, value: int) -> None:
-        super().__init__(f"{value:,}")
-        self.value = value
+        The column that is headed by the name of the table is ``name``, a second ``job`` in column 5 is
+        ``job 5``.
+        """
+        names: list[str] = []
+        for position, header in enumerate(self.headers, 1):
+            name = NAME if header and header == self.name else header or f"column {position}"
+            names.append(name if name not in names else f"{name} {position}")
+        return names
 
 
 def table(graph: Subgraph) -> AnswerTable:
@@ -56,55 +84,90 @@ def table(graph: Subgraph) -> AnswerTable:
 
 
 def edge_table(graph: Subgraph) -> AnswerTable:
-    """Return a table of edges."""
-    made = new_table("from", "edge", "to", "job", "how", "DAG")
+    table = AnswerTable("from", "edge", "to", "job", "how", "DAG")
     for edge in graph.edges:
-        ends = (title(graph, graph.vertices[end]) for end in (edge.from_id, edge.to_id))
-        source, target = ends
+        source, target = (title(graph, graph.vertices[end]) for end in (edge.from_id, edge.to_id))
         how = [transformation(edge)]
         how += [str(edge.properties.get(key, "")) for key in ("expression", "write_mode", "via")]
-        said = "  ".join(part for part in how if part)
-        add_row(made, source, edge.label, target, edge.job, said, edge.properties.get("dag_name", ""))
-    return made
+        dag = edge.properties.get("dag_name", "")
+        table.add(source, edge.label, target, edge.job, "  ".join(filter(None, how)), dag)
+    return table
 
 
 def vertex_table(vertices: Iterable[Vertex]) -> AnswerTable:
-    """Return a table of vertices."""
-    made = new_table("name", "label", "namespace", "environment", "DAGs", "about")
+    table = AnswerTable("name", "label", "namespace", "environment", "DAGs", "about")
     for vertex in vertices:
         held = vertex.properties
         about = [str(held[key]) for key in ("job_type", "data_type", "format", "description") if key in held]
-        namespace = str(held.get("namespace", ""))
-        add_row(
-            made,
-            vertex.title,
-            vertex.label,
-            namespace,
-            vertex.environment,
-            ", ".join(vertex.dags),
-            "  ".join(about),
-        )
-    return made
+        place = str(held.get("namespace", "")), vertex.environment, ", ".join(vertex.dags)
+        table.add(vertex.title, vertex.label, *place, "  ".join(about))
+    return table
 
 
 def row_table(
-    rows: Iterable[Any], columns: Mapping[str, str], name: str = "", *, optional: Collection[str] = ()
+    rows: Iterable[Any], columns: str, name: str = "", *, optional: Collection[str] = ()
 ) -> AnswerTable:
-    """Return a table of rows; `columns`: their attributes by header."""
-    made = new_table(*columns, name=name, optional=optional)
+    """Return a table of rows; `columns`: as `RowsResult.table` declares them."""
+    attributes = attributes_by_header(columns)
+    table = AnswerTable(*attributes, name=name, optional=optional)
     for row in rows:
-        add_row(made, *cells(row, columns.values()))
-    return made
+        table.add(*cells(row, attributes.values()))
+    return table
 
 
-def new_table(
-    *columns: str, name: str = "", is_summary: bool = False, optional: Collection[str] = ()
-) -> AnswerTable:
-    """Return an empty table; see `AnswerTable`."""
-    return AnswerTable(*columns, name=name, is_summary=is_summary, optional=optional)
+def csv_text(renderables: Iterable[RenderableType]) -> str:
+    """Return one header, and the rows of all tables with the columns of all of them, in order.
+
+    If tables have a name, the first column is the name of a row's table. Texts between tables and summaries
+    are left out. The same tables give the same header, also without rows.
+    """
+    tables = [each for each in renderables if isinstance(each, AnswerTable) and not each.is_summary]
+    named = any(table.name for table in tables)
+    header = list(dict.fromkeys(name for table in tables for name in table.csv_header()))
+    written = io.StringIO()
+    writer = csv.writer(written, lineterminator="\n")
+    if header:
+        writer.writerow([safe_cell(name) for name in ([TABLE, *header] if named else header)])
+    for table in tables:
+        first = [table.name] if named else []
+        for values in table.values:
+            row = dict(zip(table.csv_header(), map(str, values), strict=True))
+            writer.writerow([safe_cell(cell) for cell in (*first, *(row.get(name, "") for name in header))])
+    return written.getvalue()
 
 
-def add_row(made: Table, *cells: str | int) -> None:
-    """Add a row."""
-    # Text, because names may contain square brackets, which are markup in str.
-    made.add_row(*(Number(cell) if isinstance(cell, int) else Text(one_line(cell)) for cell in cells))
+def safe_cell(text: str) -> str:
+    """Return a cell; one that a spreadsheet would run as a formula starts with an apostrophe."""
+    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
+
+
+def html_tables(renderables: Iterable[RenderableType], note: str = "") -> str:
+    """Return tables, the texts between them, and a note as HTML, without styles and scripts."""
+    return "<div>" + "".join(_html_parts(renderables, note)) + "</div>"
+
+
+def _html_parts(renderables: Iterable[RenderableType], note: str) -> Iterator[str]:
+    for renderable in renderables:
+        if isinstance(renderable, AnswerTable):
+            # Tables without rows are omitted: the note is shown instead.
+            if renderable.values:
+                yield from _html_table(renderable.without_empty_columns())
+        elif text := one_line(str(renderable)):
+            yield f"<p>{escape(text)}</p>"
+    if note:
+        yield f"<p>{escape(one_line(note))}</p>"
+
+
+def _html_table(table: AnswerTable) -> Iterator[str]:
+    yield "<table><thead><tr>"
+    yield from (f"<th>{escape(header)}</th>" for header in table.headers)
+    yield "</tr></thead><tbody>"
+    for values in table.values[:_MAX_ROWS]:
+        yield "<tr>" + "".join(f"<td>{escape(_shown(value))}</td>" for value in values) + "</tr>"
+    yield "</tbody></table>"
+    if len(table.values) > _MAX_ROWS:
+        yield f"<p>{len(table.values) - _MAX_ROWS:,} more rows</p>"
+
+
+def _shown(value: str | int) -> str:
+    return f"{value:,}" if isinstance(value, int) else value

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from lineage_merge.graph_format.elements import Edge, title_in
 from lineage_merge.questions.formats.describe import one_line, truncate
-from lineage_merge.questions.formats.table import add_row, new_table
+from lineage_merge.questions.formats.table import AnswerTable
 
 if TYPE_CHECKING:
     from lineage_merge.questions.tag_propagation import Carrier, PropagatedTags, Stop
@@ -21,11 +21,10 @@ _MAX_LENGTH = 48
 def carrier_tables(chosen: "PropagatedTags") -> Iterator[Table | Text]:
     """Yield a row per carrier with its origin and the last step of its path, then a row per stop."""
     titles = chosen.vertices
-    table = new_table("carrier", "tag", "kind", "origin", "steps", "last step", "job", name="carrier")
+    table = AnswerTable("carrier", "tag", "kind", "origin", "steps", "last step", "job", name="carrier")
     for carrier in chosen.carriers:
         last = carrier.last.edge if carrier.last else None
-        add_row(
-            table,
+        table.add(
             title_in(titles, carrier.id),
             carrier.tag,
             carrier.carried,
@@ -37,10 +36,10 @@ def carrier_tables(chosen: "PropagatedTags") -> Iterator[Table | Text]:
     yield table
     if chosen.stops:
         yield Text()
-    table = new_table("stopped at", "tag", "reason", "origin", "job", name="stopped at")
+    table = AnswerTable("stopped at", "tag", "reason", "origin", "job", name="stopped at")
     for stop in chosen.stops:
         job = stop.last.edge.job if stop.last else ""
-        add_row(table, title_in(titles, stop.id), stop.tag, _reason(stop), title_in(titles, stop.origin), job)
+        table.add(title_in(titles, stop.id), stop.tag, _reason(stop), title_in(titles, stop.origin), job)
     yield table
 
 

@@ -1,7 +1,8 @@
 """The part of a graph that policies are checked on, read once for all of them."""
 
-from collections import defaultdict, deque
-from collections.abc import Collection, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from lineage_merge.config.propagation import Propagation
@@ -10,36 +11,27 @@ from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.questions.dataset_globs import DatasetGlobs, names_of
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.layers import Layer
+from lineage_merge.questions.lineage import reachable
 from lineage_merge.questions.tag_propagation import PropagatedTags, propagate_ids
 
 FRESHNESS = "freshness"
 
 
-class Scope:
+@dataclass(frozen=True)
+class PolicyScope:
     """Datasets and feeds of an environment at the time `now` (ms since 1970).
 
-    Only the datasets of `dag` are checked, along all lineage.
+    Only the datasets of `dag` are checked, along all lineage. `policy_tags`: those of all policies.
     """
 
-    def __init__(
-        self,
-        graph: LineageGraph,
-        layers: Iterable[Layer] = (),
-        environment: str | None = None,
-        dag: str | None = None,
-        *,
-        now: int,
-        tags: Collection[str] = (),
-        propagation: Mapping[str, Propagation] | None = None,
-    ) -> None:
-        self.graph = graph
-        self._tags = tags
-        self._propagation = propagation or {}
-        self._read: dict[str, Vertex] = {}
-        self.layers = tuple(layers)
-        self.environment = environment
-        self.dag = dag
-        self.now = now
+    graph: LineageGraph
+    layers: Sequence[Layer]
+    environment: str | None
+    dag: str | None
+    now: int
+    policy_tags: Collection[str]
+    propagation: Mapping[str, Propagation]
+    _read: dict[str, Vertex] = field(default_factory=dict)
 
     @cached_property
     def datasets(self) -> Mapping[str, Vertex]:
@@ -79,8 +71,11 @@ class Scope:
     @cached_property
     def layer_of(self) -> Mapping[str, str]:
         """The layer of each dataset that has one: the first that matches."""
-        found = ((dataset.id, self._layer(dataset)) for dataset in self.datasets.values())
-        return {id_: layer for id_, layer in found if layer}
+        return {
+            dataset.id: layer.name
+            for dataset in self.datasets.values()
+            if (layer := next((layer for layer in self.layers if layer.holds(dataset)), None))
+        }
 
     @cached_property
     def tested(self) -> tuple[set[str], set[str]]:
@@ -100,12 +95,11 @@ class Scope:
     def tags(self) -> PropagatedTags:
         """What carries the tags of all policies; `vertices` reads its columns."""
         return propagate_ids(
-            self.graph, self._tags, self._propagation, self.environment, datasets=self.datasets
+            self.graph, self.policy_tags, self.propagation, self.environment, datasets=self.datasets
         )
 
     @cached_property
     def tag_names(self) -> frozenset[str]:
-        """The names of all tags."""
         tagged = self.graph.tagged((*DATASET_LABELS, COLUMN), self.environment)
         return frozenset(tag for each in tagged for tag in each.properties["tags"])
 
@@ -120,39 +114,32 @@ class Scope:
     def select(self, globs: Iterable[str], exceptions: Iterable[str]) -> tuple[list[Vertex], list[str]]:
         """Return the checked datasets that match a glob and no exception, and notes on unmatched globs."""
         wanted, accepted = DatasetGlobs(globs), DatasetGlobs(exceptions)
-        unmatched = dict.fromkeys((*wanted.globs, *accepted.globs))
-        found = []
-        for each in self.checked:
-            matching = wanted.matching(self.names[each.id])
-            if not matching:
-                continue
-            but = accepted.matching(self.names[each.id])
-            for glob in (*matching, *but):
-                unmatched.pop(glob, None)
-            if not but:
-                found.append(each)
-        return found, self.unmatched(unmatched, accepted.globs)
+        used: set[str] = set()
+        selected = []
+        for dataset in self.checked:
+            if matching := wanted.matching(self.names[dataset.id]):
+                but = accepted.matching(self.names[dataset.id])
+                used.update(matching, but)
+                if not but:
+                    selected.append(dataset)
+        return selected, self.unmatched((*wanted.globs, *accepted.globs), accepted.globs, used)
 
-    def unmatched(self, globs: Iterable[str], exceptions: Collection[str] = ()) -> list[str]:
-        """Return a note per glob that matches nothing."""
+    def unmatched(
+        self, globs: Iterable[str], exceptions: Collection[str] = (), used: Collection[str] = ()
+    ) -> list[str]:
+        """Return a note per glob that matches nothing, which are those not in `used`."""
         where = f" of DAG {self.dag}" if self.dag else ""
         return [
             f"except: {glob} matches no checked dataset{where}"
             if glob in exceptions
             else f"no dataset{where} matches {glob}"
-            for glob in globs
+            for glob in dict.fromkeys(globs)
+            if glob not in used
         ]
 
     def downstream(self, starts: Iterable[str]) -> set[str]:
         """Return the datasets that these feed, directly or through others."""
-        downstream: set[str] = set()
-        frontier = deque(starts)
-        while frontier:
-            for target in self.feeds.get(frontier.popleft(), ()):
-                if target not in downstream:
-                    downstream.add(target)
-                    frontier.append(target)
-        return downstream
+        return reachable((target for start in starts for target in self.feeds.get(start, ())), self.feeds)
 
     def edges(self, pairs: Collection[tuple[str, str]]) -> dict[tuple[str, str], Edge]:
         """Return one edge per pair of datasets, in one batch."""
@@ -163,6 +150,3 @@ class Scope:
             if (edge.from_id, edge.to_id) in pairs:
                 by_pair.setdefault((edge.from_id, edge.to_id), edge)
         return by_pair
-
-    def _layer(self, dataset: Vertex) -> str:
-        return next((layer.name for layer in self.layers if layer.holds(dataset)), "")

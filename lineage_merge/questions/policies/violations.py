@@ -63,23 +63,18 @@ class PolicyCheck:
 
 
 def violation_of(
-    dataset: Vertex, message: str, fix: str, policy: Policy, path: tuple[Edge, ...] = ()
+    dataset: Vertex,
+    message: str,
+    fix: str,
+    policy: Policy,
+    path: tuple[Edge, ...] = (),
+    column: Vertex | None = None,
 ) -> Violation:
-    """Return the violation of a dataset; the fix also says how to accept it."""
-    return Violation(
-        dataset.id,
-        dataset.title,
-        message,
-        f"{fix}; {accept(dataset.title, policy)}",
-        path,
-        dataset.label,
-        str(dataset.properties.get("file_path", "")),
-    )
-
-
-def accept(title: str, policy: Policy) -> str:
-    """Return how to accept a violation."""
-    return f'or accept it: add "{escape(title)}" to except of {policy.name}'
+    """Return the violation of a dataset or column; the fix also says how to accept it."""
+    title = f"{dataset.title}#{column.name}" if column else dataset.title
+    fix = f'{fix}; or accept it: add "{escape(title)}" to except of {policy.name}'
+    vertex, file_path = column or dataset, str(dataset.properties.get("file_path", ""))
+    return Violation(vertex.id, title, message, fix, path, vertex.label, file_path)
 
 
 def _counted(number: int, noun: str) -> str:

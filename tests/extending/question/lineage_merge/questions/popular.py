@@ -1,9 +1,8 @@
 """The question `popular`: the datasets with the most consumers."""
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from lineage_merge.graph_format.elements import Vertex, subgraph
 from lineage_merge.questions.fields import Element, Shown
@@ -26,7 +25,7 @@ class PopularResult(RowsResult):
 
     row_type = PopularRow
     rows_name = "datasets"
-    table: ClassVar[Mapping[str, str]] = {"dataset": "dataset", "consumers": "consumers"}
+    table = "dataset, consumers"
 
     datasets: tuple[tuple[Vertex, int], ...] = ()
 

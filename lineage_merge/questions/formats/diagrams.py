@@ -1,4 +1,4 @@
-"""A subgraph as a Mermaid flowchart, which GitHub and GitLab render in Markdown."""
+"""A subgraph as text of a diagram: Mermaid, which GitHub and GitLab render in Markdown, and Graphviz."""
 
 import re
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from lineage_merge.graph_format.elements import Subgraph, Vertex
 from lineage_merge.questions.formats.describe import caption, title, truncate
 
-_SHAPES = {
+_MERMAID_SHAPES = {
     "file": ("[/", "/]"),
     "view": ("(", ")"),
     "topic": (">", "]"),
@@ -25,10 +25,10 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 def mermaid(graph: Subgraph) -> str:
     """Return a flowchart from left to right, one line per vertex and edge."""
-    return "\n".join(_lines(graph)) + "\n"
+    return "\n".join(_mermaid_lines(graph)) + "\n"
 
 
-def _lines(graph: Subgraph) -> Iterator[str]:
+def _mermaid_lines(graph: Subgraph) -> Iterator[str]:
     yield "flowchart LR"
     short = {identifier: f"n{number}" for number, identifier in enumerate(graph.vertices)}
     for vertex in graph.vertices.values():
@@ -40,7 +40,7 @@ def _lines(graph: Subgraph) -> Iterator[str]:
 
 
 def _shaped(graph: Subgraph, vertex: Vertex) -> str:
-    begin, end = _SHAPES.get(vertex.label, ("[", "]"))
+    begin, end = _MERMAID_SHAPES.get(vertex.label, ("[", "]"))
     return f'{begin}"{escaped(title(graph, vertex))}"{end}'
 
 
@@ -56,3 +56,44 @@ def escaped(text: str) -> str:
 
 def _numbered(text: str) -> str:
     return "".join(f"#{ord(each)};" for each in text)
+
+
+_DOT_SHAPES = {
+    "file": "folder",
+    "topic": "cds",
+    "exposure": "note",
+    "column": "plaintext",
+    "job": "component",
+}
+_DASHED = {"influences": "dashed", "has_column": "dotted", "writes": "dotted"}
+
+
+def dot(graph: Subgraph) -> str:
+    """Return a digraph from left to right; `tooltip` is the id."""
+    return "\n".join(_dot_lines(graph)) + "\n"
+
+
+def _dot_lines(graph: Subgraph) -> Iterator[str]:
+    yield "digraph lineage {"
+    yield "  rankdir=LR;"
+    yield '  node [shape=box, fontname="sans-serif"];'
+    yield '  edge [fontname="sans-serif", fontsize=10];'
+    # Ids may contain ports or keywords of Graphviz, so short node names are generated.
+    short = {identifier: f"n{number}" for number, identifier in enumerate(graph.vertices)}
+    for vertex in graph.vertices.values():
+        label = f"{quoted(title(graph, vertex), vertex.label)}, tooltip={quoted(vertex.id)}"
+        yield f"  {short[vertex.id]} [label={label}, shape={_DOT_SHAPES.get(vertex.label, 'box')}];"
+    for edge in graph.edges:
+        style = _DASHED.get(edge.label, "solid")
+        attributes = f"label={quoted(truncate(caption(edge)))}, tooltip={quoted(edge.label)}, style={style}"
+        yield f"  {short[edge.from_id]} -> {short[edge.to_id]} [{attributes}];"
+    yield "}"
+
+
+def quoted(*lines: str) -> str:
+    """Return a quoted string; Graphviz interprets backslashes, quotes and HTML entities."""
+    texts = []
+    for line in lines:
+        text = _CONTROL.sub("\ufffd", line).replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;")
+        texts.append(text.replace("\n", "\\n"))
+    return '"' + "\\n".join(texts) + '"'
