@@ -17,7 +17,7 @@ from lineage_merge.load.graph_state import GraphState, StoredVertex, read_aliase
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.shard_digests import Differing, Entry, Kind, Shard
-from lineage_merge.merge.resolved_names import IdentityRow
+from lineage_merge.merge.alias_resolution import IdentityRow
 
 
 class IncrementalChanges(NamedTuple):

@@ -24,7 +24,7 @@ from lineage_merge.graph_format.schema import DATASET_LABELS, Row
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.load.diff import Compared
 from lineage_merge.load.graph_state import GraphState, StoredVertex, dataset_of_end
-from lineage_merge.merge.resolved_names import ALIAS, EVERYWHERE, OWN, IdentityRow
+from lineage_merge.merge.alias_resolution import ALIAS, EVERYWHERE, OWN, IdentityRow
 from lineage_merge.model.elements import JobKey, decode, edge_id, encode
 
 Kind = Literal["move", "edges", "remove", "ignore"]
@@ -74,7 +74,7 @@ class StoredName:
 class Name:
     """A name of a dataset (the id of the vertex of that name), incoming and stored.
 
-    `resolves_to`: the ids that the merge resolves it to, with the reasons (`merge.resolved_names`).
+    `resolves_to`: the ids that the merge resolves it to, with the reasons (`merge.alias_resolution`).
     `in_merge`: the merge has a node of that id. `is_stored`, `is_tagged`: the graph has the vertex, with the
     DAG's tag.
     """

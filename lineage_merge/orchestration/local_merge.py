@@ -9,8 +9,8 @@ from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.infra.input_budget import limited
 from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.merge import dataset_resolver, join
-from lineage_merge.merge.complete_report import complete_report
 from lineage_merge.merge.report import Report
+from lineage_merge.merge.report_builder import complete_report
 from lineage_merge.orchestration.read_sources import configured_sources, read_all
 
 

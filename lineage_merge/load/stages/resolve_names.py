@@ -15,7 +15,7 @@ from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.renames import find_renames
 from lineage_merge.load.stages.types import MergeOutput, ResolvedNames
 from lineage_merge.load.vertex_merge import CanonicalVertex
-from lineage_merge.merge.resolved_names import IdentityRow
+from lineage_merge.merge.alias_resolution import IdentityRow
 
 
 def resolve_names(merge: MergeOutput, target: LoadTarget) -> ResolvedNames:

@@ -13,8 +13,8 @@ from lineage_merge.load.prune.plan import Deletions
 from lineage_merge.load.renames import Renames
 from lineage_merge.load.result import LoadResult
 from lineage_merge.load.shard_digests import Shard
+from lineage_merge.merge.alias_resolution import IdentityRow
 from lineage_merge.merge.report import Report
-from lineage_merge.merge.resolved_names import IdentityRow
 from lineage_merge.merge.source_completeness import NOTHING, SourceCompleteness
 from lineage_merge.model.elements import JobKey
 
@@ -25,7 +25,7 @@ class MergeOutput:
 
     `aliases`: the candidate ids of each alias id. `runs`: number of successful runs of each job that a source
     read (the smallest of several sources). `identities`: the dataset that each name resolves to
-    (`merge.resolved_names`). `coverage`: what may be deleted. `report`: stored on the `merge_run` vertex.
+    (`merge.alias_resolution`). `coverage`: what may be deleted. `report`: stored on the `merge_run` vertex.
     """
 
     nodes: Rows[Row]

@@ -11,8 +11,7 @@ from typing import Any
 from lineage_merge import naming
 from lineage_merge.merge.near_misses.names import NameParts
 from lineage_merge.merge.near_misses.pairs import Pair
-from lineage_merge.merge.near_misses.rules import fix_by_rules
-from lineage_merge.merge.near_misses.settings import Fix, Settings, as_yaml
+from lineage_merge.merge.near_misses.rules import Fix, Settings, as_yaml, fix_by_rules
 from lineage_merge.model.errors import NamingError
 from lineage_merge.naming.identifiers import join_name
 from lineage_merge.sources.settings import NamespaceSetting

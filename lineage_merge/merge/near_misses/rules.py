@@ -3,16 +3,19 @@
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import yaml
 
 from lineage_merge import naming
 from lineage_merge.infra.redaction import MASK
 from lineage_merge.merge.near_misses.names import NameParts, parts_of
 from lineage_merge.merge.near_misses.pairs import Pair
-from lineage_merge.merge.near_misses.settings import Fix, Settings, as_yaml
 from lineage_merge.model.errors import NamingError
 from lineage_merge.naming.identifiers import join_name
+from lineage_merge.sources.settings import NamespaceSetting
 
 _MAX_ALTERNATIVES = 50
 # Platforms whose tables Spline records with a JDBC URL, and names that need no quotes.
@@ -22,6 +25,38 @@ _JDBC_SCHEMES = frozenset(
 _PLAIN = re.compile(r"[\w$-]+")
 # All spellings of a canonical scheme, as regular expressions.
 _SCHEMES = {"s3": "s3[an]?", "abfss": "abfss?", "wasbs": "wasbs?"}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The parts of a configuration that decide names.
+
+    `confirmed`: namespaces in which a source and another one have a dataset in common, without a rule that
+    places it there, so they are correct.
+    `by_jdbc`: datasets that Spline records with a JDBC URL, which rules match. `completed`: short names that
+    a default schema completes, by dataset; `directories`: temporary directories by the table that they
+    represent. `known`: ids that a rule for a path must not match, sorted.
+    """
+
+    namespaces: tuple[NamespaceSetting, ...] = ()
+    default_schemas: Mapping[str, str] = field(default_factory=dict)
+    confirmed: frozenset[str] = frozenset()
+    by_jdbc: frozenset[str] = frozenset()
+    completed: Mapping[str, str] = field(default_factory=dict)
+    directories: Mapping[str, str] = field(default_factory=dict)
+    known: tuple[str, ...] = ()
+
+
+class Fix(NamedTuple):
+    """A change of the configuration: its key, and YAML; "" if no configuration joins the pair."""
+
+    key: str = ""
+    yaml: str = ""
+
+
+def as_yaml(value: Mapping[str, Any]) -> str:
+    """Return a part of a configuration to paste."""
+    return str(yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=10_000))
 
 
 class _Mapping(NamedTuple):
