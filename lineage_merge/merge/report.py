@@ -103,7 +103,7 @@ class Report:
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> "Report":
         """Parse the output of `as_json`; unknown keys are ignored."""
-        values = {name: stored[name] for name in cls.__match_args__ if name in stored}
+        values: dict[str, Any] = {name: stored[name] for name in cls.__match_args__ if name in stored}
         values |= {
             name: tuple(parse(each) for each in stored.get(name, ())) for name, parse in _PARSERS.items()
         }
