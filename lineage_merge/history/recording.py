@@ -21,9 +21,9 @@ from lineage_merge.history.layout import ENTRY_KINDS, DagScope, MergeName
 from lineage_merge.history.merge_record import MergeKind, MergeRecord
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.infra.progress import ProgressCallback, no_progress
+from lineage_merge.load.graph_state import Picture, read_picture, read_runs
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.merge_run import LastLoad, read_last_load
-from lineage_merge.load.picture import Picture, read_picture, read_runs
 from lineage_merge.load.result import Effect, LoadResult
 from lineage_merge.merge.report import Report
 from lineage_merge.model.errors import HistoryError, LineageMergeError, SourceError

@@ -42,7 +42,8 @@ from lineage_merge.graph_format.schema import (
 )
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load import property_values
-from lineage_merge.load.graph_state import GraphState, StoredEdge, StoredVertex, dataset_of
+from lineage_merge.load.dataset_ids import dataset_of
+from lineage_merge.load.graph_state import GraphState, StoredEdge, StoredVertex
 
 # `stored_is_newer`: the graph has a later run of this job or assertion; it and its edges stay unchanged.
 # `unmatched`: a vertex with the DAG's tag, or an edge of the DAG, that the merge does not have.

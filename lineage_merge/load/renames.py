@@ -22,10 +22,11 @@ from typing import Literal, NamedTuple
 
 from lineage_merge.graph_format.schema import DATASET_LABELS, Row
 from lineage_merge.infra.engine.rows import Rows, Shared
+from lineage_merge.load.dataset_ids import dataset_of_end, job_of
 from lineage_merge.load.diff import Compared
-from lineage_merge.load.graph_state import GraphState, StoredVertex, dataset_of_end
+from lineage_merge.load.graph_state import GraphState, StoredVertex
 from lineage_merge.merge.alias_resolution import ALIAS, EVERYWHERE, OWN, IdentityRow
-from lineage_merge.model.elements import JobKey, decode, edge_id, encode
+from lineage_merge.model.elements import decode, edge_id, encode
 
 Kind = Literal["move", "edges", "remove", "ignore"]
 
@@ -220,9 +221,8 @@ def _replacement_ids(
             yield row["id"], None
         return
     starts, ends = (_candidate_ends(canonical_ids.value, row, end) for end in ("from", "to"))
-    job = JobKey(row["job_type"], row["job_name"]) if "job_name" in row else None
     for start, end in product(starts, ends):
-        identifier = edge_id(environment, dag_name, job, start, row["label"], end)
+        identifier = edge_id(environment, dag_name, job_of(row), start, row["label"], end)
         if identifier != row["id"]:
             yield identifier, row["id"]
 

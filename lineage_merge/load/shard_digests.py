@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple, Self
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load import property_values
-from lineage_merge.load.graph_state import dataset_of, dataset_of_end
+from lineage_merge.load.dataset_ids import dataset_of, dataset_of_end
 
 FORMAT = 1
 SHARD_ELEMENTS = 2_000

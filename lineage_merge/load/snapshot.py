@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
 from gremlin_python.process.traversal import T
@@ -33,31 +33,18 @@ def project_edges(edges: GraphTraversal) -> GraphTraversal:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class EdgeSnapshot:
-    """A stored edge of any DAG."""
-
-    id: str
-    label: str
-    from_id: str
-    to_id: str
-    properties: Mapping[str, Any]
-
-    @classmethod
-    def of(cls, element: Mapping[str, Any]) -> Self:
-        """Return an edge from a result of `project_edges`, with its final id."""
-        final_id = element["id"].removesuffix(INTERIM)
-        return cls(final_id, element["label"], element["from"], element["to"], element["properties"])
-
-    def upsert(self) -> EdgeUpsert:
-        """Return an upsert that creates the edge if it is missing."""
-        values = tuple(upserts.typed(self.properties).items())
-        return EdgeUpsert(self.id, self.label, self.from_id, self.to_id, values, only_if_missing=True)
+def missing_edge(element: Mapping[str, Any]) -> EdgeUpsert:
+    """Return an upsert that creates a result of `project_edges`, with its final id, if it is missing."""
+    final_id = element["id"].removesuffix(INTERIM)
+    values = tuple(upserts.typed(element["properties"]).items())
+    return EdgeUpsert(
+        final_id, element["label"], element["from"], element["to"], values, only_if_missing=True
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class VertexSnapshot:
-    """A vertex, its values (each a list, whatever its cardinality) and its edges, in and out.
+    """A vertex, its values (each a list, whatever its cardinality) and its edges of all DAGs, in and out.
 
     `edge_count`: number of edge ends at it (a loop counts twice).
     """
@@ -65,7 +52,7 @@ class VertexSnapshot:
     id: str
     label: str
     values: Mapping[str, list[Any]]
-    edges: tuple[EdgeSnapshot, ...]
+    edges: tuple[EdgeUpsert, ...]
     edge_count: int
 
     @property
@@ -96,7 +83,7 @@ def take_snapshot(execute: GremlinExecutor, vertex: str) -> VertexSnapshot | Non
     if not found:
         return None
     edge_ends = execute(lambda g: edges_at(g, vertex))
-    edges = {end["id"]: EdgeSnapshot.of(end) for end in edge_ends}
+    edges = {end["id"]: missing_edge(end) for end in edge_ends}
     return VertexSnapshot(
         vertex, found[0]["label"], found[0]["properties"], tuple(edges.values()), len(edge_ends)
     )

@@ -8,7 +8,7 @@ conditions.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -130,6 +130,7 @@ def _wait_quietly(response: "Future[Any]", seconds: float) -> None:
 
 IDS_PER_REQUEST = 200
 Item = TypeVar("Item")
+Result = TypeVar("Result")
 BuildTraversal = Callable[[GraphTraversalSource], GraphTraversal]
 
 # The server executes one request while the next one is serialized.
@@ -186,6 +187,18 @@ def open_executor(endpoint: Endpoint) -> Iterator[GremlinExecutor]:
     """Provide an executor; its connection is opened by the first traversal."""
     with ReconnectingClient(endpoint) as client:
         yield GremlinExecutor(client)
+
+
+def read_batches(
+    endpoint: Endpoint,
+    readers: Sequence[Callable[[GremlinExecutor, list[Item]], Iterable[Result]]],
+    items: Iterable[Item],
+) -> Iterator[Result]:
+    """Yield what the readers return for items, as many at a time as one request may name."""
+    with open_executor(endpoint) as execute:
+        for batch in by_request(items):
+            for read in readers:
+                yield from read(execute, batch)
 
 
 def by_request(items: Iterable[Item]) -> Iterator[list[Item]]:

@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.rows import Rows, Shared
+from lineage_merge.load.dataset_ids import dataset_of_end
 from lineage_merge.load.diff import Compared
 from lineage_merge.load.diff_counts import COLUMN_EDGE_LABELS, DiffCounts
-from lineage_merge.load.graph_state import StoredVertex, dataset_of_end
+from lineage_merge.load.graph_state import StoredVertex
 from lineage_merge.merge.source_completeness import SourceCompleteness
 from lineage_merge.model.elements import JobKey
 from lineage_merge.sources.dbt.jobs import project_of

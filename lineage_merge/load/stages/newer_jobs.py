@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.rows import Rows, Shared
+from lineage_merge.load.dataset_ids import dataset_of, dataset_of_end
 from lineage_merge.load.diff import Compared
-from lineage_merge.load.graph_state import dataset_of, dataset_of_end
 from lineage_merge.model.elements import JobKey
 
 

@@ -14,7 +14,6 @@ from lineage_merge.load.graph_state import GraphState, StoredVertex, read_aliase
 from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.renames import find_renames
 from lineage_merge.load.stages.types import MergeOutput, ResolvedNames
-from lineage_merge.load.vertex_merge import CanonicalVertex
 from lineage_merge.merge.alias_resolution import IdentityRow
 
 
@@ -40,15 +39,13 @@ def resolve_names(merge: MergeOutput, target: LoadTarget) -> ResolvedNames:
             if alias_id not in canonical_ids
         }
     if stored_under_alias:
-        shared = engine.share(stored_under_alias)
-        nodes = vertex_merge.rename_nodes(nodes, shared).cache()
-        edges = vertex_merge.rename_edges(edges, shared).cache()
+        new_ids = engine.share({alias_id: each.id for alias_id, each in stored_under_alias.items()})
+        nodes = vertex_merge.rename_nodes(nodes, engine.share(stored_under_alias)).cache()
+        edges = vertex_merge.rename_edges(edges, new_ids, environment, dag_name).cache()
         existing = read_graph_state(nodes.flat_map(node_id).union(alias_ids), endpoint, environment, dag_name)
     moves = _stored_duplicates(canonical_ids, existing)
     if moves:
-        shared = engine.share(
-            {duplicate: CanonicalVertex(canonical) for duplicate, canonical in moves.items()}
-        )
+        shared = engine.share(moves)
         existing = GraphState(
             vertex_merge.remove_moved_vertices(existing.vertices, shared).cache(),
             vertex_merge.move_edges(existing.edges, shared, environment, dag_name).cache(),

@@ -21,8 +21,10 @@ from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.load import vertex_merge
 from lineage_merge.load.diff import Compared, created_at
 from lineage_merge.load.graph_state import StoredEdge
+from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import open_executor
+from lineage_merge.load.gremlin.upserts import EdgeUpsert
 from lineage_merge.load.label_replacement import replace_interim_edges, replace_labels
 from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.neptune_bulk import bulk_load
@@ -30,7 +32,6 @@ from lineage_merge.load.neptune_bulk.bulk_load import BulkLoad
 from lineage_merge.load.property_values import row_to_write
 from lineage_merge.load.prune.plan import delete_stale
 from lineage_merge.load.renames import NameCorrection
-from lineage_merge.load.snapshot import EdgeSnapshot
 from lineage_merge.load.stages.types import LoadPlan
 from lineage_merge.load.writer import WriteProgress, write
 
@@ -173,6 +174,9 @@ def drop_run_properties(g: GraphTraversalSource, job: str, names: list[str], at:
 def _repair(environment: str, dag_name: str, endpoint: Endpoint, found: Iterable[StoredEdge]) -> None:
     """Replace interim ids that a killed label replacement has left."""
     own = {"environment": environment, "dag_name": dag_name}
-    edges = [EdgeSnapshot(*edge[:4], edge.properties | own) for edge in found]
+    edges = [
+        EdgeUpsert(*edge[:4], tuple(upserts.typed(edge.properties | own).items()), only_if_missing=True)
+        for edge in found
+    ]
     with open_executor(endpoint) as execute:
         replace_interim_edges(endpoint, execute, edges)
