@@ -8,10 +8,9 @@ from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversa
 from gremlin_python.process.traversal import Cardinality, Merge, P, T
 
 from lineage_merge.infra.engine.rows import Rows, Shared
-from lineage_merge.load.graph_state import vertex_counts
+from lineage_merge.load.graph_state import LOADER_LABELS, vertex_counts
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import GremlinExecutor, by_request, open_executor
-from lineage_merge.load.merge_run import LABEL as RUN_LABEL
 from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.shard_digests import (
     MAX_SHARD_CHARACTERS,
@@ -44,8 +43,7 @@ def read_counts(target: LoadTarget) -> tuple[dict[str, int], dict[str, int]]:
             execute(partial(query, environment=target.environment, dag_name=target.dag_name))
             for query in (vertex_counts, edge_counts)
         )
-    own = (RUN_LABEL, LABEL)
-    return {label: n for label, n in vertices[0].items() if label not in own}, dict(edges[0])
+    return {label: n for label, n in vertices[0].items() if label not in LOADER_LABELS}, dict(edges[0])
 
 
 def edge_counts(g: GraphTraversalSource, environment: str, dag_name: str) -> GraphTraversal:

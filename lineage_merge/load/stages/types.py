@@ -1,15 +1,14 @@
 """Inputs and outputs of the stages of a load."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from operator import attrgetter
 
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load.diff import Compared
 from lineage_merge.load.diff_counts import DiffCounts
-from lineage_merge.load.graph_state import GraphState
-from lineage_merge.load.prune.plan import Deletions
+from lineage_merge.load.graph_state import GraphState, StoredVertex
 from lineage_merge.load.renames import Renames
 from lineage_merge.load.result import LoadResult
 from lineage_merge.load.shard_digests import Shard
@@ -36,37 +35,76 @@ class MergeOutput:
     coverage: SourceCompleteness = NOTHING
     report: Report | None = None
 
+    @property
+    def canonical_ids(self) -> dict[str, str]:
+        """Return the canonical id of each alias id with one candidate."""
+        return {
+            alias_id: candidates[0]
+            for alias_id, candidates in (self.aliases or {}).items()
+            if len(candidates) == 1 and candidates[0] != alias_id
+        }
 
-class ResolvedNames(NamedTuple):
-    """A merge and the stored graph, with one id per dataset in both.
+    @property
+    def names(self) -> Rows[IdentityRow]:
+        """Return the resolved names."""
+        return self.nodes.engine.empty() if self.identities is None else self.identities
 
-    `moves`: the canonical id of each duplicate vertex.
+    @property
+    def alias_ids(self) -> Rows[str]:
+        """Return the ids that resolve to other datasets."""
+        aliases = self.names.filter(lambda identity: identity.alias_id != identity.canonical_id)
+        return aliases.map(attrgetter("alias_id")).union(self.nodes.engine.rows(self.canonical_ids))
+
+    @property
+    def drops_values(self) -> bool:
+        """Return whether no document was rejected, which may contain tags or owners."""
+        return self.report is None or not self.report.totals.get("rejected")
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A merge compared with the graph.
+
+    `existing`: the elements that were read. `vertices`: the stored vertices on which deletions depend.
+    `moves`: the canonical id of each duplicate vertex. `may_store_state`: whether the next load may compare
+    with this merge. `shards`: those of the merge; None after a full comparison.
     """
 
-    nodes: Rows[Row]
-    edges: Rows[Row]
+    nodes: Rows[Compared]
+    edges: Rows[Compared]
+    counts: DiffCounts
     existing: GraphState
-    moves: Mapping[str, str]
-    renames: Renames
+    vertices: Rows[StoredVertex]
+    moves: Mapping[str, str] = field(default_factory=dict)
+    renames: Renames = field(default_factory=Renames)
+    may_store_state: bool = True
+    shards: Rows[Shard] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Deletions:
+    """Ids of the `edges` and `vertices` to delete.
+
+    A vertex loses the DAG's tag, and is dropped if it then has no tag and no edge. `examples`: the first
+    edges as text. `refusal`: the reason if the deletions are likely to be a mistake.
+    """
+
+    edges: Rows[str]
+    vertices: Rows[str]
+    edge_count: int = 0
+    vertex_count: int = 0
+    examples: tuple[str, ...] = ()
+    refusal: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadPlan:
     """All changes of the graph.
 
-    `moves`: the canonical id of each duplicate vertex. `result`: the counts of the load if the plan is
-    carried out. `names_digest`: digest of the resolved names. `may_store_state`: whether the next load may
-    compare with this merge. `shards`: those of the merge, if the comparison was incremental.
+    `result`: the counts of the load if the plan is carried out. `names_digest`: digest of the resolved names.
     """
 
-    existing: GraphState
-    nodes: Rows[Compared]
-    edges: Rows[Compared]
-    moves: Mapping[str, str]
-    renames: Renames
+    comparison: Comparison
     deletions: Deletions
-    counts: DiffCounts
     result: LoadResult
     names_digest: str
-    may_store_state: bool
-    shards: Rows[Shard] | None = None

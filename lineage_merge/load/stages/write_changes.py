@@ -48,34 +48,35 @@ def write_changes(
 ) -> int:
     """Write all differences, then delete; returns the number of requests that wrote elements."""
     endpoint, environment, dag_name, _ = target
-    nodes, edges = plan.nodes.filter(attrgetter("is_written")), plan.edges.filter(attrgetter("is_written"))
+    compared, engine = plan.comparison, plan.comparison.nodes.engine
+    nodes, edges = (rows.filter(attrgetter("is_written")) for rows in (compared.nodes, compared.edges))
     now = time.time_ns() // 1_000_000
     if plan.result.relabelled:
         _in_one_partition(endpoint, nodes.flat_map(_relabelled), replace_labels)
     requests = 0
-    parts = bulk_load.parts(nodes, edges, frozenset(plan.moves.values()), now) if in_bulk else None
+    parts = bulk_load.parts(nodes, edges, frozenset(compared.moves.values()), now) if in_bulk else None
     if plan.result.nodes:
         rows = parts.first if parts else nodes.map(partial(_row_to_write, NODE_KEYS, now))
         requests += write("nodes", rows, endpoint, None, on_written)[1]
-    if plan.moves:
-        _in_one_partition(endpoint, plan.nodes.engine.rows(plan.moves.items()), vertex_merge.move)
+    if compared.moves:
+        _in_one_partition(endpoint, engine.rows(compared.moves.items()), vertex_merge.move)
     if in_bulk and parts:
         counts = plan.result.nodes, plan.result.edges
-        bulk_load.load(in_bulk, target, plan.nodes, parts, counts, on_progress)
+        bulk_load.load(in_bulk, target, compared.nodes, parts, counts, on_progress)
     if plan.result.edges:
         rows = parts.last if parts else edges.map(partial(_row_to_write, EDGE_KEYS, now))
         requests += write("edges", rows, endpoint, None, on_written)[1]
-    if plan.counts.cleared:
+    if compared.counts.cleared:
         _in_one_partition(endpoint, edges.flat_map(_cleared_properties), _clear_edges)
         _in_one_partition(endpoint, nodes.filter(attrgetter("cleared")), _clear_jobs)
         _in_one_partition(endpoint, nodes.flat_map(_dropped_values), partial(_drop_own_values, dag_name))
-    if plan.counts.interim:
-        interim = plan.existing.edges.filter(attrgetter("interim"))
+    if compared.counts.interim:
+        interim = compared.existing.edges.filter(attrgetter("interim"))
         _in_one_partition(endpoint, interim, partial(_repair, environment, dag_name))
     delete_stale(plan.deletions, endpoint, target.run_id, target.started_load.token, dag_name)
     # Last, so that until then a repeated load still finds the stored names.
-    if removals := plan.renames.of_kind("remove"):
-        _in_one_partition(endpoint, plan.nodes.engine.rows(removals), _remove_names)
+    if removals := compared.renames.of_kind("remove"):
+        _in_one_partition(endpoint, engine.rows(removals), _remove_names)
     return requests
 
 
