@@ -30,9 +30,9 @@ from lineage_merge.infra.storage import read_text, write_text
 from lineage_merge.infra.telemetry import in_step, running, step
 from lineage_merge.load.gremlin import configured_endpoint
 from lineage_merge.load.gremlin.connection import Endpoint, check
+from lineage_merge.load.load_plan import MergeOutput
 from lineage_merge.load.neptune_bulk import bulk_load
 from lineage_merge.load.result import LoadResult
-from lineage_merge.load.stages.types import MergeOutput
 from lineage_merge.load.update import update
 from lineage_merge.merge import dataset_resolver, join
 from lineage_merge.merge.alias_resolution import IdentityRow, identities
@@ -66,7 +66,7 @@ IDENTITY_DDL = "alias_id string, canonical_id string, known_by string"
 class Built:
     """Nodes and edges as rows (`lineage_merge.graph_format.schema`), and the context of the build.
 
-    `aliases`, `runs`, `identities` and `coverage` determine what may be retired (`load.stages.types.Merge`).
+    `aliases`, `runs`, `identities` and `coverage` determine what may be retired (`load.load_plan.MergeOutput`).
     `owner`: environment and DAG; None: as in the rows. `release`, or the end of ``with built:``, frees
     cached rows.
     """

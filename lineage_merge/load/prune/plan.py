@@ -15,8 +15,8 @@ from lineage_merge.load.dataset_ids import job_of
 from lineage_merge.load.diff import Compared
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import open_executor
+from lineage_merge.load.load_plan import Comparison, Deletions, MergeOutput
 from lineage_merge.load.prune.stale import UnmatchedEdge, find_stale_job_edges, find_stale_vertices, scope_of
-from lineage_merge.load.stages.types import Comparison, Deletions, MergeOutput
 
 # A merge that deletes more than this part of a DAG's edges, if it has at least that many, requires
 # --allow-retire.

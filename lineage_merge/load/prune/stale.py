@@ -13,7 +13,7 @@ from lineage_merge.load.dataset_ids import dataset_of, dataset_of_end, job_of
 from lineage_merge.load.diff import Compared
 from lineage_merge.load.diff_counts import COLUMN_EDGE_LABELS
 from lineage_merge.load.graph_state import StoredVertex
-from lineage_merge.load.stages.types import Comparison
+from lineage_merge.load.load_plan import Comparison
 from lineage_merge.merge.source_completeness import SourceCompleteness
 from lineage_merge.model.elements import JobKey
 from lineage_merge.sources.dbt.jobs import project_of

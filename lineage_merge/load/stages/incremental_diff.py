@@ -14,9 +14,9 @@ from lineage_merge.load import diff, merge_state, shard_digests, vertex_merge
 from lineage_merge.load.diff_counts import count_differences
 from lineage_merge.load.graph_state import GraphState, StoredVertex, read_aliases, read_elements
 from lineage_merge.load.gremlin.connection import Endpoint
+from lineage_merge.load.load_plan import Comparison, MergeOutput
 from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.shard_digests import Entry, Kind
-from lineage_merge.load.stages.types import Comparison, MergeOutput
 
 
 def names_digest(merge: MergeOutput) -> str:

@@ -5,6 +5,7 @@ from operator import attrgetter
 from lineage_merge.load import diff
 from lineage_merge.load.diff import Compared
 from lineage_merge.load.diff_counts import count_differences
+from lineage_merge.load.load_plan import Comparison, Deletions, LoadPlan, MergeOutput
 from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.prune.plan import first_rows, plan_deletions
 from lineage_merge.load.renames import Renames, replaced_edges
@@ -12,7 +13,6 @@ from lineage_merge.load.result import Effect, LoadResult
 from lineage_merge.load.stages.incremental_diff import compare_changes, names_digest
 from lineage_merge.load.stages.newer_jobs import without_newer_jobs
 from lineage_merge.load.stages.resolve_names import resolve_names
-from lineage_merge.load.stages.types import Comparison, Deletions, LoadPlan, MergeOutput
 
 _SHOWN = 20
 

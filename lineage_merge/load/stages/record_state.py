@@ -9,6 +9,7 @@ from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load import merge_run, merge_state, shard_digests
 from lineage_merge.load.diff import Compared
 from lineage_merge.load.graph_state import StoredVertex
+from lineage_merge.load.load_plan import LoadPlan, MergeOutput
 from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.result import LoadResult
 from lineage_merge.load.shard_digests import (
@@ -20,7 +21,6 @@ from lineage_merge.load.shard_digests import (
     encode_entries,
     shard_count,
 )
-from lineage_merge.load.stages.types import LoadPlan, MergeOutput
 
 
 def record_state(merge: MergeOutput, target: LoadTarget, plan: LoadPlan, result: LoadResult) -> None:

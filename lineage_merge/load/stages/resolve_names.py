@@ -12,9 +12,9 @@ from lineage_merge.graph_format.schema import DATASET_LABELS, Row, labels_of
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.load import vertex_merge
 from lineage_merge.load.graph_state import GraphState, StoredVertex, read_aliases, read_graph_state
+from lineage_merge.load.load_plan import MergeOutput
 from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.renames import Renames, find_renames
-from lineage_merge.load.stages.types import MergeOutput
 
 
 class ResolvedNames(NamedTuple):

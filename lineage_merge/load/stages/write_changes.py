@@ -26,13 +26,13 @@ from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import open_executor
 from lineage_merge.load.gremlin.upserts import EdgeUpsert
 from lineage_merge.load.label_replacement import replace_interim_edges, replace_labels
+from lineage_merge.load.load_plan import LoadPlan
 from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.neptune_bulk import bulk_load
 from lineage_merge.load.neptune_bulk.bulk_load import BulkLoad
 from lineage_merge.load.property_values import row_to_write
 from lineage_merge.load.prune.plan import delete_stale
 from lineage_merge.load.renames import NameCorrection
-from lineage_merge.load.stages.types import LoadPlan
 from lineage_merge.load.writer import WriteProgress, write
 
 T = TypeVar("T")

@@ -1,4 +1,4 @@
-"""Inputs and outputs of the stages of a load."""
+"""A merge to load, its comparison with the graph, and the planned changes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
