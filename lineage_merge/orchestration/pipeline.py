@@ -66,7 +66,7 @@ IDENTITY_DDL = "alias_id string, canonical_id string, known_by string"
 class Built:
     """Nodes and edges as rows (`lineage_merge.graph_format.schema`), and the context of the build.
 
-    `aliases`, `runs`, `identities` and `coverage` determine what may be retired (`load.load_plan.MergeOutput`).
+    `aliases`, `runs`, `identities` and `coverage` determine what may be retired (`load_plan.MergeOutput`).
     `owner`: environment and DAG; None: as in the rows. `release`, or the end of ``with built:``, frees
     cached rows.
     """
