@@ -36,10 +36,10 @@ def compare_changes(merge: MergeOutput, target: LoadTarget) -> Comparison | None
     if not names.map_partitions(partial(merge_state.any_stored, endpoint)).is_empty():
         return None
     shards = shard_digests.shards(nodes, edges, len(last.shards)).cache()
-    present = shards.map(shard_digests.summary_of).collect()
-    if shard_digests.shard_count(sum(each.size for each in present), len(last.shards)) != len(last.shards):
+    sizes = dict(shards.map(lambda shard: (shard.number, len(shard.elements))).collect())
+    if shard_digests.shard_count(sum(sizes.values()), len(last.shards)) != len(last.shards):
         return None
-    found = merge_state.compare_shards(shards, {each.number for each in present}, target, last.shards).cache()
+    found = merge_state.compare_shards(shards, sizes.keys(), target, last.shards).cache()
     if not found.filter(attrgetter("is_damaged")).is_empty():
         return None
     unmatched = merge_state.read_unmatched(target, len(last.shards), last.left)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.rows import Rows, Shared
-from lineage_merge.load.dataset_ids import dataset_of, dataset_of_end
+from lineage_merge.load.dataset_ids import dataset_of_end, dataset_of_node
 from lineage_merge.load.diff import Compared
 from lineage_merge.model.elements import JobKey
 
@@ -19,17 +19,17 @@ def without_newer_jobs(nodes: Rows[Compared], edges: Rows[Compared]) -> tuple[Ro
     """
     newer = nodes.filter(lambda element: element.change == "stored_is_newer").collect()
     jobs = nodes.engine.share({_job_of(row) for _, row, *_ in newer})
-    touched: Rows[tuple[_End, bool]] = edges.flat_map(partial(_touched_ends, jobs))
+    touched: Rows[tuple[_End, bool]] = edges.flat_map(partial(_touched_ends, jobs)).reduce_by_key(and_)
     excluded = (
-        touched.combine(bool, and_, and_)
-        .flat_map(_if_only_newer)
+        touched.filter(itemgetter(1))
+        .map(itemgetter(0))
         .union(
             nodes.flat_map(partial(_operation_of, jobs)),
             nodes.engine.rows([_End(row["id"], row["id"]) for _, row, *_ in newer]),
         )
         .cache()
     )
-    by_dataset: Rows[tuple[str, Compared | _End]] = nodes.map(_node_by_dataset)
+    by_dataset: Rows[tuple[str, Compared | _End]] = nodes.map(lambda node: (dataset_of_node(node.row), node))
     by_dataset = by_dataset.union(excluded.map(lambda end: (end.dataset, end)))
     remaining_nodes = by_dataset.group(itemgetter(0), _remaining_nodes)
     remaining_edges = edges.flat_map(partial(_remaining_edge, jobs))
@@ -67,20 +67,10 @@ def _touched_ends(jobs: _Jobs, edge: Compared) -> Iterator[tuple[_End, bool]]:
             yield _End(row[end], dataset_of_end(row, end)), _is_of_newer(jobs.value, row)
 
 
-def _if_only_newer(found: tuple[_End, bool]) -> Iterable[_End]:
-    end, is_only_newer = found
-    return (end,) if is_only_newer else ()
-
-
 def _operation_of(jobs: _Jobs, node: Compared) -> Iterable[_End]:
     row = node.row
     is_operation = row.get("label") == "operation" and node.change != "unmatched"
     return (_End(row["id"], row["id"]),) if is_operation and _is_of_newer(jobs.value, row) else ()
-
-
-def _node_by_dataset(node: Compared) -> tuple[str, Compared | _End]:
-    row = node.row
-    return dataset_of(row.get("id") or "", row.get("label") == "column"), node
 
 
 def _edge_by_end(end: str, edge: Compared) -> tuple[str, Compared | _End]:

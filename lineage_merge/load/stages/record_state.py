@@ -108,8 +108,8 @@ def _store_state(merge: MergeOutput, target: LoadTarget, plan: LoadPlan) -> RunS
         if is_unchanged and not last.left:
             return last
     digests = [digest_of_entries(())] * number
-    for summary in shards.map(shard_digests.summary_of).collect():
-        digests[summary.number] = summary.digest
+    for index, digest in shards.map(lambda shard: (shard.number, shard.digest)).collect():
+        digests[index] = digest
     changed = frozenset(index for index in range(number) if digests[index] not in stored[index : index + 1])
     if not merge_state.write_shards(shards, target, engine.share(changed)):
         return None
