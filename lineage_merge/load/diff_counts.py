@@ -1,6 +1,7 @@
 """Counts of compared elements by kind and change. Pure."""
 
-from collections.abc import Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from operator import add, attrgetter
 from typing import Literal
@@ -77,12 +78,15 @@ def count_differences(
     """Count compared elements, and stored edges with an interim id."""
     keys: Rows[tuple[_Key, int]] = nodes.flat_map(_keys_of_node)
     interim = stored_edges.filter(attrgetter("interim")).map(lambda _: (_INTERIM, 1))
-    found = keys.union(edges.flat_map(_keys_of_edge), interim).combine(int, add, add).collect()
+    found = keys.union(edges.flat_map(_keys_of_edge), interim).reduce_by_key(add).collect()
+    by_kind: dict[str, Counter[str]] = defaultdict(Counter)
+    for (kind, change, _), count in found:
+        by_kind[kind][change] += count
     return DiffCounts(
-        nodes=_by_change(found, "node"),
-        edges=_by_change(found, "edge"),
-        cleared=sum(_by_change(found, "cleared").values()),
-        interim=sum(_by_change(found, "interim").values()),
+        nodes=dict(by_kind["node"]),
+        edges=dict(by_kind["edge"]),
+        cleared=by_kind["cleared"].total(),
+        interim=by_kind["interim"].total(),
         column_job_types=frozenset(
             job_type
             for (kind, change, job_type), _ in found
@@ -103,14 +107,6 @@ def _keys_of_edge(edge: Compared) -> Iterator[tuple[_Key, int]]:
     yield ("edge", edge.change, job_type), 1
     if edge.cleared:
         yield ("cleared", "", ""), 1
-
-
-def _by_change(found: Iterable[tuple[_Key, int]], wanted: str) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for (kind, change, _), count in found:
-        if kind == wanted:
-            counts[change] = counts.get(change, 0) + count
-    return counts
 
 
 def _to_write(counts: dict[str, int]) -> int:

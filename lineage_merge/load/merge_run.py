@@ -47,14 +47,8 @@ class MergeRun:
 
     def as_json(self) -> dict[str, Any]:
         """Return a JSON object for scripts."""
-        return {
-            "environment": self.environment,
-            "dag_name": self.dag_name,
-            "last_merged_at": self.last_merged_at,
-            "elements_written": self.elements_written,
-            "elements_retired": self.elements_retired,
-            "report": self.report.as_json() if self.report else None,
-        }
+        values = {name: getattr(self, name) for name in self.__match_args__}
+        return values | {"report": self.report.as_json() if self.report else None}
 
 
 def run_id(environment: str, dag_name: str) -> str:
