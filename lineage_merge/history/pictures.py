@@ -17,7 +17,7 @@ from lineage_merge.history.layout import ENTRY_KINDS, DagScope, MergeName, shown
 from lineage_merge.history.merge_record import MergeRecord
 from lineage_merge.history.moments import Moment
 from lineage_merge.infra import storage
-from lineage_merge.load.dataset_ids import dataset_of_node, renamed_edge
+from lineage_merge.load.element_rows import dataset_of_node, renamed_edge
 from lineage_merge.model.errors import NotFound
 
 

@@ -40,8 +40,8 @@ from lineage_merge.graph_format.schema import (
     labels_of,
 )
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.load import property_values
-from lineage_merge.load.dataset_ids import dataset_of, dataset_of_node
+from lineage_merge.load import element_rows
+from lineage_merge.load.element_rows import dataset_of, dataset_of_node
 from lineage_merge.load.graph_state import LOADER_LABELS, GraphState, StoredEdge, StoredVertex
 
 # `stored_is_newer`: the graph has a later run of this job or assertion; it and its edges stay unchanged.
@@ -140,7 +140,7 @@ def compared_node(
     """Compare a node with the stored vertex of its id; `builds`: the merge has a job that writes it."""
     if stored is None:
         return Compared("new", node)
-    values = property_values.node_values(node)
+    values = element_rows.node_values(node)
     if stored.tagged and stored.label == node["label"] and stored.properties == values:
         return Compared(
             "unchanged", _subset(node, _NODE_SUMMARY), old_label=stored.label, others=stored.others
@@ -203,7 +203,7 @@ def compared_edge(edge: Row, stored: StoredEdge | None) -> Compared:
         return Compared("new", edge)
     if stored.interim:
         return Compared("changed", edge)
-    values = property_values.edge_values(edge)
+    values = element_rows.edge_values(edge)
     if stored.properties == values:
         return Compared("unchanged", _subset(edge, _EDGE_SUMMARY))
     change, to_write, cleared = edge_change(values, stored.properties)

@@ -14,13 +14,20 @@ from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversa
 from gremlin_python.process.traversal import Cardinality, Direction, Merge, T, TextP
 
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.load.graph_state import vertex_ids, with_label
+from lineage_merge.load.graph_state import (
+    INTERIM,
+    VertexSnapshot,
+    missing_edge,
+    project_edges,
+    take_snapshot,
+    vertex_ids,
+    with_label,
+)
 from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.error_classification import ErrorKind, backoff
 from lineage_merge.load.gremlin.executor import Conflict, GremlinExecutor, open_executor, read_batches, send
 from lineage_merge.load.gremlin.upserts import EdgeUpsert
-from lineage_merge.load.snapshot import INTERIM, VertexSnapshot, missing_edge, project_edges, take_snapshot
 from lineage_merge.model.errors import GraphRejected
 
 _ATTEMPTS = 10

@@ -20,8 +20,8 @@ from typing import Any, Literal, NamedTuple, Self
 
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.load import property_values
-from lineage_merge.load.dataset_ids import dataset_of_end, dataset_of_node
+from lineage_merge.load import element_rows
+from lineage_merge.load.element_rows import dataset_of_end, dataset_of_node
 
 FORMAT = 1
 SHARD_ELEMENTS = 2_000
@@ -139,10 +139,10 @@ def _shard(number: int, rows: list[tuple[str, Row]]) -> Iterator[Shard]:
 
 def _element(row: Row, built: set[Any]) -> Element:
     if "from" in row:
-        values = property_values.edge_values(row)
+        values = element_rows.edge_values(row)
         values.pop("sequence", None)
         return Element(Entry("e", row.get("id") or "", digest_of(_to_json(values))), row)
-    values = property_values.node_values(row)
+    values = element_rows.node_values(row)
     text = f"{row.get('label')} {dataset_of_node(row) in built} {_to_json(values)}"
     return Element(Entry("v", row.get("id") or "", digest_of(text)), row)
 

@@ -20,7 +20,7 @@ from lineage_merge.merge.identity_rules import Rules
 from lineage_merge.merge.join import Merged
 from lineage_merge.merge.near_misses import collection
 from lineage_merge.merge.near_misses.collection import near_misses
-from lineage_merge.merge.near_misses.fixes import fixes
+from lineage_merge.merge.near_misses.fixes import Settings, fixes
 from lineage_merge.merge.near_misses.names import compare, parts_of
 from lineage_merge.merge.near_misses.pairs import (
     MAX_COMPARISONS,
@@ -30,7 +30,6 @@ from lineage_merge.merge.near_misses.pairs import (
     candidates,
     pairs,
 )
-from lineage_merge.merge.near_misses.rules import Settings
 from lineage_merge.merge.report import JoinedBy, NearMiss, Report
 from lineage_merge.merge.report_builder import complete_report, with_near_misses
 from lineage_merge.model.elements import DatasetName, Problem, Reference, dataset_id

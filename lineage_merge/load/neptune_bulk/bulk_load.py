@@ -43,6 +43,7 @@ from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.infra.storage import delete_folder, list_files
 from lineage_merge.load.diff import Compared, created_at
+from lineage_merge.load.element_rows import row_to_write
 from lineage_merge.load.gremlin.configured_endpoint import region_of
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import by_request, open_executor
@@ -51,7 +52,6 @@ from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.neptune_bulk import loader_jobs
 from lineage_merge.load.neptune_bulk.api import Loader
 from lineage_merge.load.neptune_bulk.loader_jobs import LoadFolder
-from lineage_merge.load.property_values import row_to_write
 from lineage_merge.model.errors import BulkLoadFailed, ConfigError, GraphRejected, SourceError, SourceMissing
 
 _SCHEMES = {"ws": ("http", 80), "wss": ("https", 443)}

@@ -11,8 +11,8 @@ from gremlin_python.process.traversal import Cardinality, P
 
 from lineage_merge.graph_format.schema import EDGE_LABEL_NAMES, Row
 from lineage_merge.infra.engine.rows import Rows, Shared
-from lineage_merge.load.dataset_ids import job_of
 from lineage_merge.load.diff import Compared
+from lineage_merge.load.element_rows import job_of
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import open_executor
 from lineage_merge.load.load_plan import Comparison, Deletions, MergeOutput

@@ -20,6 +20,7 @@ from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.load import vertex_merge
 from lineage_merge.load.diff import Compared, created_at
+from lineage_merge.load.element_rows import row_to_write
 from lineage_merge.load.graph_state import StoredEdge
 from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.gremlin.connection import Endpoint
@@ -30,7 +31,6 @@ from lineage_merge.load.load_plan import LoadPlan
 from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.neptune_bulk import bulk_load
 from lineage_merge.load.neptune_bulk.bulk_load import BulkLoad
-from lineage_merge.load.property_values import row_to_write
 from lineage_merge.load.prune.plan import delete_stale
 from lineage_merge.load.renames import NameCorrection
 from lineage_merge.load.writer import WriteProgress, write

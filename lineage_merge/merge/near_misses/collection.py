@@ -19,10 +19,9 @@ from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.merge.dataset_resolver import DEFAULT, SPARK_CATALOG
 from lineage_merge.merge.dataset_uses import Flows, Kinds, PackedFlows, Uses, dataset_uses
 from lineage_merge.merge.identity_rules import REDSHIFT_TEMPORARY
-from lineage_merge.merge.near_misses.fixes import fixes
+from lineage_merge.merge.near_misses.fixes import Settings, fixes
 from lineage_merge.merge.near_misses.names import parts_of
 from lineage_merge.merge.near_misses.pairs import OpenDataset, Pair, candidates, index_keys, pairs
-from lineage_merge.merge.near_misses.rules import Settings
 from lineage_merge.merge.report import NearMiss
 from lineage_merge.model.elements import DBT_NAMESPACE, Problem, decode
 from lineage_merge.model.errors import NamingError
