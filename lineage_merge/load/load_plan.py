@@ -8,7 +8,7 @@ from typing import Literal
 
 from lineage_merge.graph_format.schema import RUN_LABELS, Row
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.load.diff import UNWRITTEN, Compared
+from lineage_merge.load.diff import UNWRITTEN, Change, Compared
 from lineage_merge.load.graph_state import GraphState, StoredEdge, StoredVertex
 from lineage_merge.load.renames import Renames
 from lineage_merge.load.result import LoadResult
@@ -43,25 +43,14 @@ class DiffCounts:
     column_job_types: frozenset[str]
     changed_runs: int = 0
 
-    @property
-    def unmatched_vertices(self) -> int:
-        """Return the number of vertices with the DAG's tag that the merge does not have."""
-        return self.nodes.get("unmatched", 0)
-
-    @property
-    def unmatched_edges(self) -> int:
-        """Return the number of edges of the DAG that the merge does not have."""
-        return self.edges.get("unmatched", 0)
+    def total(self, change: Change) -> int:
+        """Return the number of nodes and edges with a change."""
+        return self.nodes.get(change, 0) + self.edges.get(change, 0)
 
     @property
     def stored_edges(self) -> int:
         """Return the number of stored edges of the DAG."""
         return sum(count for change, count in self.edges.items() if change != "new")
-
-    @property
-    def unchanged(self) -> int:
-        """Return the number of elements that are identical in the graph."""
-        return self.nodes.get("unchanged", 0) + self.edges.get("unchanged", 0)
 
     @property
     def nodes_to_write(self) -> int:
@@ -72,11 +61,6 @@ class DiffCounts:
     def edges_to_write(self) -> int:
         """Return the number of edges that are new or differ."""
         return _to_write(self.edges)
-
-    @property
-    def new(self) -> int:
-        """Return the number of elements that the graph does not have."""
-        return self.nodes.get("new", 0) + self.edges.get("new", 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ def plan_deletions(merge: MergeOutput, comparison: Comparison, replaced: frozens
     (`load.renames`); their deletion cannot be a mistake.
     """
     engine, counts = comparison.nodes.engine, comparison.counts
-    if not counts.unmatched_vertices and not counts.unmatched_edges:
+    if not counts.total("unmatched"):
         return Deletions(engine.empty(), engine.empty())  # as usual
     scope = scope_of(comparison, merge.coverage)
     job_edges = find_stale_job_edges(comparison, merge.runs or {}, replaced, scope).cache()

@@ -87,7 +87,7 @@ def _store_state(merge: MergeOutput, target: LoadTarget, plan: LoadPlan) -> RunS
     """Store digests for an incremental comparison; None if the next load must compare in full."""
     compared, deletions = plan.comparison, plan.deletions
     counts, engine = compared.counts, compared.nodes.engine
-    unmatched_count = counts.unmatched_vertices + counts.unmatched_edges
+    unmatched_count = counts.total("unmatched")
     if unmatched_count > MAX_UNMATCHED:
         return None
     last = target.started_load.state
@@ -113,9 +113,8 @@ def _store_state(merge: MergeOutput, target: LoadTarget, plan: LoadPlan) -> RunS
     changed = frozenset(index for index in range(number) if digests[index] not in stored[index : index + 1])
     if not merge_state.write_shards(shards, target, engine.share(changed)):
         return None
-    vertex_entries = compared.nodes.filter(_is_unmatched).map(lambda node: Entry("v", _id(node)))
-    edge_entries = compared.edges.filter(_is_unmatched).map(lambda edge: Entry("e", _id(edge)))
-    unmatched = vertex_entries.union(edge_entries).collect()
+    elements_left = compared.nodes.union(compared.edges).filter(_is_unmatched)
+    unmatched = elements_left.map(lambda each: Entry("e" if "from" in each.row else "v", _id(each))).collect()
     texts = [
         encode_entries(unmatched[start : start + SHARD_ELEMENTS])
         for start in range(0, len(unmatched), SHARD_ELEMENTS)

@@ -132,7 +132,7 @@ def as_near_misses(selected: list[Pair], settings: Settings) -> tuple[NearMiss, 
     fix = fixes(selected[:_MAX_FIXED], settings)
     return tuple(
         NearMiss(
-            each.written.id, each.read.id, each.score, each.evidence, *fix[each.read.id, each.written.id]
+            each.written.id, each.read.id, int(each.score), each.evidence, *fix[each.read.id, each.written.id]
         )
         for each in selected[:MAX_NEAR_MISSES]
     )
