@@ -81,7 +81,9 @@ def _replace(endpoint: Endpoint, execute: GremlinExecutor, vertex: str, old_labe
     for attempt in range(1, _ATTEMPTS + 1):
         current = take_snapshot(execute, vertex)
         if current is None and sent:
-            _restore(endpoint, sent, label)
+            # It was dropped: recreate it with all its edges.
+            send(endpoint, upserts.batches([sent.upsert(sent.id, label)]))
+            send(endpoint, upserts.batches(sent.edges))
             return 1
         if current is None or current.label not in (old_label, label):
             return 0  # changed by another merge
@@ -107,12 +109,6 @@ def _replace(endpoint: Endpoint, execute: GremlinExecutor, vertex: str, old_labe
             _finish(endpoint, execute, together, after, suffix)
             return 1
     raise GraphRejected(f"label not changed to {label}, concurrent changes: {vertex}")
-
-
-def _restore(endpoint: Endpoint, dropped: VertexSnapshot, label: str) -> None:
-    """Recreate a vertex that was dropped, with all its edges."""
-    send(endpoint, upserts.batches([dropped.upsert(dropped.id, label)]))
-    send(endpoint, upserts.batches(dropped.edges))
 
 
 def _finish(

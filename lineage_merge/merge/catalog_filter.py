@@ -25,7 +25,7 @@ def filter_referenced(catalog: Rows[CatalogEntry], records: Rows[Record]) -> Row
     # A dataset that is referenced in any form leaves a record of its name.
     names = catalog.flat_map(_names).union(records.flat_map(_referenced)).reduce_by_key(_either)
     of_entries = catalog.flat_map(_of_entry).union(names.flat_map(_wanted)).group(itemgetter(0), _if_wanted)
-    return of_entries.union(catalog.flat_map(_of_whole_catalog))
+    return of_entries.union(catalog.flat_map(lambda entry: entry.records if entry.key is None else ()))
 
 
 def _names(entry: CatalogEntry) -> Iterator[tuple[str, _Names]]:
@@ -64,7 +64,3 @@ def _if_wanted(_entry: str, rows: list[_OfEntry]) -> Iterator[Record]:
     records = [record for _, record in rows if record is not None]
     if len(records) < len(rows):
         yield from records
-
-
-def _of_whole_catalog(entry: CatalogEntry) -> tuple[Record, ...]:
-    return entry.records if entry.key is None else ()

@@ -31,7 +31,7 @@ class Merged:
     @property
     def nodes(self) -> Rows[Row]:
         """Return the nodes."""
-        return self.elements.filter(_is_node)
+        return self.elements.filter(lambda row: not property_rows.is_edge(row))
 
     @property
     def edges(self) -> Rows[Row]:
@@ -117,7 +117,3 @@ def _row(environment: str, dag_name: str, element: tuple[Key, Facts]) -> Row:
     if isinstance(key, EdgeKey):
         return property_rows.edge_row(key, found, environment, dag_name)
     return property_rows.node_row(key, found, environment, dag_name)
-
-
-def _is_node(row: Row) -> bool:
-    return not property_rows.is_edge(row)
