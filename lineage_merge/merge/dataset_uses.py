@@ -108,7 +108,7 @@ class Flows:
 
     @classmethod
     def unpacked(cls, parts: Iterable[bytes], max_visited: int = 20_000) -> "Flows":
-        """Return the edges of several `PackedFlows`."""
+        """Return the edges of several partitions, packed by `pack_flow`."""
         return cls(
             (part[start : start + 2 * _SIZE] for part in parts for start in range(0, len(part), 2 * _SIZE)),
             max_visited,
@@ -137,20 +137,10 @@ class Flows:
         return seen if self._left > 0 else set()
 
 
-class PackedFlows:
-    """Collects the `feeds` edges of a partition, at most `MAX_FLOWS`, as hashes of both ends."""
-
-    def __init__(self) -> None:
-        self._packed = bytearray()
-
-    def add(self, row: Row) -> None:
-        """Add a `feeds` edge, unless a dataset feeds itself."""
-        if row["from"] != row["to"] and len(self._packed) < MAX_FLOWS * 2 * _SIZE:
-            self._packed += _hash(row["from"]) + _hash(row["to"])
-
-    def packed(self) -> bytes:
-        """Return the collected edges."""
-        return bytes(self._packed)
+def pack_flow(packed: bytearray, row: Row) -> None:
+    """Add the hashes of both ends of a `feeds` edge, up to `MAX_FLOWS`, unless a dataset feeds itself."""
+    if row["from"] != row["to"] and len(packed) < MAX_FLOWS * 2 * _SIZE:
+        packed += _hash(row["from"]) + _hash(row["to"])
 
 
 def _hash(identifier: str) -> bytes:
@@ -158,8 +148,8 @@ def _hash(identifier: str) -> bytes:
 
 
 def _packed(rows: Iterable[Row]) -> Iterator[bytes]:
-    flows = PackedFlows()
+    packed = bytearray()
     for row in rows:
         if row["label"] == "feeds":
-            flows.add(row)
-    yield flows.packed()
+            pack_flow(packed, row)
+    yield bytes(packed)

@@ -20,16 +20,14 @@ from lineage_merge.sources.dbt.jobs import project_of
 
 @dataclass(frozen=True, slots=True)
 class PruneScope:
-    """What a merge may delete: lineage of complete `projects` (``dbt tickit``) and, with `runs`, of jobs.
+    """What a merge may delete: lineage of complete `projects` (``dbt tickit``), and what its `coverage` says.
 
-    `by_project`: types of the jobs that are complete per project. `everything`: the merge read the sources of
-    all stored jobs of the DAG. `column_job_types`: types of the jobs for which it has column lineage.
+    `everything`: the merge read the sources of all stored jobs of the DAG. `column_job_types`: types of the
+    jobs for which it has column lineage.
     """
 
     projects: frozenset[str]
-    by_project: frozenset[str]
-    runs: bool
-    retire_after: int
+    coverage: SourceCompleteness
     everything: bool
     column_job_types: frozenset[str]
 
@@ -51,23 +49,10 @@ _Times = tuple[int, int]
 
 
 def scope_of(comparison: Comparison, coverage: SourceCompleteness) -> PruneScope:
-    """Return the scope of a compared merge with that `coverage`."""
-    projects, everything = _covered(comparison, coverage)
-    return PruneScope(
-        frozenset(projects),
-        frozenset(coverage.projects),
-        coverage.runs,
-        coverage.retire_after,
-        everything,
-        # A worker that cannot read columns (for example without a SQL parser) must not delete all of them.
-        comparison.counts.column_job_types,
-    )
+    """Return the scope of a compared merge with that `coverage`.
 
-
-def _covered(comparison: Comparison, coverage: SourceCompleteness) -> tuple[list[str], bool]:
-    """Return the complete projects (``dbt tickit``), not older than stored, and whether all jobs are covered.
-
-    All jobs are covered if the merge read the source of each stored job of the DAG.
+    Projects are complete if they are not older than stored, and everything is if the merge read the source of
+    each stored job of the DAG.
     """
     jobs: Rows[tuple[_Project, _Times]] = comparison.nodes.flat_map(_project_of_merge)
     found = jobs.union(comparison.vertices.flat_map(_stored_project)).reduce_by_key(_latest).collect()
@@ -76,13 +61,14 @@ def _covered(comparison: Comparison, coverage: SourceCompleteness) -> tuple[list
     complete = {kind for kind, is_complete in coverage.projects.items() if is_complete}
     known = {each.name: times for each, times in incoming if each.job_type in complete and each.project}
     newer = {each.name for each, times in stored if _is_newer(times, known.get(each.name))}
-    projects = sorted(set(known) - newer)
+    projects = frozenset(known.keys() - newer)
     types = {*coverage.job_types, *(each.job_type for each, _ in incoming)} if coverage.runs else set()
     everything = all(
         each.name in projects if each.job_type in coverage.projects else each.job_type in types
         for each, _ in stored
     )
-    return projects, everything
+    # A worker that cannot read columns (for example without a SQL parser) must not delete all of them.
+    return PruneScope(projects, coverage, everything, comparison.counts.column_job_types)
 
 
 def _project_of_merge(node: Compared) -> Iterable[tuple[_Project, _Times]]:
@@ -140,16 +126,16 @@ class _JobFacts:
         """Return whether an unmatched edge of the job is stale; `target`: the dataset at its end."""
         if label in COLUMN_EDGE_LABELS and self.job_type not in scope.column_job_types:
             return False
-        if self.job_type in scope.by_project:
+        if self.job_type in scope.coverage.projects:
             # An exposure has no job; its name contains the project.
             return f"{self.job_type} {self.project or project_of(self.name)}" in scope.projects
-        if not scope.runs or not self.ran:
+        if not scope.coverage.runs or not self.ran:
             return False
         # Operations belong to the newest run; the newest write determines the inputs of a target.
         if label == "follows" or target in self.written:
             return True
         # None of the runs that were read wrote the target.
-        return scope.retire_after > 0 and (self.runs or 0) >= scope.retire_after
+        return 0 < scope.coverage.retire_after <= (self.runs or 0)
 
 
 def find_stale_job_edges(

@@ -17,7 +17,7 @@ from lineage_merge import naming
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.merge.dataset_resolver import DEFAULT, SPARK_CATALOG
-from lineage_merge.merge.dataset_uses import Flows, Kinds, PackedFlows, Uses, dataset_uses
+from lineage_merge.merge.dataset_uses import Flows, Kinds, Uses, dataset_uses, pack_flow
 from lineage_merge.merge.identity_rules import REDSHIFT_TEMPORARY
 from lineage_merge.merge.near_misses.fixes import Settings, fixes
 from lineage_merge.merge.near_misses.names import parts_of
@@ -281,7 +281,7 @@ def _inspect(
     """Yield columns of `ids`, flows, and those of `named` of which the configuration decides the name."""
     wanted, known = ids.value, named.value
     found: dict[str, set[str]] = defaultdict(set)
-    flows = PackedFlows()
+    flows = bytearray()
     for row in rows:
         label = row["label"]
         if label == "has_column":
@@ -291,10 +291,10 @@ def _inspect(
                 if len(columns) > 2 * MAX_COLUMNS:
                     found[row["from"]] = _smallest(columns)
         elif label == "feeds":
-            flows.add(row)
+            pack_flow(flows, row)
         elif row.get("resolved_names") and row["id"] in known:
             yield ("names", row["id"]), {each: row[each] for each in ("label", "id", "resolved_names")}
-    yield ("flows", number), flows.packed()
+    yield ("flows", number), bytes(flows)
     for dataset, columns in found.items():
         yield ("columns", dataset), columns
 
