@@ -107,15 +107,6 @@ def test_ambiguous_names_and_disconnected_datasets_are_counted_without_a_limit(
     )
 
 
-def test_rejected_catalog_entries_do_not_prevent_retiring_of_other_sources(each_engine: Engine) -> None:
-    found = reported(each_engine, glue=problems("rejected", 3), hive=problems("notice", 1))
-    settings = config(hive=HIVE, dbt=[DBT], glue=GLUE)
-
-    assert assess(settings, found).runs is True
-    assert assess(settings, found).projects["dbt"] is True
-    assert found.totals == {"notice": 1, "rejected": 3}
-
-
 def test_a_report_lists_sources_that_are_not_retired_with_the_reason(each_engine: Engine) -> None:
     found = reported(each_engine, dbt=problems("rejected", 1), hive=problems("rejected", MANY))
     settings = config(dbt=[DBT], hive=HIVE, openlineage={"events": "events.json", "retire_after": 0})
