@@ -41,9 +41,9 @@ class NameCorrection(NamedTuple):
 
     kind: Kind
     id: str
-    canonical_id: str | None = None
-    property: str | None = None
-    value: str | None = None
+    canonical_id: str = ""
+    property: str = ""
+    value: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ def find_renames(
     stored = existing.vertices.flat_map(partial(_of_vertex, environment, dag_name))
     facts = resolved.union(in_merge, stored)
     changes = set(facts.group(itemgetter(0), _decide).collect())
-    targets = {change.canonical_id or "" for change in changes if change.kind == "move"}
+    targets = {change.canonical_id for change in changes if change.kind == "move"}
     if targets:
         # A temporary dataset that was omitted from the merge cannot be the target of a move.
         shared = nodes.engine.share(targets)
@@ -161,7 +161,7 @@ def find_renames(
             nodes.map(lambda node: node.get("id")).filter(lambda node_id: node_id in shared.value).collect()
         )
         changes = {change for change in changes if change.kind != "move" or change.canonical_id in known}
-    return Renames(tuple(sorted(changes, key=lambda change: tuple(value or "" for value in change))))
+    return Renames(tuple(sorted(changes)))
 
 
 # A fact about a name: what it resolves to, its stored names, its stored vertex, or that the merge has its
@@ -203,7 +203,7 @@ def replaced_edges(
     """
     canonical_ids: dict[str, set[str]] = {}
     for change in renames.of_kind("edges"):
-        canonical_ids.setdefault(change.id, set()).add(change.canonical_id or "")
+        canonical_ids.setdefault(change.id, set()).add(change.canonical_id)
     if not canonical_ids:
         return frozenset()
     shared = edges.engine.share({dataset: sorted(ids) for dataset, ids in canonical_ids.items()})

@@ -26,7 +26,6 @@ KNOWN = dataset_resolver.DatasetResolver("dev", identity_rules.Rules())
 REDSHIFT = "redshift://warehouse.eu-west-1:5439"
 DBT = {"manifest": "target/manifest.json", "namespace": REDSHIFT}
 HIVE = {"log": "hive.log"}
-GLUE = [{"region": "eu-west-1"}]
 MANY = 2 * MAX_EXAMPLES
 
 

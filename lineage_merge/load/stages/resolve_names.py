@@ -37,12 +37,12 @@ def resolve_names(merge: MergeOutput, target: LoadTarget) -> ResolvedNames:
     canonical_ids, alias_ids = merge.canonical_ids, merge.alias_ids
     existing = read_graph_state(nodes.flat_map(node_id).union(alias_ids), endpoint, environment, dag_name)
     renames = find_renames(merge.names, nodes, existing, environment, dag_name)
-    canonical_ids |= {change.id: change.canonical_id or "" for change in renames.of_kind("move")}
+    canonical_ids |= {change.id: change.canonical_id for change in renames.of_kind("move")}
     stored_under_alias = {}
     if not _new_datasets(nodes, existing).is_empty():
         # A new dataset may be stored under another name. Names that the merge itself joins are resolved
         # already.
-        ignored = frozenset((change.id, change.value or "") for change in renames.of_kind("ignore"))
+        ignored = frozenset((change.id, change.value) for change in renames.of_kind("ignore"))
         aliases = read_aliases(engine, endpoint, environment)
         stored_aliases = vertex_merge.resolve_stored_aliases(nodes, existing, aliases, ignored, environment)
         stored_under_alias = {

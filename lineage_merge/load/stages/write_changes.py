@@ -76,9 +76,7 @@ def write_changes(
     delete_stale(plan.deletions, endpoint, target.run_id, target.started_load.token, dag_name)
     # Last, so that until then a repeated load still finds the stored names.
     if removals := compared.renames.of_kind("remove"):
-        named = engine.rows(removals).group(
-            lambda removal: (removal.id, removal.property or ""), _drops_of_name
-        )
+        named = engine.rows(removals).group(lambda removal: (removal.id, removal.property), _drops_of_name)
         _in_one_partition(endpoint, named, _execute_each)
     return requests
 
@@ -114,7 +112,7 @@ def _execute_each(endpoint: Endpoint, requests: Iterable[BuildTraversal]) -> Non
 def _drops_of_name(key: tuple[str, str], removals: list[NameCorrection]) -> Iterator[BuildTraversal]:
     """Yield requests that remove stored names of a vertex that resolve to other datasets now."""
     vertex, name = key
-    for values in by_request(removal.value or "" for removal in removals):
+    for values in by_request(removal.value for removal in removals):
         yield partial(drop_values, values=values, vertex=vertex, name=name)
 
 
