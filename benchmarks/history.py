@@ -31,7 +31,7 @@ from lineage_merge.history.layout import FINGERPRINTS, DagScope, MergeName
 from lineage_merge.history.merge_record import MergeRecord
 from lineage_merge.history.recording import write_entry
 from lineage_merge.infra.engine.local import LocalEngine
-from lineage_merge.load.picture import Picture
+from lineage_merge.load.graph_state import Picture
 from lineage_merge.model.elements import JobKey, column_id, edge_id, job_id
 
 # Maximum ratio to the same question to a folder.

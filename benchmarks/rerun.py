@@ -20,8 +20,8 @@ from benchmarks.graph_under_test import SMALLEST, Bench, graph_parser, opened
 from benchmarks.made_lineage import DAG, Lineage, changed, project, rows
 from benchmarks.results import Figure
 from lineage_merge.load.gremlin.connection import Endpoint
+from lineage_merge.load.load_plan import MergeOutput
 from lineage_merge.load.result import LoadResult
-from lineage_merge.load.stages.types import MergeOutput
 from lineage_merge.load.update import update
 from lineage_merge.merge.source_completeness import SourceCompleteness
 

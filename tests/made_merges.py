@@ -11,8 +11,8 @@ from lineage_merge.graph_format.schema import (
     NODE_PROPERTIES,
 )
 from lineage_merge.infra.engine.rows import Engine, Rows
-from lineage_merge.load.stages.types import MergeOutput
-from lineage_merge.merge.resolved_names import EVERYWHERE, OWN, IdentityRow
+from lineage_merge.load.load_plan import MergeOutput
+from lineage_merge.merge.alias_resolution import EVERYWHERE, OWN, IdentityRow
 from lineage_merge.merge.source_completeness import SourceCompleteness
 from lineage_merge.model.elements import JobKey, column_id, edge_id, job_id
 

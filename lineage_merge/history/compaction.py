@@ -115,12 +115,12 @@ def compact(
     for plan in plans:
         on_progress(f"compacting {plan.scope.dag_name} in {plan.scope.environment}")
         for name in plan.merges:
-            storage.delete_file(layout.merge_file(location, plan.scope, name))
+            storage.delete_file(layout.json_file(location, layout.MERGES, plan.scope, name))
         for name in plan.files:
             for kind in KINDS:
                 storage.delete_folder(layout.entry_folder(location, kind, plan.scope, name))
-            storage.delete_file(layout.fingerprints_file(location, plan.scope, name))
-            storage.delete_file(layout.details_file(location, plan.scope, name))
+            storage.delete_file(layout.json_file(location, layout.FINGERPRINTS, plan.scope, name))
+            storage.delete_file(layout.json_file(location, layout.DETAILS, plan.scope, name))
 
 
 def size_of(location: str) -> Mapping[str, int]:

@@ -59,7 +59,7 @@ def write_sums(location: str, scope: DagScope, name: MergeName, sums: Sums) -> N
     """Store the sums of an entry. Raises `SourceError`."""
     packed = base64.b64encode(zlib.compress(_FORMAT.pack(*sums))).decode()
     text = json.dumps({"version": VERSION, "sums": packed})
-    storage.create_file(layout.fingerprints_file(location, scope, name), text + "\n")
+    storage.create_file(layout.json_file(location, layout.FINGERPRINTS, scope, name), text + "\n")
 
 
 def read_fingerprints(
@@ -71,7 +71,7 @@ def read_fingerprints(
     `SourceError`, and `IntermediateError` if a file is damaged.
     """
     numbers = [_number(name) for name in names]
-    files = [layout.fingerprints_file(location, *entry) for entry in entries]
+    files = [layout.json_file(location, layout.FINGERPRINTS, *entry) for entry in entries]
     fingerprints: list[tuple[int, ...] | None] = []
     for file, text in zip(files, storage.read_texts(files), strict=True):
         sums = None if text is None else _parse(text, file)

@@ -35,10 +35,11 @@ Kind = Literal["nodes", "edges", "runs"]
 KINDS: tuple[Kind, ...] = ("nodes", "edges", "runs")
 # Those of an entry.
 ENTRY_KINDS: tuple[Kind, Kind] = ("nodes", "edges")
-MERGES = "merges"
-DETAILS = "details"
-MOVES = "moves"
-FINGERPRINTS = "fingerprints"
+JsonKind = Literal["merges", "details", "moves", "fingerprints"]
+MERGES: JsonKind = "merges"
+DETAILS: JsonKind = "details"
+MOVES: JsonKind = "moves"
+FINGERPRINTS: JsonKind = "fingerprints"
 # Stored in the names of folders, not in the files.
 PARTITION_KEYS = ("environment", "dag_name")
 
@@ -110,24 +111,9 @@ def entry_folder(location: str, kind: Kind, scope: DagScope, name: MergeName) ->
     return f"{scope_folder(location, kind, scope)}/{ENTRY}{name}"
 
 
-def merge_file(location: str, scope: DagScope, name: MergeName) -> str:
-    """Return the object of a merge."""
-    return f"{scope_folder(location, MERGES, scope)}/{name}.json"
-
-
-def moves_file(location: str, scope: DagScope, name: MergeName) -> str:
-    """Return the file with the ids that a merge replaced, which few merges have."""
-    return f"{scope_folder(location, MOVES, scope)}/{name}.json"
-
-
-def fingerprints_file(location: str, scope: DagScope, name: MergeName) -> str:
-    """Return the file with the fingerprints of an entry."""
-    return f"{scope_folder(location, FINGERPRINTS, scope)}/{name}.json"
-
-
-def details_file(location: str, scope: DagScope, name: MergeName) -> str:
-    """Return the file with the report and the configuration of a merge."""
-    return f"{scope_folder(location, DETAILS, scope)}/{name}.json"
+def json_file(location: str, kind: JsonKind, scope: DagScope, name: MergeName) -> str:
+    """Return the file of a merge: its object, details, replaced ids, or the fingerprints of its entry."""
+    return f"{scope_folder(location, kind, scope)}/{name}.json"
 
 
 def environment_of(folder: str) -> str:

@@ -1,13 +1,21 @@
-"""The index of a history: lists, reads and writes the objects of merges."""
+"""The index of a history: lists, reads and writes the objects of merges, with reports and configurations.
+
+Stored reports and configurations have no secrets.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from operator import itemgetter
+from typing import Any
 
+from lineage_merge.config import Config
 from lineage_merge.history import layout
 from lineage_merge.history.layout import DETAILS, KINDS, MERGES, MOVES, DagScope, MergeName
 from lineage_merge.history.merge_record import FORMAT, MergeRecord, Migrations, parse_object, parse_record
 from lineage_merge.infra import storage
+from lineage_merge.infra.redaction import MASK, names_secret, redact
+from lineage_merge.merge.report import Report
 from lineage_merge.model.errors import IntermediateError, SourceError
 
 ScopedName = tuple[DagScope, MergeName]
@@ -45,7 +53,7 @@ def read_records(location: str, merges: Sequence[ScopedName]) -> list[MergeRecor
 
     Raises `IntermediateError` for an unknown format.
     """
-    files = [layout.merge_file(location, *merge) for merge in merges]
+    files = [layout.json_file(location, MERGES, *merge) for merge in merges]
     return [
         None if text is None else parse_record(text, storage.shown(file))
         for file, text in zip(files, storage.read_texts(files), strict=True)
@@ -79,13 +87,13 @@ def newest_until(
 
 def write_record(location: str, scope: DagScope, record: MergeRecord) -> None:
     """Add a merge to the index, which completes it."""
-    storage.create_file(layout.merge_file(location, scope, record.name), record.text())
+    storage.create_file(layout.json_file(location, layout.MERGES, scope, record.name), record.text())
 
 
 def write_moves(location: str, scope: DagScope, name: MergeName, ids: Mapping[str, str]) -> None:
     """Store the ids of datasets that a merge replaced, each with its new one."""
     text = json.dumps({"format": FORMAT, "moves": ids}, ensure_ascii=False)
-    storage.create_file(layout.moves_file(location, scope, name), text + "\n")
+    storage.create_file(layout.json_file(location, layout.MOVES, scope, name), text + "\n")
 
 
 def read_moves(
@@ -103,7 +111,7 @@ def read_moves(
         for child in storage.children(layout.scope_folder(location, MOVES, scope), str(after)):
             name = layout.name_of(child)
             if name and after < name <= until:
-                found.append((name, layout.moves_file(location, scope, name)))
+                found.append((name, layout.json_file(location, layout.MOVES, scope, name)))
     texts = storage.read_texts([file for _, file in found])
     moves = [(name, _moves(text, file)) for (name, file), text in zip(found, texts, strict=True) if text]
     return sorted(moves, key=itemgetter(0))
@@ -127,3 +135,53 @@ def entry_names(location: str, scope: DagScope, after: MergeName | None = None) 
     for child in storage.children(layout.scope_folder(location, DETAILS, scope), str(after or "")):
         found |= {name} if (name := layout.name_of(child)) else set()
     return {merge_name for merge_name in found if after is None or merge_name > after}
+
+
+def write_details(file: str, report: Report | None, config: Config) -> None:
+    """Write the report and the configuration of a merge."""
+    values = {"report": _redacted(report) if report else None, "configuration": without_secrets(config)}
+    storage.create_file(file, json.dumps(values, ensure_ascii=False, indent=2) + "\n")
+
+
+def _redacted(report: Report) -> dict[str, Any]:
+    shown = report.as_json()
+    for problem in shown["problems"]:
+        problem["document"], problem["message"] = redact(problem["document"]), redact(problem["message"])
+    return shown
+
+
+def read_report(location: str, scope: DagScope, record: MergeRecord) -> Report | None:
+    """Return the report of a merge; of one that changed nothing that of the merge which it repeats."""
+    names = [each for each in (record.name, record.runs, record.entry) if each]
+    texts = storage.read_texts([layout.json_file(location, DETAILS, scope, name) for name in names])
+    text = next((each for each in texts if each is not None), None)
+    if text is None:
+        return None
+    try:
+        report = json.loads(text)["report"]
+        return Report.from_json(report) if report else None
+    except (ValueError, KeyError, TypeError):
+        file = storage.shown(layout.json_file(location, DETAILS, scope, record.name))
+        raise IntermediateError(f"{file}: not the details of a merge") from None
+
+
+def without_secrets(settings: Any) -> Any:
+    """Return settings as JSON values: addresses redacted, and secrets masked, empty values omitted."""
+    if is_dataclass(settings):
+        values = {field.name: getattr(settings, field.name) for field in fields(settings)}
+        return _masked(values)
+    if isinstance(settings, Mapping):
+        return _masked(settings)
+    if isinstance(settings, list | tuple | set | frozenset):
+        return [without_secrets(setting) for setting in settings]
+    if settings is None or isinstance(settings, bool | int | float):
+        return settings
+    return redact(str(settings))
+
+
+def _masked(values: Mapping[Any, Any]) -> dict[str, Any]:
+    return {
+        str(key): MASK if names_secret(str(key)) else without_secrets(value)
+        for key, value in values.items()
+        if value not in (None, "", (), {}, [])
+    }

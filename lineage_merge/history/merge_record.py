@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from lineage_merge.history.layout import MergeName, shown_time
@@ -84,17 +84,15 @@ class MergeRecord:
             "kind": self.kind,
             "entry": str(self.entry or ""),
             "runs": str(self.runs or ""),
-            "merged_at": self.merged_at,
-            "added": self.added,
-            "changed": self.changed,
-            "retired": self.retired,
-            "vertices": self.vertices,
-            "edges": self.edges,
-            "run_id": self.run_id,
-            "logical_date": self.logical_date,
-            "version": self.version,
+            **{name: getattr(self, name) for name in _PLAIN},
         }
         return json.dumps(values, ensure_ascii=False) + "\n"
+
+
+# Fields that are stored as they are, with their defaults.
+_PLAIN: Mapping[str, Any] = {
+    each.name: each.default for each in fields(MergeRecord) if isinstance(each.default, int | str)
+}
 
 
 def parse_record(text: str, where: str) -> MergeRecord:
@@ -106,15 +104,7 @@ def parse_record(text: str, where: str) -> MergeRecord:
             kind=found["kind"],
             entry=_name(found["entry"]),
             runs=_name(found["runs"]),
-            merged_at=int(found["merged_at"]),
-            added=int(found["added"]),
-            changed=int(found["changed"]),
-            retired=int(found["retired"]),
-            vertices=int(found["vertices"]),
-            edges=int(found["edges"]),
-            run_id=str(found["run_id"]),
-            logical_date=str(found["logical_date"]),
-            version=str(found["version"]),
+            **{name: type(default)(found[name]) for name, default in _PLAIN.items()},
         )
     except (ValueError, KeyError, TypeError, AttributeError):
         raise IntermediateError(f"{where}: not {_WHAT}") from None

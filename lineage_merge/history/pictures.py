@@ -6,7 +6,7 @@ whose entry has the vertex. A dataset that a later merge of another DAG moved to
 entries, as in the graph.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from lineage_merge.graph_format.elements import Subgraph, edge_of_row, vertex_of_row
@@ -17,7 +17,7 @@ from lineage_merge.history.layout import ENTRY_KINDS, DagScope, MergeName, shown
 from lineage_merge.history.merge_record import MergeRecord
 from lineage_merge.history.moments import Moment
 from lineage_merge.infra import storage
-from lineage_merge.model.elements import JobKey, edge_id
+from lineage_merge.load.element_rows import dataset_of_node, renamed_edge
 from lineage_merge.model.errors import NotFound
 
 
@@ -146,26 +146,9 @@ def renamed(
     """Return nodes by id, and edges, with the new ids of datasets; a node of the new id takes precedence."""
     moved: dict[str, Row] = {}
     for identifier, row in nodes.items():
-        new = _new_id(ids, identifier, row["label"] == "column")
+        dataset = dataset_of_node(row)
+        new = ids.get(dataset, dataset) + identifier[len(dataset) :]
         if new == identifier or new not in nodes:
             moved[new] = {**row, "id": new}
-    return moved, [each for edge in edges for each in _renamed_edge(edge, ids, scope)]
-
-
-def _renamed_edge(edge: Row, ids: Mapping[str, str], scope: DagScope) -> Iterator[Row]:
-    from lineage_merge.load.graph_state import end_is_column
-
-    start, end = (
-        _new_id(ids, edge[name], end_is_column(edge["label"], name, edge[name])) for name in ("from", "to")
-    )
-    if (start, end) == (edge["from"], edge["to"]):
-        yield edge
-    elif start != end:  # as in the graph: an edge between the two would become a loop
-        job = JobKey(edge["job_type"], edge["job_name"]) if edge.get("job_name") is not None else None
-        identifier = edge_id(*scope, job, start, edge["label"], end)
-        yield {**edge, "id": identifier, "from": start, "to": end}
-
-
-def _new_id(ids: Mapping[str, str], identifier: str, is_column: bool) -> str:
-    dataset = identifier.rpartition("|")[0] if is_column else identifier
-    return ids[dataset] + identifier[len(dataset) :] if dataset in ids else identifier
+    # As in the graph: an edge between the two would become a loop.
+    return moved, [each for edge in edges if (each := renamed_edge(edge, ids, *scope))]

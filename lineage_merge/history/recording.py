@@ -14,16 +14,15 @@ from typing import TYPE_CHECKING
 
 from lineage_merge.config import Config
 from lineage_merge.history import layout, merge_index
-from lineage_merge.history.details import write_details
 from lineage_merge.history.entry_files import write_rows
 from lineage_merge.history.fingerprints import add_sums, write_sums
 from lineage_merge.history.layout import ENTRY_KINDS, DagScope, MergeName
 from lineage_merge.history.merge_record import MergeKind, MergeRecord
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.infra.progress import ProgressCallback, no_progress
+from lineage_merge.load.graph_state import Picture, read_picture, read_runs
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.merge_run import LastLoad, read_last_load
-from lineage_merge.load.picture import Picture, read_picture, read_runs
 from lineage_merge.load.result import Effect, LoadResult
 from lineage_merge.merge.report import Report
 from lineage_merge.model.errors import HistoryError, LineageMergeError, SourceError
@@ -66,7 +65,9 @@ class Recorder:
         on_progress("writing the history")
         with _as_history_error("the graph is loaded, but its history is not written"):
             newest = merge_index.newest_record(self.location, self.scope)
-            kind = kind_of(loaded.effect, newest, self.before, self._has_unfinished_entry(newest))
+            # A merge is being added, or its process was killed.
+            is_adding = newest and merge_index.entry_names(self.location, self.scope, newest.name)
+            kind = kind_of(loaded.effect, newest, self.before, bool(is_adding))
             merged_at = read_last_load(self.endpoint, *self.scope).merged_at
             name = new_name(merged_at, newest)
             vertices, edges = (newest.vertices, newest.edges) if newest else (0, 0)
@@ -79,12 +80,14 @@ class Recorder:
             if loaded.moves:
                 merge_index.write_moves(self.location, self.scope, name, dict(loaded.moves))
             if kind != "unchanged":
-                write_details(layout.details_file(self.location, self.scope, name), report, config)
+                merge_index.write_details(
+                    layout.json_file(self.location, layout.DETAILS, self.scope, name), report, config
+                )
             record = MergeRecord(
                 name=name,
                 kind=kind,
                 entry=name if kind == "full" or newest is None else newest.entry,
-                runs=_runs(kind, name, newest),
+                runs=name if kind == "runs" else newest.runs if kind == "unchanged" and newest else None,
                 merged_at=merged_at,
                 added=loaded.added,
                 changed=loaded.nodes + loaded.edges - loaded.added,
@@ -97,10 +100,6 @@ class Recorder:
             )
             merge_index.write_record(self.location, self.scope, record)
         return record
-
-    def _has_unfinished_entry(self, newest: MergeRecord | None) -> bool:
-        """Return whether a merge is being added, or its process was killed."""
-        return bool(newest and merge_index.entry_names(self.location, self.scope, newest.name))
 
 
 def kind_of(
@@ -139,12 +138,6 @@ def write_entry(
     if nodes.sums and edges.sums:
         write_sums(location, scope, name, add_sums([nodes.sums, edges.sums]))
     return nodes.rows, edges.rows
-
-
-def _runs(kind: MergeKind, name: MergeName, newest: MergeRecord | None) -> MergeName | None:
-    if kind == "runs":
-        return name
-    return newest.runs if kind == "unchanged" and newest else None
 
 
 def record_removal(

@@ -23,7 +23,6 @@ by value.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple
@@ -41,8 +40,9 @@ from lineage_merge.graph_format.schema import (
     labels_of,
 )
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.load import property_values
-from lineage_merge.load.graph_state import GraphState, StoredEdge, StoredVertex, dataset_of
+from lineage_merge.load import element_rows
+from lineage_merge.load.element_rows import dataset_of, dataset_of_node
+from lineage_merge.load.graph_state import LOADER_LABELS, GraphState, StoredEdge, StoredVertex
 
 # `stored_is_newer`: the graph has a later run of this job or assertion; it and its edges stay unchanged.
 # `unmatched`: a vertex with the DAG's tag, or an edge of the DAG, that the merge does not have.
@@ -62,8 +62,6 @@ _RUN_PROPERTIES = ("last_run_id", "duration_ms", "rows_written", "status", "fail
 # Properties of unwritten elements that later stages read.
 _NODE_SUMMARY = (*NODE_KEYS, "name", "job_type", "job_name", "project", "described_at", "last_run_at")
 _EDGE_SUMMARY = (*EDGE_KEYS, "job_type", "job_name")
-# Vertices that belong to the loader, not to a merge.
-_LOADER_LABELS = ("merge_run", "merge_state")
 
 
 class Compared(NamedTuple):
@@ -90,20 +88,6 @@ class Compared(NamedTuple):
         return self.change not in UNWRITTEN
 
 
-@dataclass(frozen=True, slots=True)
-class StoredTexts:
-    """A stored vertex with its values as texts.
-
-    `tagged`: has the DAG's tag. `shared`: has another DAG's tag.
-    """
-
-    label: str
-    tagged: bool
-    shared: bool
-    properties: Mapping[str, list[str]] = field(default_factory=dict)
-    built_elsewhere: bool = False
-
-
 def created_at(element: Compared, now: int) -> int | None:
     """Return the value of `first_seen` of an element that the load creates."""
     return now if element.change == "new" else None
@@ -117,9 +101,7 @@ def compare_nodes(
     The `writes` edges among `edges` determine which datasets the merge builds. `drops_values`: the merge
     knows all values of the sets that it has.
     """
-    items: Rows[tuple[str, Row | StoredVertex | None]] = nodes.map(
-        lambda node: (dataset_of(node.get("id") or "", node.get("label") == "column"), node)
-    )
+    items: Rows[tuple[str, Row | StoredVertex | None]] = nodes.map(lambda node: (dataset_of_node(node), node))
     writes = edges.filter(lambda edge: bool(edge.get("label") == "writes" and edge.get("to")))
     items = items.union(
         existing.vertices.map(lambda vertex: (dataset_of(vertex.id, vertex.label == "column"), vertex)),
@@ -140,7 +122,7 @@ def _compare_dataset(
             known.add(identifier)
             yield compared_node(node, stored.get(identifier), builds, drops_values=drops_values)
     for vertex in stored.values():
-        if vertex.tagged and vertex.label not in _LOADER_LABELS and vertex.id not in known:
+        if vertex.tagged and vertex.label not in LOADER_LABELS and vertex.id not in known:
             yield Compared("unmatched", _unmatched_row(vertex), others=vertex.others)
 
 
@@ -158,15 +140,12 @@ def compared_node(
     """Compare a node with the stored vertex of its id; `builds`: the merge has a job that writes it."""
     if stored is None:
         return Compared("new", node)
-    values = property_values.node_values(node)
+    values = element_rows.node_values(node)
     if stored.tagged and stored.label == node["label"] and stored.properties == values:
         return Compared(
             "unchanged", _subset(node, _NODE_SUMMARY), old_label=stored.label, others=stored.others
         )
-    texts = StoredTexts(
-        stored.label, stored.tagged, stored.shared, _texts(stored.properties), stored.built_elsewhere
-    )
-    change, to_write, cleared, label = node_change({**values, "label": node["label"]}, texts, builds)
+    change, to_write, cleared, label = node_change({**values, "label": node["label"]}, stored, builds)
     dropped = tuple(_dropped(node, stored)) if drops_values and change != "stored_is_newer" else ()
     if dropped and change == "unchanged":
         change = "changed"
@@ -224,10 +203,10 @@ def compared_edge(edge: Row, stored: StoredEdge | None) -> Compared:
         return Compared("new", edge)
     if stored.interim:
         return Compared("changed", edge)
-    values = property_values.edge_values(edge)
+    values = element_rows.edge_values(edge)
     if stored.properties == values:
         return Compared("unchanged", _subset(edge, _EDGE_SUMMARY))
-    change, to_write, cleared = edge_change(values, _texts(stored.properties))
+    change, to_write, cleared = edge_change(values, stored.properties)
     row = _subset(edge, _EDGE_SUMMARY) if change in UNWRITTEN else edge
     return Compared(change, row, tuple(to_write), tuple(cleared))
 
@@ -243,7 +222,7 @@ def _subset(row: Mapping[str, Any], names: Iterable[str]) -> Row:
 
 
 def node_change(
-    node: Mapping[str, Any], stored: StoredTexts, builds: bool
+    node: Mapping[str, Any], stored: StoredVertex, builds: bool
 ) -> tuple[Change, list[str], list[str], str]:
     """Compare a node with its stored vertex. `builds`: the merge has a job that writes it.
 
@@ -276,12 +255,10 @@ def node_change(
     return ("unchanged" if tagged and not to_write and not cleared else "changed"), to_write, cleared, label
 
 
-def edge_change(
-    edge: Mapping[str, Any], stored: Mapping[str, list[str]]
-) -> tuple[Change, list[str], list[str]]:
+def edge_change(edge: Mapping[str, Any], stored: Mapping[str, Any]) -> tuple[Change, list[str], list[str]]:
     """Compare the properties of an edge; returns the change, and the names to write and to remove."""
     known = [item.name for item in EDGE_PROPERTIES if item.name in edge]
-    to_write = [name for name in known if stored.get(name) != [str(edge[name])]]
+    to_write = [name for name in known if name not in stored or str(stored[name]) != str(edge[name])]
     cleared = [item.name for item in EDGE_PROPERTIES if item.name not in edge and item.name in stored]
     if _IGNORED_IF_ALONE.issuperset([*to_write, *cleared]):
         return "unchanged", to_write, []
@@ -297,7 +274,7 @@ def _label(incoming: str, stored: tuple[str, ...], precedence: Precedence) -> st
     return max([each for each in stored if each != incoming] or stored)
 
 
-def _precedence(node: Mapping[str, Any], stored: StoredTexts, builds: bool) -> Precedence:
+def _precedence(node: Mapping[str, Any], stored: StoredVertex, builds: bool) -> Precedence:
     """Return which side's values take precedence."""
     if not stored.shared or node["label"] in RUN_LABELS or node["label"] == "operation":
         return "incoming"
@@ -312,24 +289,15 @@ def _precedence(node: Mapping[str, Any], stored: StoredTexts, builds: bool) -> P
     return "stored" if stored_builds else "tie"
 
 
-def _differs(name: str, value: Any, stored: StoredTexts, precedence: Precedence) -> bool:
-    values = stored.properties.get(name)
+def _differs(name: str, value: Any, stored: StoredVertex, precedence: Precedence) -> bool:
+    known = stored.properties.get(name)
     if name in _SETS:
-        return not set(map(str, value)) <= set(values or ())
-    if not values:
+        return not set(map(str, value)) <= set(known or ())
+    if known is None:
         return True
-    old = int(values[0]) if name in LONGS else values[0]
+    old = int(known) if name in LONGS else str(known)
     return bool(value != old if precedence == "incoming" else precedence == "tie" and value > old)
 
 
-def _number(stored: StoredTexts, name: str) -> int:
-    values = stored.properties.get(name)
-    return int(values[0]) if values else 0
-
-
-def _texts(properties: Row) -> dict[str, list[str]]:
-    """Return values as lists of texts, whatever their type and cardinality, for comparison."""
-    return {
-        name: list(map(str, value)) if isinstance(value, list) else [str(value)]
-        for name, value in properties.items()
-    }
+def _number(stored: StoredVertex, name: str) -> int:
+    return int(stored.properties.get(name) or 0)

@@ -1,8 +1,10 @@
-"""Reads the stored elements of one environment and DAG, in partitions of ids.
+"""Reads the stored elements of one environment and DAG, in partitions of ids: to compare, or as rows.
 
 Vertices are read by the ids of the merge (a vertex of another DAG does not have this DAG's tag yet) and by
 the DAG's tag. Edges of a DAG always start at a vertex with its tag, so they are read from their start
 vertices, in parallel.
+
+A snapshot has all of a vertex, so that it can be recreated.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -14,20 +16,20 @@ from typing import Any, NamedTuple, TypeVar
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
 from gremlin_python.process.traversal import P, T
 
-from lineage_merge.graph_format.schema import Row, labels_of, one_label
+from lineage_merge.graph_format.schema import RUN_LABELS, SETS, Row, labels_of, one_label
 from lineage_merge.infra.engine.rows import Engine, Rows
+from lineage_merge.load.element_rows import stored_edge_values, stored_first_seen, stored_vertex_values
+from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.gremlin.executor import GremlinExecutor, by_request, open_executor
-from lineage_merge.load.property_values import stored_edge_values, stored_vertex_values
-from lineage_merge.load.snapshot import INTERIM, project_edges, vertices_by_id
+from lineage_merge.load.gremlin.executor import GremlinExecutor, open_executor, read_batches
+from lineage_merge.load.gremlin.upserts import EdgeUpsert, VertexUpsert
 
 Found = TypeVar("Found")
 
-# Edges that end at a dataset or at a column.
-_TO_EITHER = frozenset({"checks", "references"})
-# In an id: `model.elements.column_id`.
-_COLUMN_SEPARATORS = 3
-
+# Suffix of an edge's interim id while `load.label_replacement` recreates its vertex.
+INTERIM = "~"
+# Vertices that belong to the loader, not to a merge.
+LOADER_LABELS = ("merge_run", "merge_state")
 # Maximum number of ids in a response.
 _PAGE_SIZE = 10_000
 
@@ -85,22 +87,51 @@ def read_graph_state(ids: Rows[str], endpoint: Endpoint, environment: str, dag_n
 
     Raises GraphUnreachable and GraphRejected, from the engine's workers.
     """
-    vertices = vertex_ids(ids, endpoint, environment, dag_name)
-    found = vertices.map_partitions(partial(_fetch, endpoint, dag_name)).cache()
+    readers = partial(_vertices, dag_name), partial(_edges_from, dag_name)
+    read: Callable[[Iterable[str]], Iterator[Any]] = partial(read_batches, endpoint, readers)
+    found = vertex_ids(ids, endpoint, environment, dag_name).map_partitions(read).cache()
     return GraphState(
-        found.flat_map(lambda element: (element,) if isinstance(element, StoredVertex) else ()),
-        found.flat_map(lambda element: (element,) if isinstance(element, StoredEdge) else ()),
+        found.filter(lambda element: isinstance(element, StoredVertex)),
+        found.filter(lambda element: isinstance(element, StoredEdge)),
     )
 
 
 def read_elements(vertices: Rows[str], edges: Rows[str], endpoint: Endpoint, dag_name: str) -> GraphState:
     """Read vertices and edges by id. Errors as in `read_graph_state`."""
     parts = vertices.engine.parallelism
-    found = (
-        vertices.distinct().repartition(parts).map_partitions(partial(_fetch_vertices, endpoint, dag_name))
+    vertex_reader = partial(read_batches, endpoint, (partial(_vertices, dag_name),))
+    edge_reader = partial(read_batches, endpoint, (_edges_by_id,))
+    return GraphState(
+        vertices.distinct().repartition(parts).map_partitions(vertex_reader).cache(),
+        edges.distinct().repartition(parts).map_partitions(edge_reader).cache(),
     )
-    by_id = edges.distinct().repartition(parts).map_partitions(partial(_fetch_edges, endpoint))
-    return GraphState(found.cache(), by_id.cache())
+
+
+class Picture(NamedTuple):
+    """The stored vertices with a DAG's tag, and the DAG's edges."""
+
+    nodes: Rows[Row]
+    edges: Rows[Row]
+
+
+def read_picture(engine: Engine, endpoint: Endpoint, environment: str, dag_name: str) -> Picture:
+    """Read all elements of a DAG. Errors as in `read_graph_state`.
+
+    The rows have all stored properties, and those of vertices the DAG's tag only.
+    """
+    ids = vertex_ids(engine.empty(), endpoint, environment, dag_name)
+    readers = partial(_node_rows, dag_name), partial(_edge_rows, dag_name)
+    found = ids.map_partitions(partial(read_batches, endpoint, readers)).cache()
+    return Picture(found.filter(lambda row: "from" not in row), found.filter(lambda row: "from" in row))
+
+
+def read_runs(engine: Engine, endpoint: Endpoint, environment: str, dag_name: str) -> Rows[Row]:
+    """Read the vertices of a DAG with properties of their newest run. Errors as in `read_graph_state`."""
+    ids = engine.rows(sorted(RUN_LABELS), 1).flat_map(
+        partial(_tagged_of_label, endpoint, environment, dag_name)
+    )
+    read = partial(read_batches, endpoint, (partial(_node_rows, dag_name),))
+    return ids.repartition(engine.parallelism).map_partitions(read)
 
 
 def vertex_ids(ids: Rows[str], endpoint: Endpoint, environment: str, dag_name: str) -> Rows[str]:
@@ -123,10 +154,14 @@ def vertex_counts(g: GraphTraversalSource, environment: str, dag_name: str) -> G
 
 def tagged_ids(g: GraphTraversalSource, environment: str, dag_name: str, label: str) -> GraphTraversal:
     """Return the ids of all vertices of a label with a DAG's tag."""
-    vertices = g.V()
+    return with_label(g.V(), label).has("dag_name", dag_name).has("environment", environment).id_()
+
+
+def with_label(vertices: GraphTraversal, label: str) -> GraphTraversal:
+    """Continue with the vertices that have all parts of a label."""
     for each in labels_of(label):
         vertices = vertices.has_label(each)
-    return vertices.has("dag_name", dag_name).has("environment", environment).id_()
+    return vertices
 
 
 def built_by_others(g: GraphTraversalSource, ids: list[str], dag_name: str) -> GraphTraversal:
@@ -153,10 +188,7 @@ def alias_counts(g: GraphTraversalSource, environment: str) -> GraphTraversal:
 
 def aliases_of(g: GraphTraversalSource, environment: str, label: str) -> GraphTraversal:
     """Return the vertices with aliases of a label and environment, with their aliases."""
-    vertices = g.V()
-    for each in labels_of(label):
-        vertices = vertices.has_label(each)
-    of_environment = vertices.has("environment", environment).has("aliases")
+    of_environment = with_label(g.V(), label).has("environment", environment).has("aliases")
     projected = of_environment.project("id", "label", "aliases").by(T.id).by(T.label)
     return projected.by(__.values("aliases").fold())
 
@@ -203,40 +235,29 @@ def _aliases(endpoint: Endpoint, environment: str) -> Iterator[AliasOf]:
                 yield AliasOf(page["id"], one_label(page["label"]), alias)
 
 
-def _fetch(
-    endpoint: Endpoint, dag_name: str, ids_to_read: Iterable[str]
-) -> Iterator[StoredVertex | StoredEdge]:
-    with open_executor(endpoint) as execute:
-        for ids in by_request(ids_to_read):
-            yield from _vertices(execute, ids, dag_name)
-            yield from _edges(execute(partial(edges_from, ids=ids, dag_name=dag_name)))
-
-
-def _fetch_vertices(endpoint: Endpoint, dag_name: str, ids_to_read: Iterable[str]) -> Iterator[StoredVertex]:
-    with open_executor(endpoint) as execute:
-        for ids in by_request(ids_to_read):
-            yield from _vertices(execute, ids, dag_name)
-
-
-def _fetch_edges(endpoint: Endpoint, ids_to_read: Iterable[str]) -> Iterator[StoredEdge]:
-    with open_executor(endpoint) as execute:
-        for ids in by_request(ids_to_read):
-            yield from _edges(execute(partial(edges_by_id, ids=ids)))
-
-
-def _vertices(execute: GremlinExecutor, ids: list[str], dag_name: str) -> Iterator[StoredVertex]:
-    found = execute(lambda g: vertices_by_id(g, ids))
-    dags = {each["id"]: set(each["properties"].get("dag_name", ())) for each in found}
-    shared = [identifier for identifier, names in dags.items() if names - {dag_name}]
-    built = set(execute(lambda g: built_by_others(g, shared, dag_name))) if shared else set()
+def _vertices(dag_name: str, execute: GremlinExecutor, ids: list[str]) -> Iterator[StoredVertex]:
+    found = execute(partial(vertices_by_id, ids=ids))
+    others = {each["id"]: {*each["properties"].get("dag_name", ())} - {dag_name} for each in found}
+    shared = [identifier for identifier, names in others.items() if names]
+    built = set(execute(partial(built_by_others, ids=shared, dag_name=dag_name))) if shared else set()
     for each in found:
-        identifier = each["id"]
-        properties = stored_vertex_values(each["properties"])
-        others = tuple(sorted(dags[identifier] - {dag_name}))
-        is_built = identifier in built
+        identifier, values = each["id"], each["properties"]
         yield StoredVertex(
-            identifier, each["label"], properties, dag_name in dags[identifier], others, is_built
+            identifier,
+            each["label"],
+            stored_vertex_values(values),
+            dag_name in values.get("dag_name", ()),
+            tuple(sorted(others[identifier])),
+            identifier in built,
         )
+
+
+def _edges_from(dag_name: str, execute: GremlinExecutor, ids: list[str]) -> Iterable[StoredEdge]:
+    return _edges(execute(partial(edges_from, ids=ids, dag_name=dag_name)))
+
+
+def _edges_by_id(execute: GremlinExecutor, ids: list[str]) -> Iterable[StoredEdge]:
+    return _edges(execute(partial(edges_by_id, ids=ids)))
 
 
 def _edges(found: list[dict[str, Any]]) -> Iterable[StoredEdge]:
@@ -249,6 +270,29 @@ def _edges(found: list[dict[str, Any]]) -> Iterable[StoredEdge]:
     return edges.values()
 
 
+def _tagged_of_label(endpoint: Endpoint, environment: str, dag_name: str, label: str) -> list[str]:
+    with open_executor(endpoint) as execute:
+        query = partial(tagged_ids, environment=environment, dag_name=dag_name, label=label)
+        return [*dict.fromkeys(execute(query))]
+
+
+def _node_rows(dag_name: str, execute: GremlinExecutor, ids: list[str]) -> Iterator[Row]:
+    for vertex in execute(partial(vertices_by_id, ids=ids)):
+        if vertex["label"] not in LOADER_LABELS:
+            properties = vertex["properties"]
+            values = stored_vertex_values(properties) | stored_first_seen(properties)
+            keys = {"id": vertex["id"], "label": one_label(vertex["label"]), "dag_name": dag_name}
+            yield keys | values
+
+
+def _edge_rows(dag_name: str, execute: GremlinExecutor, ids: list[str]) -> Iterator[Row]:
+    found = execute(partial(edges_from, ids=ids, dag_name=dag_name))
+    for identifier, edge in {each["id"].removesuffix(INTERIM): each for each in found}.items():
+        keys = {"id": identifier, "label": edge["label"], "from": edge["from"], "to": edge["to"]}
+        values = stored_edge_values(edge["properties"]) | stored_first_seen(edge["properties"])
+        yield {**keys, "dag_name": dag_name, **values}
+
+
 def _stored_edge(edge: dict[str, Any]) -> StoredEdge:
     identifier = edge["id"].removesuffix(INTERIM)
     properties = stored_edge_values(edge["properties"])
@@ -257,22 +301,74 @@ def _stored_edge(edge: dict[str, Any]) -> StoredEdge:
     )
 
 
-def dataset_of(identifier: str, is_column: bool) -> str:
-    """Return the dataset that an id belongs to: itself, or the dataset of a column."""
-    dataset, separator, _ = identifier.rpartition("|")
-    return dataset if is_column and separator else identifier
+def vertices_by_id(g: GraphTraversalSource, ids: list[str]) -> GraphTraversal:
+    """Return vertices with all properties."""
+    return g.V(*ids).project("id", "label", "properties").by(T.id).by(T.label).by(__.value_map())
 
 
-def end_is_column(label: str, end: str, identifier: str) -> bool:
-    """Return whether an edge of this label has a column (`identifier`) at its `end` (``from`` or ``to``)."""
-    if end == "from":
-        return label in ("feeds_column", "influences")
-    if label in _TO_EITHER:
-        return identifier.count("|") == _COLUMN_SEPARATORS
-    return label in ("feeds_column", "has_column")
+def project_edges(edges: GraphTraversal) -> GraphTraversal:
+    """Return edges with their ends and all properties."""
+    return (
+        edges.project("id", "label", "from", "to", "properties")
+        .by(T.id)
+        .by(T.label)
+        .by(__.out_v().id_())
+        .by(__.in_v().id_())
+        .by(__.value_map())
+    )
 
 
-def dataset_of_end(edge: Row, end: str) -> str:
-    """Return the dataset at an end of an edge row, or the dataset of the column there."""
-    identifier = edge.get(end) or ""
-    return dataset_of(identifier, end_is_column(edge.get("label") or "", end, identifier))
+def missing_edge(element: Mapping[str, Any]) -> EdgeUpsert:
+    """Return an upsert that creates a result of `project_edges`, with its final id, if it is missing."""
+    final_id = element["id"].removesuffix(INTERIM)
+    values = tuple(upserts.typed(element["properties"]).items())
+    return EdgeUpsert(
+        final_id, element["label"], element["from"], element["to"], values, only_if_missing=True
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class VertexSnapshot:
+    """A vertex, its values (each a list, whatever its cardinality) and its edges of all DAGs, in and out.
+
+    `edge_count`: number of edge ends at it (a loop counts twice).
+    """
+
+    id: str
+    label: str
+    values: Mapping[str, list[Any]]
+    edges: tuple[EdgeUpsert, ...]
+    edge_count: int
+
+    @property
+    def dags(self) -> list[str]:
+        """Return the DAG names in its tags."""
+        return sorted(self.values.get("dag_name", ()))
+
+    def upsert(self, identifier: str, label: str, exclude: frozenset[str] = frozenset()) -> VertexUpsert:
+        """Return an upsert with that id and label and these values, single values of `exclude` omitted."""
+        singles: dict[str, Any] = {}
+        members: list[tuple[str, Any]] = []
+        for key, values in self.values.items():
+            if key in SETS:
+                members += [(key, value) for value in values]
+            elif key not in exclude:
+                singles[key] = values[0]
+        return VertexUpsert(identifier, label, tuple(upserts.typed(singles).items()), tuple(members))
+
+
+def edges_at(g: GraphTraversalSource, vertex: str) -> GraphTraversal:
+    """Return the edges of a vertex, in and out."""
+    return project_edges(g.V(vertex).both_e())
+
+
+def take_snapshot(execute: GremlinExecutor, vertex: str) -> VertexSnapshot | None:
+    """Read a vertex with its edges; None if it is missing."""
+    found = execute(lambda g: vertices_by_id(g, [vertex]))
+    if not found:
+        return None
+    edge_ends = execute(lambda g: edges_at(g, vertex))
+    edges = {end["id"]: missing_edge(end) for end in edge_ends}
+    return VertexSnapshot(
+        vertex, found[0]["label"], found[0]["properties"], tuple(edges.values()), len(edge_ends)
+    )

@@ -6,21 +6,28 @@ document whether `mergeV` sees a drop in the same request, so the vertex is read
 snapshot if it is missing.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
 from gremlin_python.process.traversal import Cardinality, Direction, Merge, T, TextP
 
-from lineage_merge.graph_format.schema import labels_of
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.load.graph_state import vertex_ids
+from lineage_merge.load.graph_state import (
+    INTERIM,
+    VertexSnapshot,
+    missing_edge,
+    project_edges,
+    take_snapshot,
+    vertex_ids,
+    with_label,
+)
 from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.error_classification import ErrorKind, backoff
-from lineage_merge.load.gremlin.executor import Conflict, GremlinExecutor, by_request, open_executor, send
-from lineage_merge.load.snapshot import INTERIM, EdgeSnapshot, VertexSnapshot, project_edges, take_snapshot
+from lineage_merge.load.gremlin.executor import Conflict, GremlinExecutor, open_executor, read_batches, send
+from lineage_merge.load.gremlin.upserts import EdgeUpsert
 from lineage_merge.model.errors import GraphRejected
 
 _ATTEMPTS = 10
@@ -41,13 +48,11 @@ def replace_labels(endpoint: Endpoint, changes: Iterable[tuple[str, str, str]]) 
 
 
 def replace_vertex(
-    g: GraphTraversalSource, old: VertexSnapshot, label: str, edges: list[EdgeSnapshot], suffix: str = ""
+    g: GraphTraversalSource, old: VertexSnapshot, label: str, edges: list[EdgeUpsert], suffix: str = ""
 ) -> GraphTraversal:
     """Replace a vertex by one with a new label; no effect and no result if it changed since the snapshot."""
     upsert = old.upsert(old.id, label)
-    request = g.V(old.id)
-    for each in labels_of(old.label):
-        request = request.has_label(each)
+    request = with_label(g.V(old.id), old.label)
     request = (
         request.where(__.both_e().count().is_(old.edge_count))
         .side_effect(__.drop())
@@ -63,20 +68,22 @@ def replace_vertex(
     return request.count()
 
 
-def _merge_map(edge: EdgeSnapshot, suffix: str) -> dict[Any, Any]:
+def _merge_map(edge: EdgeUpsert, suffix: str) -> dict[Any, Any]:
     ends = {Direction.OUT: edge.from_id, Direction.IN: edge.to_id}
-    return {T.id: edge.id + suffix, T.label: edge.label, **ends, **upserts.typed(edge.properties)}
+    return {T.id: edge.id + suffix, T.label: edge.label, **ends, **dict(edge.properties)}
 
 
 def _replace(endpoint: Endpoint, execute: GremlinExecutor, vertex: str, old_label: str, label: str) -> int:
     suffix = ""
     sent: VertexSnapshot | None = None
-    together: list[EdgeSnapshot] = []
-    after: list[EdgeSnapshot] = []
+    together: list[EdgeUpsert] = []
+    after: list[EdgeUpsert] = []
     for attempt in range(1, _ATTEMPTS + 1):
         current = take_snapshot(execute, vertex)
         if current is None and sent:
-            _restore(endpoint, sent, label)
+            # It was dropped: recreate it with all its edges.
+            send(endpoint, upserts.batches([sent.upsert(sent.id, label)]))
+            send(endpoint, upserts.batches(sent.edges))
             return 1
         if current is None or current.label not in (old_label, label):
             return 0  # changed by another merge
@@ -104,27 +111,21 @@ def _replace(endpoint: Endpoint, execute: GremlinExecutor, vertex: str, old_labe
     raise GraphRejected(f"label not changed to {label}, concurrent changes: {vertex}")
 
 
-def _restore(endpoint: Endpoint, dropped: VertexSnapshot, label: str) -> None:
-    """Recreate a vertex that was dropped, with all its edges."""
-    send(endpoint, upserts.batches([dropped.upsert(dropped.id, label)]))
-    send(endpoint, upserts.batches(edge.upsert() for edge in dropped.edges))
-
-
 def _finish(
     endpoint: Endpoint,
     execute: GremlinExecutor,
-    together: list[EdgeSnapshot],
-    after: list[EdgeSnapshot],
+    together: list[EdgeUpsert],
+    after: list[EdgeUpsert],
     suffix: str,
 ) -> None:
     if suffix and together:
         replace_interim_edges(endpoint, execute, together)
-    send(endpoint, upserts.batches(edge.upsert() for edge in after))
+    send(endpoint, upserts.batches(after))
 
 
-def replace_interim_edges(endpoint: Endpoint, execute: GremlinExecutor, edges: list[EdgeSnapshot]) -> None:
+def replace_interim_edges(endpoint: Endpoint, execute: GremlinExecutor, edges: list[EdgeUpsert]) -> None:
     """Create edges with their final ids and drop those with interim ids."""
-    send(endpoint, upserts.batches(edge.upsert() for edge in edges))
+    send(endpoint, upserts.batches(edges))
     execute.in_batches(drop_edges, [edge.id + INTERIM for edge in edges])
 
 
@@ -133,12 +134,12 @@ def drop_edges(g: GraphTraversalSource, ids: list[str]) -> GraphTraversal:
     return g.E(*ids).drop()
 
 
-def _split(edges: tuple[EdgeSnapshot, ...]) -> tuple[list[EdgeSnapshot], list[EdgeSnapshot]]:
+def _split(edges: tuple[EdgeUpsert, ...]) -> tuple[list[EdgeUpsert], list[EdgeUpsert]]:
     """Return the edges that fit into the request, and the others."""
-    together: list[EdgeSnapshot] = []
+    together: list[EdgeUpsert] = []
     remaining = _MAX_CHARACTERS
     for number, edge in enumerate(edges):
-        remaining -= edge.upsert().characters
+        remaining -= edge.characters
         if remaining < 0:
             return together, list(edges[number:])
         together.append(edge)
@@ -151,20 +152,16 @@ def repair_interim_edges(ids: Rows[str], endpoint: Endpoint, environment: str, d
     Reads all of these vertices' edges, so it only runs if the last load did not end. Raises GraphUnreachable
     and GraphRejected, from the engine's workers.
     """
-    vertex_ids(ids, endpoint, environment, dag_name).map_partitions(partial(_repair, endpoint)).collect()
+    repair = partial(read_batches, endpoint, (partial(_repair, endpoint),))
+    vertex_ids(ids, endpoint, environment, dag_name).map_partitions(repair).collect()
 
 
-def _repair(endpoint: Endpoint, vertices: Iterable[str]) -> Iterator[int]:
-    repaired = 0
-    with open_executor(endpoint) as execute:
-        for ids in by_request(vertices):
-            # Both ends of an edge may be in the batch.
-            found = {each["id"]: each for each in execute(partial(interim_edges, ids=ids))}
-            edges = [EdgeSnapshot.of(each) for each in found.values()]
-            if edges:
-                replace_interim_edges(endpoint, execute, edges)
-            repaired += len(edges)
-    yield repaired
+def _repair(endpoint: Endpoint, execute: GremlinExecutor, ids: list[str]) -> Iterable[int]:
+    # Both ends of an edge may be in the batch.
+    found = {each["id"]: each for each in execute(partial(interim_edges, ids=ids))}
+    if found:
+        replace_interim_edges(endpoint, execute, [missing_edge(each) for each in found.values()])
+    return ()
 
 
 def interim_edges(g: GraphTraversalSource, ids: list[str]) -> GraphTraversal:

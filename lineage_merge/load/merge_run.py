@@ -23,6 +23,7 @@ from gremlin_python.statics import long
 
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import open_executor
+from lineage_merge.load.result import LoadResult
 from lineage_merge.load.shard_digests import RunState
 from lineage_merge.merge.report import Report
 from lineage_merge.model.elements import encode
@@ -31,17 +32,6 @@ from lineage_merge.naming import redact
 LABEL = "merge_run"
 # Characters. The stored report is for readers of the graph; report.json has the full list.
 _MAX_REPORT_LENGTH = 200_000
-
-
-@dataclass(frozen=True, slots=True)
-class LoadStats:
-    """Statistics of a load that `merge_run` stores."""
-
-    written: int
-    retired: int
-    report: Report | None = None
-    requests: int = 0
-    elements_read: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +47,8 @@ class MergeRun:
 
     def as_json(self) -> dict[str, Any]:
         """Return a JSON object for scripts."""
-        return {
-            "environment": self.environment,
-            "dag_name": self.dag_name,
-            "last_merged_at": self.last_merged_at,
-            "elements_written": self.elements_written,
-            "elements_retired": self.elements_retired,
-            "report": self.report.as_json() if self.report else None,
-        }
+        values = {name: getattr(self, name) for name in self.__match_args__}
+        return values | {"report": self.report.as_json() if self.report else None}
 
 
 def run_id(environment: str, dag_name: str) -> str:
@@ -161,12 +145,12 @@ def abort(target: LoadTarget) -> None:
         execute(lambda g: drop_load_token(g, run, token))
 
 
-def end(target: LoadTarget, stats: LoadStats, state: RunState | None) -> None:
+def end(target: LoadTarget, result: LoadResult, report: Report | None, state: RunState | None) -> None:
     """Store the statistics and state of a load, and remove its token and the marks that it found.
 
     Without a `state`, or if another load of the DAG has started since, the next load compares in full.
     """
-    run, started_load, values = target.run_id, target.started_load, _values(stats)
+    run, started_load, values = target.run_id, target.started_load, _values(target, result, report)
     full = RunState.read(started_load.own_state).full
     new_state = state if state and full <= 1 else RunState(full=max(0, full - 1))
     marks = [*started_load.touched, _own_mark(started_load.token)]
@@ -287,19 +271,20 @@ def set_properties(g: GraphTraversalSource, run: str, values: Mapping[str, Any])
     return traversal.count()
 
 
-def _values(stats: LoadStats) -> dict[str, Any]:
-    values: dict[str, Any] = {
-        "last_merged_at": long(time.time_ns() // 1_000_000),
-        "elements_written": long(stats.written),
-        "elements_retired": long(stats.retired),
-        "requests": long(stats.requests),
-        "elements_read": long(stats.elements_read),
+def _values(target: LoadTarget, result: LoadResult, report: Report | None) -> dict[str, Any]:
+    traffic = target.endpoint.traffic
+    numbers = {
+        "last_merged_at": time.time_ns() // 1_000_000,
+        "elements_written": result.nodes + result.edges,
+        "elements_retired": result.retired_nodes + result.retired_edges,
+        "requests": traffic.requests.value if traffic else 0,
+        "elements_read": traffic.read.value if traffic else 0,
     }
-    if stats.report:
-        values["documents_read"] = long(sum(stats.report.read.values()))
-        values["not_joined"] = long(stats.report.totals.get("not-joined", 0))
-        values["report"] = report_text(stats.report)
-    return values
+    if report:
+        numbers["documents_read"] = sum(report.read.values())
+        numbers["not_joined"] = report.totals.get("not-joined", 0)
+    values: dict[str, Any] = {name: long(number) for name, number in numbers.items()}
+    return values | {"report": report_text(report)} if report else values
 
 
 def report_text(report: Report) -> str:

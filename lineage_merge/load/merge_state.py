@@ -8,10 +8,9 @@ from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversa
 from gremlin_python.process.traversal import Cardinality, Merge, P, T
 
 from lineage_merge.infra.engine.rows import Rows, Shared
-from lineage_merge.load.graph_state import vertex_counts
+from lineage_merge.load.graph_state import LOADER_LABELS, vertex_counts
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import GremlinExecutor, by_request, open_executor
-from lineage_merge.load.merge_run import LABEL as RUN_LABEL
 from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.shard_digests import (
     MAX_SHARD_CHARACTERS,
@@ -44,8 +43,7 @@ def read_counts(target: LoadTarget) -> tuple[dict[str, int], dict[str, int]]:
             execute(partial(query, environment=target.environment, dag_name=target.dag_name))
             for query in (vertex_counts, edge_counts)
         )
-    own = (RUN_LABEL, LABEL)
-    return {label: n for label, n in vertices[0].items() if label not in own}, dict(edges[0])
+    return {label: n for label, n in vertices[0].items() if label not in LOADER_LABELS}, dict(edges[0])
 
 
 def edge_counts(g: GraphTraversalSource, environment: str, dag_name: str) -> GraphTraversal:
@@ -68,27 +66,20 @@ def stored_ids(g: GraphTraversalSource, ids: list[str]) -> GraphTraversal:
 
 
 def compare_shards(
-    shards: Rows[Shard],
-    present: Container[int],
-    target: LoadTarget,
-    known: tuple[str, ...],
+    shards: Rows[Shard], present: Container[int], target: LoadTarget, known: tuple[str, ...]
 ) -> Rows[Differing]:
     """Compare the shards of a merge with those of an earlier load, whose digests are `known`.
 
     `present`: numbers of the merge's shards. Only shards with another digest are read.
     """
-    engine = shards.engine
     missing = [number for number in range(len(known)) if number not in present]
-    sent = target.without_state()
-    differing = shards.map_partitions(partial(_compare, sent, engine.share(known)))
-    empty = engine.rows(missing).map_partitions(partial(_removed, sent, engine.share(known)))
-    return differing.union(empty)
+    empty = shards.engine.rows(Shard(number, digest_of_entries(()), ()) for number in missing)
+    compare = partial(_compare, target.without_state(), shards.engine.share(known))
+    return shards.union(empty).map_partitions(compare)
 
 
 def _compare(
-    target: LoadTarget,
-    known: Shared[tuple[str, ...]],
-    shards: Iterable[Shard],
+    target: LoadTarget, known: Shared[tuple[str, ...]], shards: Iterable[Shard]
 ) -> Iterator[Differing]:
     with open_executor(target.endpoint) as execute:
         for shard in shards:
@@ -97,18 +88,6 @@ def _compare(
                 continue
             entries = _read(execute, target, shard.number, known.value)
             yield Differing(is_damaged=True) if entries is None else difference(shard, entries)
-
-
-def _removed(
-    target: LoadTarget,
-    known: Shared[tuple[str, ...]],
-    numbers: Iterable[int],
-) -> Iterator[Differing]:
-    with open_executor(target.endpoint) as execute:
-        for number in numbers:
-            if known.value[number] != digest_of_entries(()):
-                entries = _read(execute, target, number, known.value)
-                yield Differing(is_damaged=True) if entries is None else difference(None, entries)
 
 
 def _read(
@@ -150,21 +129,12 @@ def state_texts(g: GraphTraversalSource, ids: list[str]) -> GraphTraversal:
 
 def write_shards(shards: Rows[Shard], target: LoadTarget, wanted: Shared[frozenset[int]]) -> bool:
     """Write the shards of these numbers; returns False if any was too long."""
-    write = partial(_write_shards, target.without_state(), wanted)
-    return all(shards.map_partitions(write).collect())
+    texts = shards.filter(lambda shard: shard.number in wanted.value).map(_text)
+    return all(texts.map_partitions(partial(write_texts, target.without_state())).collect())
 
 
-def _write_shards(
-    target: LoadTarget,
-    wanted: Shared[frozenset[int]],
-    shards: Iterable[Shard],
-) -> Iterator[bool]:
-    texts = (
-        (shard.number, encode_entries(entry for entry, _ in shard.elements))
-        for shard in shards
-        if shard.number in wanted.value
-    )
-    yield from write_texts(target, texts)
+def _text(shard: Shard) -> tuple[int, str]:
+    return shard.number, encode_entries(entry for entry, _ in shard.elements)
 
 
 def write_texts(target: LoadTarget, texts: Iterable[tuple[int, str]]) -> Iterator[bool]:

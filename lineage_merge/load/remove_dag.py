@@ -4,7 +4,6 @@ Works in small requests that each find the remaining elements: memory use does n
 interrupted removal can be repeated.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -140,7 +139,6 @@ def _remove_job(execute: GremlinExecutor, pipeline: Pipeline) -> Removed:
         ids = [each["id"] for each in found]
         execute(partial(drop_edges, ids=ids))
         edges += len(ids)
-    dropped = untagged = 0
     unused = partial(unused_vertices, dag_name=pipeline.dag_name)
     datasets = set(execute.in_batches(unused, sorted(touched)))
     for batch in by_request(sorted(datasets)):
@@ -148,10 +146,8 @@ def _remove_job(execute: GremlinExecutor, pipeline: Pipeline) -> Removed:
         execute.in_batches(drop_edges, [edge["edge"] for edge in column_edges])
         edges += len(column_edges)
         datasets |= {edge["column"] for edge in column_edges}
-    for batch in by_request(sorted(datasets)):
-        newly_dropped, newly_untagged = _untag(execute, batch, pipeline.dag_name)
-        dropped, untagged = dropped + newly_dropped, untagged + newly_untagged
-    return Removed(edges, dropped, untagged)
+    counts = [_untag(execute, batch, pipeline.dag_name) for batch in by_request(sorted(datasets))]
+    return Removed(edges, sum(dropped for dropped, _ in counts), sum(untagged for _, untagged in counts))
 
 
 def _untag(execute: GremlinExecutor, ids: list[str], dag_name: str) -> tuple[int, int]:
@@ -175,9 +171,7 @@ def _with_ends(edges: GraphTraversal) -> GraphTraversal:
 def _count(execute: GremlinExecutor, pipeline: Pipeline) -> Removed:
     """Count what `remove` would remove; of a job, datasets that become unused are not counted."""
     edges: int = execute(lambda g: edges_of(g, pipeline).count())[0]
-    own_vertices: Callable[[GraphTraversalSource], GraphTraversal] = partial(
-        own_vertices_of if pipeline.job else vertices_of, pipeline=pipeline
-    )
+    own_vertices = partial(own_vertices_of if pipeline.job else vertices_of, pipeline=pipeline)
     others = __.values("dag_name").is_(P.neq(pipeline.dag_name))
     shared: int = execute(lambda g: own_vertices(g).where(others).count())[0]
     total: int = execute(lambda g: own_vertices(g).count())[0]

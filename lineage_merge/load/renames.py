@@ -23,9 +23,10 @@ from typing import Literal, NamedTuple
 from lineage_merge.graph_format.schema import DATASET_LABELS, Row
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.load.diff import Compared
-from lineage_merge.load.graph_state import GraphState, StoredVertex, dataset_of_end
-from lineage_merge.merge.resolved_names import ALIAS, EVERYWHERE, OWN, IdentityRow
-from lineage_merge.model.elements import JobKey, decode, edge_id, encode
+from lineage_merge.load.element_rows import dataset_of_end, job_of
+from lineage_merge.load.graph_state import GraphState, StoredVertex
+from lineage_merge.merge.alias_resolution import ALIAS, EVERYWHERE, OWN, IdentityRow
+from lineage_merge.model.elements import decode, edge_id, encode
 
 Kind = Literal["move", "edges", "remove", "ignore"]
 
@@ -40,9 +41,9 @@ class NameCorrection(NamedTuple):
 
     kind: Kind
     id: str
-    canonical_id: str | None = None
-    property: str | None = None
-    value: str | None = None
+    canonical_id: str = ""
+    property: str = ""
+    value: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ class StoredName:
 class Name:
     """A name of a dataset (the id of the vertex of that name), incoming and stored.
 
-    `resolves_to`: the ids that the merge resolves it to, with the reasons (`merge.resolved_names`).
+    `resolves_to`: the ids that the merge resolves it to, with the reasons (`merge.alias_resolution`).
     `in_merge`: the merge has a node of that id. `is_stored`, `is_tagged`: the graph has the vertex, with the
     DAG's tag.
     """
@@ -152,7 +153,7 @@ def find_renames(
     stored = existing.vertices.flat_map(partial(_of_vertex, environment, dag_name))
     facts = resolved.union(in_merge, stored)
     changes = set(facts.group(itemgetter(0), _decide).collect())
-    targets = {change.canonical_id or "" for change in changes if change.kind == "move"}
+    targets = {change.canonical_id for change in changes if change.kind == "move"}
     if targets:
         # A temporary dataset that was omitted from the merge cannot be the target of a move.
         shared = nodes.engine.share(targets)
@@ -160,7 +161,7 @@ def find_renames(
             nodes.map(lambda node: node.get("id")).filter(lambda node_id: node_id in shared.value).collect()
         )
         changes = {change for change in changes if change.kind != "move" or change.canonical_id in known}
-    return Renames(tuple(sorted(changes, key=lambda change: tuple(value or "" for value in change))))
+    return Renames(tuple(sorted(changes)))
 
 
 # A fact about a name: what it resolves to, its stored names, its stored vertex, or that the merge has its
@@ -202,7 +203,7 @@ def replaced_edges(
     """
     canonical_ids: dict[str, set[str]] = {}
     for change in renames.of_kind("edges"):
-        canonical_ids.setdefault(change.id, set()).add(change.canonical_id or "")
+        canonical_ids.setdefault(change.id, set()).add(change.canonical_id)
     if not canonical_ids:
         return frozenset()
     shared = edges.engine.share({dataset: sorted(ids) for dataset, ids in canonical_ids.items()})
@@ -220,9 +221,8 @@ def _replacement_ids(
             yield row["id"], None
         return
     starts, ends = (_candidate_ends(canonical_ids.value, row, end) for end in ("from", "to"))
-    job = JobKey(row["job_type"], row["job_name"]) if "job_name" in row else None
     for start, end in product(starts, ends):
-        identifier = edge_id(environment, dag_name, job, start, row["label"], end)
+        identifier = edge_id(environment, dag_name, job_of(row), start, row["label"], end)
         if identifier != row["id"]:
             yield identifier, row["id"]
 

@@ -15,7 +15,7 @@ class LoadResult:
     `dry_run`: nothing was written, the counts are those of a real load, and `refusal` is why it would stop.
     `mode`: over Gremlin only, or mostly through Neptune's bulk loader (`load.neptune_bulk.bulk_load`).
     `compared`: with all stored elements of the DAG, or only with differences from the last load
-    (`load.incremental_diff`). `exported`: a line per exporter that ran after the load. `all_requests`:
+    (`load.stages.incremental_diff`). `exported`: a line per exporter that ran after the load. `all_requests`:
     writing (`requests`) and other requests. `elements_read`: elements, ids and numbers in their responses.
     `added`: elements that are new, of `nodes` and `edges`. `effect`: nothing was written, only properties of
     jobs and assertions (`runs`), or more. `moves`: (id, new id) of the moved datasets.

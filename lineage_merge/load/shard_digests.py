@@ -20,8 +20,8 @@ from typing import Any, Literal, NamedTuple, Self
 
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.load import property_values
-from lineage_merge.load.graph_state import dataset_of, dataset_of_end
+from lineage_merge.load import element_rows
+from lineage_merge.load.element_rows import dataset_of_end, dataset_of_node
 
 FORMAT = 1
 SHARD_ELEMENTS = 2_000
@@ -58,19 +58,6 @@ class Shard(NamedTuple):
     number: int
     digest: str
     elements: tuple[Element, ...]
-
-
-class ShardSummary(NamedTuple):
-    """Number, digest and size of a shard."""
-
-    number: int
-    digest: str
-    size: int
-
-
-def summary_of(shard: Shard) -> ShardSummary:
-    """Return the summary of a shard."""
-    return ShardSummary(shard.number, shard.digest, len(shard.elements))
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,22 +122,16 @@ def shard_count(elements: int, earlier: int = 0) -> int:
 
 def shards(nodes: Rows[Row], edges: Rows[Row], number: int) -> Rows[Shard]:
     """Divide the elements of a merge into shards."""
-    numbered: Rows[tuple[int, Row]] = nodes.map(
-        lambda node: (_shard_number(_owner_of_node(node), number), node)
-    )
-    of_edges = edges.map(lambda edge: (_shard_number(dataset_of_end(edge, "to"), number), edge))
-    return numbered.union(of_edges).group(itemgetter(0), _shard)
-
-
-def _owner_of_node(node: Row) -> str:
-    return dataset_of(node.get("id") or "", node.get("label") == "column")
+    owned: Rows[tuple[str, Row]] = nodes.map(lambda node: (dataset_of_node(node), node))
+    owned = owned.union(edges.map(lambda edge: (dataset_of_end(edge, "to"), edge)))
+    return owned.group(lambda owner_and_row: _shard_number(owner_and_row[0], number), _shard)
 
 
 def _shard_number(owner: str, number: int) -> int:
     return zlib.crc32(owner.encode(errors="surrogatepass")) % number
 
 
-def _shard(number: int, rows: list[tuple[int, Row]]) -> Iterator[Shard]:
+def _shard(number: int, rows: list[tuple[str, Row]]) -> Iterator[Shard]:
     built = {row.get("to") for _, row in rows if row.get("label") == "writes"}
     elements = sorted((_element(row, built) for _, row in rows), key=itemgetter(0))
     yield Shard(number, digest_of_entries(entry for entry, _ in elements), tuple(elements))
@@ -158,11 +139,11 @@ def _shard(number: int, rows: list[tuple[int, Row]]) -> Iterator[Shard]:
 
 def _element(row: Row, built: set[Any]) -> Element:
     if "from" in row:
-        values = property_values.edge_values(row)
+        values = element_rows.edge_values(row)
         values.pop("sequence", None)
         return Element(Entry("e", row.get("id") or "", digest_of(_to_json(values))), row)
-    values = property_values.node_values(row)
-    text = f"{row.get('label')} {_owner_of_node(row) in built} {_to_json(values)}"
+    values = element_rows.node_values(row)
+    text = f"{row.get('label')} {dataset_of_node(row) in built} {_to_json(values)}"
     return Element(Entry("v", row.get("id") or "", digest_of(text)), row)
 
 
@@ -186,12 +167,12 @@ def decode_entries(text: str) -> list[Entry]:
         raise ValueError(str(error)) from None
 
 
-def difference(shard: Shard | None, entries: Iterable[Entry]) -> Differing:
+def difference(shard: Shard, entries: Iterable[Entry]) -> Differing:
     """Compare the elements of a shard with the entries that an earlier load stored."""
     before = {(entry.kind, entry.id): entry for entry in entries}
     unchanged: list[Row] = []
     changed: list[Row] = []
-    for entry, row in shard.elements if shard else ():
+    for entry, row in shard.elements:
         known = before.pop((entry.kind, entry.id), None)
         (unchanged if known == entry else changed).append(row)
     return Differing(tuple(unchanged), tuple(changed), tuple(before.values()))

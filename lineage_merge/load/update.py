@@ -11,6 +11,7 @@ from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.infra.telemetry import step
 from lineage_merge.load import label_replacement, merge_run
 from lineage_merge.load.gremlin.connection import Endpoint, check, counted
+from lineage_merge.load.load_plan import MergeOutput
 from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.neptune_bulk import bulk_load
 from lineage_merge.load.neptune_bulk.bulk_load import BulkLoad
@@ -18,7 +19,6 @@ from lineage_merge.load.result import LoadResult
 from lineage_merge.load.stages.plan_changes import describe_changes, plan_changes
 from lineage_merge.load.stages.record_state import record_state
 from lineage_merge.load.stages.resolve_names import node_id
-from lineage_merge.load.stages.types import MergeOutput
 from lineage_merge.load.stages.write_changes import write_changes
 from lineage_merge.load.writer import WriteProgress
 from lineage_merge.model.errors import GraphRejected, GraphUnsupported, RetireRefused

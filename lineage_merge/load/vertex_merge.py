@@ -5,8 +5,8 @@ Everything is copied before anything is deleted, so that an interrupted move can
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
-from itertools import chain
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -15,20 +15,20 @@ from gremlin_python.process.traversal import P
 
 from lineage_merge.graph_format.schema import DATASET_LABELS, Row, one_label
 from lineage_merge.infra.engine.rows import Rows, Shared
+from lineage_merge.load.element_rows import dataset_of, dataset_of_node, job_of, renamed_edge
 from lineage_merge.load.graph_state import (
     AliasOf,
     GraphState,
     StoredEdge,
     StoredVertex,
-    dataset_of,
-    end_is_column,
+    VertexSnapshot,
+    take_snapshot,
 )
 from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import GremlinExecutor, open_executor, send
-from lineage_merge.load.gremlin.upserts import Upsert
-from lineage_merge.load.snapshot import EdgeSnapshot, VertexSnapshot, take_snapshot
-from lineage_merge.model.elements import JobKey, edge_id, encode
+from lineage_merge.load.gremlin.upserts import EdgeUpsert, Upsert
+from lineage_merge.model.elements import edge_id, encode
 from lineage_merge.model.errors import GraphRejected
 
 _ATTEMPTS = 5
@@ -102,22 +102,19 @@ def _copy(
             identity = frozenset() if vertex_snapshot.label == "column" else _NOT_MOVED
             yield vertex_snapshot.upsert(new_ids[vertex_snapshot.id], label, known | identity)
 
-    edges = {
-        edge.id: edge for edge in chain.from_iterable(vertex_snapshot.edges for vertex_snapshot in found)
-    }
+    edges = {edge.id: edge for vertex_snapshot in found for edge in vertex_snapshot.edges}
     copies = (_copy_of(edge, new_ids) for edge in edges.values())
     # An edge between duplicate and canonical vertex would become a loop.
     without_loops = (edge for edge in copies if edge.from_id != edge.to_id)
     send(endpoint, upserts.batches(vertices()))
-    send(endpoint, upserts.batches(edge.upsert() for edge in without_loops))
+    send(endpoint, upserts.batches(without_loops))
 
 
-def _copy_of(edge: EdgeSnapshot, new_ids: dict[str, str]) -> EdgeSnapshot:
+def _copy_of(edge: EdgeUpsert, new_ids: dict[str, str]) -> EdgeUpsert:
     start, end = new_ids.get(edge.from_id, edge.from_id), new_ids.get(edge.to_id, edge.to_id)
-    properties = edge.properties
-    job = JobKey(properties["job_type"], properties["job_name"]) if "job_name" in properties else None
-    identifier = edge_id(properties["environment"], properties["dag_name"], job, start, edge.label, end)
-    return EdgeSnapshot(identifier, edge.label, start, end, properties)
+    values = dict(edge.properties)
+    identifier = edge_id(values["environment"], values["dag_name"], job_of(values), start, edge.label, end)
+    return replace(edge, id=identifier, from_id=start, to_id=end)
 
 
 # The functions below apply the moves to the elements that were read: a merge is compared with the graph as it
@@ -131,75 +128,52 @@ class CanonicalVertex(NamedTuple):
     label: str = ""
 
 
-CanonicalVertices = Shared[Mapping[str, CanonicalVertex]]
+NewIds = Shared[Mapping[str, str]]
 
 
-def move_edges(
-    edges: Rows[StoredEdge], canonical: CanonicalVertices, environment: str, dag_name: str
-) -> Rows[StoredEdge]:
+def move_edges(edges: Rows[StoredEdge], new_ids: NewIds, environment: str, dag_name: str) -> Rows[StoredEdge]:
     """Return the stored edges as they will be after the moves."""
-    moved = edges.flat_map(partial(_moved_edge, canonical, environment, dag_name))
+    moved = edges.flat_map(partial(_moved_edge, new_ids, environment, dag_name))
     return moved.group(lambda edge: (edge.id, edge.interim), _first_edge)
 
 
-def _moved_edge(
-    canonical: CanonicalVertices, environment: str, dag_name: str, edge: StoredEdge
-) -> Iterator[StoredEdge]:
-    start, end = (
-        _renamed_end(canonical.value, edge.label, name, identifier)
-        for name, identifier in (("from", edge.from_id), ("to", edge.to_id))
-    )
-    if (start, end) == (edge.from_id, edge.to_id):
-        yield edge
-    elif start != end:
-        job = (
-            JobKey(edge.properties["job_type"], edge.properties["job_name"])
-            if "job_name" in edge.properties
-            else None
-        )
-        identifier = edge_id(environment, dag_name, job, start, edge.label, end)
-        yield edge._replace(id=identifier, from_id=start, to_id=end)
+def _moved_edge(new_ids: NewIds, environment: str, dag_name: str, edge: StoredEdge) -> Iterable[StoredEdge]:
+    row = {**edge.properties, "id": edge.id, "label": edge.label, "from": edge.from_id, "to": edge.to_id}
+    moved = renamed_edge(row, new_ids.value, environment, dag_name)
+    return (edge._replace(id=moved["id"], from_id=moved["from"], to_id=moved["to"]),) if moved else ()
 
 
 def _first_edge(_key: tuple[str, bool], edges: list[StoredEdge]) -> Iterable[StoredEdge]:
     return (min(edges, key=lambda edge: repr(sorted(edge.properties.items()))),)
 
 
-def remove_moved_vertices(vertices: Rows[StoredVertex], canonical: CanonicalVertices) -> Rows[StoredVertex]:
+def remove_moved_vertices(vertices: Rows[StoredVertex], new_ids: NewIds) -> Rows[StoredVertex]:
     """Return the stored vertices without moved ones and their columns."""
-    return vertices.filter(partial(_is_not_moved, canonical))
+    return vertices.filter(
+        lambda vertex: dataset_of(vertex.id, vertex.label == "column") not in new_ids.value
+    )
 
 
-def _is_not_moved(canonical: CanonicalVertices, vertex: StoredVertex) -> bool:
-    return dataset_of(vertex.id, vertex.label == "column") not in canonical.value
-
-
-def rename_nodes(nodes: Rows[Row], canonical: CanonicalVertices) -> Rows[Row]:
+def rename_nodes(nodes: Rows[Row], canonical: Shared[Mapping[str, CanonicalVertex]]) -> Rows[Row]:
     """Return the nodes of a merge with the ids of the canonical vertices that the graph has for them.
 
     The identity properties of a renamed node are dropped. If the merge also has the canonical node, its
     values take precedence.
     """
-    return nodes.map(partial(_renamed_node, canonical)).group(_node_key, _combined_node)
+    return nodes.map(partial(_renamed_node, canonical)).group(lambda node: str(node[1]["id"]), _combined_node)
 
 
-def _renamed_node(canonical: CanonicalVertices, node: Row) -> tuple[bool, Row]:
+def _renamed_node(canonical: Shared[Mapping[str, CanonicalVertex]], node: Row) -> tuple[bool, Row]:
     """Return whether a node keeps its id, and the node with its final id."""
-    is_column = node["label"] == "column"
-    dataset = dataset_of(node["id"], is_column)
+    dataset = dataset_of_node(node)
     renamed = canonical.value.get(dataset)
     if renamed is None:
         return True, node
     identifier = renamed.id + node["id"][len(dataset) :]
-    if is_column:
+    if node["label"] == "column":
         return False, {**node, "id": identifier}
     values = {name: value for name, value in node.items() if name not in _IDENTITY}
     return False, {**values, "id": identifier, "label": renamed.label}
-
-
-def _node_key(node: tuple[bool, Row]) -> str:
-    identifier: str = node[1]["id"]
-    return identifier
 
 
 def _combined_node(_id: str, nodes: list[tuple[bool, Row]]) -> Iterable[Row]:
@@ -213,29 +187,14 @@ def _combined_node(_id: str, nodes: list[tuple[bool, Row]]) -> Iterable[Row]:
     return (values,)
 
 
-def rename_edges(edges: Rows[Row], canonical: CanonicalVertices) -> Rows[Row]:
+def rename_edges(edges: Rows[Row], new_ids: NewIds, environment: str, dag_name: str) -> Rows[Row]:
     """Return the edges of a merge with the ids of the canonical vertices."""
-    return edges.flat_map(partial(_renamed_edge, canonical)).group(itemgetter("id"), _first_row)
-
-
-def _renamed_edge(canonical: CanonicalVertices, edge: Row) -> Iterator[Row]:
-    start, end = (_renamed_end(canonical.value, edge["label"], name, edge[name]) for name in ("from", "to"))
-    if (start, end) == (edge["from"], edge["to"]):
-        yield edge
-    elif start != end:
-        job = JobKey(edge["job_type"], edge["job_name"]) if edge.get("job_name") is not None else None
-        identifier = edge_id(edge["environment"], edge["dag_name"], job, start, edge["label"], end)
-        yield {**edge, "id": identifier, "from": start, "to": end}
+    renamed = edges.map(lambda edge: renamed_edge(edge, new_ids.value, environment, dag_name))
+    return renamed.flat_map(lambda edge: (edge,) if edge else ()).group(itemgetter("id"), _first_row)
 
 
 def _first_row(_id: str, rows: list[Row]) -> Iterable[Row]:
     return (min(rows, key=lambda row: repr(sorted(row.items()))),) if len(rows) > 1 else rows
-
-
-def _renamed_end(canonical: Mapping[str, CanonicalVertex], label: str, end: str, identifier: str) -> str:
-    dataset = dataset_of(identifier, end_is_column(label, end, identifier))
-    renamed = canonical.get(dataset)
-    return renamed.id + identifier[len(dataset) :] if renamed else identifier
 
 
 _ALIAS = re.compile(r"(.*) \([^()]*\)")

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from threading import Event, Thread
 
 from lineage_merge.graph_format.schema import RUN_LABELS, Row
@@ -123,29 +124,18 @@ def _reporting(on_written: WriteProgress | None, kind: str, done: Counter, total
 def _write_partition(
     kind: str, endpoint: Endpoint, done: Counter, rows: Iterable[Row]
 ) -> Iterator[_PartitionOutcome]:
-    counting = _CountingRows(rows)
-    edges: Iterator[Upsert] = map(upserts.edge_upsert, counting)
-    batches = _node_batches(counting) if kind == "nodes" else upserts.batches(edges)
+    # A row may become several upserts.
+    number = count()
+    counted = (row for row, _ in zip(rows, number, strict=False))
+    edges: Iterator[Upsert] = map(upserts.edge_upsert, counted)
+    batches = _node_batches(counted) if kind == "nodes" else upserts.batches(edges)
     try:
         sent = send(endpoint, batches)
-        outcome = _PartitionOutcome(counting.count, sent)
+        outcome = _PartitionOutcome(next(number), sent)
     except LineageMergeError as error:
         outcome = _PartitionOutcome(0, 0, error)
     done.add(1)
     yield outcome
-
-
-class _CountingRows:
-    """Counts the rows that it yields: a row may become several upserts."""
-
-    def __init__(self, rows: Iterable[Row]) -> None:
-        self._rows = rows
-        self.count = 0
-
-    def __iter__(self) -> Iterator[Row]:
-        for row in self._rows:
-            self.count += 1
-            yield row
 
 
 def _node_batches(rows: Iterable[Row]) -> Iterator[list[Upsert]]:

@@ -1,11 +1,12 @@
-"""Aliases of datasets: their canonical ids, and aliases that are ambiguous."""
+"""Names of datasets: aliases with their canonical ids, ambiguous ones, and the origin of each name."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.model.records import AliasRecord, Record
+from lineage_merge.model.records import AliasRecord, Record, ResolvedRecord
 
 
 class ResolvedAlias(NamedTuple):
@@ -55,7 +56,7 @@ class _Candidates:
 
 def find_aliases(records: Rows[Record]) -> Aliases:
     """Find and resolve the aliases among the records. There are few of them: they fit into the driver."""
-    return _resolve(dict(records.flat_map(_by_alias).combine(_create, _add, _merge).collect()))
+    return _resolve(dict(records.flat_map(_by_alias).reduce_by_key(_merge).collect()))
 
 
 def _resolve(found: Mapping[str, _Candidates]) -> Aliases:
@@ -94,17 +95,10 @@ def resolve_aliases(steps: Mapping[str, str]) -> dict[str, str]:
     return aliases
 
 
-def _by_alias(record: Record) -> Iterator[tuple[str, AliasRecord]]:
+def _by_alias(record: Record) -> Iterator[tuple[str, _Candidates]]:
     if isinstance(record, AliasRecord):
-        yield record.alias, record
-
-
-def _create(record: AliasRecord) -> _Candidates:
-    return _Candidates(record.authority, {record.dataset: record.properties}, record.rule, {record.text})
-
-
-def _add(candidates: _Candidates, record: AliasRecord) -> _Candidates:
-    return _merge(candidates, _create(record))
+        targets = {record.dataset: record.properties}
+        yield record.alias, _Candidates(record.authority, targets, record.rule, {record.text})
 
 
 def _merge(one: _Candidates, other: _Candidates) -> _Candidates:
@@ -114,11 +108,39 @@ def _merge(one: _Candidates, other: _Candidates) -> _Candidates:
     for target, properties in other.targets.items():
         known = one.targets.get(target)
         # Records with the same target normally agree; if they differ, the result must not depend on order.
-        one.targets[target] = properties if known is None else max(known, properties, key=_as_key)
+        one.targets[target] = properties if known is None else max(known, properties, key=_items)
     one.rule = max(one.rule, other.rule)
     one.aliases |= other.aliases
     return one
 
 
-def _as_key(properties: Mapping[str, str]) -> list[tuple[str, str]]:
+def _items(properties: Mapping[str, str]) -> list[tuple[str, str]]:
     return sorted(properties.items())
+
+
+# Values of `known_by`: the location has its own name, no rule matches; a rule that depends on the location
+# alone, so it holds for every DAG; another part of this DAG's configuration; a source or a catalog.
+OWN, EVERYWHERE, CONFIGURED, ALIAS = "own", "everywhere", "configured", "alias"
+
+
+class IdentityRow(NamedTuple):
+    """An alias, the dataset that it resolves to (both as ids), and the origin of that knowledge."""
+
+    alias_id: str
+    canonical_id: str
+    known_by: str
+
+
+def identities(records: Rows[Record], aliases: Aliases) -> Rows[IdentityRow]:
+    """Return each name with its canonical id. A rule may resolve to an alias, which is resolved here."""
+    known = {alias_id: each[0] for alias_id, each in aliases.candidates.items() if len(each) == 1}
+    engine = records.engine
+    of_aliases = engine.rows((IdentityRow(*each, ALIAS) for each in known.items()), engine.parallelism)
+    return records.flat_map(partial(_identity, known)).union(of_aliases).distinct()
+
+
+def _identity(known: Mapping[str, str], record: Record) -> Iterator[IdentityRow]:
+    if isinstance(record, ResolvedRecord):
+        is_own = record.name == record.dataset
+        known_by = OWN if is_own else EVERYWHERE if record.is_everywhere else CONFIGURED
+        yield IdentityRow(record.name, known.get(record.dataset, record.dataset), known_by)

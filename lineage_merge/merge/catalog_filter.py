@@ -4,16 +4,16 @@ A catalog lists all tables of a company; those that this DAG never uses are not 
 """
 
 from collections.abc import Iterator
+from operator import itemgetter
 
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.model.records import AliasRecord, CatalogEntry, DatasetRecord, Record
 
-# By the id of a dataset: the entry that it is a name of, or None for a reference to it.
-_Name = tuple[str, str | None]
-# Of one id: the entries, and whether it is referenced.
-_Names = tuple[set[str], bool]
-# By the entry: a record about it, or None if the entry is referenced.
+# Of a dataset's id: the keys of the entries that it is a name of, and whether it is referenced.
+_Names = tuple[frozenset[str], bool]
+# By the key of an entry: a record about it, or None if the entry is referenced.
 _OfEntry = tuple[str, Record | None]
+_REFERENCED: _Names = (frozenset(), True)
 
 
 def filter_referenced(catalog: Rows[CatalogEntry], records: Rows[Record]) -> Rows[Record]:
@@ -23,36 +23,25 @@ def filter_referenced(catalog: Rows[CatalogEntry], records: Rows[Record]) -> Row
     of its records count, since the referenced name may be an alias of another.
     """
     # A dataset that is referenced in any form leaves a record of its name.
-    referenced = records.flat_map(_referenced)
-    entries = catalog.flat_map(_names).union(referenced).combine(_first, _add, _merge).flat_map(_wanted)
-    of_entries = catalog.flat_map(_of_entry).union(entries).group(_key, _if_wanted)
-    return of_entries.union(catalog.flat_map(_of_whole_catalog))
+    names = catalog.flat_map(_names).union(records.flat_map(_referenced)).reduce_by_key(_either)
+    of_entries = catalog.flat_map(_of_entry).union(names.flat_map(_wanted)).group(itemgetter(0), _if_wanted)
+    return of_entries.union(catalog.flat_map(lambda entry: entry.records if entry.key is None else ()))
 
 
-def _names(entry: CatalogEntry) -> Iterator[_Name]:
+def _names(entry: CatalogEntry) -> Iterator[tuple[str, _Names]]:
     if entry.key is not None:
         for record in entry.records:
             if isinstance(record, DatasetRecord):
-                yield record.dataset, entry.key
+                yield record.dataset, (frozenset((entry.key,)), False)
 
 
-def _referenced(record: Record) -> Iterator[_Name]:
+def _referenced(record: Record) -> Iterator[tuple[str, _Names]]:
     if isinstance(record, DatasetRecord):
-        yield record.dataset, None
+        yield record.dataset, _REFERENCED
 
 
-def _first(key: str | None) -> _Names:
-    return (set(), True) if key is None else ({key}, False)
-
-
-def _add(names: _Names, key: str | None) -> _Names:
-    return _merge(names, _first(key))
-
-
-def _merge(names: _Names, others: _Names) -> _Names:
-    entries, is_referenced = names
-    entries |= others[0]
-    return entries, is_referenced or others[1]
+def _either(one: _Names, other: _Names) -> _Names:
+    return one[0] | other[0], one[1] or other[1]
 
 
 def _wanted(names: tuple[str, _Names]) -> Iterator[_OfEntry]:
@@ -71,15 +60,7 @@ def _of_entry(entry: CatalogEntry) -> Iterator[_OfEntry]:
                 yield entry.key, record
 
 
-def _key(of_entry: _OfEntry) -> str:
-    return of_entry[0]
-
-
 def _if_wanted(_entry: str, rows: list[_OfEntry]) -> Iterator[Record]:
     records = [record for _, record in rows if record is not None]
     if len(records) < len(rows):
         yield from records
-
-
-def _of_whole_catalog(entry: CatalogEntry) -> tuple[Record, ...]:
-    return entry.records if entry.key is None else ()

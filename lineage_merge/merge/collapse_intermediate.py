@@ -8,24 +8,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import partial
+from operator import itemgetter
 from typing import NamedTuple
 
 from lineage_merge.config import Merge
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.merge.identity_rules import is_generated
 from lineage_merge.merge.path_contraction import HopLink, components, contract_paths
+from lineage_merge.merge.property_rows import DATASET_FIELDS
 from lineage_merge.model.elements import DatasetName, JobKey, decode, path_of
-from lineage_merge.model.records import (
-    AssertionRecord,
-    ColumnRecord,
-    DatasetRecord,
-    ElementRecord,
-    FeedsColumnRecord,
-    FeedsRecord,
-    InfluencesRecord,
-    LinkRecord,
-    WritesRecord,
-)
+from lineage_merge.model.records import ElementRecord, FeedsRecord, LinkRecord, WritesRecord
 
 
 class Hop(NamedTuple):
@@ -33,10 +25,6 @@ class Hop(NamedTuple):
 
     path: str
     component: str
-
-
-# The hops at the source and at the target of a record.
-_LinkOfHops = tuple[Hop | None, Hop | None, LinkRecord]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +64,7 @@ def collapse(resolved: Rows[ElementRecord], settings: Merge) -> Collapsed | None
     if not settings.collapse_datasets and not settings.collapse_run_local:
         return None
     resolved = resolved.cache()
-    used = resolved.flat_map(_uses).combine(_create, _add, _merge)
+    used = resolved.flat_map(_uses).reduce_by_key(_merge)
     temporary = dict(
         used.flat_map(partial(_temporary, settings.collapse_datasets, settings.collapse_run_local)).collect()
     )
@@ -89,7 +77,7 @@ def collapse(resolved: Rows[ElementRecord], settings: Merge) -> Collapsed | None
     hops = engine.share({hop: Hop(path, component_of.get(hop, hop)) for hop, path in temporary.items()})
     remaining = resolved.map_partitions(partial(_remaining, hops))
     contracted: Rows[ElementRecord] = links.map_partitions(partial(_links_of_hops, hops)).group(
-        _component, _contracted
+        itemgetter(0), _contracted
     )
     return Collapsed(remaining.union(contracted), frozenset(temporary))
 
@@ -101,14 +89,6 @@ def _uses(record: ElementRecord) -> Iterator[tuple[str, _Uses]]:
             yield target, _Uses(is_target=source != target, jobs={job}, is_written=True)
         case WritesRecord(job, target):
             yield target, _Uses(jobs={job}, is_written=True)
-
-
-def _create(uses: _Uses) -> _Uses:
-    return uses
-
-
-def _add(one: _Uses, other: _Uses) -> _Uses:
-    return _merge(one, other)
 
 
 def _merge(one: _Uses, other: _Uses) -> _Uses:
@@ -153,37 +133,23 @@ def _pairs(hops: Shared[frozenset[str]], records: Iterable[LinkRecord]) -> Itera
 
 def _remaining(hops: Shared[Mapping[str, Hop]], records: Iterable[ElementRecord]) -> Iterator[ElementRecord]:
     known = hops.value
-    return (record for record in records if known.keys().isdisjoint(_datasets(record)))
+    for record in records:
+        if not any(getattr(record, name) in known for name in DATASET_FIELDS[type(record)]):
+            yield record
 
 
-def _datasets(record: ElementRecord) -> tuple[str, ...]:
-    """Return the datasets that a record is about."""
-    match record:
-        case FeedsColumnRecord() | FeedsRecord() | InfluencesRecord():
-            return record.source, record.target
-        case DatasetRecord() | ColumnRecord():
-            return (record.dataset,)
-        case AssertionRecord() | WritesRecord():
-            return (record.target,)
-    return ()
-
-
-def _links_of_hops(hops: Shared[Mapping[str, Hop]], records: Iterable[LinkRecord]) -> Iterator[_LinkOfHops]:
-    """Yield the records that start or end at temporary datasets, with their source and target hop."""
+def _links_of_hops(
+    hops: Shared[Mapping[str, Hop]], records: Iterable[LinkRecord]
+) -> Iterator[tuple[str, HopLink[LinkRecord]]]:
+    """Yield the records that start or end at temporary datasets, with their component."""
     known = hops.value
     for record in records:
         out_of, into = known.get(record.source), known.get(record.target)
-        if out_of or into:
-            yield out_of, into, record
+        hop = into or out_of
+        if hop:
+            yield hop.component, HopLink(record, out_of and out_of.path, into and into.path)
 
 
-def _component(link: _LinkOfHops) -> str:
-    hop = link[1] or link[0]
-    return hop.component if hop else ""
-
-
-def _contracted(_component: str, links: Iterable[_LinkOfHops]) -> Iterator[LinkRecord]:
+def _contracted(_component: str, links: list[tuple[str, HopLink[LinkRecord]]]) -> Iterator[LinkRecord]:
     """Yield the edges between permanent datasets through the temporary ones of one component."""
-    return contract_paths(
-        HopLink(record, out_of and out_of.path, into and into.path) for out_of, into, record in links
-    )
+    return contract_paths(link for _, link in links)

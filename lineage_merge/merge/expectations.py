@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from lineage_merge import naming
 from lineage_merge.graph_format.schema import DATASET_LABELS, Row
 from lineage_merge.infra.engine.rows import Rows, Shared
-from lineage_merge.merge.flows import Flows
+from lineage_merge.merge.dataset_uses import Flows
 from lineage_merge.merge.report import Report
 from lineage_merge.model.elements import DatasetName, path_of
 from lineage_merge.model.errors import NamingError, TooFewJoined

@@ -12,7 +12,8 @@ from lineage_merge.merge import metadata_rules, property_rows
 from lineage_merge.merge.alias_resolution import Aliases, find_aliases
 from lineage_merge.merge.collapse_intermediate import collapse
 from lineage_merge.merge.property_rows import EdgeKey, Facts, Key
-from lineage_merge.model.records import ElementRecord, Record
+from lineage_merge.model.elements import JobKey
+from lineage_merge.model.records import ElementRecord, Record, RunsRecord
 
 _NO_COLLAPSE = Merge()
 
@@ -30,7 +31,7 @@ class Merged:
     @property
     def nodes(self) -> Rows[Row]:
         """Return the nodes."""
-        return self.elements.filter(_is_node)
+        return self.elements.filter(lambda row: not property_rows.is_edge(row))
 
     @property
     def edges(self) -> Rows[Row]:
@@ -93,6 +94,16 @@ def _id(row: Row) -> str:
     return str(row["id"])
 
 
+def job_runs(records: Rows[Record]) -> dict[JobKey, int]:
+    """Return the number of successful runs per job; if two sources report a job, the smaller number."""
+    return dict(records.flat_map(_runs).reduce_by_key(min).collect())
+
+
+def _runs(record: Record) -> Iterator[tuple[JobKey, int]]:
+    if isinstance(record, RunsRecord):
+        yield record.job, record.number
+
+
 def _resolved(canonical_ids: Shared[dict[str, str]], records: Iterable[Record]) -> Iterator[ElementRecord]:
     known = canonical_ids.value
     for record in records:
@@ -106,7 +117,3 @@ def _row(environment: str, dag_name: str, element: tuple[Key, Facts]) -> Row:
     if isinstance(key, EdgeKey):
         return property_rows.edge_row(key, found, environment, dag_name)
     return property_rows.node_row(key, found, environment, dag_name)
-
-
-def _is_node(row: Row) -> bool:
-    return not property_rows.is_edge(row)

@@ -23,12 +23,8 @@ def apply(elements: Rows[Row], rules: Sequence[MetadataRule]) -> Rows[Row]:
     if not any(rule.column for rule in rules):
         return elements.map(partial(_with_metadata, rules))
     # Columns do not have the qualified name of their dataset.
-    described = elements.filter(_is_node).group(_dataset_of, partial(_described, rules))
+    described = elements.filter(lambda row: not is_edge(row)).group(_dataset_of, partial(_described, rules))
     return elements.filter(is_edge).union(described)
-
-
-def _is_node(row: Row) -> bool:
-    return not is_edge(row)
 
 
 def _dataset_of(row: Row) -> str:

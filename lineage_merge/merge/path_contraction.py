@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from lineage_merge.column_lineage.transformations import Transformation, compose, listed
 from lineage_merge.model.elements import JobKey
@@ -23,8 +23,7 @@ _METADATA = {"reads": "metadata"}
 ColumnKey = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class HopLink(Generic[AnyLink]):
+class HopLink(NamedTuple, Generic[AnyLink]):
     """A record that starts or ends at a temporary dataset.
 
     `out_of`, `into`: the name in `via` of the temporary dataset at its source and at its target.

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast, get_args
 
 from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
 from lineage_merge.graph_format.schema import EDGE_PROPERTIES, NODE_PROPERTIES, REPLACED_SETS, Property, Row
@@ -57,14 +57,20 @@ _READS_ROWS = {"reads": "rows"}
 _SMALLEST = "sequence"
 
 
+# By type of record, the fields that are ids of datasets.
+DATASET_FIELDS: Mapping[type, tuple[str, ...]] = {
+    kind: tuple(name for name in ("dataset", "source", "target") if name in kind._fields)
+    for kind in get_args(ElementRecord)
+}
+
+
 class EdgeKey(NamedTuple):
     """Key of an edge within a DAG and environment. `has_column` edges belong to no job."""
 
     label: str
     start: str
     end: str
-    job_type: str | None = None
-    job_name: str | None = None
+    job: JobKey | None = None
 
 
 Key = str | EdgeKey
@@ -97,27 +103,17 @@ class Facts:
 
 def resolved(canonical_ids: Mapping[str, str], record: Record) -> ElementRecord | None:
     """Return the record of an element with canonical dataset ids; None if no element follows from it."""
-    match record:
-        case DatasetRecord(dataset, _, authority):
-            canonical_id = canonical_ids.get(dataset)
-            if canonical_id is None:
-                return record
-            # Properties derived from the name of an alias do not describe the dataset.
-            return None if authority == Authority.PLATFORM else record._replace(dataset=canonical_id)
-        case ColumnRecord(dataset):
-            canonical_id = canonical_ids.get(dataset)
-            return record if canonical_id is None else record._replace(dataset=canonical_id)
-        case AssertionRecord() | WritesRecord():
-            canonical_id = canonical_ids.get(record.target)
-            return record if canonical_id is None else record._replace(target=canonical_id)
-        case FeedsRecord() | FeedsColumnRecord() | InfluencesRecord():
-            source, target = canonical_ids.get(record.source), canonical_ids.get(record.target)
-            if source is None and target is None:
-                return record
-            return record._replace(source=source or record.source, target=target or record.target)
-        case JobRecord() | OperationRecord() | FollowsRecord():
-            return record
-    return None
+    names = DATASET_FIELDS.get(type(record))
+    if names is None:
+        return None
+    changed: dict[str, Any] = {
+        name: canonical_ids[old] for name in names if (old := getattr(record, name)) in canonical_ids
+    }
+    if not changed:
+        return cast("ElementRecord", record)
+    if isinstance(record, DatasetRecord) and record.authority == Authority.PLATFORM:
+        return None  # Properties derived from the name of an alias do not describe the dataset.
+    return cast("ElementRecord", record._replace(**changed))
 
 
 def facts(environment: str, dag_name: str, record: ElementRecord) -> Iterator[tuple[Key, Fact]]:
@@ -126,14 +122,14 @@ def facts(environment: str, dag_name: str, record: ElementRecord) -> Iterator[tu
         case FeedsColumnRecord(job, source, source_column, target, target_column, how, expressions, assumed):
             sets = {ASSUMED if assumed else "transformation": how, "expression": expressions}
             start, end = column_id(source, source_column), column_id(target, target_column)
-            yield EdgeKey("feeds_column", start, end, *job), Fact(0, None, {}, sets)
+            yield EdgeKey("feeds_column", start, end, job), Fact(0, None, {}, sets)
             # Columns that only lineage names need a vertex too, before their edges.
             yield from _named_column(source, source_column, start)
             yield from _named_column(target, target_column, end)
         case InfluencesRecord(job, source, source_column, target, how, assumed):
             sets = {ASSUMED if assumed else "transformation": how}
             start = column_id(source, source_column)
-            yield EdgeKey("influences", start, target, *job), Fact(0, None, {}, sets)
+            yield EdgeKey("influences", start, target, job), Fact(0, None, {}, sets)
             yield from _named_column(source, source_column, start)
         case ColumnRecord(dataset, column, authority, properties, sets):
             identifier = column_id(dataset, column)
@@ -142,13 +138,13 @@ def facts(environment: str, dag_name: str, record: ElementRecord) -> Iterator[tu
         case DatasetRecord(dataset, label, authority, properties, sets):
             yield dataset, Fact(authority, label, properties, sets)
         case FeedsRecord(job, source, target, properties, sets):
-            yield EdgeKey("feeds", source, target, *job), Fact(0, None, {**_READS_ROWS, **properties}, sets)
+            yield EdgeKey("feeds", source, target, job), Fact(0, None, {**_READS_ROWS, **properties}, sets)
         case WritesRecord(job, target):
-            yield EdgeKey("writes", job_id(environment, dag_name, job), target, *job), _NO_PROPERTIES
+            yield EdgeKey("writes", job_id(environment, dag_name, job), target, job), _NO_PROPERTIES
         case FollowsRecord(job, operation, consumed):
             identifier = job_id(environment, dag_name, job)
             start, end = operation_id(identifier, operation), operation_id(identifier, consumed)
-            yield EdgeKey("follows", start, end, *job), _NO_PROPERTIES
+            yield EdgeKey("follows", start, end, job), _NO_PROPERTIES
         case OperationRecord(job, key, properties):
             identifier = operation_id(job_id(environment, dag_name, job), key)
             properties = {**properties, "job_type": job.job_type, "job_name": job.name}
@@ -161,7 +157,7 @@ def facts(environment: str, dag_name: str, record: ElementRecord) -> Iterator[tu
             properties = {**properties, "job_type": job.job_type, "job_name": job.name}
             yield identifier, Fact(at, "assertion", properties, sets)
             end = target if column is None else column_id(target, column)
-            yield EdgeKey(edge, identifier, end, *job), _NO_PROPERTIES
+            yield EdgeKey(edge, identifier, end, job), _NO_PROPERTIES
             if column is not None:
                 yield from _named_column(target, column, end)
 
@@ -254,15 +250,10 @@ def node_row(identifier: str, facts: Facts, environment: str, dag_name: str) -> 
 
 def edge_row(key: EdgeKey, facts: Facts, environment: str, dag_name: str) -> Row:
     """Return the row of an edge (`graph_format.schema.edge_ddl`), without unknown values."""
-    job = None if key.job_type is None else JobKey(key.job_type, key.job_name or "")
-    row: Row = {
-        "id": edge_id(environment, dag_name, job, key.start, key.label, key.end),
-        "label": key.label,
-        "from": key.start,
-        "to": key.end,
-        "environment": environment,
-        "dag_name": dag_name,
-    }
+    label, start, end, job = key
+    identifier = edge_id(environment, dag_name, job, start, label, end)
+    row: Row = {"id": identifier, "label": label, "from": start, "to": end}
+    row |= {"environment": environment, "dag_name": dag_name}
     if job is not None:
         row |= {"job_type": job.job_type, "job_name": job.name}
     for item in EDGE_PROPERTIES:

@@ -139,10 +139,7 @@ class RecordBuilder:
 
     def _record(self, element: Element) -> Record | None:
         match element:
-            case Dataset(ref, authority, label, properties, sets):
-                dataset = self._id(ref)
-                if not dataset:
-                    return None
+            case Dataset(ref, authority, label, properties, sets) if dataset := self._id(ref):
                 identity = self._identities[ref]
                 # Only files have a format: a warehouse table has none, and the format of a
                 # temporary file is not that of the table.
@@ -150,56 +147,61 @@ class RecordBuilder:
                     properties = {name: value for name, value in properties.items() if name != "format"}
                 # A plain number pickles faster.
                 return DatasetRecord(dataset, label, int(authority), _properties(properties), _sets(sets))
-            case Column(ref, name, authority, properties, sets):
-                dataset = self._id(ref)
-                if not dataset or not name:
-                    return None
-                column = _column_text(name)
-                texts = {**_properties(properties), "name": column}
-                return ColumnRecord(dataset, column, int(authority), texts, _sets(sets))
-            case FeedsColumn(job, source_ref, source_column, target_ref, target_column, how, text, assumed):
-                source, target = self._id(source_ref), self._id(target_ref)
-                if not source or not target:
-                    return None
+            case Column(ref, name, authority, properties, sets) if (dataset := self._id(ref)) and name:
+                text = _column_text(name)
+                texts = {**_properties(properties), "name": text}
+                return ColumnRecord(dataset, text, int(authority), texts, _sets(sets))
+            case FeedsColumn(job, start, source_column, end, target_column, how, text, assumed) if (
+                ends := self._ends(start, end)
+            ):
                 return FeedsColumnRecord(
                     self._job(job),
-                    source,
+                    ends[0],
                     _column_text(source_column),
-                    target,
+                    ends[1],
                     _column_text(target_column),
                     how,
                     (_column_text(text),) if text else (),
                     assumed,
                 )
-            case Influences(job, source_ref, source_column, target_ref, how):
-                source, target = self._id(source_ref), self._id(target_ref)
-                if not source or not target:
-                    return None
-                return InfluencesRecord(self._job(job), source, _column_text(source_column), target, how)
+            case Influences(job, start, source_column, end, how) if ends := self._ends(start, end):
+                return InfluencesRecord(self._job(job), ends[0], _column_text(source_column), ends[1], how)
             case Operation(job, key, properties):
                 return OperationRecord(self._job(job), _text(key), _properties(properties))
             case Follows(job, operation, consumed):
                 return FollowsRecord(self._job(job), _text(operation), _text(consumed))
-            case Feeds(job, source_ref, target_ref, properties, sets):
-                source, target = self._id(source_ref), self._id(target_ref)
-                if not source or not target:
-                    return None
-                return FeedsRecord(self._job(job), source, target, _properties(properties), _sets(sets))
-            case Writes(job, ref):
-                target = self._id(ref)
-                return WritesRecord(self._job(job), target) if target else None
+            case Feeds(job, start, end, properties, sets) if ends := self._ends(start, end):
+                return FeedsRecord(self._job(job), *ends, _properties(properties), _sets(sets))
+            case Writes(job, ref) if target := self._id(ref):
+                return WritesRecord(self._job(job), target)
             case Alias():
                 return self._alias(element)
             case Job(key, at, properties, sets):
                 return JobRecord(self._job(key), at, _properties(properties), _sets(sets))
-            case Assertion():
-                return self._assertion(element)
+            case Assertion(job, ref, name, key, at, edge, properties, sets) if target := self._id(ref):
+                column = _column_text(name) if name else None
+                return AssertionRecord(
+                    self._job(job),
+                    _text(key),
+                    target,
+                    column,
+                    edge,
+                    at,
+                    _properties(properties),
+                    _sets(sets),
+                )
             case Count(items, number):
                 return CountRecord(items, number)
             case SuccessfulRuns(key, number):
                 return RunsRecord(self._job(key), number)
             case Problem(kind, document, field, message):
                 return ProblemRecord(Problem(kind, _text(document), _text(field), _text(message)))
+        return None
+
+    def _ends(self, source: Reference, target: Reference) -> tuple[str, str] | None:
+        """Return the ids of two datasets, if both are resolved; both are introduced."""
+        start, end = self._id(source), self._id(target)
+        return (start, end) if start and end else None
 
     def _alias(self, alias: Alias) -> AliasRecord | None:
         alias_id = self._id(alias.ref)
@@ -215,21 +217,6 @@ class RecordBuilder:
             _storable(alias.rule),
             _text(f"{'|'.join(self._identities[alias.ref].name or ())} ({alias.rule})"),
             _properties(_properties_of_name(assumption)) if assumption else {},
-        )
-
-    def _assertion(self, assertion: Assertion) -> AssertionRecord | None:
-        target = self._id(assertion.target)
-        if not target:
-            return None
-        return AssertionRecord(
-            self._job(assertion.job),
-            _text(assertion.key),
-            target,
-            _column_text(assertion.column) if assertion.column else None,
-            assertion.edge,
-            assertion.at,
-            _properties(assertion.properties),
-            _sets(assertion.sets),
         )
 
     def _job(self, job: JobKey) -> JobKey:

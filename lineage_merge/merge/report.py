@@ -1,8 +1,8 @@
 """Report of a merge: counts and examples of problems. Imports no Spark."""
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
 from lineage_merge.model.elements import Problem
@@ -102,35 +102,12 @@ class Report:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> "Report":
-        """Parse the output of `as_json`."""
-        return cls(
-            read=stored.get("read", {}),
-            nodes=stored.get("nodes", {}),
-            edges=stored.get("edges", {}),
-            joined_by=tuple(
-                JoinedBy(tuple(each["rules"]), each["datasets"]) for each in stored.get("joined_by", ())
-            ),
-            problems=tuple(
-                Problem(problem["kind"], problem["document"], problem["field"], problem["message"])
-                for problem in stored.get("problems", ())
-            ),
-            totals=stored.get("totals", {}),
-            by_source=stored.get("by_source", {}),
-            not_retired=tuple(stored.get("not_retired", ())),
-            near_misses=tuple(
-                NearMiss(
-                    miss["written"],
-                    miss["read"],
-                    miss["score"],
-                    tuple(miss["evidence"]),
-                    miss.get("fix_key", ""),
-                    miss.get("fix", ""),
-                )
-                for miss in stored.get("near_misses", ())
-            ),
-            unmet=tuple(stored.get("unmet", ())),
-            assumed=stored.get("assumed", 0),
-        )
+        """Parse the output of `as_json`; unknown keys are ignored."""
+        values: dict[str, Any] = {name: stored[name] for name in cls.__match_args__ if name in stored}
+        values |= {
+            name: tuple(parse(each) for each in stored.get(name, ())) for name, parse in _PARSERS.items()
+        }
+        return cls(**{"read": {}, "nodes": {}, "edges": {}, **values})
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON object of `report.json`."""
@@ -147,16 +124,22 @@ class Report:
             "not_retired": list(self.not_retired),
             "near_misses": [{**miss._asdict(), "evidence": list(miss.evidence)} for miss in self.near_misses],
             "unmet": list(self.unmet),
-            "problems": [
-                {
-                    "kind": problem.kind,
-                    "document": problem.document,
-                    "field": problem.field,
-                    "message": problem.message,
-                }
-                for problem in self.problems
-            ],
+            "problems": [asdict(problem) for problem in self.problems],
         }
+
+
+def _known(kind: type[Problem] | type[NearMiss], stored: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: stored[name] for name in kind.__match_args__ if name in stored}
+
+
+# Of the lists in JSON: how their items are parsed.
+_PARSERS: Mapping[str, Callable[[Any], Any]] = {
+    "joined_by": lambda each: JoinedBy(tuple(each["rules"]), each["datasets"]),
+    "problems": lambda each: Problem(**_known(Problem, each)),
+    "near_misses": lambda each: NearMiss(**{**_known(NearMiss, each), "evidence": tuple(each["evidence"])}),
+    "not_retired": str,
+    "unmet": str,
+}
 
 
 EMPTY = Report({}, {}, {}, (), ())

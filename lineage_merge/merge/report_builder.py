@@ -1,19 +1,23 @@
-"""Builds the report of a merge from its records and elements."""
+"""Builds the report of a merge from its records and elements: problems, counts, near misses, completeness."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, replace
 from functools import partial
 from heapq import nsmallest
-from typing import cast
+from typing import Any, NamedTuple, cast
 
+from lineage_merge.config import Config
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.merge.alias_resolution import Aliases
 from lineage_merge.merge.dataset_uses import Uses, together, uses_of
+from lineage_merge.merge.expectations import unmet
 from lineage_merge.merge.join import Merged
+from lineage_merge.merge.near_misses.collection import NearMisses, near_misses
 from lineage_merge.merge.property_rows import is_edge
 from lineage_merge.merge.report import MAX_EXAMPLES, MERGE, JoinedBy, Report
+from lineage_merge.merge.source_completeness import why_not_retired
 from lineage_merge.model.elements import DBT_NAMESPACE, Problem, ProblemKind
 from lineage_merge.model.records import CountRecord, JoinedRecord, ProblemRecord, Record
 
@@ -28,26 +32,51 @@ _Key = tuple[str, ...]
 ReportFact = tuple[_Key, int | Uses]
 
 
-@dataclass(slots=True)
-class _Part:
-    """The report of one partition."""
+# Problems are counted by source and kind, and joined datasets by their rules.
+_Counts = Counter[tuple[str | tuple[str, ...], ...]]
 
-    read: Counter[str] = field(default_factory=Counter)
-    nodes: Counter[str] = field(default_factory=Counter)
-    edges: Counter[str] = field(default_factory=Counter)
-    assumed: int = 0
-    joined: Counter[tuple[str, ...]] = field(default_factory=Counter)
-    problems: Counter[tuple[str, str]] = field(default_factory=Counter)
-    examples: dict[tuple[str, str], list[Problem]] = field(default_factory=lambda: defaultdict(list))
+
+class _Part(NamedTuple):
+    """The report of one partition: counts, and the first problems by source and kind."""
+
+    counts: _Counts
+    examples: dict[tuple[str, str], list[Problem]]
 
     def find(self, source: str, problem: Problem) -> None:
         """Count a problem, and retain the first examples of its source and kind."""
-        key = source, problem.kind
-        self.problems[key] += 1
-        examples = self.examples[key]
+        self.counts["problem", source, problem.kind] += 1
+        examples = self.examples[source, problem.kind]
         examples.append(problem)
         if len(examples) > 2 * MAX_EXAMPLES:
-            self.examples[key] = nsmallest(MAX_EXAMPLES, examples, key=_order)
+            examples[:] = nsmallest(MAX_EXAMPLES, examples, key=_order)
+
+
+def complete_report(records: Rows[Record], merged: Merged, config: Config) -> Report:
+    """Return the report of a merge with these records as input."""
+    of_merge = facts(records, merged).cache()
+    found = of_facts(of_merge)
+    found = with_near_misses(found, near_misses(merged.elements, config, uses=of_merge.flat_map(_uses)))
+    return replace(
+        found,
+        not_retired=why_not_retired(config, found),
+        unmet=unmet(merged.elements, found, config.merge.expect),
+    )
+
+
+def with_near_misses(found: Report, added: NearMisses) -> Report:
+    """Add the near misses and their notes to a report."""
+    if not added.notes:
+        return replace(found, near_misses=added.found)
+    number = len(added.notes)
+    kinds = found.by_source.get(MERGE, {})
+    of_merge = {**kinds, "notice": kinds.get("notice", 0) + number}
+    return replace(
+        found,
+        near_misses=added.found,
+        problems=(*found.problems, *added.notes),
+        totals={**found.totals, "notice": found.totals.get("notice", 0) + number},
+        by_source={**found.by_source, MERGE: of_merge},
+    )
 
 
 def report(records: Rows[Record], merged: Merged) -> Report:
@@ -62,18 +91,13 @@ def facts(records: Rows[Record], merged: Merged) -> Rows[ReportFact]:
     return (
         records.flat_map(partial(_of_record, engine.share(merged.aliases.canonical_ids())))
         .union(merged.elements.flat_map(_of_element), of_aliases)
-        .combine(_create, _add, _add)
+        .reduce_by_key(_add)
     )
 
 
 def of_facts(found: Rows[ReportFact]) -> Report:
     """Build the report of these facts."""
     return _total(found.map_partitions(_part).collect())
-
-
-def uses_in(found: Rows[ReportFact]) -> Rows[tuple[str, Uses]]:
-    """Return the uses of each dataset among these facts."""
-    return found.flat_map(_uses)
 
 
 def _uses(fact: ReportFact) -> Iterator[tuple[str, Uses]]:
@@ -127,10 +151,6 @@ def _problem(source: str, problem: Problem) -> tuple[_Key, int]:
     return ("problem", source, *astuple(problem)), 0
 
 
-def _create(value: int | Uses) -> int | Uses:
-    return value
-
-
 def _add(one: int | Uses, other: int | Uses) -> int | Uses:
     if isinstance(one, Uses) and isinstance(other, Uses):
         return together(one, other)
@@ -140,23 +160,20 @@ def _add(one: int | Uses, other: int | Uses) -> int | Uses:
 
 
 def _part(found: Iterable[ReportFact]) -> Iterator[_Part]:
-    part = _Part()
-    for (tag, *names), value in found:
+    part = _Part(Counter(), defaultdict(list))
+    for key, value in found:
         if isinstance(value, Uses):
             rules = value.rules | {SAME_NAME} if len(value.types_of_flows()) > 1 else value.rules
             if rules:
-                part.joined[tuple(sorted(rules))] += 1
-            problem = _disconnected(names[0], value)
+                part.counts["joined", tuple(sorted(rules))] += 1
+            problem = _disconnected(key[1], value)
             if problem:
                 part.find(MERGE, problem)
-        elif tag == "problem":
-            source, kind, document, field_, message = names
-            part.find(source, Problem(cast("ProblemKind", kind), document, field_, message))
-        elif tag == "assumed":
-            part.assumed += value
+        elif key[0] == "problem":
+            _, source, kind, document, field, message = key
+            part.find(source, Problem(cast("ProblemKind", kind), document, field, message))
         else:
-            counts = {"read": part.read, "node": part.nodes, "edge": part.edges}[tag]
-            counts[names[0]] += value
+            part.counts[key] += value
     yield part
 
 
@@ -174,31 +191,33 @@ def _disconnected(dataset: str, uses: Uses) -> Problem | None:
 
 
 def _total(parts: Iterable[_Part]) -> Report:
-    total = _Part()
+    counts: _Counts = Counter()
+    examples: dict[tuple[str, str], list[Problem]] = defaultdict(list)
     for part in parts:
-        for name in ("read", "nodes", "edges", "joined", "problems"):
-            getattr(total, name).update(getattr(part, name))
-        total.assumed += part.assumed
+        counts.update(part.counts)
         for key, problems in part.examples.items():
-            total.examples[key].extend(problems)
+            examples[key].extend(problems)
+
+    def of(tag: str) -> Iterator[tuple[Any, int]]:
+        return ((key[1], number) for key, number in sorted(counts.items()) if key[0] == tag)
+
     by_source: dict[str, dict[str, int]] = {}
     totals: Counter[str] = Counter()
-    for (source, kind), number in sorted(total.problems.items()):
+    for source, kind in sorted(examples):
+        number = counts["problem", source, kind]
         by_source.setdefault(source, {})[kind] = number
         totals[kind] += number
     # A problem that two sources report is listed once.
-    examples = {
-        problem
-        for problems in total.examples.values()
-        for problem in nsmallest(MAX_EXAMPLES, problems, key=_order)
+    shown = {
+        problem for problems in examples.values() for problem in nsmallest(MAX_EXAMPLES, problems, key=_order)
     }
     return Report(
-        read=dict(sorted(total.read.items())),
-        nodes=dict(sorted(total.nodes.items())),
-        edges=dict(sorted(total.edges.items())),
-        joined_by=tuple(JoinedBy(*each) for each in sorted(total.joined.items())),
-        assumed=total.assumed,
-        problems=tuple(sorted(examples, key=lambda example: (example.kind, *_order(example)))),
+        read=dict(of("read")),
+        nodes=dict(of("node")),
+        edges=dict(of("edge")),
+        joined_by=tuple(JoinedBy(*each) for each in of("joined")),
+        assumed=counts["assumed",],
+        problems=tuple(sorted(shown, key=lambda example: (example.kind, *_order(example)))),
         totals=dict(sorted(totals.items())),
         by_source=by_source,
     )

@@ -30,15 +30,16 @@ from lineage_merge.infra.storage import read_text, write_text
 from lineage_merge.infra.telemetry import in_step, running, step
 from lineage_merge.load.gremlin import configured_endpoint
 from lineage_merge.load.gremlin.connection import Endpoint, check
+from lineage_merge.load.load_plan import MergeOutput
 from lineage_merge.load.neptune_bulk import bulk_load
 from lineage_merge.load.result import LoadResult
-from lineage_merge.load.stages.types import MergeOutput
 from lineage_merge.load.update import update
 from lineage_merge.merge import dataset_resolver, join
-from lineage_merge.merge.complete_report import complete_report
+from lineage_merge.merge.alias_resolution import IdentityRow, identities
 from lineage_merge.merge.expectations import fail_if_unmet
+from lineage_merge.merge.join import job_runs
 from lineage_merge.merge.report import EMPTY, REPORT, Report
-from lineage_merge.merge.resolved_names import IdentityRow, identities, job_runs
+from lineage_merge.merge.report_builder import complete_report
 from lineage_merge.merge.source_completeness import SourceCompleteness, assess
 from lineage_merge.model.elements import JobKey, Problem
 from lineage_merge.model.errors import (

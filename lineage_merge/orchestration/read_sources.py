@@ -15,9 +15,8 @@ from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.infra.telemetry import step
 from lineage_merge.merge import dataset_resolver, join
 from lineage_merge.merge.catalog_filter import filter_referenced
-from lineage_merge.merge.complete_report import complete_report
 from lineage_merge.merge.report import Report
-from lineage_merge.merge.report_builder import of_source
+from lineage_merge.merge.report_builder import complete_report, of_source
 from lineage_merge.model.errors import InputTooLarge
 from lineage_merge.model.records import Record
 from lineage_merge.sources import registry

@@ -232,7 +232,7 @@ def _last_run(graph: ScopedGraph, environment: str, dag: str) -> "MergeRun":
 
 def _run_until(graph: ScopedGraph, environment: str, dag: str, moment: str) -> "MergeRun":
     """Return the newest merge of the history until a moment. Raises `NotFound`."""
-    from lineage_merge.history.details import read_report
+    from lineage_merge.history.merge_index import read_report
     from lineage_merge.history.moments import parse_moment
     from lineage_merge.history.pictures import merges_until
     from lineage_merge.load.merge_run import MergeRun

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 from lineage_merge.graph_format.elements import Edge
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.local import LocalEngine
-from lineage_merge.merge.near_misses.collection import NearMisses
+from lineage_merge.merge.near_misses.collection import Details, NearMisses
 from lineage_merge.merge.near_misses.collection import near_misses as of_rows
-from lineage_merge.merge.near_misses.details import Details
 from lineage_merge.questions.graph import LineageGraph
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge.load import merge_run
 from lineage_merge.load.gremlin.connection import Endpoint
+from lineage_merge.load.result import LoadResult
 from tests.command_line import in_process
 
 UNREACHABLE = "ws://127.0.0.1:1/gremlin"
@@ -14,7 +15,7 @@ WHOSE = ("--dag", "daily", "--environment", "dev")
 
 def test_a_report_is_read_from_the_reader(gremlin: GraphTraversalSource, gremlin_url: str) -> None:
     begun = merge_run.begin(Endpoint(gremlin_url), "dev", "daily", {})
-    merge_run.end(begun, merge_run.LoadStats(written=3, retired=0), None)
+    merge_run.end(begun, LoadResult(3, 0, 0, 0.0), None, None)
     reader = {"LINEAGE_MERGE_GREMLIN_READER_ENDPOINT": gremlin_url}
     outcome = in_process("report", *WHOSE, "--gremlin-endpoint", UNREACHABLE, "--json", **reader)
     assert outcome.code == 0, outcome.err

@@ -44,8 +44,9 @@ from lineage_merge.load import merge_run
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.stages import write_changes
 from lineage_merge.merge import dataset_resolver, join
-from lineage_merge.merge.complete_report import complete_report
-from lineage_merge.merge.resolved_names import identities, job_runs
+from lineage_merge.merge.alias_resolution import identities
+from lineage_merge.merge.join import job_runs
+from lineage_merge.merge.report_builder import complete_report
 from lineage_merge.merge.source_completeness import assess
 from lineage_merge.orchestration import pipeline
 from lineage_merge.orchestration.configuration import CONFIGURATION

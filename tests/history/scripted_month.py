@@ -66,4 +66,5 @@ def scripted_month(location: str) -> MadeHistory:
 def _killed(history: MadeHistory, time: str) -> None:
     record = history.full(time, Made("daily").job("spark", "half", {"wrong": ["raw"]}))
     history.records.pop()
-    storage.delete_file(layout.merge_file(history.location, DagScope("dev", "daily"), record.name))
+    scope = DagScope("dev", "daily")
+    storage.delete_file(layout.json_file(history.location, layout.MERGES, scope, record.name))

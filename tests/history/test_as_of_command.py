@@ -9,8 +9,8 @@ import pytest
 
 from lineage_merge.config import Config
 from lineage_merge.history import layout
-from lineage_merge.history.details import write_details
 from lineage_merge.history.layout import DagScope
+from lineage_merge.history.merge_index import write_details
 from lineage_merge.merge.report import Report
 from tests.command_line import Outcome, in_process
 from tests.history.made_history import MadeHistory
@@ -24,7 +24,7 @@ def history(tmp_path: Path) -> MadeHistory:
     history = MadeHistory(str(tmp_path / "home/graph.history"))
     first = history.full("2026-01-01T04:00", Made().job("spark", "load", {"b": ["a"]}))
     report = Report({"plans": 3}, {}, {}, (), ())
-    file = layout.details_file(history.location, DagScope("dev", "daily"), first.name)
+    file = layout.json_file(history.location, layout.DETAILS, DagScope("dev", "daily"), first.name)
     write_details(file, report, Config("daily", "dev"))
     history.full("2026-01-02T04:00", Made("weekly").job("dbt", "m", {"mart": ["b"]}))
     history.full("2026-01-03T04:00", Made().job("spark", "load", {"b": ["x"]}))

@@ -108,7 +108,7 @@ def test_files_of_killed_merges_are_deleted_but_not_those_of_running_ones(tmp_pa
     history.full("2026-06-01", Made().node("a"))
     killed, running = (history.full(each, Made().node("b")) for each in ("2026-06-02", "2026-06-30T11:00"))
     for each in (killed, running):
-        storage.delete_file(layout.merge_file(str(tmp_path), DAILY, each.name))
+        storage.delete_file(layout.json_file(str(tmp_path), layout.MERGES, DAILY, each.name))
     compact(str(tmp_path), plan_compaction(str(tmp_path), Retention(), now=NOW))
 
     assert killed.name not in merge_index.entry_names(str(tmp_path), DAILY)

@@ -98,7 +98,7 @@ def test_entries_without_fingerprints_of_this_version_have_none(
 
 @pytest.mark.parametrize("text", ["", "[]", '{"version": 1}', '{"version": 1, "sums": "eJw"}'])
 def test_a_damaged_file_is_named(tmp_path: Path, text: str) -> None:
-    file = Path(layout.fingerprints_file(str(tmp_path), DAILY, NAME))
+    file = Path(layout.json_file(str(tmp_path), layout.FINGERPRINTS, DAILY, NAME))
     file.parent.mkdir(parents=True)
     file.write_text(text)
     with pytest.raises(IntermediateError, match=rf"{file.name}: not the fingerprints of an entry"):

@@ -114,7 +114,7 @@ def test_an_entry_without_its_object_does_not_count(location: str) -> None:
     history = MadeHistory(location)
     first = history.full("2026-01-01", Made().node("a"))
     killed = history.full("2026-01-02", Made().node("b"))
-    storage.delete_file(layout.merge_file(location, DAILY, killed.name))
+    storage.delete_file(layout.json_file(location, layout.MERGES, DAILY, killed.name))
 
     assert merge_index.newest_record(location, DAILY) == first
     assert merge_index.entry_names(location, DAILY) == {first.name, killed.name}

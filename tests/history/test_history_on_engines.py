@@ -16,7 +16,7 @@ from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.on_spark import SparkEngine
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.stages.types import MergeOutput
+from lineage_merge.load.load_plan import MergeOutput
 from lineage_merge.merge.report import EMPTY
 from lineage_merge.model.errors import HistoryError, IntermediateError
 from lineage_merge.orchestration import pipeline

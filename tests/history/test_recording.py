@@ -11,8 +11,8 @@ from gremlin_python.process.graph_traversal import GraphTraversalSource
 from lineage_merge.config import Config, Gremlin, History
 from lineage_merge.graph_format.elements import ALL_VERTEX_LABELS, EDGE_LABELS
 from lineage_merge.history import merge_index
-from lineage_merge.history.details import read_report, without_secrets, write_details
 from lineage_merge.history.layout import DagScope, MergeName
+from lineage_merge.history.merge_index import read_report, without_secrets, write_details
 from lineage_merge.history.merge_record import MergeKind, MergeRecord
 from lineage_merge.history.moments import parse_moment
 from lineage_merge.history.recording import Recorder, kind_of, new_name, record_removal

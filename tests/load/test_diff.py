@@ -2,20 +2,25 @@
 
 import pytest
 
-from lineage_merge.load.diff import StoredTexts, edge_change, node_change
+from lineage_merge.load.diff import edge_change, node_change
+from lineage_merge.load.graph_state import StoredVertex
 
 OF_JOB = {"job_type": "spark", "job_name": "j"}
-STORED_OF_JOB = {name: [value] for name, value in OF_JOB.items()}
+
+
+def stored_vertex(label: str, properties: dict[str, str]) -> StoredVertex:
+    """A vertex with the DAG's tag only."""
+    return StoredVertex("dev|wh|t", label, properties, tagged=True, others=(), built_elsewhere=False)
 
 
 def test_an_edge_loses_properties_that_its_merge_no_longer_has_except_undeclared_ones() -> None:
     stored = {
-        **STORED_OF_JOB,
-        "column_lineage": ["unavailable"],
-        "operations": ["Read > Write"],
-        "via": ["s3://b/tmp"],
-        "write_mode": ["append"],
-        "checked": ["by ann"],
+        **OF_JOB,
+        "column_lineage": "unavailable",
+        "operations": "Read > Write",
+        "via": "s3://b/tmp",
+        "write_mode": "append",
+        "checked": "by ann",
     }
     change, to_write, cleared = edge_change({**OF_JOB, "write_mode": "overwrite"}, stored)
     assert (change, to_write, set(cleared)) == (
@@ -23,7 +28,7 @@ def test_an_edge_loses_properties_that_its_merge_no_longer_has_except_undeclared
         ["write_mode"],
         {"column_lineage", "operations", "via"},
     )
-    assert edge_change(OF_JOB, {**STORED_OF_JOB, "column_lineage": ["unavailable"]}) == (
+    assert edge_change(OF_JOB, {**OF_JOB, "column_lineage": "unavailable"}) == (
         "changed",
         [],
         ["column_lineage"],
@@ -32,21 +37,21 @@ def test_an_edge_loses_properties_that_its_merge_no_longer_has_except_undeclared
 
 @pytest.mark.parametrize("edge", [{}, {"sequence": 4}])
 def test_a_different_or_unknown_sequence_causes_no_write(edge: dict[str, int]) -> None:
-    change, _, cleared = edge_change({**OF_JOB, **edge}, {**STORED_OF_JOB, "sequence": ["3"]})
+    change, _, cleared = edge_change({**OF_JOB, **edge}, {**OF_JOB, "sequence": "3"})
     assert (change, cleared) == ("unchanged", [])
 
 
 def test_a_job_loses_properties_of_an_earlier_run_except_its_project() -> None:
     stored = {
-        "environment": ["dev"],
-        "last_run_at": ["1"],
-        "last_run_id": ["app-1"],
-        "rows_written": ["9"],
-        "duration_ms": ["5"],
-        "project": ["shop"],
+        "environment": "dev",
+        "last_run_at": "1",
+        "last_run_id": "app-1",
+        "rows_written": "9",
+        "duration_ms": "5",
+        "project": "shop",
     }
     node = {"label": "job", "last_run_at": 2, "last_run_id": "app-2"}
-    change, to_write, cleared, _ = node_change(node, StoredTexts("job", True, False, stored), builds=False)
+    change, to_write, cleared, _ = node_change(node, stored_vertex("job", stored), builds=False)
     assert (change, set(to_write), set(cleared)) == (
         "changed",
         {"last_run_at", "last_run_id"},
@@ -56,8 +61,8 @@ def test_a_job_loses_properties_of_an_earlier_run_except_its_project() -> None:
 
 @pytest.mark.parametrize("label", ["table", "column", "file"])
 def test_datasets_and_columns_keep_properties_unknown_to_the_merge(label: str) -> None:
-    stored = {"environment": ["dev"], "description": ["by dbt"], "format": ["csv"], "data_type": ["int"]}
-    assert node_change({"label": label}, StoredTexts(label, True, False, stored), builds=True) == (
+    stored = {"environment": "dev", "description": "by dbt", "format": "csv", "data_type": "int"}
+    assert node_change({"label": label}, stored_vertex(label, stored), builds=True) == (
         "unchanged",
         [],
         [],

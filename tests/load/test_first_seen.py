@@ -8,9 +8,9 @@ from gremlin_python.process.traversal import Merge, T
 
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.load.diff import Compared, created_at
+from lineage_merge.load.element_rows import row_to_write, stored_edge_values, stored_vertex_values
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.upserts import Upsert, edge_upsert, vertex_upserts
-from lineage_merge.load.property_values import row_to_write, stored_edge_values, stored_vertex_values
 from lineage_merge.load.result import LoadResult
 from lineage_merge.load.update import update
 from tests.made_merges import Made, dataset

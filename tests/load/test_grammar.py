@@ -12,15 +12,15 @@ from lineage_merge.load import (
     merge_run,
     merge_state,
     remove_dag,
-    snapshot,
     vertex_merge,
 )
+from lineage_merge.load.graph_state import VertexSnapshot, edges_at
 from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.gremlin.connection import Endpoint, open_client
+from lineage_merge.load.gremlin.upserts import EdgeUpsert
 from lineage_merge.load.neptune_bulk import bulk_load
 from lineage_merge.load.prune import plan
 from lineage_merge.load.shard_digests import RunState
-from lineage_merge.load.snapshot import EdgeSnapshot, VertexSnapshot, edges_at
 from tests.gremlin_text import passes_the_grammar
 
 BuildTraversal = Callable[[GraphTraversalSource], Any]
@@ -30,7 +30,7 @@ SNAPSHOT = VertexSnapshot(
     "dev|wh|it's",
     "view",
     {"environment": ["dev"], "name": ["a"], "dag_name": ["d", "e"], "last_run_at": [5]},
-    (EdgeSnapshot("e0", "feeds", "dev|wh|it's", "dev|wh|$b", {"dag_name": "d", "sequence": 3}),),
+    (EdgeUpsert("e0", "feeds", "dev|wh|it's", "dev|wh|$b", (("dag_name", "d"), ("sequence", 3))),),
     1,
 )
 STARTED_LOAD = merge_run.StartedLoad("token", RunState(), "{}")
@@ -45,7 +45,7 @@ EDGE = {"id": "e1", "label": "feeds", "from": IDS[0], "to": IDS[1], "environment
     [
         lambda g: graph_state.vertex_counts(g, "dev", "d"),
         lambda g: graph_state.tagged_ids(g, "dev", "d", "a::b").range_(5, 10),
-        lambda g: snapshot.vertices_by_id(g, IDS),
+        lambda g: graph_state.vertices_by_id(g, IDS),
         lambda g: graph_state.built_by_others(g, IDS, "d"),
         lambda g: graph_state.edges_from(g, IDS, "d"),
         lambda g: graph_state.alias_counts(g, "dev"),
@@ -83,7 +83,7 @@ EDGE = {"id": "e1", "label": "feeds", "from": IDS[0], "to": IDS[1], "environment
         lambda g: remove_dag.drop_vertices(g, IDS, "d"),
         lambda g: remove_dag.drop_tags(g, IDS, "d"),
         lambda g: upserts.bytecode(u for key in IDS for u in upserts.vertex_upserts(NODE | {"id": key})),
-        lambda g: upserts.bytecode([upserts.edge_upsert(EDGE), SNAPSHOT.edges[0].upsert()]),
+        lambda g: upserts.bytecode([upserts.edge_upsert(EDGE), SNAPSHOT.edges[0]]),
     ],
 )
 def test_the_request_conforms_to_the_grammar_of_neptune(

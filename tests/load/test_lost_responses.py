@@ -10,6 +10,7 @@ from lineage_merge.load.gremlin.connection import Endpoint, connect
 from lineage_merge.load.gremlin.executor import send
 from lineage_merge.load.gremlin.upserts import EdgeUpsert, Upsert, VertexUpsert
 from lineage_merge.load.label_replacement import replace_labels
+from lineage_merge.load.result import LoadResult
 from tests.graph_reading import whole
 from tests.load.neptune_proxy import Fault, neptune_proxy
 
@@ -118,7 +119,7 @@ def test_a_pipeline_is_removed_completely(
 
 def test_a_completed_load_leaves_no_token(direct: Endpoint, losing: Endpoint) -> None:
     begun = merge_run.begin(losing, "dev", "d", merge_run.read_run(losing, "dev", "d"))
-    merge_run.end(begun, merge_run.LoadStats(written=1, retired=2), None)
+    merge_run.end(begun, LoadResult(1, 0, 0, 0.0, retired_nodes=2), None, None)
     with connect(direct) as g:
         properties = g.V(merge_run.run_id("dev", "d")).value_map().next()
     assert (properties["elements_written"], properties["elements_retired"]) == ([1], [2])

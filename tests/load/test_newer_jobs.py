@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.load.diff import StoredTexts, node_change
+from lineage_merge.load.diff import node_change
+from lineage_merge.load.graph_state import StoredVertex
 from lineage_merge.load.gremlin.upserts import vertex_upserts
 
 KEYS = {
@@ -18,9 +19,9 @@ RUN = {"last_run_at": 50, "last_run_id": "run-5", "duration_ms": 3, "status": "s
 
 
 def change(stored: dict[str, Any], **node: Any) -> tuple[str, set[str]]:
-    there = {name: [str(value)] for name, value in stored.items()}
-    there |= {"environment": ["dev"], "name": ["model.p.m"]}
-    found, written, _, _ = node_change({**KEYS, **node}, StoredTexts("job", True, False, there), builds=False)
+    there = {**stored, "environment": "dev", "name": "model.p.m"}
+    vertex = StoredVertex("dev|d|j", "job", there, tagged=True, others=(), built_elsewhere=False)
+    found, written, _, _ = node_change({**KEYS, **node}, vertex, builds=False)
     return found, set(written)
 
 

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from lineage_merge.graph_format.schema import EDGE_KEYS, NODE_KEYS
-from lineage_merge.load import property_values
+from lineage_merge.load import element_rows
 
 HARD = 'é 😀 "quoted" \\ back / slash \n\t {json: [1]} \x7f   '
 NODE = {"id": "n", "label": "table", "environment": "dev", "dag_name": "d"}
@@ -21,7 +21,7 @@ EDGE = {"id": "e", "label": "feeds", "from": "a", "to": "b", "environment": "dev
     ],
 )
 def test_an_unchanged_node_has_equal_values(known: dict[str, Any], stored: dict[str, Any]) -> None:
-    assert property_values.node_values(NODE | known) == property_values.stored_vertex_values(
+    assert element_rows.node_values(NODE | known) == element_rows.stored_vertex_values(
         {"dag_name": ["d", "other"], "environment": ["dev"], **stored}
     )
 
@@ -37,7 +37,7 @@ def test_an_unchanged_node_has_equal_values(known: dict[str, Any], stored: dict[
     ],
 )
 def test_a_changed_node_has_other_values(stored: dict[str, Any]) -> None:
-    assert property_values.node_values(NODE | {"name": "x"}) != property_values.stored_vertex_values(
+    assert element_rows.node_values(NODE | {"name": "x"}) != element_rows.stored_vertex_values(
         {"dag_name": ["d"], "environment": ["dev"], **stored}
     )
 
@@ -45,14 +45,14 @@ def test_a_changed_node_has_other_values(stored: dict[str, Any]) -> None:
 def test_an_unchanged_edge_has_equal_values() -> None:
     known = {"job_type": "dbt", "job_name": HARD, "sequence": 3}
     stored = {"sequence": 3, "dag_name": "d", "job_name": HARD, "environment": "dev", "job_type": "dbt"}
-    assert property_values.edge_values(EDGE | known) == property_values.stored_edge_values(stored)
+    assert element_rows.edge_values(EDGE | known) == element_rows.stored_edge_values(stored)
 
 
 def test_all_known_values_are_written_with_sorted_sets() -> None:
     known = {"name": HARD + "\x00\x1f", "last_run_at": 2**62, "tags": ["b", "a"]}
-    assert property_values.row_to_write(NODE | known, NODE_KEYS) == NODE | known | {"tags": ["a", "b"]}
+    assert element_rows.row_to_write(NODE | known, NODE_KEYS) == NODE | known | {"tags": ["a", "b"]}
     known = {"job_name": HARD, "sequence": 3, "via": None}
-    assert property_values.row_to_write(EDGE | known, EDGE_KEYS) == EDGE | {
+    assert element_rows.row_to_write(EDGE | known, EDGE_KEYS) == EDGE | {
         "job_name": HARD,
         "sequence": 3,
     }
@@ -60,4 +60,4 @@ def test_all_known_values_are_written_with_sorted_sets() -> None:
 
 def test_only_differing_values_are_written() -> None:
     known = {"name": "x", "format": "csv"}
-    assert property_values.row_to_write(NODE | known, NODE_KEYS, ["name"]) == NODE | {"name": "x"}
+    assert element_rows.row_to_write(NODE | known, NODE_KEYS, ["name"]) == NODE | {"name": "x"}

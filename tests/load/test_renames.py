@@ -3,7 +3,7 @@
 import pytest
 
 from lineage_merge.load.renames import Name, NameCorrection, StoredName, stored_names
-from lineage_merge.merge.resolved_names import ALIAS, CONFIGURED, EVERYWHERE, OWN
+from lineage_merge.merge.alias_resolution import ALIAS, CONFIGURED, EVERYWHERE, OWN
 
 PATH, TABLE, OTHER = "dev|s3://b|tmp/sales", "dev|redshift://h:5439|dev.public.sales", "dev|hive|db.sales"
 RULE = "s3://b|tmp/sales (rule)"

@@ -13,12 +13,12 @@ from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversa
 
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load import label_replacement
-from lineage_merge.load.diff import StoredTexts, node_change
+from lineage_merge.load.diff import node_change
+from lineage_merge.load.graph_state import StoredVertex, take_snapshot
 from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import open_executor, send
 from lineage_merge.load.label_replacement import replace_labels
-from lineage_merge.load.snapshot import take_snapshot
 from lineage_merge.load.update import update
 from lineage_merge.questions.backends.gremlin import open_gremlin
 from tests.graph_reading import whole
@@ -73,7 +73,7 @@ def with_two_labels(endpoint: Endpoint) -> None:
         assert found
         execute(lambda g: g.V(found.id).drop())
     send(endpoint, upserts.batches([found.upsert(found.id, TWO)]))
-    send(endpoint, upserts.batches(each.upsert() for each in found.edges))
+    send(endpoint, upserts.batches(found.edges))
 
 
 @pytest.mark.parametrize(
@@ -125,9 +125,10 @@ def test_a_load_replaces_two_labels_by_one(
 def test_the_one_label_is_that_of_the_side_that_takes_precedence(
     stored: str, incoming: str, shared: bool, built_elsewhere: bool, label: str
 ) -> None:
-    texts = StoredTexts(stored, True, shared, {"environment": ["dev"]}, built_elsewhere)
+    others = ("other",) if shared else ()
+    vertex = StoredVertex("dev|wh|t", stored, {"environment": "dev"}, True, others, built_elsewhere)
 
-    assert node_change({"label": incoming}, texts, builds=False) == ("label", [], [], label)
+    assert node_change({"label": incoming}, vertex, builds=False) == ("label", [], [], label)
 
 
 @pytest.mark.parametrize("is_answered", [True, False])

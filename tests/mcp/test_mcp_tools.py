@@ -12,7 +12,7 @@ from mcp.types import ListToolsResult
 
 from lineage_merge.config import Config, History
 from lineage_merge.graph_format.elements import Vertex
-from lineage_merge.history.layout import DagScope, merge_file
+from lineage_merge.history.layout import MERGES, DagScope, json_file
 from lineage_merge.load.merge_run import run_id
 from lineage_merge.mcp import tools
 from lineage_merge.mcp.paging import DEFAULT_SIZE, Found, page
@@ -445,7 +445,7 @@ def test_the_note_on_a_history_that_cannot_be_read_has_no_path(
 ) -> None:
     history = MadeHistory(str(tmp_path / "home of ada"))
     record = history.full("2026-01-01T04:00", Made().job("spark", "load", {"b": ["a"]}))
-    file = merge_file(history.location, DagScope("dev", "daily"), record.name)
+    file = json_file(history.location, MERGES, DagScope("dev", "daily"), record.name)
     Path(file).write_text(content)
     graph = MadeLineage().flow("a > b")
     config = Config("daily", "dev", history=History(location=history.location))

@@ -13,9 +13,9 @@ from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.on_spark import SparkEngine
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import dataset_resolver, join
+from lineage_merge.merge.alias_resolution import identities
 from lineage_merge.merge.report import Report
 from lineage_merge.merge.report_builder import report
-from lineage_merge.merge.resolved_names import identities
 from lineage_merge.model.elements import (
     Alias,
     Authority,

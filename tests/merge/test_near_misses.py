@@ -14,14 +14,13 @@ from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.redaction import MASK
 from lineage_merge.load.merge_run import report_text
 from lineage_merge.merge.alias_resolution import Aliases
-from lineage_merge.merge.complete_report import complete_report, with_near_misses
+from lineage_merge.merge.dataset_uses import Flows
 from lineage_merge.merge.expectations import fail_if_unmet, unmet
-from lineage_merge.merge.flows import Flows
 from lineage_merge.merge.identity_rules import Rules
 from lineage_merge.merge.join import Merged
-from lineage_merge.merge.near_misses import collection, details
+from lineage_merge.merge.near_misses import collection
 from lineage_merge.merge.near_misses.collection import near_misses
-from lineage_merge.merge.near_misses.fixes import fixes
+from lineage_merge.merge.near_misses.fixes import Settings, fixes
 from lineage_merge.merge.near_misses.names import compare, parts_of
 from lineage_merge.merge.near_misses.pairs import (
     MAX_COMPARISONS,
@@ -31,8 +30,8 @@ from lineage_merge.merge.near_misses.pairs import (
     candidates,
     pairs,
 )
-from lineage_merge.merge.near_misses.settings import Settings
 from lineage_merge.merge.report import JoinedBy, NearMiss, Report
+from lineage_merge.merge.report_builder import complete_report, with_near_misses
 from lineage_merge.model.elements import DatasetName, Problem, Reference, dataset_id
 from lineage_merge.model.errors import TooFewJoined
 from lineage_merge.orchestration.configuration import CONFIGURATION
@@ -421,7 +420,7 @@ def test_the_report_of_a_merge_has_the_near_misses_of_its_rows(each_engine: Engi
 
 
 def test_columns_of_a_wide_table_are_bounded_to_the_same_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(details, "MAX_COLUMNS", 4)
+    monkeypatch.setattr(collection, "MAX_COLUMNS", 4)
     made = shop()
     for number in range(20):
         made.column(f"{EAST}|dev.public.orders", f"z{number:02}")

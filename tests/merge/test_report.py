@@ -26,7 +26,6 @@ KNOWN = dataset_resolver.DatasetResolver("dev", identity_rules.Rules())
 REDSHIFT = "redshift://warehouse.eu-west-1:5439"
 DBT = {"manifest": "target/manifest.json", "namespace": REDSHIFT}
 HIVE = {"log": "hive.log"}
-GLUE = [{"region": "eu-west-1"}]
 MANY = 2 * MAX_EXAMPLES
 
 
@@ -105,15 +104,6 @@ def test_ambiguous_names_and_disconnected_datasets_are_counted_without_a_limit(
         "",
         "could mean 2 datasets: dev|s3://a|t0, dev|s3://b|t0",
     )
-
-
-def test_rejected_catalog_entries_do_not_prevent_retiring_of_other_sources(each_engine: Engine) -> None:
-    found = reported(each_engine, glue=problems("rejected", 3), hive=problems("notice", 1))
-    settings = config(hive=HIVE, dbt=[DBT], glue=GLUE)
-
-    assert assess(settings, found).runs is True
-    assert assess(settings, found).projects["dbt"] is True
-    assert found.totals == {"notice": 1, "rejected": 3}
 
 
 def test_a_report_lists_sources_that_are_not_retired_with_the_reason(each_engine: Engine) -> None:

@@ -11,8 +11,8 @@ from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load.gremlin.connection import Endpoint, open_client
 from lineage_merge.load.gremlin.upserts import bytecode, edge_upsert, vertex_upserts
+from lineage_merge.load.load_plan import MergeOutput
 from lineage_merge.load.result import LoadResult
-from lineage_merge.load.stages.types import MergeOutput
 from lineage_merge.load.update import update
 from lineage_merge.merge import join
 from lineage_merge.merge.dataset_resolver import DatasetResolver

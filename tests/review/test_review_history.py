@@ -13,7 +13,7 @@ from lineage_merge.history.layout import DagScope, MergeName
 from lineage_merge.history.merge_record import MergeRecord
 from lineage_merge.history.recording import write_entry
 from lineage_merge.infra.engine.local import LocalEngine
-from lineage_merge.load.picture import Picture
+from lineage_merge.load.graph_state import Picture
 from tests.command_line import Outcome, in_process
 from tests.review.dbt_pull_requests.versions import NAMESPACE, document
 from tests.review.test_review_dbt import merged

@@ -59,6 +59,10 @@ class Rows(ABC, Generic[T]):
         last two may modify their first argument; the result must not depend on order.
         """
 
+    def reduce_by_key(self: "Rows[tuple[Key, V]]", merge: Callable[[V, V], V]) -> "Rows[tuple[Key, V]]":
+        """Merge the values of each key, as `combine` does."""
+        return self.combine(_itself, merge, merge)
+
     @abstractmethod
     def union(self, *others: "Rows[T]") -> "Rows[T]":
         """Return these rows and all of the others."""
@@ -94,7 +98,7 @@ class Rows(ABC, Generic[T]):
     def distinct(self) -> "Rows[T]":
         """Return distinct rows, which must be hashable; equal ones must have the same `repr`."""
         pairs: Rows[tuple[Any, None]] = self.map(_as_key)
-        return pairs.combine(_itself, _first, _first).map(itemgetter(0))
+        return pairs.reduce_by_key(_first).map(itemgetter(0))
 
     def count(self) -> int:
         """Return the number of rows."""

@@ -226,11 +226,8 @@ def connect(endpoint: Endpoint) -> Iterator[GraphTraversalSource]:
 
 @contextmanager
 def _connected(endpoint: Endpoint) -> Iterator[GraphTraversalSource]:
-    connection = DriverRemoteConnection(**_driver_options(endpoint, 1))
-    try:
+    with _closing(DriverRemoteConnection(**_driver_options(endpoint, 1))) as connection:
         yield source(connection)
-    finally:
-        _close(connection)
 
 
 @contextmanager
@@ -239,18 +236,18 @@ def open_client(endpoint: Endpoint, connections: int) -> Iterator[Client]:
 
     Errors as in `connect`.
     """
-    with translated_errors(endpoint):
-        client = Client(**_driver_options(endpoint, connections))
-        try:
-            yield client
-        finally:
-            _close(client)
+    with translated_errors(endpoint), _closing(Client(**_driver_options(endpoint, connections))) as client:
+        yield client
 
 
-def _close(connection: Any) -> None:
-    # An unavailable server cannot acknowledge the close; the original error is more useful.
-    with suppress(OSError, RuntimeError, aiohttp.ClientError):
-        connection.close()
+@contextmanager
+def _closing(connection: Any) -> Iterator[Any]:
+    try:
+        yield connection
+    finally:
+        # An unavailable server cannot acknowledge the close; the original error is more useful.
+        with suppress(OSError, RuntimeError, aiohttp.ClientError):
+            connection.close()
 
 
 def check(endpoint: Endpoint) -> None:

@@ -127,25 +127,24 @@ def classify(error: BaseException, address: str) -> ClassifiedError | None:
     """
     match error:
         case GraphError():
-            return ClassifiedError(_kind_of_own(error), error, type(error).__name__, broken=True)
+            kind = ErrorKind.UNAVAILABLE if type(error) is GraphUnreachable else ErrorKind.PERMANENT
+            return ClassifiedError(kind, error, type(error).__name__, broken=True)
         case GremlinServerError():
             return _classify_response(error, address)
         case UnexpectedResponse():
             return _unavailable(address, "a response that belongs to no request")
         case ConfigurationError():
-            denied = GraphDenied(f"{address}: the server requires a user and password")
-            return ClassifiedError(ErrorKind.PERMANENT, denied, "no password", broken=True)
+            return _permanent(
+                GraphDenied(f"{address}: the server requires a user and password"), "no password"
+            )
         case aiohttp.WSServerHandshakeError():
             return _classify_handshake(error.status, address)
         case aiohttp.ClientSSLError():
             # The error's text is not used: it contains the certificate.
             reason = getattr(error.__cause__ or error, "verify_message", "") or _TLS_FAILED
-            untrusted = GraphUnreachable(f"{address}: no secure connection: {reason}")
-            return ClassifiedError(ErrorKind.PERMANENT, untrusted, "TLS", broken=True)
+            return _permanent(GraphUnreachable(f"{address}: no secure connection: {reason}"), "TLS")
         case aiohttp.InvalidURL() | aiohttp.NonHttpUrlClientError():
-            return ClassifiedError(
-                ErrorKind.PERMANENT, GraphUnreachable(f"{address}: invalid address"), "address", broken=True
-            )
+            return _permanent(GraphUnreachable(f"{address}: invalid address"), "address")
         case TimeoutError():
             return _unavailable(address, _TIMEOUT)
         case aiohttp.ClientError() | ConnectionError() | CancelledError():
@@ -154,20 +153,19 @@ def classify(error: BaseException, address: str) -> ClassifiedError | None:
             return _unavailable(address, "the server closed the connection")
         case RuntimeError() if str(error).startswith(_UNREADABLE):
             if "exceeds limit" in str(error):
-                too_long = GraphRejected(f"{address}: a response is too long")
-                return ClassifiedError(ErrorKind.PERMANENT, too_long, "too long", broken=True)
+                return _permanent(GraphRejected(f"{address}: a response is too long"), "too long")
             return _unavailable(address, "the server closed the connection")
         case _:
             return None
 
 
-def _kind_of_own(error: GraphError) -> ErrorKind:
-    return ErrorKind.UNAVAILABLE if type(error) is GraphUnreachable else ErrorKind.PERMANENT
-
-
 def _is_closed(error: Exception) -> bool:
     # After a failure the driver reuses the same connection, without its socket.
     return str(error).startswith((*_CLOSED, "'NoneType' object has no attribute 'send_bytes'"))
+
+
+def _permanent(error: GraphError, name: str) -> ClassifiedError:
+    return ClassifiedError(ErrorKind.PERMANENT, error, name, broken=True)
 
 
 def _unavailable(address: str, problem: str) -> ClassifiedError:
@@ -193,9 +191,7 @@ def _classify_handshake(status: int, address: str) -> ClassifiedError:
                 " credentials with permission to query the cluster, the cluster's region, and a clock"
                 " accurate to five minutes"
             )
-            return ClassifiedError(
-                ErrorKind.PERMANENT, GraphDenied(f"{address}: {problem}"), f"HTTP {status}", broken=True
-            )
+            return _permanent(GraphDenied(f"{address}: {problem}"), f"HTTP {status}")
         case 429:
             kind, problem = ErrorKind.THROTTLED, "too many connections: HTTP 429"
         case 500 | 502 | 503 | 504:

@@ -8,12 +8,11 @@ conditions.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain, islice
-from types import TracebackType
 from typing import Any, TypeVar
 
 from gremlin_python.driver.client import Client
@@ -60,14 +59,6 @@ class ReconnectingClient:
         self._client: Client | None = None
         self._in_flight: list[Future[Any]] = []
 
-    def __enter__(self) -> "ReconnectingClient":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._close()
-
     def send(self, request: Bytecode) -> PendingRequest:
         """Send a request. All errors, also of the connection, are raised by `results`."""
         response: Future[Any]
@@ -102,7 +93,7 @@ class ReconnectingClient:
     def reset(self, sent: PendingRequest) -> None:
         """Close the connections over which a request was sent, unless they are already closed."""
         if sent.connections == self._opened:
-            self._close()
+            self.close()
 
     def _opened_client(self) -> Client:
         if self._client is None:
@@ -111,7 +102,8 @@ class ReconnectingClient:
             self._opened += 1
         return self._client
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """Close all connections; the next request opens them again."""
         # A client only closes idle connections. Each wait is limited, and the requests in flight were sent at
         # about the same time.
         for response in self._in_flight:
@@ -130,6 +122,7 @@ def _wait_quietly(response: "Future[Any]", seconds: float) -> None:
 
 IDS_PER_REQUEST = 200
 Item = TypeVar("Item")
+Result = TypeVar("Result")
 BuildTraversal = Callable[[GraphTraversalSource], GraphTraversal]
 
 # The server executes one request while the next one is serialized.
@@ -184,8 +177,20 @@ class GremlinExecutor:
 @contextmanager
 def open_executor(endpoint: Endpoint) -> Iterator[GremlinExecutor]:
     """Provide an executor; its connection is opened by the first traversal."""
-    with ReconnectingClient(endpoint) as client:
+    with closing(ReconnectingClient(endpoint)) as client:
         yield GremlinExecutor(client)
+
+
+def read_batches(
+    endpoint: Endpoint,
+    readers: Sequence[Callable[[GremlinExecutor, list[Item]], Iterable[Result]]],
+    items: Iterable[Item],
+) -> Iterator[Result]:
+    """Yield what the readers return for items, as many at a time as one request may name."""
+    with open_executor(endpoint) as execute:
+        for batch in by_request(items):
+            for read in readers:
+                yield from read(execute, batch)
 
 
 def by_request(items: Iterable[Item]) -> Iterator[list[Item]]:
@@ -205,7 +210,7 @@ def send(endpoint: Endpoint, batches: Iterator[list[Upsert]]) -> int:
     if first is None:
         return sent  # no rows, no connection
     limit = min(REQUESTS_IN_FLIGHT, endpoint.writers or REQUESTS_IN_FLIGHT)
-    with ReconnectingClient(endpoint, limit) as client:
+    with closing(ReconnectingClient(endpoint, limit)) as client:
         in_flight: deque[tuple[list[Upsert], PendingRequest]] = deque()
         for batch in chain([first], batches):
             # An element too large for one request continues in the next: concurrent writes to it would

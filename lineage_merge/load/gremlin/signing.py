@@ -53,7 +53,7 @@ def signed_headers(url: str, iam: Iam) -> dict[str, str]:
         logger.setLevel(logging.ERROR)
     # The errors' texts are not used: that of a credential process contains its output.
     try:
-        frozen = _credentials(iam).get_frozen_credentials()
+        frozen = credentials(iam).get_frozen_credentials()
     except ClientError as error:
         code = error.response.get("Error", {}).get("Code", "an error")
         raise GraphDenied(f"gremlin.role_arn: cannot assume {iam.role_arn or 'the role'}: {code}") from None
@@ -78,10 +78,6 @@ def _as_https(url: str) -> str:
 
 def credentials(iam: Iam) -> "Credentials":
     """Return the signing credentials, for clients that sign requests themselves. Raises GraphDenied."""
-    return _credentials(iam)
-
-
-def _credentials(iam: Iam) -> "Credentials":
     if iam.role_arn:
         return _of_role(iam)
     cached = _REFRESHABLE.get(iam)

@@ -7,7 +7,7 @@ cardinality, limited request size.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from gremlin_python.process.graph_traversal import GraphTraversal, __
 from gremlin_python.process.traversal import Bytecode, Cardinality, Direction, Merge, P, T
@@ -40,28 +40,6 @@ _ON_EDGES = (
 )
 
 
-class Upsert(Protocol):
-    """One element to write, and its size in a request."""
-
-    @property
-    def id(self) -> str:
-        """Return the id of the element."""
-
-    @property
-    def records(self) -> int:
-        """Return the number of records as Neptune counts them: the label and each property."""
-
-    @property
-    def characters(self) -> int:
-        """Return the number of characters."""
-
-    def __str__(self) -> str:
-        """Return the element's name for messages."""
-
-    def steps(self) -> list[list[Any]]:
-        """Return the Gremlin steps that write it, each a name and its arguments."""
-
-
 @dataclass(frozen=True, slots=True)
 class VertexUpsert:
     """A vertex, created or matched by its id, with values to set (`single`) or add (`sets`).
@@ -80,7 +58,7 @@ class VertexUpsert:
 
     @property
     def records(self) -> int:
-        """Return the number of records: the label and each value."""
+        """Return the number of records as Neptune counts them: the label and each value."""
         return 1 + len(self.single) + len(self.sets) + len(self.created)
 
     @property
@@ -132,7 +110,7 @@ class EdgeUpsert:
 
     @property
     def records(self) -> int:
-        """Return the number of records: the label and each property."""
+        """Return the number of records as Neptune counts them: the label and each property."""
         return 1 + len(self.properties) + len(self.created)
 
     @property
@@ -156,6 +134,9 @@ class EdgeUpsert:
             ],
         ]
         return [*merge, ["option", Merge.on_match, values]] if values and not self.only_if_missing else merge
+
+
+Upsert = VertexUpsert | EdgeUpsert
 
 
 def _length(values: tuple[tuple[str, Any], ...]) -> int:

@@ -131,61 +131,62 @@ class Api:
     def __post_init__(self) -> None:
         self.address = _address(self.loader.url)
 
-    def start(self, loader: Loader, folder: str, after: list[str]) -> str:
+    def start(self, folder: str, after: list[str]) -> str:
         """Start a load; returns its id."""
-        with _translated_errors(self.address):
-            response = self.client.start_loader_job(
-                # A prefix: without the slash it would match other folders too.
-                source=f"{folder.rstrip('/')}/",
-                format="csv",
-                s3BucketRegion=loader.region,
-                iamRoleArn=loader.role_arn,
-                # A retried request, whose response was lost, continues the load of the first.
-                mode="AUTO",
-                failOnError=True,
-                parallelism=loader.parallelism,
-                updateSingleCardinalityProperties=True,
-                queueRequest=True,
-                **({"dependencies": after} if after else {}),
-            )
-        return str(response["payload"]["loadId"])
+        payload = self._call(
+            "start_loader_job",
+            # A prefix: without the slash it would match other folders too.
+            source=f"{folder.rstrip('/')}/",
+            format="csv",
+            s3BucketRegion=self.loader.region,
+            iamRoleArn=self.loader.role_arn,
+            # A retried request, whose response was lost, continues the load of the first.
+            mode="AUTO",
+            failOnError=True,
+            parallelism=self.loader.parallelism,
+            updateSingleCardinalityProperties=True,
+            queueRequest=True,
+            **({"dependencies": after} if after else {}),
+        )
+        return str(payload["loadId"])
 
     def status(self, identifier: str) -> Status:
         """Return the status of a load."""
-        with _translated_errors(self.address):
-            response = self.client.get_loader_job_status(loadId=identifier)
-        payload = response["payload"]
+        payload = self._call("get_loader_job_status", loadId=identifier)
         overall = payload.get("overallStatus", {})
         files: dict[str, int] = {}
         for each in payload.get("feedCount", ()):
             files |= each
-        code = str(overall.get("status", ""))
-        return Status(
-            code,
-            frozenset({code, *files}),
-            str(overall.get("fullUri", "")),
-            files.get(COMPLETED, 0),
-            sum(files.values()),
-        )
+        code, source = str(overall.get("status", "")), str(overall.get("fullUri", ""))
+        done, number = files.get(COMPLETED, 0), sum(files.values())
+        return Status(code, frozenset({code, *files}), source, done, number)
 
     def errors(self, identifier: str) -> list[LoadError]:
         """Return the first errors of a load."""
-        with _translated_errors(self.address):
-            response = self.client.get_loader_job_status(
-                loadId=identifier, details=True, errors=True, page=1, errorsPerPage=MAX_ERRORS + 1
-            )
-        return [_load_error(log) for log in response["payload"].get("errors", {}).get("errorLogs", ())]
+        payload = self._call(
+            "get_loader_job_status",
+            loadId=identifier,
+            details=True,
+            errors=True,
+            page=1,
+            errorsPerPage=MAX_ERRORS + 1,
+        )
+        return [_load_error(log) for log in payload.get("errors", {}).get("errorLogs", ())]
 
     def cancel(self, identifier: str) -> None:
         """Cancel a load; elements already loaded stay."""
-        with _translated_errors(self.address):
-            self.client.cancel_loader_job(loadId=identifier)
+        self._call("cancel_loader_job", loadId=identifier)
 
     def load_ids(self) -> list[str]:
         """Return the ids of the loads that the loader lists."""
+        payload = self._call("list_loader_jobs", limit=_MAX_LISTED, includeQueuedLoads=True)
+        return list(payload.get("loadIds", ()))
+
+    def _call(self, name: str, **arguments: Any) -> dict[str, Any]:
         with _translated_errors(self.address):
-            response = self.client.list_loader_jobs(limit=_MAX_LISTED, includeQueuedLoads=True)
-        return list(response["payload"].get("loadIds", ()))
+            response: dict[str, Any] = getattr(self.client, name)(**arguments)
+        payload: dict[str, Any] = response.get("payload", {})
+        return payload
 
 
 def _address(url: str) -> str:

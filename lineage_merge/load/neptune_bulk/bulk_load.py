@@ -43,6 +43,7 @@ from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.infra.storage import delete_folder, list_files
 from lineage_merge.load.diff import Compared, created_at
+from lineage_merge.load.element_rows import row_to_write
 from lineage_merge.load.gremlin.configured_endpoint import region_of
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import by_request, open_executor
@@ -51,7 +52,6 @@ from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.neptune_bulk import loader_jobs
 from lineage_merge.load.neptune_bulk.api import Loader
 from lineage_merge.load.neptune_bulk.loader_jobs import LoadFolder
-from lineage_merge.load.property_values import row_to_write
 from lineage_merge.model.errors import BulkLoadFailed, ConfigError, GraphRejected, SourceError, SourceMissing
 
 _SCHEMES = {"ws": ("http", 80), "wss": ("https", 443)}
@@ -138,42 +138,30 @@ def parts(nodes: Rows[Compared], edges: Rows[Compared], canonical: frozenset[str
 
     `canonical`: ids of vertices that duplicates are moved to. `now`: `first_seen` of new elements.
     """
-    rows = nodes.map(partial(_vertex_values, nodes.engine.share(canonical), now))
+    rows = nodes.map(partial(_vertex_row, nodes.engine.share(canonical), now))
     of_edges = edges.map(lambda edge: row_to_write(edge.row, EDGE_KEYS, edge.to_write, created_at(edge, now)))
     return Parts(
-        first=rows.filter(_is_first).map(itemgetter(1)),
-        vertices=rows.filter(lambda vertex: not _is_first(vertex)).map(_vertex),
-        edges=of_edges.map(_edge).filter(is_unambiguous),
-        last=of_edges.filter(lambda row: not is_unambiguous(_edge(row))),
+        first=rows.filter(itemgetter(0)).map(itemgetter(1)),
+        vertices=rows.filter(lambda row: not row[0]).map(lambda row: _csv_values(row[1], VERTEX_FIELDS)),
+        edges=of_edges.map(lambda row: _csv_values(row, EDGE_FIELDS)).filter(is_unambiguous),
+        last=of_edges.filter(lambda row: not is_unambiguous(_csv_values(row, EDGE_FIELDS))),
     )
 
 
-class _Vertex(NamedTuple):
-    by_request: bool
-    values: Row
-
-
-def _vertex_values(canonical: Shared[frozenset[str]], now: int, node: Compared) -> _Vertex:
+def _vertex_row(canonical: Shared[frozenset[str]], now: int, node: Compared) -> tuple[bool, Row]:
+    """Return whether a vertex is written over Gremlin, and what to write of it."""
     row = node.row
     if node.change == "changed" and node.old_label:
         # The loader adds the label of a row to the labels of the vertex.
         row = {**row, "label": node.old_label}
     # Another merge may have changed the label since the comparison.
     by_request = row.get("id") in canonical.value or node.change == "label" or row.get("label") in RUN_LABELS
-    return _Vertex(by_request, row_to_write(row, NODE_KEYS, node.to_write, created_at(node, now)))
+    to_write = row_to_write(row, NODE_KEYS, node.to_write, created_at(node, now))
+    return by_request or not is_unambiguous(_csv_values(to_write, VERTEX_FIELDS)), to_write
 
 
-def _is_first(vertex: _Vertex) -> bool:
-    return vertex.by_request or not is_unambiguous(_vertex(vertex))
-
-
-def _vertex(vertex: _Vertex) -> tuple[Any, ...]:
-    """Return the values in the order of `neptune_csv`."""
-    return tuple(map(vertex.values.get, VERTEX_FIELDS))
-
-
-def _edge(row: Row) -> tuple[Any, ...]:
-    return tuple(map(row.get, EDGE_FIELDS))
+def _csv_values(row: Row, fields: Iterable[str]) -> tuple[Any, ...]:
+    return tuple(map(row.get, fields))
 
 
 def load(
@@ -199,11 +187,8 @@ def load(
         edges = write_rows(folder, EDGES, parts.edges, counts[1])
     except SourceError as error:
         raise BulkLoadFailed(error.message) from None
-    sources = [
-        LoadFolder(kind, f"{folder}/{kind}")
-        for kind, written in ((VERTICES, vertices), (EDGES, edges))
-        if written.files
-    ]
+    both = ((VERTICES, vertices), (EDGES, edges))
+    sources = [LoadFolder(kind, f"{folder}/{kind}") for kind, written in both if written.files]
     if not sources:
         return
     _reject_if_outdated(nodes, target.endpoint)

@@ -56,15 +56,15 @@ def load(loader: Loader, sources: Sequence[LoadFolder], on_progress: ProgressCal
     """
     polling = _Polling(loader.timeout_seconds)
     with open_api(loader) as api:
-        started: list[tuple[LoadFolder, str]] = []
+        started: list[tuple[str, str]] = []
         try:
-            for source in sources:
-                identifier = _start(
-                    api, loader, source, [started[-1][1]] if started else [], polling, on_progress
+            for what, folder in sources:
+                after = [identifier for _, identifier in started[-1:]]
+                started.append(
+                    (f"bulk load of {what}", _start(api, what, folder, after, polling, on_progress))
                 )
-                started.append((source, identifier))
-            for source, identifier in started:
-                _await(api, source, identifier, polling, on_progress)
+            for what, identifier in started:
+                _await(api, what, identifier, polling, on_progress)
         except BaseException:
             for _, identifier in reversed(started):
                 with suppress(GraphError):
@@ -111,25 +111,22 @@ class _Polling:
 
 
 def _start(
-    api: "Api",
-    loader: Loader,
-    source: LoadFolder,
+    api: Api,
+    what: str,
+    folder: str,
     after: list[str],
     polling: _Polling,
     on_progress: ProgressCallback,
 ) -> str:
     while True:
         try:
-            return api.start(loader, source.folder, after)
+            return api.start(folder, after)
         except QueueFull:
-            on_progress(f"bulk load of {source.what}: Neptune's queue is full, waiting")
-            polling.pause(f"the wait for a place in Neptune's queue, for the bulk load of {source.what},")
+            on_progress(f"bulk load of {what}: Neptune's queue is full, waiting")
+            polling.pause(f"the wait for a place in Neptune's queue, for the bulk load of {what},")
 
 
-def _await(
-    api: "Api", source: LoadFolder, identifier: str, polling: _Polling, on_progress: ProgressCallback
-) -> None:
-    what = f"bulk load of {source.what}"
+def _await(api: Api, what: str, identifier: str, polling: _Polling, on_progress: ProgressCallback) -> None:
     failed_polls = 0
     reported = None
     while True:
@@ -166,7 +163,7 @@ def _progress_text(status: Status) -> str:
     return f"loading {status.done} of {status.files} files" if status.files else "loading"
 
 
-def _failure(api: "Api", what: str, identifier: str, status: Status) -> GraphError:
+def _failure(api: Api, what: str, identifier: str, status: Status) -> GraphError:
     errors: list[LoadError] = []
     with suppress(GraphError):
         errors = api.errors(identifier)

@@ -6,7 +6,6 @@ deleted when enough later successful runs of the job did not write it; of a targ
 write determines its inputs. A job that did not run keeps its lineage, and so does everything that the merge
 did not read.
 
-`stale_job_edges` decides what a merge may delete at all and about the edges of each job, `stale_vertices`
-about each dataset, its columns, and vertices that are no longer needed; `plan` combines both, refuses likely
-mistakes, and deletes.
+`stale` decides what a merge may delete at all: edges per job, and per dataset its columns and vertices that
+are no longer needed; `plan` refuses likely mistakes, and deletes.
 """

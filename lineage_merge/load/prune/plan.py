@@ -1,7 +1,6 @@
 """Plans all deletions of a load, refuses likely mistakes, and deletes."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from functools import partial
 from heapq import nsmallest
 from operator import add, attrgetter, itemgetter
@@ -13,14 +12,11 @@ from gremlin_python.process.traversal import Cardinality, P
 from lineage_merge.graph_format.schema import EDGE_LABEL_NAMES, Row
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.load.diff import Compared
-from lineage_merge.load.diff_counts import DiffCounts
-from lineage_merge.load.graph_state import StoredVertex
+from lineage_merge.load.element_rows import job_of
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import open_executor
-from lineage_merge.load.prune.stale_job_edges import UnmatchedEdge, find_stale_job_edges, scope_of
-from lineage_merge.load.prune.stale_vertices import StaleColumnEdge, find_stale_vertices
-from lineage_merge.merge.source_completeness import SourceCompleteness
-from lineage_merge.model.elements import JobKey
+from lineage_merge.load.load_plan import Comparison, Deletions, MergeOutput
+from lineage_merge.load.prune.stale import UnmatchedEdge, find_stale_job_edges, find_stale_vertices, scope_of
 
 # A merge that deletes more than this part of a DAG's edges, if it has at least that many, requires
 # --allow-retire.
@@ -29,92 +25,47 @@ _MIN_EDGES = 20
 _SHOWN = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Deletions:
-    """Ids of the `edges` and `vertices` to delete.
-
-    A vertex loses the DAG's tag, and is dropped if it then has no tag and no edge. `examples`: the first
-    edges as text. `refusal`: the reason if the deletions are likely to be a mistake.
-    """
-
-    edges: Rows[str]
-    vertices: Rows[str]
-    edge_count: int = 0
-    vertex_count: int = 0
-    examples: tuple[str, ...] = ()
-    refusal: str = ""
-
-
-def plan_deletions(
-    nodes: Rows[Compared],
-    edges: Rows[Compared],
-    vertices: Rows[StoredVertex],
-    counts: DiffCounts,
-    runs: Mapping[JobKey, int],
-    replaced: frozenset[str],
-    coverage: SourceCompleteness,
-) -> Deletions:
+def plan_deletions(merge: MergeOutput, comparison: Comparison, replaced: frozenset[str]) -> Deletions:
     """Return the stored elements of the DAG that the pipeline no longer has, according to the merge.
 
-    `nodes`, `edges`: as compared by `load.diff`. `counts`: their numbers. `vertices`: the stored vertices.
-    `runs`: number of successful runs of each job that a source read. `replaced`: ids of unmatched edges that
-    the merge has at the dataset that their ends now resolve to (`load.renames`); their deletion cannot be a
-    mistake.
+    `replaced`: ids of unmatched edges that the merge has at the dataset that their ends now resolve to
+    (`load.renames`); their deletion cannot be a mistake.
     """
-    engine = nodes.engine
-    if not counts.unmatched_vertices and not counts.unmatched_edges:
+    engine, counts = comparison.nodes.engine, comparison.counts
+    if not counts.total("unmatched"):
         return Deletions(engine.empty(), engine.empty())  # as usual
-    scope = scope_of(nodes, vertices, coverage, counts)
-    job_edges = find_stale_job_edges(nodes, edges, runs, replaced, vertices, scope).cache()
-    of_datasets = find_stale_vertices(job_edges, nodes, edges, replaced, scope).cache()
-    deleted: Rows[Row] = job_edges.filter(attrgetter("deleted")).map(attrgetter("row"))
-    deleted = deleted.union(
-        of_datasets.flat_map(lambda stale: () if isinstance(stale, str) else (stale.row,))
+    scope = scope_of(comparison, merge.coverage)
+    job_edges = find_stale_job_edges(comparison, merge.runs or {}, replaced, scope).cache()
+    of_datasets = find_stale_vertices(job_edges, comparison, replaced, scope).cache()
+    edges = job_edges.filter(attrgetter("deleted")).union(
+        of_datasets.flat_map(lambda stale: () if isinstance(stale, str) else (stale,))
     )
-    # Counted now, so that the deletions do not depend on later changes of the graph.
-    numbers = dict(
-        job_edges.flat_map(_kinds_of_edge)
-        .union(of_datasets.flat_map(_kinds_of_stale))
-        .combine(int, add, add)
-        .collect()
-    )
-    edge_count, vertex_count = numbers.get("edge", 0), numbers.get("vertex", 0)
-    ids = deleted.map(itemgetter("id"))
     vertex_ids = of_datasets.flat_map(lambda stale: (stale,) if isinstance(stale, str) else ())
+    # Counted now, so that the deletions do not depend on later changes of the graph.
+    counted = job_edges.flat_map(_kind).union(of_datasets.flat_map(_kind))
+    numbers = dict(counted.reduce_by_key(add).collect())
+    lost, vertex_count = numbers.get("lost", 0), numbers.get("vertex", 0)
+    edge_count = lost + numbers.get("replaced", 0)
+    deleted = edges.map(attrgetter("row"))
+    ids = deleted.map(itemgetter("id"))
     if not edge_count:
         return Deletions(ids, vertex_ids, 0, vertex_count)
-    emptied = job_edges.flat_map(_emptied_job).distinct().collect()
-    emptied_jobs = [f"{kind} {name}" for kind, name in sorted(emptied)]
+    emptied = edges.filter(attrgetter("empties_job")).map(lambda edge: job_of(edge.row)).distinct().collect()
+    emptied_jobs = [f"{job.job_type} {job.name}" for job in sorted(filter(None, emptied))]
     first = first_rows(deleted, _SHOWN, _sort_key)
     examples = tuple(f"{row['from']} -{row['label']}-> {row['to']}" for row in first)
-    lost = edge_count - numbers.get("replaced", 0)
     refusal = _refusal(lost, counts.stored_edges, emptied_jobs, examples)
     if refusal:
         # Edges that a job of another name has now are not lost: a job was renamed.
-        renamed = _count_renamed_edges(deleted, edges, replaced)
+        renamed = _count_renamed_edges(deleted, comparison.edges, replaced)
         refusal = _refusal(lost - renamed, counts.stored_edges, emptied_jobs, examples)
     return Deletions(ids, vertex_ids, edge_count, vertex_count, examples, refusal)
 
 
-def _kinds_of_edge(edge: UnmatchedEdge) -> Iterator[tuple[str, int]]:
-    if edge.deleted:
-        yield "edge", 1
-        if edge.replaced:
-            yield "replaced", 1
-
-
-def _kinds_of_stale(stale: StaleColumnEdge | str) -> Iterator[tuple[str, int]]:
+def _kind(stale: UnmatchedEdge | str) -> Iterable[tuple[str, int]]:
     if isinstance(stale, str):
-        yield "vertex", 1
-        return
-    yield "edge", 1
-    if stale.replaced:
-        yield "replaced", 1
-
-
-def _emptied_job(edge: UnmatchedEdge) -> Iterable[JobKey]:
-    is_emptied = edge.deleted and edge.empties_job
-    return (JobKey(edge.row.get("job_type", ""), edge.row["job_name"]),) if is_emptied else ()
+        return (("vertex", 1),)
+    return (("replaced" if stale.replaced else "lost", 1),) if stale.deleted else ()
 
 
 def _sort_key(row: Row) -> tuple[Any, ...]:
@@ -186,32 +137,29 @@ def delete_stale(deletions: Deletions, endpoint: Endpoint, run: str, token: str,
     has started since makes its own comparison.
     """
 
-    # One partition each: every request writes to the run's vertex, so concurrent ones would conflict.
-    if deletions.edge_count:
-        build = partial(drop_edges, run=run, token=token)
-        deletions.edges.repartition(1).map_partitions(partial(_in_batches, endpoint, build)).collect()
-    if deletions.vertex_count:
-        # A vertex keeps its last tag until it is dropped. Otherwise a load that is killed, or that runs
-        # concurrently with another DAG's, could leave a vertex without a tag, which no load would find again.
-        # The second `drop_tags` is for vertices that another DAG has started to use in between.
-        builders = [
-            partial(builder, run=run, token=token, dag_name=dag_name)
-            for builder in (drop_tags, drop_vertices, drop_tags)
-        ]
-        deletions.vertices.repartition(1).map_partitions(
-            partial(_each_in_batches, endpoint, builders)
-        ).collect()
+    # In one partition: every request writes to the run's vertex, so concurrent ones would conflict.
+    edge_builders = [partial(drop_edges, run=run, token=token)]
+    # A vertex keeps its last tag until it is dropped. Otherwise a load that is killed, or that runs
+    # concurrently with another DAG's, could leave a vertex without a tag, which no load would find again.
+    # The second `drop_tags` is for vertices that another DAG has started to use in between.
+    vertex_builders = [
+        partial(builder, run=run, token=token, dag_name=dag_name)
+        for builder in (drop_tags, drop_vertices, drop_tags)
+    ]
+    for number, ids, builders in (
+        (deletions.edge_count, deletions.edges, edge_builders),
+        (deletions.vertex_count, deletions.vertices, vertex_builders),
+    ):
+        if number:
+            ids.repartition(1).map_partitions(partial(_send_all, endpoint, builders)).collect()
 
 
-def _each_in_batches(endpoint: Endpoint, builders: list[Any], ids: Iterable[str]) -> Iterator[int]:
-    vertices = list(ids)
-    for build in builders:
-        yield from _in_batches(endpoint, build, vertices)
-
-
-def _in_batches(endpoint: Endpoint, build: Any, ids: Iterable[str]) -> Iterator[int]:
+def _send_all(endpoint: Endpoint, builders: list[Any], ids: Iterable[str]) -> Iterable[int]:
+    elements = list(ids)
     with open_executor(endpoint) as execute:
-        yield from execute.in_batches(build, ids)
+        for build in builders:
+            execute.in_batches(build, elements)
+    return ()
 
 
 def _if_token_matches(g: GraphTraversalSource, run: str, token: str) -> GraphTraversal:

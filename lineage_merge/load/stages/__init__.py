@@ -1,5 +1,5 @@
 """Stages of a load after its begin: `resolve_names`, `plan_changes`, `write_changes`, `record_state`.
 
-`types` has their inputs and outputs. `load.update` begins the load and runs them. `write_changes` and
+`load.load_plan` has what they exchange. `load.update` begins the load and runs them. `write_changes` and
 `record_state` write to the graph, the others only read.
 """

@@ -1,48 +1,28 @@
-"""Compares a merge with the stored graph, and plans all changes. Writes nothing."""
+"""Compares a merge with the stored graph, and plans all changes. Writes nothing.
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from operator import attrgetter
+Jobs of which the graph has a later run are excluded, with the elements that only they touch.
+"""
 
-from lineage_merge.infra.engine.rows import Rows
+from collections.abc import Iterable, Iterator
+from functools import partial
+from operator import and_, attrgetter, itemgetter
+from typing import NamedTuple
+
+from lineage_merge.graph_format.schema import Row
+from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.load import diff
 from lineage_merge.load.diff import Compared
-from lineage_merge.load.diff_counts import DiffCounts, count_differences
-from lineage_merge.load.graph_state import GraphState, StoredVertex
-from lineage_merge.load.incremental_diff import IncrementalChanges, compare_changes, names_digest
+from lineage_merge.load.element_rows import dataset_of_end, dataset_of_node
+from lineage_merge.load.load_plan import Comparison, Deletions, LoadPlan, MergeOutput, count_differences
 from lineage_merge.load.merge_run import LoadTarget
-from lineage_merge.load.prune.plan import Deletions, first_rows, plan_deletions
+from lineage_merge.load.prune.plan import first_rows, plan_deletions
 from lineage_merge.load.renames import Renames, replaced_edges
 from lineage_merge.load.result import Effect, LoadResult
-from lineage_merge.load.shard_digests import Shard
-from lineage_merge.load.stages.newer_jobs import without_newer_jobs
-from lineage_merge.load.stages.resolve_names import (
-    alias_ids_of,
-    canonical_ids_of,
-    identities_of,
-    resolve_names,
-)
-from lineage_merge.load.stages.types import LoadPlan, MergeOutput
+from lineage_merge.load.stages.incremental_diff import compare_changes, names_digest
+from lineage_merge.load.stages.resolve_names import resolve_names
+from lineage_merge.model.elements import JobKey
 
 _SHOWN = 20
-
-
-@dataclass(frozen=True, slots=True)
-class _Comparison:
-    """A merge compared with the graph.
-
-    `vertices`: the stored vertices on which deletions depend. `shards`: None after a full comparison.
-    """
-
-    nodes: Rows[Compared]
-    edges: Rows[Compared]
-    counts: DiffCounts
-    existing: GraphState
-    vertices: Rows[StoredVertex]
-    moves: Mapping[str, str]
-    renames: Renames
-    may_store_state: bool
-    shards: Rows[Shard] | None
 
 
 def plan_changes(merge: MergeOutput, target: LoadTarget, *, verify: bool) -> LoadPlan:
@@ -50,44 +30,19 @@ def plan_changes(merge: MergeOutput, target: LoadTarget, *, verify: bool) -> Loa
 
     `verify`: always compare in full.
     """
-    canonical_ids, identities = canonical_ids_of(merge), identities_of(merge)
-    digest = names_digest(canonical_ids, identities)
+    digest = names_digest(merge)
     started_load = target.started_load
     if started_load.is_state_valid and not verify and started_load.state.names == digest:
-        alias_ids = alias_ids_of(canonical_ids, identities)
-        changes = compare_changes(
-            merge.nodes, merge.edges, alias_ids, target, drops_values=_drops_values(merge)
-        )
-        if changes:
-            comparison = _comparison_of(changes)
-            if "stored_is_newer" not in comparison.counts.nodes:
-                return _plan(merge, target, comparison, digest)
+        changes = compare_changes(merge, target)
+        if changes and "stored_is_newer" not in changes.counts.nodes:
+            return _plan(merge, target, changes, digest)
     return _plan(merge, target, _compare_in_full(merge, target), digest)
 
 
-def _drops_values(merge: MergeOutput) -> bool:
-    """Return whether no document was rejected, which may contain tags or owners."""
-    return merge.report is None or not merge.report.totals.get("rejected")
-
-
-def _comparison_of(changes: IncrementalChanges) -> _Comparison:
-    return _Comparison(
-        nodes=changes.nodes,
-        edges=changes.edges,
-        counts=count_differences(changes.nodes, changes.edges, changes.existing.edges),
-        existing=changes.existing,
-        vertices=changes.existing.vertices.union(changes.jobs),
-        moves={},
-        renames=Renames(),
-        may_store_state=True,
-        shards=changes.shards,
-    )
-
-
-def _compare_in_full(merge: MergeOutput, target: LoadTarget) -> _Comparison:
+def _compare_in_full(merge: MergeOutput, target: LoadTarget) -> Comparison:
     resolved = resolve_names(merge, target)
     existing, renames = resolved.existing, resolved.renames
-    compared = diff.compare_nodes(resolved.nodes, resolved.edges, existing, drops_values=_drops_values(merge))
+    compared = diff.compare_nodes(resolved.nodes, resolved.edges, existing, drops_values=merge.drops_values)
     nodes = compared.cache()
     edges = diff.compare_edges(resolved.edges, existing).cache()
     counts = count_differences(nodes, edges, existing.edges)
@@ -95,62 +50,40 @@ def _compare_in_full(merge: MergeOutput, target: LoadTarget) -> _Comparison:
     may_store_state = resolved.nodes is merge.nodes and not counts.interim
     if "stored_is_newer" in counts.nodes:
         # Elements that only newer jobs touch stay unchanged, and so do all unmatched vertices.
-        nodes, edges = (rows.cache() for rows in without_newer_jobs(nodes, edges))
+        nodes, edges = (rows.cache() for rows in _without_newer_jobs(nodes, edges))
         counts = count_differences(nodes, edges, existing.edges)
         # The configuration of an older merge may be outdated.
         renames = Renames()
         may_store_state = False
-    return _Comparison(
-        nodes=nodes,
-        edges=edges,
-        counts=counts,
-        existing=existing,
-        vertices=existing.vertices,
-        moves=resolved.moves,
-        renames=renames,
-        may_store_state=may_store_state,
-        shards=None,
+    return Comparison(
+        nodes, edges, counts, existing, existing.vertices, resolved.moves, renames, may_store_state
     )
 
 
-def _plan(merge: MergeOutput, target: LoadTarget, comparison: _Comparison, digest: str) -> LoadPlan:
-    nodes, edges, counts = comparison.nodes, comparison.edges, comparison.counts
-    replaced = replaced_edges(edges, comparison.renames, target.environment, target.dag_name)
-    deletions = plan_deletions(
-        nodes, edges, comparison.vertices, counts, merge.runs or {}, replaced, merge.coverage
-    )
+def _plan(merge: MergeOutput, target: LoadTarget, comparison: Comparison, digest: str) -> LoadPlan:
+    counts = comparison.counts
+    replaced = replaced_edges(comparison.edges, comparison.renames, target.environment, target.dag_name)
+    deletions = plan_deletions(merge, comparison, replaced)
     result = LoadResult(
         nodes=counts.nodes_to_write,
         edges=counts.edges_to_write,
         requests=0,
         seconds=0.0,
-        unchanged=counts.unchanged,
+        unchanged=counts.total("unchanged"),
         retired_nodes=deletions.vertex_count,
         retired_edges=deletions.edge_count,
         relabelled=counts.nodes.get("label", 0),
         moved=len(comparison.moves),
         retirements=deletions.examples,
         compared="full" if comparison.shards is None else "changes",
-        added=counts.new,
+        added=counts.total("new"),
         effect=_effect(comparison, deletions),
         moves=tuple(sorted(comparison.moves.items())),
     )
-    return LoadPlan(
-        existing=comparison.existing,
-        nodes=nodes,
-        edges=edges,
-        moves=comparison.moves,
-        renames=comparison.renames,
-        deletions=deletions,
-        counts=counts,
-        result=result,
-        names_digest=digest,
-        may_store_state=comparison.may_store_state,
-        shards=comparison.shards,
-    )
+    return LoadPlan(comparison, deletions, result, digest)
 
 
-def _effect(comparison: _Comparison, deletions: Deletions) -> Effect:
+def _effect(comparison: Comparison, deletions: Deletions) -> Effect:
     counts = comparison.counts
     deleted = deletions.vertex_count + deletions.edge_count
     renamed = comparison.moves or comparison.renames.of_kind("remove")
@@ -163,21 +96,111 @@ def _effect(comparison: _Comparison, deletions: Deletions) -> Effect:
 
 def describe_changes(plan: LoadPlan) -> tuple[str, ...]:
     """Return the first changes of a plan as text."""
-    nodes = first_rows(
-        plan.nodes.filter(attrgetter("is_written")), _SHOWN, lambda node: node.row.get("id") or ""
-    )
-    edges = first_rows(plan.edges.filter(attrgetter("is_written")), _SHOWN, _edge_sort_key)
-    removed = [change for change in plan.renames.of_kind("remove") if change.property == "aliases"]
+    compared = plan.comparison
+    nodes, edges = (rows.filter(attrgetter("is_written")) for rows in (compared.nodes, compared.edges))
+    nodes_shown = first_rows(nodes, _SHOWN, lambda node: node.row.get("id") or "")
+    edges_shown = first_rows(edges, _SHOWN, _edge_sort_key)
+    removed = [change for change in compared.renames.of_kind("remove") if change.property == "aliases"]
     return (
         *(
             f"moved {duplicate} to {canonical}"
-            for duplicate, canonical in sorted(plan.moves.items())[:_SHOWN]
+            for duplicate, canonical in sorted(compared.moves.items())[:_SHOWN]
         ),
         *(f"removed from {change.id}: alias {change.value}" for change in removed[:_SHOWN]),
-        *(f"{change} {row['label']} {row['id']}" for change, row, *_ in nodes),
-        *(f"{change} {row['from']} -{row['label']}-> {row['to']}" for change, row, *_ in edges),
+        *(f"{change} {row['label']} {row['id']}" for change, row, *_ in nodes_shown),
+        *(f"{change} {row['from']} -{row['label']}-> {row['to']}" for change, row, *_ in edges_shown),
     )
 
 
 def _edge_sort_key(edge: Compared) -> tuple[str, ...]:
     return tuple(edge.row.get(name) or "" for name in ("from", "label", "to"))
+
+
+def _without_newer_jobs(
+    nodes: Rows[Compared], edges: Rows[Compared]
+) -> tuple[Rows[Compared], Rows[Compared]]:
+    """Return the comparison without jobs whose stored run is newer, and what only they touch.
+
+    Their stored edges stay unchanged.
+    """
+    newer = nodes.filter(lambda element: element.change == "stored_is_newer").collect()
+    jobs = nodes.engine.share({_job_of(row) for _, row, *_ in newer})
+    touched: Rows[tuple[_End, bool]] = edges.flat_map(partial(_touched_ends, jobs)).reduce_by_key(and_)
+    excluded = (
+        touched.filter(itemgetter(1))
+        .map(itemgetter(0))
+        .union(
+            nodes.flat_map(partial(_operation_of, jobs)),
+            nodes.engine.rows([_End(row["id"], row["id"]) for _, row, *_ in newer]),
+        )
+        .cache()
+    )
+    by_dataset: Rows[tuple[str, Compared | _End]] = nodes.map(lambda node: (dataset_of_node(node.row), node))
+    by_dataset = by_dataset.union(excluded.map(lambda end: (end.dataset, end)))
+    remaining_nodes = by_dataset.group(itemgetter(0), _remaining_nodes)
+    remaining_edges = edges.flat_map(partial(_remaining_edge, jobs))
+    for end in ("from", "to"):
+        by_end: Rows[tuple[str, Compared | _End]] = remaining_edges.map(partial(_edge_by_end, end))
+        by_end = by_end.union(excluded.map(lambda vertex: (vertex.id, vertex)))
+        remaining_edges = by_end.group(itemgetter(0), _with_existing_ends)
+    return remaining_nodes, remaining_edges
+
+
+def _job_of(row: Row) -> JobKey:
+    """Return the job that a row is, or to which an assertion belongs."""
+    return JobKey(row.get("job_type", ""), row["name"] if row["label"] == "job" else row.get("job_name", ""))
+
+
+class _End(NamedTuple):
+    """A vertex at an end of an edge, and the dataset that it belongs to."""
+
+    id: str
+    dataset: str
+
+
+_Jobs = Shared[set[JobKey]]
+
+
+def _is_of_newer(jobs: set[JobKey], row: Row) -> bool:
+    return "job_name" in row and JobKey(row.get("job_type", ""), row["job_name"]) in jobs
+
+
+def _touched_ends(jobs: _Jobs, edge: Compared) -> Iterator[tuple[_End, bool]]:
+    """Yield the ends of an edge of the merge, with whether the edge is of a newer job."""
+    row = edge.row
+    if edge.change != "unmatched" and row["label"] != "has_column":
+        for end in ("from", "to"):
+            yield _End(row[end], dataset_of_end(row, end)), _is_of_newer(jobs.value, row)
+
+
+def _operation_of(jobs: _Jobs, node: Compared) -> Iterable[_End]:
+    row = node.row
+    is_operation = row.get("label") == "operation" and node.change != "unmatched"
+    return (_End(row["id"], row["id"]),) if is_operation and _is_of_newer(jobs.value, row) else ()
+
+
+def _edge_by_end(end: str, edge: Compared) -> tuple[str, Compared | _End]:
+    return edge.row[end], edge
+
+
+def _remaining_nodes(dataset: str, items: list[tuple[str, Compared | _End]]) -> Iterator[Compared]:
+    excluded = {item.id for _, item in items if isinstance(item, _End)}
+    for _, item in items:
+        if isinstance(item, Compared) and (
+            item.change == "unmatched" or (item.row.get("id") not in excluded and dataset not in excluded)
+        ):
+            yield item
+
+
+def _remaining_edge(jobs: _Jobs, edge: Compared) -> Iterator[Compared]:
+    if edge.change == "unmatched" or not _is_of_newer(jobs.value, edge.row):
+        yield edge
+    elif edge.change != "new":
+        yield edge._replace(change="unchanged", to_write=(), cleared=())
+
+
+def _with_existing_ends(_id: str, items: list[tuple[str, Compared | _End]]) -> Iterator[Compared]:
+    is_end_excluded = any(isinstance(item, _End) for _, item in items)
+    for _, item in items:
+        if isinstance(item, Compared) and not (is_end_excluded and item.change == "new"):
+            yield item

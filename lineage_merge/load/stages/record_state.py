@@ -9,6 +9,7 @@ from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load import merge_run, merge_state, shard_digests
 from lineage_merge.load.diff import Compared
 from lineage_merge.load.graph_state import StoredVertex
+from lineage_merge.load.load_plan import LoadPlan, MergeOutput
 from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.result import LoadResult
 from lineage_merge.load.shard_digests import (
@@ -20,23 +21,15 @@ from lineage_merge.load.shard_digests import (
     encode_entries,
     shard_count,
 )
-from lineage_merge.load.stages.types import LoadPlan, MergeOutput
 
 
 def record_state(merge: MergeOutput, target: LoadTarget, plan: LoadPlan, result: LoadResult) -> None:
     """Mark other DAGs whose vertices changed, store the state of the load, and remove its token."""
     others = _other_dags(plan, target)
     merge_run.mark_dags(target, others.of_changed | others.of_new)
-    state = None if others.of_new or not plan.may_store_state else _store_state(merge, target, plan)
-    traffic = target.endpoint.traffic
-    stats = merge_run.LoadStats(
-        written=result.nodes + result.edges,
-        retired=result.retired_nodes + result.retired_edges,
-        report=merge.report,
-        requests=traffic.requests.value if traffic else 0,
-        elements_read=traffic.read.value if traffic else 0,
-    )
-    merge_run.end(target, stats, state)
+    may_store_state = plan.comparison.may_store_state and not others.of_new
+    state = _store_state(merge, target, plan) if may_store_state else None
+    merge_run.end(target, result, merge.report, state)
 
 
 class _OtherDags(NamedTuple):
@@ -48,25 +41,26 @@ class _OtherDags(NamedTuple):
 
 def _other_dags(plan: LoadPlan, target: LoadTarget) -> _OtherDags:
     endpoint, _, dag_name, started_load = target
+    compared = plan.comparison
     read = partial(merge_state.other_dags, endpoint, dag_name)
 
     def tags_of(ids: Rows[str]) -> frozenset[str]:
         return frozenset(ids.repartition(ids.engine.parallelism).map_partitions(read).distinct().collect())
 
-    changed = _tags(plan.nodes.filter(attrgetter("is_written")))
+    changed = _tags(compared.nodes.filter(attrgetter("is_written")))
     if started_load.overlaps:
         # The writes of a killed load are unknown.
-        changed |= _tags(plan.existing.vertices)
-    if plan.counts.edges_to_write or plan.deletions.edge_count:
+        changed |= _tags(compared.existing.vertices)
+    if compared.counts.edges_to_write or plan.deletions.edge_count:
         # The builder of a dataset determines the precedence of values.
-        changed |= tags_of(plan.edges.flat_map(_built_if_changed).distinct())
-    if plan.moves or plan.deletions.vertex_count or plan.renames.changes:
-        renamed = [*plan.moves.values(), *(change.id for change in plan.renames.changes)]
-        changed |= tags_of(plan.nodes.engine.rows(renamed))
-        changed |= _tags(plan.nodes.filter(_is_unmatched))
-    if plan.moves:
-        changed |= _tags(plan.nodes)
-    new_nodes = plan.nodes.filter(lambda node: node.change == "new")
+        changed |= tags_of(compared.edges.flat_map(_built_if_changed).distinct())
+    if compared.moves or plan.deletions.vertex_count or compared.renames.changes:
+        renamed = [*compared.moves.values(), *(change.id for change in compared.renames.changes)]
+        changed |= tags_of(compared.nodes.engine.rows(renamed))
+        changed |= _tags(compared.nodes.filter(_is_unmatched))
+    if compared.moves:
+        changed |= _tags(compared.nodes)
+    new_nodes = compared.nodes.filter(lambda node: node.change == "new")
     new = tags_of(new_nodes.map(_id)) if plan.result.nodes else frozenset()
     return _OtherDags(changed - {dag_name}, new)
 
@@ -91,8 +85,9 @@ def _built_if_changed(edge: Compared) -> Iterable[str]:
 
 def _store_state(merge: MergeOutput, target: LoadTarget, plan: LoadPlan) -> RunState | None:
     """Store digests for an incremental comparison; None if the next load must compare in full."""
-    counts, deletions, engine = plan.counts, plan.deletions, plan.nodes.engine
-    unmatched_count = counts.unmatched_vertices + counts.unmatched_edges
+    compared, deletions = plan.comparison, plan.deletions
+    counts, engine = compared.counts, compared.nodes.engine
+    unmatched_count = counts.total("unmatched")
     if unmatched_count > MAX_UNMATCHED:
         return None
     last = target.started_load.state
@@ -102,7 +97,7 @@ def _store_state(merge: MergeOutput, target: LoadTarget, plan: LoadPlan) -> RunS
         return None
     if sum(edges.values()) != counts.stored_edges + counts.edges.get("new", 0) - deletions.edge_count:
         return None
-    shards = plan.shards
+    shards = compared.shards
     if shards is None:
         elements = sum(counts.nodes.values()) + sum(counts.edges.values()) - unmatched_count
         number = shard_count(elements, len(last.shards))
@@ -113,14 +108,13 @@ def _store_state(merge: MergeOutput, target: LoadTarget, plan: LoadPlan) -> RunS
         if is_unchanged and not last.left:
             return last
     digests = [digest_of_entries(())] * number
-    for summary in shards.map(shard_digests.summary_of).collect():
-        digests[summary.number] = summary.digest
+    for index, digest in shards.map(lambda shard: (shard.number, shard.digest)).collect():
+        digests[index] = digest
     changed = frozenset(index for index in range(number) if digests[index] not in stored[index : index + 1])
     if not merge_state.write_shards(shards, target, engine.share(changed)):
         return None
-    vertex_entries = plan.nodes.filter(_is_unmatched).map(lambda node: Entry("v", _id(node)))
-    edge_entries = plan.edges.filter(_is_unmatched).map(lambda edge: Entry("e", _id(edge)))
-    unmatched = vertex_entries.union(edge_entries).collect()
+    elements_left = compared.nodes.union(compared.edges).filter(_is_unmatched)
+    unmatched = elements_left.map(lambda each: Entry("e" if "from" in each.row else "v", _id(each))).collect()
     texts = [
         encode_entries(unmatched[start : start + SHARD_ELEMENTS])
         for start in range(0, len(unmatched), SHARD_ELEMENTS)

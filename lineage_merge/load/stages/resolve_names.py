@@ -5,33 +5,44 @@ A merge may know aliases of stored datasets, and the graph may store aliases of 
 
 from collections.abc import Iterable, Mapping
 from functools import partial
-from operator import attrgetter, itemgetter
+from operator import and_, itemgetter
+from typing import NamedTuple
 
 from lineage_merge.graph_format.schema import DATASET_LABELS, Row, labels_of
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.load import vertex_merge
 from lineage_merge.load.graph_state import GraphState, StoredVertex, read_aliases, read_graph_state
+from lineage_merge.load.load_plan import MergeOutput
 from lineage_merge.load.merge_run import LoadTarget
-from lineage_merge.load.renames import find_renames
-from lineage_merge.load.stages.types import MergeOutput, ResolvedNames
-from lineage_merge.load.vertex_merge import CanonicalVertex
-from lineage_merge.merge.resolved_names import IdentityRow
+from lineage_merge.load.renames import Renames, find_renames
+
+
+class ResolvedNames(NamedTuple):
+    """A merge and the stored graph, with one id per dataset in both.
+
+    `moves`: the canonical id of each duplicate vertex.
+    """
+
+    nodes: Rows[Row]
+    edges: Rows[Row]
+    existing: GraphState
+    moves: Mapping[str, str]
+    renames: Renames
 
 
 def resolve_names(merge: MergeOutput, target: LoadTarget) -> ResolvedNames:
     """Read the stored graph, and resolve names that the merge or the graph has for the same dataset."""
     endpoint, environment, dag_name, _ = target
     nodes, edges, engine = merge.nodes, merge.edges, merge.nodes.engine
-    canonical_ids, identities = canonical_ids_of(merge), identities_of(merge)
-    alias_ids = alias_ids_of(canonical_ids, identities)
+    canonical_ids, alias_ids = merge.canonical_ids, merge.alias_ids
     existing = read_graph_state(nodes.flat_map(node_id).union(alias_ids), endpoint, environment, dag_name)
-    renames = find_renames(identities, nodes, existing, environment, dag_name)
-    canonical_ids |= {change.id: change.canonical_id or "" for change in renames.of_kind("move")}
+    renames = find_renames(merge.names, nodes, existing, environment, dag_name)
+    canonical_ids |= {change.id: change.canonical_id for change in renames.of_kind("move")}
     stored_under_alias = {}
     if not _new_datasets(nodes, existing).is_empty():
         # A new dataset may be stored under another name. Names that the merge itself joins are resolved
         # already.
-        ignored = frozenset((change.id, change.value or "") for change in renames.of_kind("ignore"))
+        ignored = frozenset((change.id, change.value) for change in renames.of_kind("ignore"))
         aliases = read_aliases(engine, endpoint, environment)
         stored_aliases = vertex_merge.resolve_stored_aliases(nodes, existing, aliases, ignored, environment)
         stored_under_alias = {
@@ -40,41 +51,18 @@ def resolve_names(merge: MergeOutput, target: LoadTarget) -> ResolvedNames:
             if alias_id not in canonical_ids
         }
     if stored_under_alias:
-        shared = engine.share(stored_under_alias)
-        nodes = vertex_merge.rename_nodes(nodes, shared).cache()
-        edges = vertex_merge.rename_edges(edges, shared).cache()
+        new_ids = engine.share({alias_id: each.id for alias_id, each in stored_under_alias.items()})
+        nodes = vertex_merge.rename_nodes(nodes, engine.share(stored_under_alias)).cache()
+        edges = vertex_merge.rename_edges(edges, new_ids, environment, dag_name).cache()
         existing = read_graph_state(nodes.flat_map(node_id).union(alias_ids), endpoint, environment, dag_name)
     moves = _stored_duplicates(canonical_ids, existing)
     if moves:
-        shared = engine.share(
-            {duplicate: CanonicalVertex(canonical) for duplicate, canonical in moves.items()}
-        )
+        shared = engine.share(moves)
         existing = GraphState(
             vertex_merge.remove_moved_vertices(existing.vertices, shared).cache(),
             vertex_merge.move_edges(existing.edges, shared, environment, dag_name).cache(),
         )
     return ResolvedNames(nodes, edges, existing, moves, renames)
-
-
-def canonical_ids_of(merge: MergeOutput) -> dict[str, str]:
-    """Return the canonical id of each alias id with one candidate."""
-    aliases = (merge.aliases or {}).items()
-    return {
-        alias_id: candidates[0]
-        for alias_id, candidates in aliases
-        if len(candidates) == 1 and candidates[0] != alias_id
-    }
-
-
-def identities_of(merge: MergeOutput) -> Rows[IdentityRow]:
-    """Return the resolved names of a merge."""
-    return merge.nodes.engine.empty() if merge.identities is None else merge.identities
-
-
-def alias_ids_of(canonical_ids: Mapping[str, str], identities: Rows[IdentityRow]) -> Rows[str]:
-    """Return the ids that resolve to other datasets in the merge."""
-    aliases = identities.filter(lambda identity: identity.alias_id != identity.canonical_id)
-    return aliases.map(attrgetter("alias_id")).union(identities.engine.rows(canonical_ids))
 
 
 def node_id(node: Row) -> Iterable[str]:
@@ -85,15 +73,12 @@ def node_id(node: Row) -> Iterable[str]:
 def _new_datasets(nodes: Rows[Row], existing: GraphState) -> Rows[str]:
     """Return the ids of the merge's datasets that are missing in the graph."""
     ids: Rows[tuple[str, bool]] = nodes.flat_map(_dataset_id)
-    return ids.union(existing.vertices.map(lambda vertex: (vertex.id, True))).group(itemgetter(0), _id_if_new)
+    new = ids.union(existing.vertices.map(lambda vertex: (vertex.id, False))).reduce_by_key(and_)
+    return new.filter(itemgetter(1)).map(itemgetter(0))
 
 
 def _dataset_id(node: Row) -> Iterable[tuple[str, bool]]:
-    return ((node["id"], False),) if node.get("label") in DATASET_LABELS and node.get("id") else ()
-
-
-def _id_if_new(identifier: str, found: list[tuple[str, bool]]) -> Iterable[str]:
-    return () if any(is_stored for _, is_stored in found) else (identifier,)
+    return ((node["id"], True),) if node.get("label") in DATASET_LABELS and node.get("id") else ()
 
 
 def _stored_duplicates(canonical_ids: Mapping[str, str], existing: GraphState) -> dict[str, str]:

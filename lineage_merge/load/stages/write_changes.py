@@ -8,7 +8,7 @@ follow it, because a failed load must delete nothing.
 import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import TypeVar
 
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
@@ -20,18 +20,19 @@ from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.load import vertex_merge
 from lineage_merge.load.diff import Compared, created_at
+from lineage_merge.load.element_rows import row_to_write
 from lineage_merge.load.graph_state import StoredEdge
+from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.gremlin.executor import open_executor
+from lineage_merge.load.gremlin.executor import BuildTraversal, by_request, open_executor
+from lineage_merge.load.gremlin.upserts import EdgeUpsert
 from lineage_merge.load.label_replacement import replace_interim_edges, replace_labels
+from lineage_merge.load.load_plan import LoadPlan
 from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.neptune_bulk import bulk_load
 from lineage_merge.load.neptune_bulk.bulk_load import BulkLoad
-from lineage_merge.load.property_values import row_to_write
 from lineage_merge.load.prune.plan import delete_stale
 from lineage_merge.load.renames import NameCorrection
-from lineage_merge.load.snapshot import EdgeSnapshot
-from lineage_merge.load.stages.types import LoadPlan
 from lineage_merge.load.writer import WriteProgress, write
 
 T = TypeVar("T")
@@ -47,34 +48,36 @@ def write_changes(
 ) -> int:
     """Write all differences, then delete; returns the number of requests that wrote elements."""
     endpoint, environment, dag_name, _ = target
-    nodes, edges = plan.nodes.filter(attrgetter("is_written")), plan.edges.filter(attrgetter("is_written"))
+    compared, engine = plan.comparison, plan.comparison.nodes.engine
+    nodes, edges = (rows.filter(attrgetter("is_written")) for rows in (compared.nodes, compared.edges))
     now = time.time_ns() // 1_000_000
     if plan.result.relabelled:
         _in_one_partition(endpoint, nodes.flat_map(_relabelled), replace_labels)
     requests = 0
-    parts = bulk_load.parts(nodes, edges, frozenset(plan.moves.values()), now) if in_bulk else None
+    parts = bulk_load.parts(nodes, edges, frozenset(compared.moves.values()), now) if in_bulk else None
     if plan.result.nodes:
         rows = parts.first if parts else nodes.map(partial(_row_to_write, NODE_KEYS, now))
         requests += write("nodes", rows, endpoint, None, on_written)[1]
-    if plan.moves:
-        _in_one_partition(endpoint, plan.nodes.engine.rows(plan.moves.items()), vertex_merge.move)
+    if compared.moves:
+        _in_one_partition(endpoint, engine.rows(compared.moves.items()), vertex_merge.move)
     if in_bulk and parts:
         counts = plan.result.nodes, plan.result.edges
-        bulk_load.load(in_bulk, target, plan.nodes, parts, counts, on_progress)
+        bulk_load.load(in_bulk, target, compared.nodes, parts, counts, on_progress)
     if plan.result.edges:
         rows = parts.last if parts else edges.map(partial(_row_to_write, EDGE_KEYS, now))
         requests += write("edges", rows, endpoint, None, on_written)[1]
-    if plan.counts.cleared:
-        _in_one_partition(endpoint, edges.flat_map(_cleared_properties), _clear_edges)
-        _in_one_partition(endpoint, nodes.filter(attrgetter("cleared")), _clear_jobs)
-        _in_one_partition(endpoint, nodes.flat_map(_dropped_values), partial(_drop_own_values, dag_name))
-    if plan.counts.interim:
-        interim = plan.existing.edges.filter(attrgetter("interim"))
+    if compared.counts.cleared:
+        of_edges = edges.flat_map(_cleared_properties).group(itemgetter(0), _drops_of_edges)
+        drops = of_edges.union(nodes.flat_map(partial(_drops_of_node, dag_name)))
+        _in_one_partition(endpoint, drops, _execute_each)
+    if compared.counts.interim:
+        interim = compared.existing.edges.filter(attrgetter("interim"))
         _in_one_partition(endpoint, interim, partial(_repair, environment, dag_name))
     delete_stale(plan.deletions, endpoint, target.run_id, target.started_load.token, dag_name)
     # Last, so that until then a repeated load still finds the stored names.
-    if removals := plan.renames.of_kind("remove"):
-        _in_one_partition(endpoint, plan.nodes.engine.rows(removals), _remove_names)
+    if removals := compared.renames.of_kind("remove"):
+        named = engine.rows(removals).group(lambda removal: (removal.id, removal.property), _drops_of_name)
+        _in_one_partition(endpoint, named, _execute_each)
     return requests
 
 
@@ -100,14 +103,17 @@ def _relabelled(node: Compared) -> Iterable[tuple[str, str, str]]:
     return ((node.row["id"], node.old_label or "", node.row["label"]),) if node.change == "label" else ()
 
 
-def _remove_names(endpoint: Endpoint, removals: Iterable[NameCorrection]) -> None:
-    """Remove stored names that resolve to other datasets now."""
-    values: dict[tuple[str, str], list[str]] = {}
-    for removal in removals:
-        values.setdefault((removal.id, removal.property or ""), []).append(removal.value or "")
+def _execute_each(endpoint: Endpoint, requests: Iterable[BuildTraversal]) -> None:
     with open_executor(endpoint) as execute:
-        for (vertex, name), found in values.items():
-            execute.in_batches(partial(drop_values, vertex=vertex, name=name), found)
+        for request in requests:
+            execute(request)
+
+
+def _drops_of_name(key: tuple[str, str], removals: list[NameCorrection]) -> Iterator[BuildTraversal]:
+    """Yield requests that remove stored names of a vertex that resolve to other datasets now."""
+    vertex, name = key
+    for values in by_request(removal.value for removal in removals):
+        yield partial(drop_values, values=values, vertex=vertex, name=name)
 
 
 def drop_values(g: GraphTraversalSource, values: list[str], vertex: str, name: str) -> GraphTraversal:
@@ -120,14 +126,10 @@ def _cleared_properties(edge: Compared) -> Iterator[tuple[str, str]]:
         yield name, edge.row["id"]
 
 
-def _clear_edges(endpoint: Endpoint, cleared: Iterable[tuple[str, str]]) -> None:
-    """Remove properties (name, edge id) that the merge no longer has."""
-    ids: dict[str, list[str]] = {}
-    for name, edge in cleared:
-        ids.setdefault(name, []).append(edge)
-    with open_executor(endpoint) as execute:
-        for name, found in ids.items():
-            execute.in_batches(partial(drop_property, name=name), found)
+def _drops_of_edges(name: str, cleared: list[tuple[str, str]]) -> Iterator[BuildTraversal]:
+    """Yield requests that remove a property that the merge no longer has."""
+    for ids in by_request(edge for _, edge in cleared):
+        yield partial(drop_property, ids=ids, name=name)
 
 
 def drop_property(g: GraphTraversalSource, ids: list[str], name: str) -> GraphTraversal:
@@ -135,18 +137,14 @@ def drop_property(g: GraphTraversalSource, ids: list[str], name: str) -> GraphTr
     return g.E(*ids).properties(name).drop()
 
 
-def _dropped_values(node: Compared) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    for name, values in node.dropped:
-        yield node.row["id"], name, values
-
-
-def _drop_own_values(
-    dag_name: str, endpoint: Endpoint, dropped: Iterable[tuple[str, str, tuple[str, ...]]]
-) -> None:
-    """Drop values of sets that the sources no longer have."""
-    with open_executor(endpoint) as execute:
-        for vertex, name, values in dropped:
-            execute.in_batches(partial(drop_own_values, vertex=vertex, name=name, dag_name=dag_name), values)
+def _drops_of_node(dag_name: str, node: Compared) -> Iterator[BuildTraversal]:
+    """Yield requests that remove properties of an earlier run, and values that the sources no longer have."""
+    vertex = node.row["id"]
+    if node.cleared:
+        yield partial(drop_run_properties, job=vertex, names=list(node.cleared), at=node.row["last_run_at"])
+    for name, dropped in node.dropped:
+        for values in by_request(dropped):
+            yield partial(drop_own_values, values=values, vertex=vertex, name=name, dag_name=dag_name)
 
 
 def drop_own_values(
@@ -157,14 +155,6 @@ def drop_own_values(
     return g.V(vertex).not_(others).properties(name).has_value(P.within(values)).drop()
 
 
-def _clear_jobs(endpoint: Endpoint, jobs: Iterable[Compared]) -> None:
-    """Remove properties of an earlier run that the newest run does not have."""
-    with open_executor(endpoint) as execute:
-        for job in jobs:
-            at = job.row["last_run_at"]
-            execute(partial(drop_run_properties, job=job.row["id"], names=list(job.cleared), at=at))
-
-
 def drop_run_properties(g: GraphTraversalSource, job: str, names: list[str], at: int) -> GraphTraversal:
     """Drop properties of a job, unless a later run has been merged since."""
     return g.V(job).not_(__.has("last_run_at", P.gt(long(at)))).properties(*names).drop()
@@ -173,6 +163,9 @@ def drop_run_properties(g: GraphTraversalSource, job: str, names: list[str], at:
 def _repair(environment: str, dag_name: str, endpoint: Endpoint, found: Iterable[StoredEdge]) -> None:
     """Replace interim ids that a killed label replacement has left."""
     own = {"environment": environment, "dag_name": dag_name}
-    edges = [EdgeSnapshot(*edge[:4], edge.properties | own) for edge in found]
+    edges = [
+        EdgeUpsert(*edge[:4], tuple(upserts.typed(edge.properties | own).items()), only_if_missing=True)
+        for edge in found
+    ]
     with open_executor(endpoint) as execute:
         replace_interim_edges(endpoint, execute, edges)

@@ -1,5 +1,5 @@
 """Near misses: datasets that are probably one, but have different names. Suggestions only: nothing is joined.
 
-`names.py` compares two names, `pairs.py` scores and selects pairs, `fixes.py` and `rules.py` write the YAML
-that joins them (all pure); `collection.py` and `details.py` collect the input from the rows of a merge.
+`names.py` compares two names, `pairs.py` scores and selects pairs, `fixes.py` writes the YAML
+that joins them (all pure); `collection.py` collects the input from the rows of a merge.
 """

@@ -5,20 +5,23 @@ name, and the columns of pairs, all bounded.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import partial
+from heapq import nsmallest
+from itertools import count
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineage_merge import naming
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.rows import Rows, Shared
-from lineage_merge.merge.dataset_uses import Kinds, Uses, dataset_uses
-from lineage_merge.merge.flows import Flows
-from lineage_merge.merge.near_misses.details import Details, DetailsOf, details_and_flows
-from lineage_merge.merge.near_misses.fixes import fixes
+from lineage_merge.merge.dataset_resolver import DEFAULT, SPARK_CATALOG
+from lineage_merge.merge.dataset_uses import Flows, Kinds, Uses, dataset_uses, pack_flow
+from lineage_merge.merge.identity_rules import REDSHIFT_TEMPORARY
+from lineage_merge.merge.near_misses.fixes import Settings, fixes
 from lineage_merge.merge.near_misses.names import parts_of
 from lineage_merge.merge.near_misses.pairs import OpenDataset, Pair, candidates, index_keys, pairs
-from lineage_merge.merge.near_misses.settings import Settings
 from lineage_merge.merge.report import NearMiss
 from lineage_merge.model.elements import DBT_NAMESPACE, Problem, decode
 from lineage_merge.model.errors import NamingError
@@ -35,6 +38,43 @@ MAX_NEAR_MISSES = 100
 _MAX_CONFIRMING = 1000
 # Near misses that share fixes; more of them say nothing new.
 _MAX_FIXED = 1000
+# Columns of a dataset.
+MAX_COLUMNS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """Properties of datasets by id: their columns (in lower case), and how the configuration names them.
+
+    `completed`: the short name that a default schema completes. `directories`: the id of a temporary
+    directory that a rule resolves to the dataset. `placed`: datasets that have another namespace without
+    a rule.
+    """
+
+    columns: dict[str, set[str]] = field(default_factory=dict)
+    completed: dict[str, str] = field(default_factory=dict)
+    directories: dict[str, str] = field(default_factory=dict)
+    placed: set[str] = field(default_factory=set)
+
+    def add(self, row: Row) -> None:
+        """Add a `has_column` edge or a dataset."""
+        if row["label"] == "has_column":
+            self.columns.setdefault(row["from"], set()).add(_column(row))
+            return
+        for resolved_name in row.get("resolved_names") or ():
+            _, rule, namespace, name = resolved_name.split("|")
+            if rule not in (DEFAULT, SPARK_CATALOG) and namespace != row["id"].split("|", 2)[1]:
+                self.placed.add(row["id"])
+            if rule == DEFAULT:
+                self.completed[row["id"]] = decode(name)
+            elif rule == REDSHIFT_TEMPORARY:
+                directory = f"{row['id'].partition('|')[0]}|{namespace}|{name}"
+                self.completed[row["id"]] = parts_of(directory).leaf
+                self.directories[row["id"]] = directory
+
+
+# Returns the columns of datasets, and the names of these and of other datasets.
+DetailsOf = Callable[[frozenset[str], frozenset[str]], Details]
 
 
 class NearMisses(NamedTuple):
@@ -92,7 +132,7 @@ def as_near_misses(selected: list[Pair], settings: Settings) -> tuple[NearMiss, 
     fix = fixes(selected[:_MAX_FIXED], settings)
     return tuple(
         NearMiss(
-            each.written.id, each.read.id, each.score, each.evidence, *fix[each.read.id, each.written.id]
+            each.written.id, each.read.id, int(each.score), each.evidence, *fix[each.read.id, each.written.id]
         )
         for each in selected[:MAX_NEAR_MISSES]
     )
@@ -194,7 +234,7 @@ def _is_confirming(uses: Uses) -> bool:
 def _bounded(parts: Iterable[_Listed], what: str) -> tuple[list[OpenDataset], tuple[Problem, ...]]:
     """Return datasets up to the limit, the smallest ids, with a note if there are more."""
     listed = list(parts)
-    found = sorted((dataset for part in listed for dataset in part.datasets), key=_id)
+    found = sorted((dataset for part in listed for dataset in part.datasets), key=attrgetter("id"))
     total = sum(part.total for part in listed)
     if total <= MAX_DATASETS:
         return found, ()
@@ -202,16 +242,69 @@ def _bounded(parts: Iterable[_Listed], what: str) -> tuple[list[OpenDataset], tu
     return found[:MAX_DATASETS], (Problem("notice", "near misses", "", note),)
 
 
-def _id(dataset: OpenDataset) -> str:
-    return dataset.id
-
-
 def _first(rows: Iterable[OpenDataset]) -> Iterator[_Listed]:
-    found: list[OpenDataset] = []
-    total = 0
+    number = count()
+    datasets = nsmallest(MAX_DATASETS, (row for row, _ in zip(rows, number, strict=False)), attrgetter("id"))
+    yield _Listed(datasets, next(number))
+
+
+# What one pass over the rows finds, by kind: the columns and the row of a dataset, the flows of a partition.
+_Key = tuple[str, str | int]
+_Found = set[str] | Row | bytes
+
+
+def details_and_flows(
+    elements: Rows[Row], ids: frozenset[str], others: frozenset[str]
+) -> tuple[Details, Flows]:
+    """Read the details of datasets, and the edges between all datasets, in one pass."""
+    shared, named = elements.engine.share(ids), elements.engine.share(ids | others)
+    found = elements.map_numbered_partitions(partial(_inspect, shared, named)).reduce_by_key(_add_found)
+    details = Details()
+    flows: list[bytes] = []
+    for (_, key), value in found.collect():
+        if isinstance(value, set):
+            details.columns[str(key)] = _smallest(value)
+        elif isinstance(value, bytes):
+            flows.append(value)
+        else:
+            details.add(value)
+    return details, Flows.unpacked(flows)
+
+
+def _column(row: Row) -> str:
+    return str(row["to"]).rpartition("|")[2]
+
+
+def _inspect(
+    ids: Shared[frozenset[str]], named: Shared[frozenset[str]], number: int, rows: Iterable[Row]
+) -> Iterator[tuple[_Key, _Found]]:
+    """Yield columns of `ids`, flows, and those of `named` of which the configuration decides the name."""
+    wanted, known = ids.value, named.value
+    found: dict[str, set[str]] = defaultdict(set)
+    flows = bytearray()
     for row in rows:
-        total += 1
-        found.append(row)
-        if len(found) >= 2 * MAX_DATASETS:
-            found = sorted(found, key=_id)[:MAX_DATASETS]
-    yield _Listed(sorted(found, key=_id)[:MAX_DATASETS], total)
+        label = row["label"]
+        if label == "has_column":
+            if row["from"] in wanted:
+                columns = found[row["from"]]
+                columns.add(_column(row))
+                if len(columns) > 2 * MAX_COLUMNS:
+                    found[row["from"]] = _smallest(columns)
+        elif label == "feeds":
+            pack_flow(flows, row)
+        elif row.get("resolved_names") and row["id"] in known:
+            yield ("names", row["id"]), {each: row[each] for each in ("label", "id", "resolved_names")}
+    yield ("flows", number), bytes(flows)
+    for dataset, columns in found.items():
+        yield ("columns", dataset), columns
+
+
+def _smallest(columns: set[str]) -> set[str]:
+    """Return a bounded number of columns, in any order of rows the same ones."""
+    return columns if len(columns) <= MAX_COLUMNS else set(sorted(columns)[:MAX_COLUMNS])
+
+
+def _add_found(one: _Found, other: _Found) -> _Found:
+    if isinstance(one, set) and isinstance(other, set):
+        return _smallest(one | other)
+    raise TypeError("only columns are found in several partitions")

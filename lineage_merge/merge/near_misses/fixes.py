@@ -4,20 +4,64 @@ One fix covers as many pairs as possible: a namespace all tables of a dbt projec
 differ in the same manner.
 """
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+import re
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import yaml
 
 from lineage_merge import naming
-from lineage_merge.merge.near_misses.names import NameParts
+from lineage_merge.infra.redaction import MASK
+from lineage_merge.merge.near_misses.names import NameParts, parts_of
 from lineage_merge.merge.near_misses.pairs import Pair
-from lineage_merge.merge.near_misses.rules import fix_by_rules
-from lineage_merge.merge.near_misses.settings import Fix, Settings, as_yaml
 from lineage_merge.model.errors import NamingError
 from lineage_merge.naming.identifiers import join_name
 from lineage_merge.sources.settings import NamespaceSetting
 
 _REDSHIFT = "redshift://"
+_MAX_ALTERNATIVES = 50
+# Platforms whose tables Spline records with a JDBC URL, and names that need no quotes.
+_JDBC_SCHEMES = frozenset(
+    ("redshift", "postgres", "mysql", "mssql", "oracle", "snowflake", "awsathena", "trino", "hive")
+)
+_PLAIN = re.compile(r"[\w$-]+")
+# All spellings of a canonical scheme, as regular expressions.
+_SCHEMES = {"s3": "s3[an]?", "abfss": "abfss?", "wasbs": "wasbs?"}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The parts of a configuration that decide names.
+
+    `confirmed`: namespaces in which a source and another one have a dataset in common, without a rule that
+    places it there, so they are correct.
+    `by_jdbc`: datasets that Spline records with a JDBC URL, which rules match. `completed`: short names that
+    a default schema completes, by dataset; `directories`: temporary directories by the table that they
+    represent. `known`: ids that a rule for a path must not match, sorted.
+    """
+
+    namespaces: tuple[NamespaceSetting, ...] = ()
+    default_schemas: Mapping[str, str] = field(default_factory=dict)
+    confirmed: frozenset[str] = frozenset()
+    by_jdbc: frozenset[str] = frozenset()
+    completed: Mapping[str, str] = field(default_factory=dict)
+    directories: Mapping[str, str] = field(default_factory=dict)
+    known: tuple[str, ...] = ()
+
+
+class Fix(NamedTuple):
+    """A change of the configuration: its key, and YAML; "" if no configuration joins the pair."""
+
+    key: str = ""
+    yaml: str = ""
+
+
+def as_yaml(value: Mapping[str, Any]) -> str:
+    """Return a part of a configuration to paste."""
+    return str(yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=10_000))
 
 
 def fixes(pairs: Sequence[Pair], settings: Settings) -> dict[tuple[str, str], Fix]:
@@ -175,3 +219,155 @@ def _is_temporary_directory(path: NameParts, namespace: str, settings: Settings,
     }
     in_s3 = path.namespace.startswith("s3://") and "redshift" in path.id.lower()
     return warehouses == {namespace} and in_s3 and "." in path.leaf
+
+
+class _Mapping(NamedTuple):
+    """A rule in preparation: datasets that differ in the same manner."""
+
+    is_jdbc: bool
+    source: tuple[str, str]
+    target: tuple[str, str]
+
+
+def fix_by_rules(pairs: Iterable[Pair], settings: Settings) -> dict[tuple[str, str], Fix]:
+    """Return rules for pairs, one for all that differ in the same manner; an empty fix if no rule matches."""
+    found: dict[tuple[str, str], Fix] = {}
+    groups: dict[_Mapping, list[tuple[Pair, NameParts, NameParts]]] = defaultdict(list)
+    for pair in pairs:
+        ends = _matched_end(pair, settings)
+        if ends is None:
+            found[pair.ids] = Fix()
+            continue
+        source, target = ends
+        above = _prefix(source), _prefix(target)
+        same_name = _last(source) == _last(target)
+        key = _Mapping(
+            not source.is_path,
+            (source.namespace, above[0] if same_name else source.name),
+            (target.namespace, above[1] if same_name else target.name),
+        )
+        groups[key].append((pair, source, target))
+    for mapping, members in sorted(groups.items()):
+        for start in range(0, len(members), _MAX_ALTERNATIVES):
+            batch = members[start : start + _MAX_ALTERNATIVES]
+            fix = _rule(mapping, [(source, target) for _, source, target in batch], settings)
+            for pair, _, _ in batch:
+                found[pair.ids] = fix
+    return found
+
+
+def _matched_end(pair: Pair, settings: Settings) -> tuple[NameParts, NameParts] | None:
+    """Return the dataset whose URI a rule can match, and the dataset that it becomes."""
+    sides = ((pair.read, pair.written), (pair.written, pair.read))
+    for source, target in sides:
+        if source.is_path and _can_be_in_rule(source, target):
+            return source, target
+    for source, target in reversed(sides):
+        if not _can_be_in_rule(source, target):
+            continue
+        if source.id in settings.directories:
+            return parts_of(settings.directories[source.id]), target
+        if source.id in settings.by_jdbc and _has_jdbc_url(source):
+            return source, target
+    return None
+
+
+def _can_be_in_rule(source: NameParts, target: NameParts) -> bool:
+    """Whether a rule can contain two names: no masked passwords, control characters or separators."""
+    text = f"{source.namespace}{source.name}{target.namespace}{target.name}"
+    return MASK not in text and "|" not in text and text.isprintable()
+
+
+def _has_jdbc_url(table: NameParts) -> bool:
+    is_plain = all(_PLAIN.fullmatch(each) for each in (*table.containers, table.leaf))
+    return bool(table.containers) and is_plain and table.namespace.partition("://")[0] in _JDBC_SCHEMES
+
+
+def _last(parts: NameParts) -> str:
+    return parts.name.rpartition("/")[2] if parts.is_path else parts.leaf
+
+
+def _prefix(parts: NameParts) -> str:
+    """Return the name without its last part, with the separator."""
+    if parts.is_path:
+        return parts.name[: len(parts.name) - len(_last(parts))]
+    return "".join(f"{join_name([container])}." for container in parts.containers)
+
+
+def _rule(mapping: _Mapping, members: Sequence[tuple[NameParts, NameParts]], settings: Settings) -> Fix:
+    """Return one rule for all members, or one for each if the group of a pattern cannot name the target."""
+    is_one = len(members) == 1 or all(_is_inserted_as_is(mapping, target) for _, target in members)
+    batches = [members] if is_one else [[member] for member in members]
+    rules = [_rule_of(mapping, batch, settings) for batch in batches]
+    return Fix("merge.rules", as_yaml({"merge": {"rules": rules}}))
+
+
+def _is_inserted_as_is(mapping: _Mapping, target: NameParts) -> bool:
+    """Whether the last name as a URI spells it, in any case for JDBC, names the target."""
+    if not mapping.is_jdbc:
+        return target.is_path or bool(_PLAIN.fullmatch(target.leaf))
+    is_insensitive = _upper(target) == (target.namespace, target.name)
+    return is_insensitive and bool(_PLAIN.fullmatch(target.leaf))
+
+
+def _upper(table: NameParts) -> tuple[str, str] | None:
+    """Return the canonical name of a table that a URI spells in upper case."""
+    try:
+        return naming.name_dataset(table.namespace, table.name.upper()).name
+    except NamingError:
+        return None
+
+
+def _rule_of(
+    mapping: _Mapping, members: Sequence[tuple[NameParts, NameParts]], settings: Settings
+) -> dict[str, str]:
+    names = sorted({_last(source) for source, _ in members})
+    first, target = members[0]
+    is_group = len(names) > 1
+    chosen = f"(?P<name>{'|'.join(map(_escape, names))})" if is_group else _escape(names[0])
+    if mapping.is_jdbc:
+        match = _jdbc_pattern(first, chosen)
+    else:
+        is_parent = any(_has_children(source.id, settings.known) for source, _ in members)
+        end = "/?$" if is_parent else "(?:/|$)"
+        match = f"{_path_pattern(first)}{chosen}{end}"
+    dataset = f"{target.namespace}|{_prefix(target) if is_group else target.name}"
+    dataset = dataset.replace("{", "{{").replace("}", "}}") + ("{name}" if is_group else "")
+    title = f"{names[0]} and {len(names) - 1} more" if is_group else names[0]
+    return {"name": f"joins {title}", "match": match, "dataset": dataset}
+
+
+def _has_children(identifier: str, known: Sequence[str]) -> bool:
+    """Whether another known dataset is below a path."""
+    below = f"{identifier}/"
+    position = bisect_left(known, below)
+    return position < len(known) and known[position].startswith(below)
+
+
+def _path_pattern(path: NameParts) -> str:
+    """Return a regular expression for the folder of a path, in all spellings of its scheme."""
+    above = _escape(_prefix(path).lstrip("/"))
+    scheme, separator, authority = path.namespace.partition("://")
+    if not separator:  # files of one machine, and DBFS
+        return f"^(?:file:(?://)?)?/{above}" if scheme == "file" else f"^{_escape(scheme)}:(?://)?/{above}"
+    host, colon, port = authority.partition(":")
+    server = _escape(host) + (f"(?::{port})?" if colon else "")
+    return f"^{_SCHEMES.get(scheme, scheme)}://{server}/+{above}"
+
+
+def _jdbc_pattern(table: NameParts, chosen: str) -> str:
+    """Return a regular expression for tables of one schema, in all forms of the JDBC URL."""
+    scheme, _, authority = table.namespace.partition("://")
+    host = authority.partition(":")[0]
+    # These namespaces have other host names than their URLs, with the same first label.
+    server = _escape(host.partition(".")[0] if scheme in ("redshift", "snowflake") else host)
+    database, *schemas = (_escape(container) for container in table.containers[-2:])
+    qualified = rf"(?:\W?{database}\W?\.)?"
+    if schemas:
+        qualified = rf"(?:{qualified}\W?{schemas[0]}\W?\.)?"
+    return rf"(?i)^jdbc:.*\b{server}\b.*\b{database}\b.*:{qualified}\W?{chosen}\W?$"
+
+
+def _escape(text: str) -> str:
+    """Escape a text for a regular expression, and no more than needed: people read it."""
+    return re.sub(r"([][\\.^$*+?{}|()])", r"\\\1", text)

@@ -59,13 +59,17 @@ class Candidate(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """A near miss: what is read and written, the score and the evidence. `is_whole`: as in `Similarity`."""
+    """A near miss: what is read and written, the score and the evidence.
+
+    `is_whole`, `points`: as in `Similarity`.
+    """
 
     read: NameParts
     written: NameParts
-    score: int
+    score: float
     evidence: tuple[str, ...]
     is_whole: bool = False
+    points: float = 0
 
     @property
     def ids(self) -> tuple[str, str]:
@@ -169,63 +173,44 @@ def pairs(found: Sequence[Candidate], columns: Mapping[str, Collection[str]], re
         if each.names.is_whole and each.read.namespace != each.written.namespace:
             by_namespaces[each.read.namespace, each.written.namespace].add(each.read.id)
     rated = [_rated(each, by_columns, by_namespaces) for each, by_columns in scored]
-    by_read: dict[str, list[_Rated]] = defaultdict(list)
-    copies: dict[str, list[_Rated]] = defaultdict(list)
+    by_read: dict[str, list[Pair]] = defaultdict(list)
+    copies: dict[str, list[Pair]] = defaultdict(list)
     for pair in rated:
-        ends = pair.candidate.read.id, pair.candidate.written.id
-        if reaches(*ends):
-            copies[ends[0]].append(pair)
-            copies[ends[1]].append(pair)
+        if reaches(*pair.ids):
+            for end in pair.ids:
+                copies[end].append(pair)
         elif pair.score >= THRESHOLD:
-            by_read[ends[0]].append(pair)
+            by_read[pair.read.id].append(pair)
     selected = []
     for of_read in by_read.values():
-        best, *others = sorted(of_read, key=lambda each: (-each.score, each.candidate.written.id))
+        best, *others = sorted(of_read, key=lambda each: (-each.score, each.written.id))
         is_ambiguous = bool(others) and others[0].score == best.score
         if not is_ambiguous and not _explained(best, copies):
-            selected.append(best)
-    return sorted(
-        (
-            Pair(
-                each.candidate.read,
-                each.candidate.written,
-                min(100, round(each.score)),
-                each.evidence,
-                each.candidate.names.is_whole,
-            )
-            for each in selected
-        ),
-        key=lambda pair: (-pair.score, pair.read.id, pair.written.id),
-    )
-
-
-class _Rated(NamedTuple):
-    candidate: Candidate
-    score: float
-    evidence: tuple[str, ...]
+            selected.append(best._replace(score=min(100, round(best.score))))
+    return sorted(selected, key=lambda pair: (-pair.score, *pair.ids))
 
 
 def _rated(
     candidate: Candidate,
     by_columns: tuple[float, str],
     by_namespaces: Mapping[tuple[str, str], Collection[str]],
-) -> _Rated:
-    names = candidate.names
-    score = names.points - candidate.penalty + by_columns[0]
+) -> Pair:
+    read, written, names, penalty = candidate
+    score = names.points - penalty + by_columns[0]
     evidence = [*names.evidence, by_columns[1]]
-    alike = len(by_namespaces.get((candidate.read.namespace, candidate.written.namespace), ())) - 1
+    alike = len(by_namespaces.get((read.namespace, written.namespace), ())) - 1
     if names.is_whole and alike > 0:
         score += min(MAX_SAME_DIFFERENCE, SAME_DIFFERENCE * alike)
         evidence.append(f"{alike} more datasets differ in the same manner")
-    return _Rated(candidate, score, tuple(each for each in evidence if each))
+    shown = tuple(each for each in evidence if each)
+    return Pair(read, written, score, shown, names.is_whole, names.points)
 
 
-def _explained(rated: _Rated, copies: Mapping[str, Sequence[_Rated]]) -> bool:
+def _explained(pair: Pair, copies: Mapping[str, Sequence[Pair]]) -> bool:
     """Whether lineage copies one of the datasets to or from a dataset of at least the same similarity."""
-    ends = rated.candidate.read.id, rated.candidate.written.id
     return any(
-        copy.candidate.names.points >= rated.candidate.names.points and copy.score >= rated.score
-        for end in ends
+        copy.points >= pair.points and copy.score >= pair.score
+        for end in pair.ids
         for copy in copies.get(end, ())
     )
 

@@ -1,0 +1,196 @@
+"""A merge to load, its comparison with the graph, and the planned changes."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import add, attrgetter
+from typing import Literal
+
+from lineage_merge.graph_format.schema import RUN_LABELS, Row
+from lineage_merge.infra.engine.rows import Rows
+from lineage_merge.load.diff import UNWRITTEN, Change, Compared
+from lineage_merge.load.graph_state import GraphState, StoredEdge, StoredVertex
+from lineage_merge.load.renames import Renames
+from lineage_merge.load.result import LoadResult
+from lineage_merge.load.shard_digests import Shard
+from lineage_merge.merge.alias_resolution import IdentityRow
+from lineage_merge.merge.report import Report
+from lineage_merge.merge.source_completeness import NOTHING, SourceCompleteness
+from lineage_merge.model.elements import JobKey
+
+# Edges of column lineage. A job type without any of them may only lack a parser.
+COLUMN_EDGE_LABELS = frozenset({"feeds_column", "influences"})
+
+# Kind, change, and for column lineage the job type, for nodes whether they have properties of a run.
+_Key = tuple[Literal["node", "edge", "cleared", "interim"], str, str]
+_RUN = "run"
+_INTERIM: _Key = ("interim", "", "")
+
+
+@dataclass(frozen=True, slots=True)
+class DiffCounts:
+    """Elements per change (`load.diff.Change`).
+
+    `cleared`: elements from which a property, or a value of a set, is removed. `interim`: edges with an
+    interim id, left by a killed load. `column_job_types`: types of the jobs for which the merge has column
+    lineage. `changed_runs`: changed jobs and assertions.
+    """
+
+    nodes: dict[str, int]
+    edges: dict[str, int]
+    cleared: int
+    interim: int
+    column_job_types: frozenset[str]
+    changed_runs: int = 0
+
+    def total(self, change: Change) -> int:
+        """Return the number of nodes and edges with a change."""
+        return self.nodes.get(change, 0) + self.edges.get(change, 0)
+
+    @property
+    def stored_edges(self) -> int:
+        """Return the number of stored edges of the DAG."""
+        return sum(count for change, count in self.edges.items() if change != "new")
+
+    @property
+    def nodes_to_write(self) -> int:
+        """Return the number of nodes that are new or differ."""
+        return _to_write(self.nodes)
+
+    @property
+    def edges_to_write(self) -> int:
+        """Return the number of edges that are new or differ."""
+        return _to_write(self.edges)
+
+
+@dataclass(frozen=True, slots=True)
+class MergeOutput:
+    """The output of a merge of one environment and DAG.
+
+    `aliases`: the candidate ids of each alias id. `runs`: number of successful runs of each job that a source
+    read (the smallest of several sources). `identities`: the dataset that each name resolves to
+    (`merge.alias_resolution`). `coverage`: what may be deleted. `report`: stored on the `merge_run` vertex.
+    """
+
+    nodes: Rows[Row]
+    edges: Rows[Row]
+    aliases: Mapping[str, Sequence[str]] | None = None
+    runs: Mapping[JobKey, int] | None = None
+    identities: Rows[IdentityRow] | None = None
+    coverage: SourceCompleteness = NOTHING
+    report: Report | None = None
+
+    @property
+    def canonical_ids(self) -> dict[str, str]:
+        """Return the canonical id of each alias id with one candidate."""
+        return {
+            alias_id: candidates[0]
+            for alias_id, candidates in (self.aliases or {}).items()
+            if len(candidates) == 1 and candidates[0] != alias_id
+        }
+
+    @property
+    def names(self) -> Rows[IdentityRow]:
+        """Return the resolved names."""
+        return self.nodes.engine.empty() if self.identities is None else self.identities
+
+    @property
+    def alias_ids(self) -> Rows[str]:
+        """Return the ids that resolve to other datasets."""
+        aliases = self.names.filter(lambda identity: identity.alias_id != identity.canonical_id)
+        return aliases.map(attrgetter("alias_id")).union(self.nodes.engine.rows(self.canonical_ids))
+
+    @property
+    def drops_values(self) -> bool:
+        """Return whether no document was rejected, which may contain tags or owners."""
+        return self.report is None or not self.report.totals.get("rejected")
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A merge compared with the graph.
+
+    `existing`: the elements that were read. `vertices`: the stored vertices on which deletions depend.
+    `moves`: the canonical id of each duplicate vertex. `may_store_state`: whether the next load may compare
+    with this merge. `shards`: those of the merge; None after a full comparison.
+    """
+
+    nodes: Rows[Compared]
+    edges: Rows[Compared]
+    counts: DiffCounts
+    existing: GraphState
+    vertices: Rows[StoredVertex]
+    moves: Mapping[str, str] = field(default_factory=dict)
+    renames: Renames = field(default_factory=Renames)
+    may_store_state: bool = True
+    shards: Rows[Shard] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Deletions:
+    """Ids of the `edges` and `vertices` to delete.
+
+    A vertex loses the DAG's tag, and is dropped if it then has no tag and no edge. `examples`: the first
+    edges as text. `refusal`: the reason if the deletions are likely to be a mistake.
+    """
+
+    edges: Rows[str]
+    vertices: Rows[str]
+    edge_count: int = 0
+    vertex_count: int = 0
+    examples: tuple[str, ...] = ()
+    refusal: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadPlan:
+    """All changes of the graph.
+
+    `result`: the counts of the load if the plan is carried out. `names_digest`: digest of the resolved names.
+    """
+
+    comparison: Comparison
+    deletions: Deletions
+    result: LoadResult
+    names_digest: str
+
+
+def count_differences(
+    nodes: Rows[Compared], edges: Rows[Compared], stored_edges: Rows[StoredEdge]
+) -> DiffCounts:
+    """Count compared elements, and stored edges with an interim id."""
+    keys: Rows[tuple[_Key, int]] = nodes.flat_map(_keys_of_node)
+    interim = stored_edges.filter(attrgetter("interim")).map(lambda _: (_INTERIM, 1))
+    found = keys.union(edges.flat_map(_keys_of_edge), interim).reduce_by_key(add).collect()
+    by_kind: dict[str, Counter[str]] = defaultdict(Counter)
+    for (kind, change, _), count in found:
+        by_kind[kind][change] += count
+    return DiffCounts(
+        nodes=dict(by_kind["node"]),
+        edges=dict(by_kind["edge"]),
+        cleared=by_kind["cleared"].total(),
+        interim=by_kind["interim"].total(),
+        column_job_types=frozenset(
+            job_type
+            for (kind, change, job_type), _ in found
+            if kind == "edge" and job_type and change != "unmatched"
+        ),
+        changed_runs=sum(count for key, count in found if key == ("node", "changed", _RUN)),
+    )
+
+
+def _keys_of_node(node: Compared) -> Iterator[tuple[_Key, int]]:
+    yield ("node", node.change, _RUN if node.row.get("label") in RUN_LABELS else ""), 1
+    if node.cleared or node.dropped:
+        yield ("cleared", "", ""), 1
+
+
+def _keys_of_edge(edge: Compared) -> Iterator[tuple[_Key, int]]:
+    job_type = edge.row.get("job_type", "") if edge.row.get("label") in COLUMN_EDGE_LABELS else ""
+    yield ("edge", edge.change, job_type), 1
+    if edge.cleared:
+        yield ("cleared", "", ""), 1
+
+
+def _to_write(counts: dict[str, int]) -> int:
+    return sum(count for change, count in counts.items() if change not in UNWRITTEN)
