@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lineage_merge.cli.error_handling import epilog
+from lineage_merge.cli.command import epilog
 from lineage_merge.model.version import __version__
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lineage_merge.cli.command import Command
+from lineage_merge.cli.command import command
 from lineage_merge.cli.completion import complete_dags, complete_environments, complete_jobs
-from lineage_merge.cli.error_handling import epilog, handle_errors, make_console, print_json, progress
+from lineage_merge.cli.error_handling import handle_errors, make_console, print_json, progress
 from lineage_merge.cli.graph_options import (
     as_of_option,
     demo_option,
@@ -55,15 +55,12 @@ def _graph_options(command: Any) -> Any:
     return command
 
 
-@click.command(
-    cls=Command,
+@command(
+    "lineage-merge report --config lineage_merge.yml",
+    "lineage-merge report --environment dev --dag tickit_daily --json",
+    "lineage-merge report --config lineage_merge.yml --near-misses",
+    "lineage-merge report --config lineage_merge.yml --as-of 3d",
     short_help="Show what the last merge of a DAG joined.",
-    epilog=epilog(
-        "lineage-merge report --config lineage_merge.yml",
-        "lineage-merge report --environment dev --dag tickit_daily --json",
-        "lineage-merge report --config lineage_merge.yml --near-misses",
-        "lineage-merge report --config lineage_merge.yml --as-of 3d",
-    ),
 )
 @click.option(
     "--dag",
@@ -153,12 +150,9 @@ def _print(found: "NearMissesResult | ReportResult", everything: bool) -> None:
         click.echo(found.note)
 
 
-@click.command(
-    cls=Command,
-    epilog=epilog(
-        "lineage-merge remove --dag tickit_daily --environment dev --gremlin-endpoint embedded",
-        "lineage-merge remove --dag tickit_daily --job tickit_sales_load -c lineage_merge.yml --dry-run",
-    ),
+@command(
+    "lineage-merge remove --dag tickit_daily --environment dev --gremlin-endpoint embedded",
+    "lineage-merge remove --dag tickit_daily --job tickit_sales_load -c lineage_merge.yml --dry-run",
 )
 @click.option(
     "--dag",

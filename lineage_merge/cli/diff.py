@@ -6,9 +6,8 @@ from functools import partial
 import click
 
 from lineage_merge.cli.answers import print_result, print_text
-from lineage_merge.cli.command import Command
+from lineage_merge.cli.command import command
 from lineage_merge.cli.completion import complete_environments
-from lineage_merge.cli.error_handling import epilog
 from lineage_merge.cli.query_options import QueryOptions, open_history, open_session, query_command
 from lineage_merge.cli.question_commands import check_usage, with_options
 from lineage_merge.questions.comparison import CompareQuestion
@@ -16,15 +15,12 @@ from lineage_merge.questions.diff import DiffQuestion
 from lineage_merge.questions.question import ask, parameters_of
 
 
-@click.command(
-    cls=Command,
+@command(
+    "lineage-merge diff dev prod",
+    "lineage-merge diff dev prod --dag tickit_daily --json",
+    "lineage-merge diff --from 7d --upstream-of top_events_by_sales",
+    "lineage-merge diff --from 2026-01-30 --to 2026-01-31 --format markdown",
     short_help="Show the differences of two environments or moments.",
-    epilog=epilog(
-        "lineage-merge diff dev prod",
-        "lineage-merge diff dev prod --dag tickit_daily --json",
-        "lineage-merge diff --from 7d --upstream-of top_events_by_sales",
-        "lineage-merge diff --from 2026-01-30 --to 2026-01-31 --format markdown",
-    ),
 )
 @click.argument(
     "environments", nargs=-1, metavar="[ENVIRONMENT ENVIRONMENT]", shell_complete=complete_environments

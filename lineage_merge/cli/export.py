@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lineage_merge.cli.command import Command, rare_option
-from lineage_merge.cli.error_handling import epilog, print_json, progress
+from lineage_merge.cli.command import command, rare_option
+from lineage_merge.cli.error_handling import print_json, progress
 from lineage_merge.cli.query_options import QueryOptions, open_session, query_command
 from lineage_merge.exporters import registry
 from lineage_merge.exporters.exporter import Export
@@ -17,16 +17,13 @@ if TYPE_CHECKING:
     from lineage_merge.query.session import Session
 
 
-@click.command(
-    cls=Command,
+@command(
+    "lineage-merge export --to datahub --url http://datahub-gms:8080 --environment prod",
+    "lineage-merge export --to openlineage --url http://marquez:5000 -c lineage_merge.yml",
+    "lineage-merge export --to graphml --out s3://docs/lineage.graphml --dag tickit_daily",
+    "lineage-merge export --to neptune-csv --out copy",
+    "lineage-merge export --to openlineage --from 1d --out changes.jsonl",
     short_help="Export the lineage to DataHub, OpenLineage or files.",
-    epilog=epilog(
-        "lineage-merge export --to datahub --url http://datahub-gms:8080 --environment prod",
-        "lineage-merge export --to openlineage --url http://marquez:5000 -c lineage_merge.yml",
-        "lineage-merge export --to graphml --out s3://docs/lineage.graphml --dag tickit_daily",
-        "lineage-merge export --to neptune-csv --out copy",
-        "lineage-merge export --to openlineage --from 1d --out changes.jsonl",
-    ),
 )
 @click.option(
     "--to",

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import click
 
-from lineage_merge.cli.command import Command
-from lineage_merge.cli.error_handling import epilog
+from lineage_merge.cli.command import command
 from lineage_merge.cli.exit_codes import EXIT_CODES
 
 ENVIRONMENT_VARIABLES = (
@@ -84,14 +83,11 @@ def _complete(context: click.Context, _parameter: click.Parameter, typed: str) -
     return [name for name in names if name.startswith(typed)]
 
 
-@click.command(
-    "help",
-    cls=Command,
+@command(
+    "lineage-merge help run",
+    "lineage-merge help exit-codes",
+    name="help",
     short_help="Show the help of a command or topic, such as exit-codes.",
-    epilog=epilog(
-        "lineage-merge help run",
-        "lineage-merge help exit-codes",
-    ),
 )
 @click.argument("topic", required=False, metavar="[COMMAND|TOPIC]", shell_complete=_complete)
 @click.pass_context

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lineage_merge.cli.answers import print_result
-from lineage_merge.cli.command import Command
-from lineage_merge.cli.error_handling import epilog, print_json
+from lineage_merge.cli.command import command
+from lineage_merge.cli.error_handling import print_json
 from lineage_merge.cli.graph_options import history_option
 from lineage_merge.cli.query_options import QueryOptions, open_history, query_command
 from lineage_merge.cli.question_commands import with_options
@@ -21,15 +21,12 @@ if TYPE_CHECKING:
 _COMPACT = "compact"
 
 
-@click.command(
-    cls=Command,
+@command(
+    "lineage-merge history --environment prod --dag tickit_daily",
+    "lineage-merge history top_events_by_sales",
+    "lineage-merge history top_events_by_sales#total_sales --format csv",
+    "lineage-merge history compact --dry-run",
     short_help="List merges, or the changes of a dataset, column or job.",
-    epilog=epilog(
-        "lineage-merge history --environment prod --dag tickit_daily",
-        "lineage-merge history top_events_by_sales",
-        "lineage-merge history top_events_by_sales#total_sales --format csv",
-        "lineage-merge history compact --dry-run",
-    ),
 )
 @partial(with_options, parameters_of(HistoryQuestion), is_optional=True)
 @history_option

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lineage_merge.cli.command import Command, rare_option
-from lineage_merge.cli.error_handling import epilog, handle_errors, print_json, progress
+from lineage_merge.cli.command import command, rare_option
+from lineage_merge.cli.error_handling import handle_errors, print_json, progress
 from lineage_merge.cli.options import as_json_or_text, without_progress
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.naming import redact
@@ -41,14 +41,11 @@ def _line_file_options(function: "Callable[..., Any]") -> "Callable[..., Any]":
     return function
 
 
-@click.command(
-    cls=Command,
-    epilog=epilog(
-        "lineage-merge init",
-        "lineage-merge init . --yes",
-        "lineage-merge init --spline-export spline --dbt target/manifest.json",
-        "lineage-merge init --spline-arango http://arangodb:8529 --dbt s3://bucket/dbt/manifest.json",
-    ),
+@command(
+    "lineage-merge init",
+    "lineage-merge init . --yes",
+    "lineage-merge init --spline-export spline --dbt target/manifest.json",
+    "lineage-merge init --spline-arango http://arangodb:8529 --dbt s3://bucket/dbt/manifest.json",
 )
 @click.argument("folder", metavar="[FOLDER]", required=False)
 @click.option("--out", default=_OUT, show_default=True, metavar="FILE", help="configuration file to write")

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from lineage_merge.cli.command import Command, rare_option
-from lineage_merge.cli.error_handling import epilog, handle_errors
+from lineage_merge.cli.command import command, rare_option
+from lineage_merge.cli.error_handling import handle_errors
 from lineage_merge.cli.graph_options import history_option, is_typed, select_config, select_graph_file
 from lineage_merge.cli.options import with_config_file
 from lineage_merge.cli.query_options import environment_option, graph_options
@@ -14,15 +14,12 @@ from lineage_merge.model.errors import ConfigError
 from lineage_merge.query.selection import EMBEDDED, GraphSelection
 
 
-@click.command(
-    cls=Command,
+@command(
+    "lineage-merge mcp",
+    "lineage-merge mcp --config lineage_merge.yml --environment prod",
+    "lineage-merge mcp --folder s3://lineage/built",
+    "lineage-merge mcp --demo --http 8765",
     short_help="Answer questions of assistants (Model Context Protocol).",
-    epilog=epilog(
-        "lineage-merge mcp",
-        "lineage-merge mcp --config lineage_merge.yml --environment prod",
-        "lineage-merge mcp --folder s3://lineage/built",
-        "lineage-merge mcp --demo --http 8765",
-    ),
 )
 @click.option(
     "--http",

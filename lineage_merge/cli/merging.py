@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lineage_merge.cli.command import Command, rare_option
+from lineage_merge.cli.command import command, rare_option
 from lineage_merge.cli.error_handling import (
     echo_error,
-    epilog,
     handle_errors,
     log_error,
     make_console,
@@ -66,14 +65,11 @@ def _load_options(command: Any) -> Any:
     return configured(command)
 
 
-@click.command(
-    cls=Command,
-    epilog=epilog(
-        "lineage-merge run --config lineage_merge.yml",
-        "lineage-merge run -c lineage_merge.yml --gremlin-endpoint ws://localhost:8182/gremlin",
-        "LINEAGE_MERGE_ENVIRONMENT=prod lineage-merge run -c lineage_merge.yml --json",
-        "lineage-merge run -c lineage_merge.yml --dry-run",
-    ),
+@command(
+    "lineage-merge run --config lineage_merge.yml",
+    "lineage-merge run -c lineage_merge.yml --gremlin-endpoint ws://localhost:8182/gremlin",
+    "LINEAGE_MERGE_ENVIRONMENT=prod lineage-merge run -c lineage_merge.yml --json",
+    "lineage-merge run -c lineage_merge.yml --dry-run",
 )
 @_load_options
 def run(
@@ -116,12 +112,9 @@ def run(
     _exit_for(outcome.report, config)
 
 
-@click.command(
-    cls=Command,
-    epilog=epilog(
-        "lineage-merge build --config lineage_merge.yml --out lineage",
-        "lineage-merge build -c lineage_merge.yml --out lineage --format jsonl",
-    ),
+@command(
+    "lineage-merge build --config lineage_merge.yml --out lineage",
+    "lineage-merge build -c lineage_merge.yml --out lineage --format jsonl",
 )
 @configured
 @click.option(
@@ -164,12 +157,9 @@ def build(settings: CommandSettings, folder: str, file_format: Any, as_json: boo
     _exit_for(built.report, config)
 
 
-@click.command(
-    cls=Command,
-    epilog=epilog(
-        "lineage-merge load lineage --config lineage_merge.yml",
-        "lineage-merge load lineage -c lineage_merge.yml --dry-run",
-    ),
+@command(
+    "lineage-merge load lineage --config lineage_merge.yml",
+    "lineage-merge load lineage -c lineage_merge.yml --dry-run",
 )
 @click.argument("folder", metavar="DIR")
 @_load_options

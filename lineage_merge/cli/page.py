@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from lineage_merge.cli import time_options
-from lineage_merge.cli.command import Command, rare_option
+from lineage_merge.cli.command import command, rare_option
 from lineage_merge.cli.completion import complete_datasets
-from lineage_merge.cli.error_handling import epilog, handle_errors, print_json, progress
+from lineage_merge.cli.error_handling import handle_errors, print_json, progress
 from lineage_merge.cli.query_options import QueryOptions, open_session, query_command
 
 if TYPE_CHECKING:
@@ -15,15 +15,12 @@ if TYPE_CHECKING:
     from lineage_merge.graph_format.elements import Subgraph, Vertex
 
 
-@click.command(
-    cls=Command,
-    epilog=epilog(
-        "lineage-merge html --out lineage.html",
-        "lineage-merge html --out lineage.html --focus top_events_by_sales",
-        "lineage-merge html --out marts.html --folder lineage --dag tickit_daily",
-        "lineage-merge html --out s3://docs/lineage.html -c lineage_merge.yml --environment prod",
-        "lineage-merge html --out changes.html --moment 7d",
-    ),
+@command(
+    "lineage-merge html --out lineage.html",
+    "lineage-merge html --out lineage.html --focus top_events_by_sales",
+    "lineage-merge html --out marts.html --folder lineage --dag tickit_daily",
+    "lineage-merge html --out s3://docs/lineage.html -c lineage_merge.yml --environment prod",
+    "lineage-merge html --out changes.html --moment 7d",
 )
 @click.option("--out", "location", required=True, metavar="FILE", help="output file, local or s3://")
 @click.option(

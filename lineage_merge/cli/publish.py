@@ -5,18 +5,15 @@ from pathlib import Path
 
 import click
 
-from lineage_merge.cli.command import Command
-from lineage_merge.cli.error_handling import epilog, handle_errors, make_console, print_json
+from lineage_merge.cli.command import command
+from lineage_merge.cli.error_handling import handle_errors, make_console, print_json
 from lineage_merge.cli.options import as_json_or_text
 
 
-@click.command(
-    cls=Command,
+@command(
+    "lineage-merge publish --s3 s3://artifacts/lineage_merge",
+    "lineage-merge publish --s3 s3://artifacts/lineage_merge --with-dependencies",
     short_help="Upload the files of a Glue or EMR Serverless job to S3.",
-    epilog=epilog(
-        "lineage-merge publish --s3 s3://artifacts/lineage_merge",
-        "lineage-merge publish --s3 s3://artifacts/lineage_merge --with-dependencies",
-    ),
 )
 @click.option("--s3", "prefix", required=True, metavar="s3://BUCKET/PREFIX", help="destination prefix")
 @click.option(

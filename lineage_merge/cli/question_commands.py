@@ -9,8 +9,7 @@ import click
 
 from lineage_merge.cli import completion, time_options
 from lineage_merge.cli.answers import FORMATS, print_result
-from lineage_merge.cli.command import Command, Option
-from lineage_merge.cli.error_handling import epilog
+from lineage_merge.cli.command import Option, command
 from lineage_merge.cli.query_options import QueryOptions, open_session, query_command
 from lineage_merge.model.errors import QueryError
 from lineage_merge.questions.question import Declared, Input, Question, ask, parameters_of
@@ -48,12 +47,8 @@ def command_of(
     run.__doc__ = question.__doc__
     formats = question.formats or FORMATS
     wrapped = with_options(parameters, query_command(question.default_format, formats=formats, out=out)(run))
-    return click.command(
-        question.question,
-        cls=Command,
-        short_help=question.short_help or None,
-        epilog=epilog(*question.examples),
-    )(wrapped)
+    decorate = command(*question.examples, name=question.question, short_help=question.short_help or None)
+    return decorate(wrapped)
 
 
 def check_usage(question: Question[Any]) -> None:

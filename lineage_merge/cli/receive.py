@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from lineage_merge.cli.command import Command, rare_option
-from lineage_merge.cli.error_handling import epilog, handle_errors, print_json, progress
+from lineage_merge.cli.command import command, rare_option
+from lineage_merge.cli.error_handling import handle_errors, print_json, progress
 from lineage_merge.cli.options import as_json_or_text, without_progress
 from lineage_merge.model.errors import ConfigError
 
@@ -17,15 +17,12 @@ _MEGABYTE = 1 << 20
 _POSITIVE = click.IntRange(min=1)
 
 
-@click.command(
-    cls=Command,
+@command(
+    "lineage-merge receive --out received",
+    "lineage-merge receive --out received --port 8090 --file-seconds 60",
+    "lineage-merge receive --out received --host 10.0.0.5 --token-env RECEIVE_TOKEN",
+    "lineage-merge receive --out received --upload s3://lineage/received",
     short_help="Receive lineage from Spline agents and OpenLineage clients.",
-    epilog=epilog(
-        "lineage-merge receive --out received",
-        "lineage-merge receive --out received --port 8090 --file-seconds 60",
-        "lineage-merge receive --out received --host 10.0.0.5 --token-env RECEIVE_TOKEN",
-        "lineage-merge receive --out received --upload s3://lineage/received",
-    ),
 )
 @click.option(
     "--out",

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lineage_merge.cli.command import Command, Option
-from lineage_merge.cli.error_handling import epilog, handle_errors, progress
+from lineage_merge.cli.command import command, rare_option
+from lineage_merge.cli.error_handling import handle_errors, progress
 from lineage_merge.cli.query_options import QueryOptions, print_merges, query_command
 from lineage_merge.cli.review_project import MANIFEST, project_of
 from lineage_merge.cli.warehouse_namespace import warehouse_namespace
@@ -26,63 +26,38 @@ if TYPE_CHECKING:
 FORMATS = ("table", "markdown", "csv", "json", "sarif")
 
 
-@click.command(
-    cls=Command,
+@command(
+    "lineage-merge review --base s3://ci/main/manifest.json --config lineage_merge.yml",
+    "lineage-merge review --base main --format markdown --out review.md",
+    "lineage-merge review etl --dialect hive --base origin/main --folder lineage",
+    "lineage-merge review --capture sales.json --folder s3://lineage/build",
     short_help="Review a change of dbt, SQL files or a Spark job.",
-    epilog=epilog(
-        "lineage-merge review --base s3://ci/main/manifest.json --config lineage_merge.yml",
-        "lineage-merge review --base main --format markdown --out review.md",
-        "lineage-merge review etl --dialect hive --base origin/main --folder lineage",
-        "lineage-merge review --capture sales.json --folder s3://lineage/build",
-    ),
 )
 @click.argument("paths", nargs=-1)
 @click.option("--base", metavar="PLACE", help="manifest or git revision before the change")
-@click.option(
-    "--head",
-    cls=Option,
-    more=True,
-    metavar="PLACE",
-    help="manifest after  [default: that of --config]",
-)
+@rare_option("--head", metavar="PLACE", help="manifest after  [default: that of --config]")
 @click.option(
     "--capture",
     metavar="FILE",
     help="saved plan of a Spark job",
 )
-@click.option(
+@rare_option(
     "--manifest",
     "inside",
-    cls=Option,
-    more=True,
     metavar="PATH",
     default=MANIFEST,
     show_default=True,
     help="path of the manifest in a git revision",
 )
-@click.option("--base-catalog", cls=Option, more=True, metavar="FILE", help="catalog.json of the base")
-@click.option(
-    "--catalog",
-    cls=Option,
-    more=True,
-    metavar="FILE",
-    help="catalog.json of the head, for the types of columns",
+@rare_option("--base-catalog", metavar="FILE", help="catalog.json of the base")
+@rare_option("--catalog", metavar="FILE", help="catalog.json of the head, for the types of columns")
+@rare_option(
+    "--namespace", metavar="TEXT", help="namespace of the warehouse  [default: that of the configuration]"
 )
-@click.option(
-    "--namespace",
-    cls=Option,
-    more=True,
-    metavar="TEXT",
-    help="namespace of the warehouse  [default: that of the configuration]",
+@rare_option(
+    "--dialect", metavar="NAME", help="with PATHS: hive, spark, redshift or another dialect of sqlglot"
 )
-@click.option(
-    "--dialect",
-    cls=Option,
-    more=True,
-    metavar="NAME",
-    help="with PATHS: hive, spark, redshift or another dialect of sqlglot",
-)
-@click.option("--var", "variables", cls=Option, more=True, multiple=True, metavar="NAME=VALUE",
+@rare_option("--var", "variables",  multiple=True, metavar="NAME=VALUE",
               help="with PATHS: value of ${NAME} or {{ NAME }}")  # fmt: skip
 @click.option(
     "--fail-on",

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from lineage_merge.cli.command import Command
-from lineage_merge.cli.error_handling import epilog, handle_errors
+from lineage_merge.cli.command import command
+from lineage_merge.cli.error_handling import handle_errors
 from lineage_merge.cli.graph_options import (
     demo_option,
     graph_file_option,
@@ -14,13 +14,10 @@ from lineage_merge.cli.graph_options import (
 from lineage_merge.query.session import require_graph_file
 
 
-@click.command(
-    cls=Command,
-    epilog=epilog(
-        "lineage-merge serve",
-        "lineage-merge serve --demo",
-        "lineage-merge serve --port 8182 --graph-file lineage.json",
-    ),
+@command(
+    "lineage-merge serve",
+    "lineage-merge serve --demo",
+    "lineage-merge serve --port 8182 --graph-file lineage.json",
 )
 @click.option("--port", type=click.IntRange(1, 65535), default=8182, show_default=True, help="listen port")
 @graph_file_option

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import click
 
 from lineage_merge.cli.answers import print_result
-from lineage_merge.cli.command import Command, Option
-from lineage_merge.cli.error_handling import epilog, handle_errors, progress
+from lineage_merge.cli.command import command, rare_option
+from lineage_merge.cli.error_handling import handle_errors, progress
 from lineage_merge.cli.query_options import QueryOptions, query_command
 from lineage_merge.cli.warehouse_namespace import Namespace, warehouse_namespace
 from lineage_merge.model.errors import CheckFailed, ConfigError
@@ -46,39 +46,28 @@ class SqlResult(Result):
 _REJECTED = 7
 
 
-@click.command(
-    cls=Command,
+@command(
+    "lineage-merge sql etl --dialect hive",
+    "lineage-merge sql etl --dialect spark --schema ddl --columns --format mermaid",
+    "lineage-merge sql etl --dialect hive --var env=prod --since origin/main --check",
     short_help="Show the lineage of SQL files, or check a merge request.",
-    epilog=epilog(
-        "lineage-merge sql etl --dialect hive",
-        "lineage-merge sql etl --dialect spark --schema ddl --columns --format mermaid",
-        "lineage-merge sql etl --dialect hive --var env=prod --since origin/main --check",
-    ),
 )
 @click.argument("paths", nargs=-1)
 @click.option("--dialect", metavar="NAME", help="hive, spark, redshift or another dialect of sqlglot")
-@click.option(
+@rare_option(
     "--namespace",
-    cls=Option,
-    more=True,
     metavar="TEXT",
     help="namespace of the tables  [default: that of the configuration; spark_catalog for Hive and Spark]",
 )
-@click.option(
+@rare_option(
     "--database",
-    cls=Option,
-    more=True,
     metavar="NAME",
     help="database.schema of unqualified names; database for Hive, Spark and MySQL",
 )
-@click.option(
-    "--project", cls=Option, more=True, metavar="NAME", help="project name  [default: name of the folder]"
-)
-@click.option(
+@rare_option("--project", metavar="NAME", help="project name  [default: name of the folder]")
+@rare_option(
     "--schema",
     "schema",
-    cls=Option,
-    more=True,
     multiple=True,
     metavar="PATH",
     help="files with CREATE TABLE statements that define columns",
@@ -97,13 +86,7 @@ _REJECTED = 7
 )
 @click.option("--check", is_flag=True, help="fail if something breaks or a statement cannot be parsed")
 @click.option("--columns", is_flag=True, help="include columns and column lineage")
-@click.option(
-    "--influences",
-    cls=Option,
-    more=True,
-    is_flag=True,
-    help="include columns that determine rows (filters, joins)",
-)
+@rare_option("--influences", is_flag=True, help="include columns that determine rows (filters, joins)")
 @query_command("tree", past=False)
 def sql(
     options: QueryOptions,
