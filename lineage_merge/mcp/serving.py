@@ -123,12 +123,7 @@ async def _serve_http(server: Server[Any], http: HttpSettings, on_start: Callabl
 
 def _listen(http: HttpSettings) -> socket.socket:
     family = socket.AF_INET6 if ":" in http.host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listener.bind((http.host, http.port))
-        listener.listen()
+        return socket.create_server((http.host, http.port), family=family)
     except OSError as error:
-        listener.close()
         raise ConfigError("--http", f"cannot listen on port {http.port}: {error.strerror}") from None
-    return listener

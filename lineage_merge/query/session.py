@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,6 +35,13 @@ class Session(ScopedGraph):
     def is_folder(self) -> bool:
         """Whether the graph is a folder of `build`."""
         return bool(self.selection.folder)
+
+    def within(self, environment: str | None) -> "Session":
+        """Return the same graph with another environment; None: the same."""
+        if environment is None:
+            return self
+        scope = self.scope._replace(environment=environment)
+        return replace(self, scope=scope, selection=replace(self.selection, environment=environment))
 
     def require_history(self) -> str:
         """Return the location of the history. Raises `ConfigError` without one."""
