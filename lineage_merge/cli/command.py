@@ -3,7 +3,7 @@
 An option of class `Option` with ``more=True`` appears only in `--help-all`, under the heading `section`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import click
@@ -35,6 +35,13 @@ def command(*examples: str, **attributes: Any) -> Callable[[Any], "Command"]:
 def rare_option(*declarations: str, section: str = GENERAL, **attributes: Any) -> Callable[[Any], Any]:
     """Return the decorator of an option that only `--help-all` lists."""
     return click.option(*declarations, cls=Option, more=True, section=section, **attributes)
+
+
+def add_options(command: Any, options: Iterable[Callable[[Any], Any]]) -> Any:
+    """Add options to a function that becomes a command, in this order."""
+    for option in reversed([*options]):
+        command = option(command)
+    return command
 
 
 class Command(click.Command):

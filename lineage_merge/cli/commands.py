@@ -25,7 +25,7 @@ _PLACES: Mapping[str, Mapping[str, str]] = {
         "load": "merging.load",
         "sql": "sql.sql",
         "review": "review.review",
-        "receive": "receive.receive",
+        "receive": "servers.receive",
     },
     _ASK: {
         "diff": "diff.diff",
@@ -36,8 +36,8 @@ _PLACES: Mapping[str, Mapping[str, str]] = {
         "html": "page.html",
         "export": "export.export",
         "report": "dag.report",
-        "mcp": "mcp.mcp",
-        "serve": "serve.serve",
+        "mcp": "servers.mcp",
+        "serve": "servers.serve",
     },
     "Operate": {
         "doctor": "checks.doctor",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # Limit of reading names; starting Python takes the rest of a second.
 _SECONDS = 0.5
 _SECONDS_VARIABLE = "LINEAGE_MERGE_COMPLETION_SECONDS"
-_ENDPOINTS = ("endpoint", "gremlin_endpoint", "key_gremlin_endpoint")
+_ENDPOINTS = ("endpoint", "key_gremlin_endpoint")
 
 Complete = Callable[[click.Context, click.Parameter, str], list[str]]
 

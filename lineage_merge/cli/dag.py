@@ -1,15 +1,17 @@
 """Commands on a DAG's lineage in the graph: `report` of its last merge, and `remove`."""
 
 import dataclasses
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from lineage_merge.cli.command import command
+from lineage_merge.cli.command import add_options, command
 from lineage_merge.cli.completion import complete_dags, complete_environments, complete_jobs
 from lineage_merge.cli.error_handling import handle_errors, make_console, print_json, progress
-from lineage_merge.cli.graph_options import (
+from lineage_merge.cli.options import as_json_or_text, with_config_file
+from lineage_merge.cli.query_options import (
     as_of_option,
     demo_option,
     history_option,
@@ -17,7 +19,6 @@ from lineage_merge.cli.graph_options import (
     rare_graph_file_option,
     select_graph_file,
 )
-from lineage_merge.cli.options import as_json_or_text, with_config_file
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.query.selection import EMBEDDED, GraphSelection
 from lineage_merge.query.session import require_graph_file
@@ -39,6 +40,7 @@ _GRAPH_OPTIONS = (
     ),
     click.option(
         "--gremlin-endpoint",
+        "endpoint",
         metavar="TEXT",
         envvar="LINEAGE_MERGE_GREMLIN_ENDPOINT",
         help="embedded, ws://host:8182/gremlin or wss://...",
@@ -46,13 +48,6 @@ _GRAPH_OPTIONS = (
     rare_graph_file_option,
     with_config_file,
 )
-
-
-def _graph_options(command: Any) -> Any:
-    """Add the options of the graph and environment."""
-    for option in reversed(_GRAPH_OPTIONS):
-        command = option(command)
-    return command
 
 
 @command(
@@ -70,7 +65,7 @@ def _graph_options(command: Any) -> Any:
     shell_complete=complete_dags,
     help="Airflow DAG",
 )
-@_graph_options
+@partial(add_options, options=_GRAPH_OPTIONS)
 @demo_option
 @as_of_option
 @history_option
@@ -85,7 +80,7 @@ def _graph_options(command: Any) -> Any:
 def report(
     dag_name: str | None,
     environment: str | None,
-    gremlin_endpoint: str | None,
+    endpoint: str | None,
     graph_file: Path | None,
     config_file: Path | None,
     demo: bool,
@@ -100,8 +95,8 @@ def report(
     With --near-misses, search the graph: another DAG may write what this one reads.
     """
     with handle_errors(), progress(True) as on_progress:
-        selected = select_graph_file(graph_file, demo, gremlin_endpoint)
-        endpoint = EMBEDDED if selected else gremlin_endpoint
+        selected = select_graph_file(graph_file, demo, endpoint)
+        endpoint = EMBEDDED if selected else endpoint
         config = (
             _demo_config(dag_name, environment)
             if demo
@@ -165,14 +160,14 @@ def _print(found: "NearMissesResult | ReportResult", everything: bool) -> None:
 @click.option(
     "--job", metavar="NAME", default="", shell_complete=complete_jobs, help="only this job of the DAG"
 )
-@_graph_options
+@partial(add_options, options=_GRAPH_OPTIONS)
 @click.option("--dry-run", is_flag=True, help="print what would be removed, without removing it")
 @as_json_or_text
 def remove(
     dag_name: str,
     job: str,
     environment: str | None,
-    gremlin_endpoint: str | None,
+    endpoint: str | None,
     graph_file: Path | None,
     config_file: Path | None,
     dry_run: bool,
@@ -185,8 +180,8 @@ def remove(
     from lineage_merge.cli.printing import removed_text
 
     with handle_errors(), progress(True) as on_progress:
-        selected = select_graph_file(graph_file, endpoint=gremlin_endpoint)
-        endpoint = EMBEDDED if selected else gremlin_endpoint
+        selected = select_graph_file(graph_file, endpoint=endpoint)
+        endpoint = EMBEDDED if selected else endpoint
         config = _graph_config(config_file, dag_name, environment, endpoint)
         require_graph_file(selected, demo=False)
         from lineage_merge.load import remove_dag as removing

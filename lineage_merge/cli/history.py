@@ -8,8 +8,7 @@ import click
 from lineage_merge.cli.answers import print_result
 from lineage_merge.cli.command import command
 from lineage_merge.cli.error_handling import print_json
-from lineage_merge.cli.graph_options import history_option
-from lineage_merge.cli.query_options import QueryOptions, open_history, query_command
+from lineage_merge.cli.query_options import QueryOptions, history_option, open_history, query_command
 from lineage_merge.cli.question_commands import with_options
 from lineage_merge.questions.merge_history import HistoryQuestion
 from lineage_merge.questions.question import ask, parameters_of

@@ -1,12 +1,13 @@
 """The command `init`: the first configuration, from sources that are found, inspected and joined."""
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from lineage_merge.cli.command import command, rare_option
+from lineage_merge.cli.command import add_options, command, rare_option
 from lineage_merge.cli.error_handling import handle_errors, print_json, progress
 from lineage_merge.cli.options import as_json_or_text, without_progress
 from lineage_merge.model.errors import ConfigError
@@ -14,7 +15,7 @@ from lineage_merge.naming import redact
 from lineage_merge.sources.registry import SOURCES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from lineage_merge.cli.init_questions import Answers
     from lineage_merge.infra.progress import ProgressCallback
@@ -25,20 +26,19 @@ _OUT = "lineage_merge.yml"
 _SPLINE, _DBT, _OTHERS = "Spline", "dbt", "Other sources"
 
 
-def _line_file_options(function: "Callable[..., Any]") -> "Callable[..., Any]":
-    """Add the flags of the sources with files of lines."""
-    for source in reversed(SOURCES):
-        if source.line_files.key:
-            option = rare_option(
-                source.flags[source.line_files.key],
-                f"{source.key}_line_files",
-                section=source.name if len(source.flags) > 1 else _OTHERS,
-                multiple=True,
-                metavar="PATH",
-                help=f"{source.line_files.contents}; repeatable",
-            )
-            function = option(function)
-    return function
+# Of the sources with files of lines.
+_LINE_FILE_OPTIONS = [
+    rare_option(
+        source.flags[source.line_files.key],
+        f"{source.key}_line_files",
+        section=source.name if len(source.flags) > 1 else _OTHERS,
+        multiple=True,
+        metavar="PATH",
+        help=f"{source.line_files.contents}; repeatable",
+    )
+    for source in SOURCES
+    if source.line_files.key
+]
 
 
 @command(
@@ -74,7 +74,7 @@ def _line_file_options(function: "Callable[..., Any]") -> "Callable[..., Any]":
     metavar="VAR",
     help="environment variable with its password",
 )
-@_line_file_options
+@partial(add_options, options=_LINE_FILE_OPTIONS)
 @rare_option("--sql", section=_OTHERS, multiple=True, metavar="PATH", help="folder of SQL files; repeatable")
 @rare_option(
     "--sql-dialect",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lineage_merge.cli.command import command, rare_option
+from lineage_merge.cli.command import add_options, command, rare_option
 from lineage_merge.cli.error_handling import (
     echo_error,
     handle_errors,
@@ -20,7 +20,6 @@ from lineage_merge.cli.error_handling import (
     print_json,
     progress,
 )
-from lineage_merge.cli.graph_options import rare_graph_file_option
 from lineage_merge.cli.options import (
     CommandSettings,
     as_json_or_text,
@@ -28,6 +27,7 @@ from lineage_merge.cli.options import (
     dry_run_only,
     without_progress,
 )
+from lineage_merge.cli.query_options import rare_graph_file_option
 from lineage_merge.query.selection import EMBEDDED
 
 if TYPE_CHECKING:
@@ -51,18 +51,19 @@ _verify = rare_option(
 )
 
 
+_LOAD_OPTIONS = (
+    rare_graph_file_option,
+    dry_run_only,
+    _allow_retire,
+    _verify,
+    as_json_or_text,
+    without_progress,
+)
+
+
 def _load_options(command: Any) -> Any:
     """Add the options of commands that update the graph."""
-    for option in (
-        without_progress,
-        as_json_or_text,
-        _verify,
-        _allow_retire,
-        dry_run_only,
-        rare_graph_file_option,
-    ):
-        command = option(command)
-    return configured(command)
+    return configured(add_options(command, _LOAD_OPTIONS))
 
 
 @command(

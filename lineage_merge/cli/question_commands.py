@@ -9,7 +9,7 @@ import click
 
 from lineage_merge.cli import completion, time_options
 from lineage_merge.cli.answers import FORMATS, print_result
-from lineage_merge.cli.command import Option, command
+from lineage_merge.cli.command import Option, add_options, command
 from lineage_merge.cli.query_options import QueryOptions, open_session, query_command
 from lineage_merge.model.errors import QueryError
 from lineage_merge.questions.question import Declared, Input, Question, ask, parameters_of
@@ -69,10 +69,8 @@ def usage_errors() -> Iterator[None]:
 
 def with_options(parameters: Iterable[Declared], command: Any, *, is_optional: bool = False) -> Any:
     """Add the options of a question to a command. `is_optional`: of several, all None by default."""
-    for declared in reversed([*parameters]):
-        if "command" in declared.parameter.on:
-            command = _option(declared, is_optional)(command)
-    return command
+    on_command = (declared for declared in parameters if "command" in declared.parameter.on)
+    return add_options(command, [_option(declared, is_optional) for declared in on_command])
 
 
 def _option(declared: Declared, is_optional: bool) -> Any:
