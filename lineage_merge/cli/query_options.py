@@ -99,7 +99,7 @@ def query_command(
         *([as_of_option, history_option] if past else []),
         with_config_file,
         click.option(
-            "--format", "output", type=form, default=default, show_default=True, help="output format"
+            "--format", "output", type=choice, default=default, show_default=True, help="output format"
         ),
         click.option("--json", "as_json", is_flag=True, help="same as --format json"),
         *([out] if out else [_OUT] if "svg" in formats else []),
