@@ -57,7 +57,7 @@ def text_of(result: "Result", output_format: str) -> str:
         from lineage_merge.questions.formats.json_text import json_text
 
         converted = json_text(converted)
-    return converted if output_format in ("csv", "mermaid", "svg") else f"{converted}\n"
+    return converted if output_format in ("csv", "markdown", "mermaid", "svg") else f"{converted}\n"
 
 
 def _print_tree(lines: "Iterable[Text]") -> None:

@@ -28,9 +28,9 @@ _PLACES: Mapping[str, Mapping[str, str]] = {
         "receive": "servers.receive",
     },
     _ASK: {
-        "diff": "diff.diff",
-        "history": "history.history",
-        "check": "check.check",
+        "diff": "composed_commands.diff",
+        "history": "composed_commands.history",
+        "check": "composed_commands.check",
     },
     "Share": {
         "html": "page.html",

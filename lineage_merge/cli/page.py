@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from lineage_merge.cli import time_options
+from lineage_merge.cli import question_commands
 from lineage_merge.cli.command import command, rare_option
 from lineage_merge.cli.completion import complete_datasets
 from lineage_merge.cli.error_handling import handle_errors, print_json, progress
@@ -39,7 +39,12 @@ if TYPE_CHECKING:
     multiple=True,
     help="also embed the lineage of then, to compare (repeatable)",
 )
-@time_options.older_than(more=True)
+@rare_option(
+    "--older-than",
+    callback=question_commands.parse_age,
+    metavar="DURATION",
+    help="age from which any dataset is stale: 90m, 36h, 1d, 2w  [default: that of checks and policies]",
+)
 @rare_option("--title", metavar="TEXT", help="title of the page  [default: the DAG, the focus, or Lineage]")
 @query_command("text", formats=("text", "json"))
 def html(
@@ -62,7 +67,8 @@ def html(
     if moments and options.folder:
         raise click.UsageError("--folder has no history: omit it with --moment")
     make = _page_of_moments if moments else _page
-    page, graph = make(_Content(options, focus, depth, title, moments, older_than, time_options.now_ms()))
+    now = question_commands.now_ms()
+    page, graph = make(_Content(options, focus, depth, title, moments, older_than, now))
     columns = sum(vertex.label == "column" for vertex in graph.vertices.values())
     from lineage_merge.infra import storage
 
