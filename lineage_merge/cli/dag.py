@@ -20,6 +20,7 @@ from lineage_merge.cli.query_options import (
     select_graph_file,
 )
 from lineage_merge.model.errors import ConfigError
+from lineage_merge.model.times import utc_time
 from lineage_merge.query.selection import EMBEDDED, GraphSelection
 from lineage_merge.query.session import require_graph_file
 
@@ -132,17 +133,26 @@ def _answer(
         return ask(NearMissesQuestion(), session) if is_near_misses else ask(ReportQuestion(), session)
 
 
-def _print(found: "NearMissesResult | ReportResult", everything: bool) -> None:
-    from lineage_merge.cli.printing import print_merge_run
-    from lineage_merge.orchestration.report_text import print_near_misses
-    from lineage_merge.questions.merge_report import ReportResult
+def _print(answer: "NearMissesResult | ReportResult", everything: bool) -> None:
+    from rich.text import Text
 
-    if isinstance(found, ReportResult):
-        print_merge_run(make_console(), found.run, everything=everything)
+    from lineage_merge.orchestration.report_text import print_near_misses, print_report
+    from lineage_merge.questions.merge_report import NearMissesResult
+
+    console = make_console()
+    if isinstance(answer, NearMissesResult):
+        print_near_misses(console, answer.near_misses)
+        if answer.note:
+            click.echo(answer.note)
         return
-    print_near_misses(make_console(), found.near_misses)
-    if found.note:
-        click.echo(found.note)
+    run = answer.run
+    at = utc_time(run.last_merged_at, seconds=True)
+    written = f"{run.elements_written:,} vertices and edges, {run.elements_retired:,} retired"
+    console.print(Text(f"{run.dag_name} in {run.environment}, merged at {at}\n", style="bold"))
+    if run.report:
+        print_report(console, run.report, written, everything=everything)
+    else:
+        console.print(f"written: {written}")
 
 
 @command(
@@ -177,8 +187,6 @@ def remove(
 
     Vertices that other DAGs share stay, without this DAG's tag.
     """
-    from lineage_merge.cli.printing import removed_text
-
     with handle_errors(), progress(True) as on_progress:
         selected = select_graph_file(graph_file, endpoint=endpoint)
         endpoint = EMBEDDED if selected else endpoint
@@ -197,7 +205,17 @@ def remove(
     if as_json:
         print_json({"dry_run": dry_run, "removed": dataclasses.asdict(removed)})
     else:
-        click.echo(f"{'would be ' if dry_run else ''}removed: {removed_text(removed)}")
+        click.echo(f"{'would be ' if dry_run else ''}removed: {_removed_text(removed)}")
+
+
+def _removed_text(removed: "Removed") -> str:
+    """Return a line about the deleted elements."""
+    from lineage_merge.orchestration.report_text import counted
+
+    text = f"{counted(removed.edges, 'edge', 'edges')} and {counted(removed.dropped, 'vertex', 'vertices')}"
+    if removed.untagged:
+        text += f"; {counted(removed.untagged, 'vertex', 'vertices')} of other DAGs untagged"
+    return text
 
 
 def _record_removal(
