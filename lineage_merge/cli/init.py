@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from lineage_merge.cli.init_questions import Answers
     from lineage_merge.infra.progress import ProgressCallback
+    from lineage_merge.orchestration.init.findings import Findings
+    from lineage_merge.orchestration.init.proposal import Proposal
     from lineage_merge.orchestration.init.sources import Sources
 
 _OUT = "lineage_merge.yml"
@@ -109,44 +111,55 @@ def init(
     is_interactive = _is_interactive() and not (yes or as_json)
     # A spinner would overwrite the questions.
     with handle_errors(), progress(quiet or is_interactive) as on_progress:
-        from lineage_merge.cli.init_questions import NO_QUESTIONS, InitQuestions
+        from lineage_merge.cli import init_report
+        from lineage_merge.cli.init_questions import Answers, InitQuestions
+        from lineage_merge.infra import storage
+        from lineage_merge.orchestration.configuration import CONFIGURATION
+        from lineage_merge.orchestration.init import configuration_text
+        from lineage_merge.orchestration.init.inspection import inspect
+        from lineage_merge.orchestration.init.verification import verify
 
-        answers = InitQuestions() if is_interactive else NO_QUESTIONS
+        if storage.is_s3(out):
+            raise ConfigError("--out", "expected a local file")
+        answers = InitQuestions() if is_interactive else Answers()
         try:
-            _init(folder, out, force, as_json, given, answers, on_progress)
+            sources, notes = _sources(folder, given, answers, on_progress)
+            findings = inspect(sources, on_progress)
+            proposal = _proposal(sources, findings, folder, given)
+            if not as_json:
+                _print(init_report.found_lines(proposal, findings, notes))
+            proposal = answers.complete(proposal, findings, given)
+            _check_endpoint(proposal.gremlin_endpoint)
+            file = Path(out)
+            text = configuration_text.text(proposal, findings, file.parent)
+            # Before anything is written: names and addresses that are given may be invalid.
+            CONFIGURATION.parse(proposal.settings())
+            is_new = _check_existing(file, text, force, answers)
         except click.Abort:  # Ctrl-C or Ctrl-D at a question
             raise KeyboardInterrupt from None
+        if is_new:
+            storage.make_folder(str(file.parent))
+            storage.write_text(str(file), text)
+        verified = verify(CONFIGURATION.load(file, environ={}), on_progress)
+        outcome = init_report.InitOutcome(out, is_new, proposal, findings, verified, notes)
+        if as_json:
+            print_json(init_report.as_json(outcome))
+        else:
+            _print(init_report.written_lines(outcome))
 
 
 def _is_interactive() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def _init(
-    folder: str | None,
-    out: str,
-    force: bool,
-    as_json: bool,
-    given: dict[str, Any],
-    answers: "Answers",
-    on_progress: "ProgressCallback",
-) -> None:
-    from lineage_merge.cli import init_report
+def _proposal(
+    sources: "Sources", findings: "Findings", folder: str | None, given: dict[str, Any]
+) -> "Proposal":
     from lineage_merge.config.section import namespace
-    from lineage_merge.infra import storage
-    from lineage_merge.orchestration.configuration import CONFIGURATION
-    from lineage_merge.orchestration.init import configuration_text
-    from lineage_merge.orchestration.init.inspection import inspect
     from lineage_merge.orchestration.init.proposal import propose
-    from lineage_merge.orchestration.init.verification import verify
 
-    if storage.is_s3(out):
-        raise ConfigError("--out", "expected a local file")
-    file = Path(out)
-    sources, notes = _sources(folder, given, answers, on_progress)
-    findings = inspect(sources, on_progress)
     chosen = given["dbt_namespace"]
-    proposal = propose(
+    return propose(
         sources,
         findings,
         dag_name=given["dag"],
@@ -155,23 +168,6 @@ def _init(
         gremlin_endpoint=given["gremlin_endpoint"],
         folder_name=Path(folder or ".").resolve().name,
     )
-    if not as_json:
-        _print(init_report.found_lines(proposal, findings, notes))
-    proposal = answers.complete(proposal, findings, given)
-    _check_endpoint(proposal.gremlin_endpoint)
-    text = configuration_text.text(proposal, findings, file.parent)
-    # Before anything is written: names and addresses that are given may be invalid.
-    CONFIGURATION.parse(proposal.settings())
-    is_new = _check_existing(file, text, force, answers)
-    if is_new:
-        storage.make_folder(str(file.parent))
-        storage.write_text(str(file), text)
-    verified = verify(CONFIGURATION.load(file, environ={}), on_progress)
-    outcome = init_report.InitOutcome(out, is_new, proposal, findings, verified, notes)
-    if as_json:
-        print_json(init_report.as_json(outcome))
-    else:
-        _print(init_report.written_lines(outcome))
 
 
 def _print(lines: "Iterable[str]") -> None:
