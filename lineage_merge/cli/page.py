@@ -1,6 +1,7 @@
 """The command `html`."""
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,8 +12,7 @@ from lineage_merge.cli.error_handling import handle_errors, print_json, progress
 from lineage_merge.cli.query_options import QueryOptions, open_session, query_command
 
 if TYPE_CHECKING:
-    from lineage_merge.exporters.page import Options
-    from lineage_merge.graph_format.elements import Subgraph, Vertex
+    from lineage_merge.graph_format.elements import Vertex
 
 
 @command(
@@ -66,102 +66,60 @@ def html(
         raise click.UsageError("--depth requires --focus")
     if moments and options.folder:
         raise click.UsageError("--folder has no history: omit it with --moment")
-    make = _page_of_moments if moments else _page
     now = question_commands.now_ms()
-    page, graph = make(_Content(options, focus, depth, title, moments, older_than, now))
-    columns = sum(vertex.label == "column" for vertex in graph.vertices.values())
-    from lineage_merge.infra import storage
-
-    with handle_errors():
-        storage.write_text(location, page)
-    header: dict[str, Any] = {
-        "out": location,
-        "datasets": len(graph.datasets),
-        "columns": columns,
-        "bytes": len(page.encode()),
-    }
-    if options.format == "json":
-        print_json(header)
-    else:
-        click.echo(
-            f"{location}: {header['datasets']:,} datasets, {columns:,} columns, {header['bytes']:,} bytes"
-        )
-
-
-class _Content(NamedTuple):
-    """What the page shows, as options; `now`: its time in ms since 1970."""
-
-    options: QueryOptions
-    focus: str | None
-    depth: int | None
-    title: str | None
-    moments: tuple[str, ...]
-    older_than_ms: int | None
-    now: int
-
-
-def _page(content: _Content) -> "tuple[str, Subgraph]":
-    """Return the page, and what it shows."""
-    options, focus, depth = content.options, content.focus, content.depth
-    with open_session(options) as session:
-        from lineage_merge.exporters.page import render
+    with handle_errors(), progress(True) as on_progress:
+        from lineage_merge.exporters.page import Options, render, render_moments
         from lineage_merge.exporters.page.selection import entire_graph, neighborhood
+        from lineage_merge.infra import storage
+        from lineage_merge.model.times import utc_time
         from lineage_merge.questions.expectations import Expectations
         from lineage_merge.questions.staleness import freshness_within
 
-        start = None
-        if focus:
-            start, graph = neighborhood(session.graph, focus, depth, session.environment, options.dag)
+        start: Vertex | None = None
+        if moments:
+            from lineage_merge.cli.page_moments import read_moments
+            from lineage_merge.query.session import require_history
+
+            config, environment = options.config()
+            history = require_history(options.history, config, options.graph_file)
+            source = f"history {storage.shown(history)}"
+            expectations = Expectations(now, older_than, config.policies)
+            newest, scope = options.as_of or "now", (environment, options.dag)
+            shown = read_moments(history, moments, newest, *scope, focus, depth, expectations, on_progress)
+            start, graph = shown.start, shown.moments[-1].graph
+            write = partial(render_moments, shown.moments, shown.changes)
         else:
-            graph = entire_graph(session.graph, session.environment, options.dag)
-        freshness = freshness_within(
-            session.graph,
-            (dataset.id for dataset in graph.datasets),
-            Expectations(content.now, content.older_than_ms, session.config.policies),
-            environment=session.environment,
-            dag=options.dag,
+            with open_session(options) as session:
+                scope = (session.environment, session.dag)
+                source = options.source(session.config)
+                if focus:
+                    start, graph = neighborhood(session.graph, focus, depth, *scope)
+                else:
+                    graph = entire_graph(session.graph, *scope)
+                ids = (dataset.id for dataset in graph.datasets)
+                expectations = Expectations(now, older_than, session.config.policies)
+                freshness = freshness_within(
+                    session.graph, ids, expectations, environment=session.environment, dag=session.dag
+                )
+                write = partial(render, graph, freshness=freshness)
+                if hint := session.empty_hint():
+                    click.echo(hint, err=True)
+        default_title = (start.name if start else options.dag) or "Lineage"
+        page = write(
+            options=Options(
+                title=title or default_title,
+                focus=start.id if start else "",
+                source=source,
+                made_at=utc_time(now),
+            )
         )
-        page = render(graph, _options(content, start, options.source(session.config)), freshness)
-        if hint := session.empty_hint():
-            click.echo(hint, err=True)
-    return page, graph
-
-
-def _page_of_moments(content: _Content) -> "tuple[str, Subgraph]":
-    """Return the page of several moments from the history, and what it shows of the newest."""
-    options = content.options
-    with handle_errors(), progress(True) as on_progress:
-        config, environment = options.config()
-        from lineage_merge.cli.page_moments import read_moments
-        from lineage_merge.exporters.page import render_moments
-        from lineage_merge.infra import storage
-        from lineage_merge.query.session import require_history
-        from lineage_merge.questions.expectations import Expectations
-
-        history = require_history(options.history, config, options.graph_file)
-        moments = read_moments(
-            history,
-            content.moments,
-            options.as_of or "now",
-            environment,
-            options.dag,
-            content.focus,
-            content.depth,
-            Expectations(content.now, content.older_than_ms, config.policies),
-            on_progress,
-        )
-        source = f"history {storage.shown(history)}"
-        page = render_moments(moments.moments, moments.changes, _options(content, moments.start, source))
-    return page, moments.moments[-1].graph
-
-
-def _options(content: _Content, start: "Vertex | None", source: str) -> "Options":
-    from lineage_merge.exporters.page import Options
-    from lineage_merge.model.times import utc_time
-
-    return Options(
-        title=content.title or (start.name if start else content.options.dag) or "Lineage",
-        focus=start.id if start else "",
-        source=source,
-        made_at=utc_time(content.now),
-    )
+        storage.write_text(location, page)
+    counts = {
+        "datasets": len(graph.datasets),
+        "columns": sum(vertex.label == "column" for vertex in graph.vertices.values()),
+        "bytes": len(page.encode()),
+    }
+    if options.format == "json":
+        print_json({"out": location, **counts})
+    else:
+        click.echo(f"{location}: {', '.join(f'{number:,} {noun}' for noun, number in counts.items())}")
