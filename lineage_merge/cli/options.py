@@ -6,7 +6,7 @@ Most keys are set in the file, so their flags are only in `--help-all`, by secti
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import click
 
@@ -39,12 +39,11 @@ def _config_file(text: str) -> Callable[[Any], Any]:
     )
 
 
-class CommandSettings:
+class CommandSettings(NamedTuple):
     """The configuration file and the keys set by flags."""
 
-    def __init__(self, file: Path | None, flags: dict[str, str]) -> None:
-        self.file = file
-        self.flags = flags
+    file: Path | None
+    flags: dict[str, str]
 
     def load(self, *, needs_source: bool = True, needs_scope: bool = True) -> Config:
         """Return the configuration, as `ConfigReader.load`. Raises `ConfigError`."""

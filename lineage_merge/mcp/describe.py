@@ -1,6 +1,5 @@
 """The tool `describe`: the only one that is no question of the command line."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from lineage_merge.graph_format.elements import COLUMN, JOB, Edge, Vertex, dataset_of, values_of
@@ -13,25 +12,17 @@ from lineage_merge.questions.impact import job_of
 # Shown of a dataset's neighbours; upstream and downstream list all.
 _NEIGHBORS = 10
 _PROPERTIES = (
-    *("qualified_name", "namespace", "format", "location", "materialization", "data_type", "constraints"),
-    *("access", "contract", "deprecation_date", "exposure_type", "url", "maturity", "metric_type"),
-    *(
-        "job_type",
-        "framework",
-        "project",
-        "file_path",
-        "status",
-        "last_run_id",
-        "duration_ms",
-        "rows_written",
-    ),
-)
+    "qualified_name namespace format location materialization data_type constraints access contract"
+    " deprecation_date exposure_type url maturity metric_type job_type framework project file_path status"
+    " last_run_id duration_ms rows_written"
+).split()
 
 
 def describe(session: Session, given: DescribeArguments) -> Found:
     """Return an element with its properties, neighbours and parts."""
     element = session.element(given.name)
     held = element.properties
+    properties = {key: held[key] for key in _PROPERTIES if held.get(key) not in (None, "", ())}
     header: dict[str, Any] = {
         "of": escape(element.id),
         "kind": element.label,
@@ -42,7 +33,8 @@ def describe(session: Session, given: DescribeArguments) -> Found:
         "tags": texts(values_of(element, "tags")),
         "dags": texts(element.dags),
         "properties": {
-            key: _property(held[key]) for key in _PROPERTIES if held.get(key) not in (None, "", ())
+            key: text(", ".join(map(str, value)) if isinstance(value, tuple) else value)
+            for key, value in properties.items()
         },
         "aliases": texts(values_of(element, "aliases")),
     }
@@ -98,11 +90,8 @@ def _job(session: Session, job: Vertex, header: dict[str, Any]) -> Found:
     written = sorted({edge.to_id for edge in graph.edges_from([job.id], ["writes"], dag)})
     feeds = graph.edges_to(written, ["feeds"], dag) if written else []
     read = sorted({feed.from_id for feed in feeds if job_of(feed) == job.id})
-    parts: Sequence[tuple[str, str]] = [
-        *(("reads", identifier) for identifier in read),
-        *(("writes", identifier) for identifier in written),
-    ]
-    return Found(parts, lambda each: PartRow(role=each[0], id=escape(each[1])), header)
+    parts = [("reads", dataset) for dataset in read] + [("writes", dataset) for dataset in written]
+    return Found(parts, lambda part: PartRow(role=part[0], id=escape(part[1])), header)
 
 
 def _input(edge: Edge) -> PartRow:
@@ -123,10 +112,6 @@ def _writer(job: Vertex) -> Writer:
         status=text(job.properties.get("status"), SHORT),
         last_run_at=time_text(job.properties.get("last_run_at")),
     )
-
-
-def _property(value: Any) -> str:
-    return text(", ".join(map(str, value)) if isinstance(value, tuple) else value)
 
 
 def _position(column: Vertex) -> tuple[int, str]:

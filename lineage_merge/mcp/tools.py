@@ -88,10 +88,13 @@ def tool_of(question: type[Question[Any]]) -> Tool:
     if tool is None or not answers:
         raise TypeError(f"{question.__name__} is not for assistants")
     parameters = [parameter for parameter in parameters_of(question) if "tool" in parameter.parameter.on]
-    row_model = _row_model(
-        [row_type for each in answers for row_type in each.tool_row_types or (each.row_type,)]
-    )
+    row_types = [row_type for answer in answers for row_type in answer.tool_row_types or (answer.row_type,)]
+    documentation = " ".join(str(row_type.__doc__) for row_type in row_types)
+    row_model = _model(row_types[0], Row, _outputs([*map(fields_of, row_types)]), documentation)
     base = PastArguments if tool.has_past else Arguments if tool.has_environment else Paged
+
+    def row_values(row: Any) -> dict[str, Any]:
+        return _values(row, fields_of(type(row)))
 
     def ask_tool(session: Session, arguments: BaseModel) -> Found:
         if not tool.reads_graph:
@@ -102,7 +105,7 @@ def tool_of(question: type[Question[Any]]) -> Tool:
         note = answer.note_with(_message).replace("\n", "; ")
         return Found(
             answer.tool_items,
-            lambda item: row_model(**_row_values(answer.row(item))),
+            lambda item: row_model(**row_values(answer.row(item))),
             {**shown, "note": text(note)},
         )
 
@@ -110,15 +113,11 @@ def tool_of(question: type[Question[Any]]) -> Tool:
         question.question,
         tool.title,
         tool.description,
-        _model(
-            question,
-            base,
-            {parameter.tool_name: _argument(parameter) for parameter in parameters},
-        ),
+        _model(question, base, {parameter.tool_name: _argument(parameter) for parameter in parameters}),
         _model(
             answers[0],
             Answer,
-            _outputs([header_of(each) for each in answers], without="of") | {"rows": (list[row_model], ...)},  # type: ignore[valid-type]
+            _outputs([*map(header_of, answers)], without="of") | {"rows": (list[row_model], ...)},  # type: ignore[valid-type]
         ),
         ask_tool,
         tool.reads_graph,
@@ -135,19 +134,8 @@ def _model(of: type, base: type[BaseModel], fields: Mapping[str, tuple[Any, Any]
     return create_model(of.__name__, __base__=base, __doc__=doc or of.__doc__, **fields)  # type: ignore[call-overload]
 
 
-def _row_model(row_types: Sequence[type]) -> type[Row]:
-    """Return the model of rows."""
-    documentation = " ".join(str(row_type.__doc__) for row_type in row_types)
-    model: type[Row] = _model(row_types[0], Row, _outputs([*map(fields_of, row_types)]), documentation)
-    return model
-
-
 def _for_tools(fields: Iterable[RowField]) -> list[RowField]:
     return [field for field in fields if field.is_on("tool")]
-
-
-def _row_values(row: Any) -> dict[str, Any]:
-    return _values(row, fields_of(type(row)))
 
 
 def _values(record: Any, fields: Iterable[RowField]) -> dict[str, Any]:
@@ -159,14 +147,10 @@ def _value(field: RowField, record: Any) -> Any:
     value = getattr(record, field.attribute)
     if field.is_list:
         show = text if field.kind == Kind.TEXT else escape
-        return [show(str(_plain(item))) for item in value or ()]
+        return [show(str(getattr(item, "id", item))) for item in value or ()]
     if value is None:
         return None if _is_number(field) else ""
     return _VALUES[field.kind](value)
-
-
-def _plain(value: Any) -> Any:
-    return getattr(value, "id", value)
 
 
 def _is_number(field: RowField) -> bool:
