@@ -26,27 +26,24 @@ Complete = Callable[[click.Context, click.Parameter, str], list[str]]
 
 
 def _completion(names: str) -> Complete:
-    """Return the completion by a function of `completion_reading`: no names instead of an error."""
+    """Return the completion of names of a kind of `COMPLETIONS`: none instead of an error."""
 
     def complete(context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
         deadline = time.monotonic() + float(os.environ.get(_SECONDS_VARIABLE) or _SECONDS)
         try:
-            from lineage_merge.cli import completion_reading
+            from lineage_merge.cli.completion_reading import COMPLETIONS
 
-            read: Callable[[Selected, str], list[str]] = getattr(completion_reading, names)
-            return read(_selected(context, deadline), typed)
+            return COMPLETIONS[names](_selected(context, deadline), typed)
         except Exception:  # noqa: BLE001 - the command itself reports errors
             return []
 
     return complete
 
 
-# Of datasets, or of columns after ``dataset#``.
-complete_datasets = _completion("datasets_or_columns")
+complete_datasets = _completion("datasets")
 complete_jobs = _completion("jobs")
-complete_environments = _completion("environments_of_jobs")
-complete_dags = _completion("dags_of_jobs")
-# Of all environments.
+complete_environments = _completion("environments")
+complete_dags = _completion("dags")
 complete_tags = _completion("tags")
 complete_owners = _completion("owners")
 

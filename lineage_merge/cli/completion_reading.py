@@ -57,7 +57,7 @@ class Selected(NamedTuple):
         }
 
 
-def datasets_or_columns(selected: Selected, typed: str) -> list[str]:
+def _datasets_or_columns(selected: Selected, typed: str) -> list[str]:
     """Return names of datasets, or of columns after ``dataset#``."""
     if "#" not in typed:
         return dataset_names(selected.ids(typed, "dataset")["dataset"], typed)
@@ -65,29 +65,17 @@ def datasets_or_columns(selected: Selected, typed: str) -> list[str]:
     return column_names(ids["dataset"], ids["column"], typed)
 
 
-def jobs(selected: Selected, typed: str) -> list[str]:
-    """Return names of jobs."""
-    return job_names(selected.ids(typed, "job")["job"], typed)
-
-
-def environments_of_jobs(selected: Selected, typed: str) -> list[str]:
-    """Return the environments of the graph's jobs."""
-    return environments(selected._replace(environment="").ids("", "job")["job"], typed)
-
-
-def dags_of_jobs(selected: Selected, typed: str) -> list[str]:
-    """Return the DAGs of the graph's jobs."""
-    return dags(selected.ids("", "job")["job"], typed)
-
-
-def tags(selected: Selected, typed: str) -> list[str]:
-    """Return the tags of the graph, of all environments."""
-    return read_values(selected.location, "tags", typed, selected.deadline)
-
-
-def owners(selected: Selected, typed: str) -> list[str]:
-    """Return the owners of the graph, of all environments."""
-    return read_values(selected.location, "owners", typed, selected.deadline)
+# Environments, tags and owners are those of all environments.
+COMPLETIONS: Mapping[str, Callable[[Selected, str], list[str]]] = {
+    "datasets": _datasets_or_columns,
+    "jobs": lambda selected, typed: job_names(selected.ids(typed, "job")["job"], typed),
+    "environments": lambda selected, typed: environments(
+        selected._replace(environment="").ids("", "job")["job"], typed
+    ),
+    "dags": lambda selected, typed: dags(selected.ids("", "job")["job"], typed),
+    "tags": lambda selected, typed: read_values(selected.location, "tags", typed, selected.deadline),
+    "owners": lambda selected, typed: read_values(selected.location, "owners", typed, selected.deadline),
+}
 
 
 def read_ids(location: Location, kinds: Sequence[Kind], typed: str, deadline: float) -> Ids:

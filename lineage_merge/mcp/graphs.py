@@ -206,7 +206,6 @@ class _GraphThread(threading.Thread):
     def _open(self) -> OpenedGraph:
         """Return the open graph, opened again if its files have changed."""
         if self._opened and self._opened.is_current():
-            self._opened.touch()
             return self._opened
         self._close()
         self.is_opening = True

@@ -60,18 +60,6 @@ class Paged(BaseModel):
         return {key: value for key, value in given.items() if value is not None and value != ""}
 
 
-class Arguments(Paged):
-    """Arguments of tools with a scope."""
-
-    environment: Environment = None
-
-
-class PastArguments(Arguments):
-    """Arguments of tools that also ask the history."""
-
-    as_of: Moment = None
-
-
 class Row(BaseModel):
     """A row of an answer."""
 
@@ -95,9 +83,11 @@ class Answer(BaseModel):
     cut: bool = Field(default=False, description="a text or list beside the rows was cut")
 
 
-class DescribeArguments(PastArguments):
+class DescribeArguments(Paged):
     """Arguments of the tool `describe`: an element."""
 
+    environment: Environment = None
+    as_of: Moment = None
     name: Name
 
 

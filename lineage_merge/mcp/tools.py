@@ -12,14 +12,13 @@ from lineage_merge.mcp.describe import describe
 from lineage_merge.mcp.graphs import require_history
 from lineage_merge.mcp.models import (
     Answer,
-    Arguments,
     DescribeArguments,
     DescriptionAnswer,
+    Environment,
     Moment,
     Name,
     Names,
     Paged,
-    PastArguments,
     Row,
     Scope,
     Text,
@@ -91,7 +90,11 @@ def tool_of(question: type[Question[Any]]) -> Tool:
     row_types = [row_type for answer in answers for row_type in answer.tool_row_types or (answer.row_type,)]
     documentation = " ".join(str(row_type.__doc__) for row_type in row_types)
     row_model = _model(row_types[0], Row, _outputs([*map(fields_of, row_types)]), documentation)
-    base = PastArguments if tool.has_past else Arguments if tool.has_environment else Paged
+    scope: dict[str, tuple[Any, Any]] = {}
+    if tool.has_past or tool.has_environment:
+        scope["environment"] = (Environment, None)
+    if tool.has_past:
+        scope["as_of"] = (Moment, None)
 
     def row_values(row: Any) -> dict[str, Any]:
         return _values(row, fields_of(type(row)))
@@ -113,7 +116,9 @@ def tool_of(question: type[Question[Any]]) -> Tool:
         question.question,
         tool.title,
         tool.description,
-        _model(question, base, {parameter.tool_name: _argument(parameter) for parameter in parameters}),
+        _model(
+            question, Paged, scope | {parameter.tool_name: _argument(parameter) for parameter in parameters}
+        ),
         _model(
             answers[0],
             Answer,
