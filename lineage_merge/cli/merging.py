@@ -90,11 +90,7 @@ def _load_options(command: Callable[..., Any]) -> Any:
 )
 @_load_options
 def run(
-    settings: CommandSettings,
-    graph_file: Path | None,
-    dry_run: bool,
-    as_json: bool,
-    quiet: bool,
+    settings: CommandSettings, graph_file: Path | None, dry_run: bool, as_json: bool, quiet: bool
 ) -> None:
     """Read the sources, merge them, and update the graph.
 
@@ -172,12 +168,7 @@ def build(settings: CommandSettings, folder: str, file_format: Any, as_json: boo
 @click.argument("folder", metavar="DIR")
 @_load_options
 def load(
-    settings: CommandSettings,
-    folder: str,
-    graph_file: Path | None,
-    dry_run: bool,
-    as_json: bool,
-    quiet: bool,
+    settings: CommandSettings, folder: str, graph_file: Path | None, dry_run: bool, as_json: bool, quiet: bool
 ) -> None:
     """Update the graph from the node and edge files of DIR, whose rows name environment and DAG."""
     from lineage_merge.orchestration.report_text import loaded_text
