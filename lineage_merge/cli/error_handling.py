@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 _LONGEST_LINE = 600
 _TRACEBACK = "LINEAGE_MERGE_TRACEBACK"
 
-
 ReportError = Callable[[str, int], None]
 
 
