@@ -1,13 +1,12 @@
 """The command `init`: the first configuration, from sources that are found, inspected and joined."""
 
 import sys
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from lineage_merge.cli.command import add_options, command, rare_option
+from lineage_merge.cli.command import Command, epilog, rare_option
 from lineage_merge.cli.error_handling import handle_errors, print_json, progress
 from lineage_merge.cli.options import as_json_or_text, without_progress
 from lineage_merge.model.errors import ConfigError
@@ -15,12 +14,10 @@ from lineage_merge.naming import redact
 from lineage_merge.sources.registry import SOURCES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from lineage_merge.cli.init_questions import Answers
     from lineage_merge.infra.progress import ProgressCallback
-    from lineage_merge.orchestration.init.findings import Findings
-    from lineage_merge.orchestration.init.proposal import Proposal
     from lineage_merge.orchestration.init.sources import Sources
 
 _OUT = "lineage_merge.yml"
@@ -28,26 +25,30 @@ _OUT = "lineage_merge.yml"
 _SPLINE, _DBT, _OTHERS = "Spline", "dbt", "Other sources"
 
 
-# Of the sources with files of lines.
-_LINE_FILE_OPTIONS = [
-    rare_option(
-        source.flags[source.line_files.key],
-        f"{source.key}_line_files",
-        section=source.name if len(source.flags) > 1 else _OTHERS,
-        multiple=True,
-        metavar="PATH",
-        help=f"{source.line_files.contents}; repeatable",
-    )
-    for source in SOURCES
-    if source.line_files.key
-]
+def _line_file_options(function: "Callable[..., Any]") -> "Callable[..., Any]":
+    """Add the flags of the sources with files of lines."""
+    for source in reversed(SOURCES):
+        if source.line_files.key:
+            option = rare_option(
+                source.flags[source.line_files.key],
+                f"{source.key}_line_files",
+                section=source.name if len(source.flags) > 1 else _OTHERS,
+                multiple=True,
+                metavar="PATH",
+                help=f"{source.line_files.contents}; repeatable",
+            )
+            function = option(function)
+    return function
 
 
-@command(
-    "lineage-merge init",
-    "lineage-merge init . --yes",
-    "lineage-merge init --spline-export spline --dbt target/manifest.json",
-    "lineage-merge init --spline-arango http://arangodb:8529 --dbt s3://bucket/dbt/manifest.json",
+@click.command(
+    cls=Command,
+    epilog=epilog(
+        "lineage-merge init",
+        "lineage-merge init . --yes",
+        "lineage-merge init --spline-export spline --dbt target/manifest.json",
+        "lineage-merge init --spline-arango http://arangodb:8529 --dbt s3://bucket/dbt/manifest.json",
+    ),
 )
 @click.argument("folder", metavar="[FOLDER]", required=False)
 @click.option("--out", default=_OUT, show_default=True, metavar="FILE", help="configuration file to write")
@@ -76,7 +77,7 @@ _LINE_FILE_OPTIONS = [
     metavar="VAR",
     help="environment variable with its password",
 )
-@partial(add_options, options=_LINE_FILE_OPTIONS)
+@_line_file_options
 @rare_option("--sql", section=_OTHERS, multiple=True, metavar="PATH", help="folder of SQL files; repeatable")
 @rare_option(
     "--sql-dialect",
@@ -111,55 +112,44 @@ def init(
     is_interactive = _is_interactive() and not (yes or as_json)
     # A spinner would overwrite the questions.
     with handle_errors(), progress(quiet or is_interactive) as on_progress:
-        from lineage_merge.cli import init_report
-        from lineage_merge.cli.init_questions import Answers, InitQuestions
-        from lineage_merge.infra import storage
-        from lineage_merge.orchestration.configuration import CONFIGURATION
-        from lineage_merge.orchestration.init import configuration_text
-        from lineage_merge.orchestration.init.inspection import inspect
-        from lineage_merge.orchestration.init.verification import verify
+        from lineage_merge.cli.init_questions import NO_QUESTIONS, InitQuestions
 
-        if storage.is_s3(out):
-            raise ConfigError("--out", "expected a local file")
-        answers = InitQuestions() if is_interactive else Answers()
+        answers = InitQuestions() if is_interactive else NO_QUESTIONS
         try:
-            sources, notes = _sources(folder, given, answers, on_progress)
-            findings = inspect(sources, on_progress)
-            proposal = _proposal(sources, findings, folder, given)
-            if not as_json:
-                _print(init_report.found_lines(proposal, findings, notes))
-            proposal = answers.complete(proposal, findings, given)
-            _check_endpoint(proposal.gremlin_endpoint)
-            file = Path(out)
-            text = configuration_text.text(proposal, findings, file.parent)
-            # Before anything is written: names and addresses that are given may be invalid.
-            CONFIGURATION.parse(proposal.settings())
-            is_new = _check_existing(file, text, force, answers)
+            _init(folder, out, force, as_json, given, answers, on_progress)
         except click.Abort:  # Ctrl-C or Ctrl-D at a question
             raise KeyboardInterrupt from None
-        if is_new:
-            storage.make_folder(str(file.parent))
-            storage.write_text(str(file), text)
-        verified = verify(CONFIGURATION.load(file, environ={}), on_progress)
-        outcome = init_report.InitOutcome(out, is_new, proposal, findings, verified, notes)
-        if as_json:
-            print_json(init_report.as_json(outcome))
-        else:
-            _print(init_report.written_lines(outcome))
 
 
 def _is_interactive() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def _proposal(
-    sources: "Sources", findings: "Findings", folder: str | None, given: dict[str, Any]
-) -> "Proposal":
+def _init(
+    folder: str | None,
+    out: str,
+    force: bool,
+    as_json: bool,
+    given: dict[str, Any],
+    answers: "Answers",
+    on_progress: "ProgressCallback",
+) -> None:
+    from lineage_merge.cli import init_report
     from lineage_merge.config.section import namespace
+    from lineage_merge.infra import storage
+    from lineage_merge.orchestration.configuration import CONFIGURATION
+    from lineage_merge.orchestration.init import configuration_text
+    from lineage_merge.orchestration.init.inspection import inspect
     from lineage_merge.orchestration.init.proposal import propose
+    from lineage_merge.orchestration.init.verification import verify
 
+    if storage.is_s3(out):
+        raise ConfigError("--out", "expected a local file")
+    file = Path(out)
+    sources, notes = _sources(folder, given, answers, on_progress)
+    findings = inspect(sources, on_progress)
     chosen = given["dbt_namespace"]
-    return propose(
+    proposal = propose(
         sources,
         findings,
         dag_name=given["dag"],
@@ -168,6 +158,23 @@ def _proposal(
         gremlin_endpoint=given["gremlin_endpoint"],
         folder_name=Path(folder or ".").resolve().name,
     )
+    if not as_json:
+        _print(init_report.found_lines(proposal, findings, notes))
+    proposal = answers.complete(proposal, findings, given)
+    _check_endpoint(proposal.gremlin_endpoint)
+    text = configuration_text.text(proposal, findings, file.parent)
+    # Before anything is written: names and addresses that are given may be invalid.
+    CONFIGURATION.parse(proposal.settings())
+    is_new = _check_existing(file, text, force, answers)
+    if is_new:
+        storage.make_folder(str(file.parent))
+        storage.write_text(str(file), text)
+    verified = verify(CONFIGURATION.load(file, environ={}), on_progress)
+    outcome = init_report.InitOutcome(out, is_new, proposal, findings, verified, notes)
+    if as_json:
+        print_json(init_report.as_json(outcome))
+    else:
+        _print(init_report.written_lines(outcome))
 
 
 def _print(lines: "Iterable[str]") -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import click
 
@@ -17,33 +17,44 @@ from lineage_merge.sources.source import Source
 _EMBEDDED = "embedded"
 
 
-class Answers:
-    """The answers without questions."""
+class Answers(Protocol):
+    """Answers to the questions of `init`."""
 
     def sources(self, named: Sources, found: Sources) -> Sources:
         """Return the sources to use: those that options name, and those found."""
+
+    def complete(self, proposal: Proposal, findings: Findings, given: Mapping[str, Any]) -> Proposal:
+        """Return the proposal with names and namespaces; `given` are the options of the command."""
+
+    def replace(self, file: Path) -> bool:
+        """Return whether to replace an existing file."""
+
+
+class _Defaults:
+    """The answers without questions."""
+
+    def sources(self, named: Sources, found: Sources) -> Sources:
         return named.with_found(found)
 
     def complete(self, proposal: Proposal, _findings: Findings, _given: Mapping[str, Any]) -> Proposal:
-        """Return the proposal with names and namespaces; the last argument are the options of the command."""
         return proposal
 
     def replace(self, _file: Path) -> bool:
-        """Return whether to replace an existing file."""
         return False
 
 
-class InitQuestions(Answers):
+NO_QUESTIONS: Answers = _Defaults()
+
+
+class InitQuestions:
     """Asks on the terminal."""
 
     def sources(self, named: Sources, found: Sources) -> Sources:
         """Confirm each source that was found, and ask for Spline and dbt if there is none."""
         offered = Sources().with_found(named.with_found(found))
-        export = offered.spline_export
-        is_used = export == named.spline_export or self._confirm(f"Spline export {export}: use it?")
         chosen = named.with_found(
             Sources(
-                spline_export=export if is_used else "",
+                spline_export=self._export(named, offered.spline_export),
                 line_files={
                     source.key: confirmed
                     for source in JOB_SOURCES
@@ -65,6 +76,10 @@ class InitQuestions(Answers):
             named.line_files.get(source.key, ()),
             offered.line_files.get(source.key, ()),
         )
+
+    def _export(self, named: Sources, offered: str) -> str:
+        is_used = offered == named.spline_export or self._confirm(f"Spline export {offered}: use it?")
+        return offered if is_used else ""
 
     def _spline(self, chosen: Sources) -> Sources:
         location = self._prompt("Spline: URL of its ArangoDB, or folder of an export (empty: none)")
