@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lineage_merge.cli import time_options
+from lineage_merge.cli import question_commands
 from lineage_merge.cli.sample import config_file
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.read_sources import merge
@@ -85,7 +85,7 @@ def test_a_command_prints_what_the_document_says(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(time_options, "now_ms", lambda: dbt_shop.NOW)
+    monkeypatch.setattr(question_commands, "now_ms", lambda: dbt_shop.NOW)
     program, *words = shlex.split(step.command)
     assert program == "lineage-merge"
     words = [word for word in words if word != "--demo"]

@@ -26,20 +26,15 @@ def print_result(result: "Result", output_format: str, out: str | None = None) -
     elif output_format == "table":
         _print_tables(result.tables())
     else:
-        print_text(text_of(result, output_format), out)
+        # Unpaired surrogates cannot be encoded.
+        encoded = text_of(result, output_format).encode("utf-8", "replace")
+        if out:
+            from lineage_merge.infra import storage
 
-
-def print_text(text: str, out: str | None) -> None:
-    """Print a text, or write it to a file."""
-    # Unpaired surrogates cannot be encoded.
-    encoded = text.encode("utf-8", "replace")
-    if not out:
-        click.echo(encoded, nl=False)
-        return
-    from lineage_merge.infra import storage
-
-    storage.write_text(out, encoded.decode())
-    click.echo(f"{out}: {len(encoded):,} bytes")
+            storage.write_text(out, encoded.decode())
+            click.echo(f"{out}: {len(encoded):,} bytes")
+        else:
+            click.echo(encoded, nl=False)
 
 
 def text_of(result: "Result", output_format: str) -> str:
@@ -57,7 +52,7 @@ def text_of(result: "Result", output_format: str) -> str:
         from lineage_merge.questions.formats.conversions import json_text
 
         converted = json_text(converted)
-    return converted if output_format in ("csv", "mermaid", "svg") else f"{converted}\n"
+    return converted if output_format in ("csv", "markdown", "mermaid", "svg") else f"{converted}\n"
 
 
 def _print_tree(lines: "Iterable[Text]") -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lineage_merge.cli.command import Command
-from lineage_merge.cli.error_handling import epilog, handle_errors, make_console, print_json, progress
+from lineage_merge.cli.command import command
+from lineage_merge.cli.error_handling import handle_errors, make_console, print_json, progress
 from lineage_merge.cli.options import CommandSettings, as_json_or_text, configured, without_progress
 from lineage_merge.model.errors import ConfigError, IntermediateError
 
@@ -20,13 +20,10 @@ if TYPE_CHECKING:
 _MAX_FLAWS = 100
 
 
-@click.command(
-    cls=Command,
+@command(
+    "lineage-merge doctor --config lineage_merge.yml",
+    "lineage-merge doctor -c lineage_merge.yml --json",
     short_help="Check connections and permissions, and print fixes.",
-    epilog=epilog(
-        "lineage-merge doctor --config lineage_merge.yml",
-        "lineage-merge doctor -c lineage_merge.yml --json",
-    ),
 )
 @configured
 @as_json_or_text
@@ -61,13 +58,7 @@ def doctor(settings: CommandSettings, as_json: bool) -> None:
     sys.exit(code)
 
 
-@click.command(
-    cls=Command,
-    short_help="Check node and edge files against the JSON Schemas.",
-    epilog=epilog(
-        "lineage-merge validate lineage",
-    ),
-)
+@command("lineage-merge validate lineage", short_help="Check node and edge files against the JSON Schemas.")
 @click.argument("folder", metavar="DIR")
 @as_json_or_text
 @without_progress

@@ -3,7 +3,7 @@
 An option of class `Option` with ``more=True`` appears only in `--help-all`, under the heading `section`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import click
@@ -21,9 +21,27 @@ class Option(click.Option):
         self.more = more
 
 
+def epilog(*examples: str) -> str:
+    """Return the end of a command's help: examples."""
+    lines = "\n".join(f"  {example}" for example in examples)
+    return f"\b\nExamples:\n{lines}"
+
+
+def command(*examples: str, **attributes: Any) -> Callable[[Any], "Command"]:
+    """Return the decorator of a command; its help ends with the examples."""
+    return click.command(cls=Command, epilog=epilog(*examples), **attributes)
+
+
 def rare_option(*declarations: str, section: str = GENERAL, **attributes: Any) -> Callable[[Any], Any]:
     """Return the decorator of an option that only `--help-all` lists."""
     return click.option(*declarations, cls=Option, more=True, section=section, **attributes)
+
+
+def add_options(command: Any, options: Iterable[Callable[[Any], Any]]) -> Any:
+    """Add options to a function that becomes a command, in this order."""
+    for option in reversed([*options]):
+        command = option(command)
+    return command
 
 
 class Command(click.Command):

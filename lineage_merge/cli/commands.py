@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lineage_merge.cli.error_handling import epilog
+from lineage_merge.cli.command import epilog
 from lineage_merge.model.version import __version__
 
 if TYPE_CHECKING:
@@ -25,19 +25,19 @@ _PLACES: Mapping[str, Mapping[str, str]] = {
         "load": "merging.load",
         "sql": "sql.sql",
         "review": "review.review",
-        "receive": "receive.receive",
+        "receive": "servers.receive",
     },
     _ASK: {
-        "diff": "diff.diff",
-        "history": "history.history",
-        "check": "check.check",
+        "diff": "composed_commands.diff",
+        "history": "composed_commands.history",
+        "check": "composed_commands.check",
     },
     "Share": {
         "html": "page.html",
         "export": "export.export",
         "report": "dag.report",
-        "mcp": "mcp.mcp",
-        "serve": "serve.serve",
+        "mcp": "servers.mcp",
+        "serve": "servers.serve",
     },
     "Operate": {
         "doctor": "checks.doctor",
@@ -55,7 +55,7 @@ _RARE = (
 
 
 @cache
-def _command(name: str) -> click.Command | None:
+def _command(name: str) -> click.Command:
     for places in _PLACES.values():
         if name in places:
             module, _, attribute = places[name].partition(".")
@@ -63,7 +63,7 @@ def _command(name: str) -> click.Command | None:
             return command
     from lineage_merge.cli.question_commands import command_of
 
-    return command_of(questions[name]) if name in (questions := _questions()) else None
+    return command_of(_questions()[name])
 
 
 @cache
@@ -79,12 +79,10 @@ def _questions() -> "Mapping[str, type[Question[Any]]]":
 
 
 class _Commands(Mapping[str, click.Command]):
-    """The commands by name."""
+    """The commands by name, each imported on first use."""
 
     def __getitem__(self, name: str) -> click.Command:
-        if command := _command(name):
-            return command
-        raise KeyError(name)
+        return _command(name)
 
     def __iter__(self) -> Iterator[str]:
         return (name for _, names in _by_heading() for name in names)
@@ -140,10 +138,7 @@ class Program(click.Group):
     options_metavar="[--version] [--help]",
     subcommand_metavar="COMMAND [ARGS]...",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog=epilog(
-        "lineage-merge demo",
-        "lineage-merge run --config lineage_merge.yml",
-    ),
+    epilog=epilog("lineage-merge demo", "lineage-merge run --config lineage_merge.yml"),
 )
 @click.version_option(__version__, prog_name="lineage-merge")
 def main() -> None:

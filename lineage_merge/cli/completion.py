@@ -15,46 +15,37 @@ import click
 from click.shell_completion import BashComplete, CompletionItem, add_completion_class, split_arg_string
 
 if TYPE_CHECKING:
-    from lineage_merge.cli.completion_reading import Ids, Kind, Location
-
+    from lineage_merge.cli.completion_reading import Selected
 
 # Limit of reading names; starting Python takes the rest of a second.
 _SECONDS = 0.5
 _SECONDS_VARIABLE = "LINEAGE_MERGE_COMPLETION_SECONDS"
-_ENDPOINTS = ("endpoint", "gremlin_endpoint", "key_gremlin_endpoint")
+_ENDPOINTS = ("endpoint", "key_gremlin_endpoint")
 
 Complete = Callable[[click.Context, click.Parameter, str], list[str]]
 
 
-def _quiet(complete: Complete) -> Complete:
-    """Return a function that completes nothing instead of raising an error."""
+def _completion(names: str) -> Complete:
+    """Return the completion of names of a kind of `COMPLETIONS`: none instead of an error."""
 
-    def completed(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    def complete(context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
+        deadline = time.monotonic() + float(os.environ.get(_SECONDS_VARIABLE) or _SECONDS)
         try:
-            return complete(context, parameter, typed)
+            from lineage_merge.cli.completion_reading import COMPLETIONS
+
+            return COMPLETIONS[names](_selected(context, deadline), typed)
         except Exception:  # noqa: BLE001 - the command itself reports errors
             return []
 
-    return completed
+    return complete
 
 
-@_quiet
-def complete_datasets(context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
-    """Return names of datasets, or of columns after ``dataset#``."""
-    from lineage_merge.cli import name_forms
-
-    if "#" not in typed:
-        return name_forms.dataset_names(_ids(context, ("dataset",), typed)["dataset"], typed)
-    ids = _ids(context, ("dataset", "column"), typed)
-    return name_forms.column_names(ids["dataset"], ids["column"], typed)
-
-
-@_quiet
-def complete_jobs(context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
-    """Return names of jobs."""
-    from lineage_merge.cli import name_forms
-
-    return name_forms.job_names(_ids(context, ("job",), typed)["job"], typed)
+complete_datasets = _completion("datasets")
+complete_jobs = _completion("jobs")
+complete_environments = _completion("environments")
+complete_dags = _completion("dags")
+complete_tags = _completion("tags")
+complete_owners = _completion("owners")
 
 
 def complete_datasets_and_jobs(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
@@ -62,81 +53,24 @@ def complete_datasets_and_jobs(context: click.Context, parameter: click.Paramete
     return [*complete_datasets(context, parameter, typed), *complete_jobs(context, parameter, typed)]
 
 
-@_quiet
-def complete_environments(context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
-    """Return the environments of the graph's jobs."""
-    from lineage_merge.cli import name_forms
-
-    return name_forms.environments(_ids(context, ("job",), "", one_environment=False)["job"], typed)
-
-
-@_quiet
-def complete_dags(context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
-    """Return the DAGs of the graph's jobs."""
-    from lineage_merge.cli import name_forms
-
-    return name_forms.dags(_ids(context, ("job",), "")["job"], typed)
-
-
-@_quiet
-def complete_tags(context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
-    """Return the tags of the graph, of all environments."""
-    return _values(context, "tags", typed)
-
-
-@_quiet
-def complete_owners(context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
-    """Return the owners of the graph, of all environments."""
-    return _values(context, "owners", typed)
-
-
-def _deadline() -> float:
-    return time.monotonic() + float(os.environ.get(_SECONDS_VARIABLE) or _SECONDS)
-
-
-def _values(context: click.Context, key: str, typed: str) -> list[str]:
-    deadline = _deadline()
-    from lineage_merge.cli.completion_reading import read_values
-
-    location, _ = _selected(context)
-    return read_values(location, key, typed, deadline)
-
-
-def _ids(
-    context: click.Context, kinds: "tuple[Kind, ...]", typed: str, *, one_environment: bool = True
-) -> "Ids":
-    """Return the ids of the graph and environment that the options typed so far select."""
-    deadline = _deadline()
-    from lineage_merge.cli.completion_reading import read_ids
-    from lineage_merge.model.elements import encode
-
-    location, environment = _selected(context)
-    ids = read_ids(location, kinds, typed, deadline)
-    if not (one_environment and environment):
-        return ids
-    prefix = f"{encode(environment)}|"
-    return {kind: [each for each in found if each.startswith(prefix)] for kind, found in ids.items()}
-
-
-def _selected(context: click.Context) -> "tuple[Location, str]":
-    from lineage_merge.cli.completion_reading import Location
+def _selected(context: click.Context, deadline: float) -> "Selected":
+    from lineage_merge.cli.completion_reading import Location, Selected
     from lineage_merge.infra.graph_files import default_graph_file, demo_graph_file
     from lineage_merge.query.selection import EMBEDDED
 
     given = context.params
-    environment = given.get("environment") or given.get("key_environment") or ""
     if given.get("demo"):
-        return Location(graph_file=demo_graph_file()), ""
+        return Selected(Location(graph_file=demo_graph_file()), "", deadline)
     settings = _settings(given)
-    environment = str(environment or settings.get("environment", ""))
-    if folder := given.get("folder"):
-        return Location(folder=Path(folder)), environment
-    if graph_file := given.get("graph_file"):
-        return Location(graph_file=graph_file), environment
+    environment = given.get("environment") or given.get("key_environment") or settings.get("environment", "")
     gremlin = settings.get("gremlin", {})
-    if gremlin.get("endpoint", EMBEDDED) != EMBEDDED:
-        return Location(gremlin=gremlin), environment
-    return Location(graph_file=default_graph_file()), environment
+    if folder := given.get("folder"):
+        location = Location(folder=Path(folder))
+    elif given.get("graph_file") or gremlin.get("endpoint", EMBEDDED) == EMBEDDED:
+        location = Location(graph_file=given.get("graph_file") or default_graph_file())
+    else:
+        location = Location(gremlin=gremlin)
+    return Selected(location, str(environment), deadline)
 
 
 def _settings(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Ids and property values for shell completion: read from a graph file, a folder or a server in limited time.
+"""Names for shell completion: read from a graph file, a folder or a server in limited time.
 
 Ids contain all names. No server is started for a graph file: each line is a vertex in GraphSON.
 """
@@ -7,19 +7,22 @@ import gzip
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from lineage_merge.cli.name_forms import MAX_NAMES
-from lineage_merge.graph_format.elements import COLUMN, JOB
+from lineage_merge.graph_format.elements import COLUMN, JOB, name_parts, title_of_id
 from lineage_merge.graph_format.schema import DATASET_LABELS
+from lineage_merge.model.elements import decode, encode
 
 if TYPE_CHECKING:
     from lineage_merge.load.gremlin.connection import Endpoint
 
+# A shell shows no more, and reading them would take longer.
+MAX_NAMES = 500
 _MAX_IDS = 5_000
 _VERTICES_PER_CHECK = 500
 
@@ -35,6 +38,44 @@ class Location(NamedTuple):
     graph_file: Path | None = None
     folder: Path | None = None
     gremlin: Mapping[str, Any] | None = None
+
+
+class Selected(NamedTuple):
+    """The graph and environment ("": all) that the typed options select, to be read until `deadline`."""
+
+    location: Location
+    environment: str
+    deadline: float
+
+    def ids(self, typed: str, *kinds: Kind) -> Ids:
+        """Return the ids of vertices by kind, of the environment."""
+        ids = read_ids(self.location, kinds, typed, self.deadline)
+        prefix = f"{encode(self.environment)}|" if self.environment else ""
+        return {
+            kind: [vertex_id for vertex_id in of_kind if vertex_id.startswith(prefix)]
+            for kind, of_kind in ids.items()
+        }
+
+
+def _datasets_or_columns(selected: Selected, typed: str) -> list[str]:
+    """Return names of datasets, or of columns after ``dataset#``."""
+    if "#" not in typed:
+        return dataset_names(selected.ids(typed, "dataset")["dataset"], typed)
+    ids = selected.ids(typed, "dataset", "column")
+    return column_names(ids["dataset"], ids["column"], typed)
+
+
+# Environments, tags and owners are those of all environments.
+COMPLETIONS: Mapping[str, Callable[[Selected, str], list[str]]] = {
+    "datasets": _datasets_or_columns,
+    "jobs": lambda selected, typed: job_names(selected.ids(typed, "job")["job"], typed),
+    "environments": lambda selected, typed: environments(
+        selected._replace(environment="").ids("", "job")["job"], typed
+    ),
+    "dags": lambda selected, typed: dags(selected.ids("", "job")["job"], typed),
+    "tags": lambda selected, typed: read_values(selected.location, "tags", typed, selected.deadline),
+    "owners": lambda selected, typed: read_values(selected.location, "owners", typed, selected.deadline),
+}
 
 
 def read_ids(location: Location, kinds: Sequence[Kind], typed: str, deadline: float) -> Ids:
@@ -159,3 +200,64 @@ def _values_of_key(g: Any, key: str, start: str) -> Any:
         return g.V().has(key).values(key).dedup().limit(MAX_NAMES)
     begins = TextP.starting_with(start)
     return g.V().has(key, begins).values(key).where(__.is_(begins)).dedup().limit(MAX_NAMES)
+
+
+def dataset_names(ids: Iterable[str], typed: str) -> list[str]:
+    """Return a name for each dataset whose names begin with `typed`: the shortest that no other one has."""
+    forms = {identifier: tuple(_forms(identifier)) for identifier in dict.fromkeys(ids)}
+    counts = Counter(form for of_one in forms.values() for form in dict.fromkeys(of_one))
+    found = (
+        next((form for form in of_one if counts[form] == 1 and form.startswith(typed)), "")
+        for of_one in forms.values()
+    )
+    return _sorted(found)
+
+
+def column_names(dataset_ids: Iterable[str], column_ids: Iterable[str], typed: str) -> list[str]:
+    """Return ``dataset#column`` for `typed`, which contains the dataset's name and the sign ``#``."""
+    owner, _, start = typed.rpartition("#")
+    owners = {identifier for identifier in dataset_ids if owner in _forms(identifier)}
+    if len(owners) != 1:
+        return []
+    prefix = f"{owners.pop()}|"
+    columns = (
+        decode(identifier.removeprefix(prefix)) for identifier in column_ids if identifier.startswith(prefix)
+    )
+    return _sorted(f"{owner}#{column}" for column in columns if column.lower().startswith(start.lower()))
+
+
+def job_names(ids: Iterable[str], typed: str) -> list[str]:
+    """Return the names of jobs that begin with `typed`; the id of a job if its name is not unique."""
+    names = {identifier: decode(identifier.rpartition("|")[2]) for identifier in dict.fromkeys(ids)}
+    counts = Counter(names.values())
+    unique = (name if counts[name] == 1 else identifier for identifier, name in names.items())
+    return _sorted(name for name in unique if name.startswith(typed))
+
+
+def environments(ids: Iterable[str], typed: str) -> list[str]:
+    """Return the environments of vertices that begin with `typed`."""
+    return _sorted(
+        environment
+        for identifier in ids
+        if (environment := decode(identifier.partition("|")[0])).startswith(typed)
+    )
+
+
+def dags(job_ids: Iterable[str], typed: str) -> list[str]:
+    """Return the DAGs of jobs that begin with `typed`."""
+    names = (decode(identifier.split("|")[1]) for identifier in job_ids if identifier.count("|") >= 2)
+    return _sorted(name for name in names if name.startswith(typed))
+
+
+def _forms(dataset_id: str) -> Iterator[str]:
+    """Yield short name, qualified name or URI, and ``namespace|name``."""
+    _, namespace, name = name_parts(dataset_id)
+    title = title_of_id(dataset_id)
+    yield title.rstrip("/").rpartition("/" if "/" in title else ".")[2]
+    yield title
+    if title == name:
+        yield f"{namespace}|{name}"
+
+
+def _sorted(names: Iterable[str]) -> list[str]:
+    return sorted({name for name in names if name})[:MAX_NAMES]

@@ -1,15 +1,17 @@
 """Commands on a DAG's lineage in the graph: `report` of its last merge, and `remove`."""
 
 import dataclasses
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from lineage_merge.cli.command import Command
+from lineage_merge.cli.command import add_options, command
 from lineage_merge.cli.completion import complete_dags, complete_environments, complete_jobs
-from lineage_merge.cli.error_handling import epilog, handle_errors, make_console, print_json, progress
-from lineage_merge.cli.graph_options import (
+from lineage_merge.cli.error_handling import handle_errors, make_console, print_json, progress
+from lineage_merge.cli.options import as_json_or_text, with_config_file
+from lineage_merge.cli.query_options import (
     as_of_option,
     demo_option,
     history_option,
@@ -17,16 +19,14 @@ from lineage_merge.cli.graph_options import (
     rare_graph_file_option,
     select_graph_file,
 )
-from lineage_merge.cli.options import as_json_or_text, with_config_file
 from lineage_merge.model.errors import ConfigError
+from lineage_merge.model.times import utc_time
 from lineage_merge.query.selection import EMBEDDED, GraphSelection
 from lineage_merge.query.session import require_graph_file
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
-    from lineage_merge.infra.progress import ProgressCallback
-    from lineage_merge.load.gremlin.connection import Endpoint
-    from lineage_merge.load.remove_dag import Pipeline, Removed
+    from lineage_merge.load.remove_dag import Removed
     from lineage_merge.questions.merge_report import NearMissesResult, ReportResult
 
 _GRAPH_OPTIONS = (
@@ -39,6 +39,7 @@ _GRAPH_OPTIONS = (
     ),
     click.option(
         "--gremlin-endpoint",
+        "endpoint",
         metavar="TEXT",
         envvar="LINEAGE_MERGE_GREMLIN_ENDPOINT",
         help="embedded, ws://host:8182/gremlin or wss://...",
@@ -48,22 +49,12 @@ _GRAPH_OPTIONS = (
 )
 
 
-def _graph_options(command: Any) -> Any:
-    """Add the options of the graph and environment."""
-    for option in reversed(_GRAPH_OPTIONS):
-        command = option(command)
-    return command
-
-
-@click.command(
-    cls=Command,
+@command(
+    "lineage-merge report --config lineage_merge.yml",
+    "lineage-merge report --environment dev --dag tickit_daily --json",
+    "lineage-merge report --config lineage_merge.yml --near-misses",
+    "lineage-merge report --config lineage_merge.yml --as-of 3d",
     short_help="Show what the last merge of a DAG joined.",
-    epilog=epilog(
-        "lineage-merge report --config lineage_merge.yml",
-        "lineage-merge report --environment dev --dag tickit_daily --json",
-        "lineage-merge report --config lineage_merge.yml --near-misses",
-        "lineage-merge report --config lineage_merge.yml --as-of 3d",
-    ),
 )
 @click.option(
     "--dag",
@@ -73,7 +64,7 @@ def _graph_options(command: Any) -> Any:
     shell_complete=complete_dags,
     help="Airflow DAG",
 )
-@_graph_options
+@partial(add_options, options=_GRAPH_OPTIONS)
 @demo_option
 @as_of_option
 @history_option
@@ -86,79 +77,73 @@ def _graph_options(command: Any) -> Any:
 @click.option("--all", "everything", is_flag=True, help="list every problem, also outputs without consumer")
 @as_json_or_text
 def report(
-    dag_name: str | None,
-    environment: str | None,
-    gremlin_endpoint: str | None,
-    graph_file: Path | None,
-    config_file: Path | None,
     demo: bool,
     as_of: str | None,
     history: str,
     is_near_misses: bool,
     everything: bool,
     as_json: bool,
+    **graph: Any,
 ) -> None:
     """Show the stored report of the last merge of a DAG: what it joined, and what it could not join.
 
     With --near-misses, search the graph: another DAG may write what this one reads.
     """
     with handle_errors(), progress(True) as on_progress:
-        selected = select_graph_file(graph_file, demo, gremlin_endpoint)
-        endpoint = EMBEDDED if selected else gremlin_endpoint
-        config = (
-            _demo_config(dag_name, environment)
-            if demo
-            # The search depends on the environment, its fixes on the configuration: neither needs a DAG.
-            else _graph_config(config_file, dag_name, environment, endpoint, needs_dag=not is_near_misses)
-        )
+        # The search depends on the environment, its fixes on the configuration: neither needs a DAG.
+        config, graph_file = _config_and_file(graph, demo=demo, needs_dag=not is_near_misses)
         selection = GraphSelection(
             file=config,
             environment=config.environment,
             dag=None if is_near_misses else config.dag_name,
-            graph_file=selected,
+            graph_file=graph_file,
             demo=demo,
             as_of=as_of,
             history=history,
         )
-        answer = _answer(selection, on_progress, is_near_misses=is_near_misses)
+        from lineage_merge.query.session import open_session, session_without_graph
+        from lineage_merge.questions.merge_report import NearMissesQuestion, ReportQuestion
+        from lineage_merge.questions.question import ask
+
+        answer: NearMissesResult | ReportResult
+        if as_of and not is_near_misses:  # needs no graph of then
+            answer = ask(ReportQuestion(), session_without_graph(selection))
+        else:
+            with open_session(selection, on_progress) as session:
+                answer = (
+                    ask(NearMissesQuestion(), session) if is_near_misses else ask(ReportQuestion(), session)
+                )
     if as_json:
         print_json(answer.to_dict())
     else:
         _print(answer, everything)
 
 
-def _answer(
-    selection: GraphSelection, on_progress: "ProgressCallback", *, is_near_misses: bool
-) -> "NearMissesResult | ReportResult":
-    from lineage_merge.query.session import open_session, session_without_graph
-    from lineage_merge.questions.merge_report import NearMissesQuestion, ReportQuestion
-    from lineage_merge.questions.question import ask
+def _print(answer: "NearMissesResult | ReportResult", everything: bool) -> None:
+    from rich.text import Text
 
-    if selection.as_of and not is_near_misses:  # needs no graph of then
-        return ask(ReportQuestion(), session_without_graph(selection))
-    with open_session(selection, on_progress) as session:
-        return ask(NearMissesQuestion(), session) if is_near_misses else ask(ReportQuestion(), session)
+    from lineage_merge.orchestration.report_text import print_near_misses, print_report
+    from lineage_merge.questions.merge_report import NearMissesResult
 
-
-def _print(found: "NearMissesResult | ReportResult", everything: bool) -> None:
-    from lineage_merge.cli.printing import print_merge_run
-    from lineage_merge.orchestration.report_text import print_near_misses
-    from lineage_merge.questions.merge_report import ReportResult
-
-    if isinstance(found, ReportResult):
-        print_merge_run(make_console(), found.run, everything=everything)
+    console = make_console()
+    if isinstance(answer, NearMissesResult):
+        print_near_misses(console, answer.near_misses)
+        if answer.note:
+            click.echo(answer.note)
         return
-    print_near_misses(make_console(), found.near_misses)
-    if found.note:
-        click.echo(found.note)
+    run = answer.run
+    at = utc_time(run.last_merged_at, seconds=True)
+    written = f"{run.elements_written:,} vertices and edges, {run.elements_retired:,} retired"
+    console.print(Text(f"{run.dag_name} in {run.environment}, merged at {at}\n", style="bold"))
+    if run.report:
+        print_report(console, run.report, written, everything=everything)
+    else:
+        console.print(f"written: {written}")
 
 
-@click.command(
-    cls=Command,
-    epilog=epilog(
-        "lineage-merge remove --dag tickit_daily --environment dev --gremlin-endpoint embedded",
-        "lineage-merge remove --dag tickit_daily --job tickit_sales_load -c lineage_merge.yml --dry-run",
-    ),
+@command(
+    "lineage-merge remove --dag tickit_daily --environment dev --gremlin-endpoint embedded",
+    "lineage-merge remove --dag tickit_daily --job tickit_sales_load -c lineage_merge.yml --dry-run",
 )
 @click.option(
     "--dag",
@@ -171,85 +156,71 @@ def _print(found: "NearMissesResult | ReportResult", everything: bool) -> None:
 @click.option(
     "--job", metavar="NAME", default="", shell_complete=complete_jobs, help="only this job of the DAG"
 )
-@_graph_options
+@partial(add_options, options=_GRAPH_OPTIONS)
 @click.option("--dry-run", is_flag=True, help="print what would be removed, without removing it")
 @as_json_or_text
-def remove(
-    dag_name: str,
-    job: str,
-    environment: str | None,
-    gremlin_endpoint: str | None,
-    graph_file: Path | None,
-    config_file: Path | None,
-    dry_run: bool,
-    as_json: bool,
-) -> None:
+def remove(job: str, dry_run: bool, as_json: bool, **graph: Any) -> None:
     """Remove a pipeline, or one of its jobs, from the graph.
 
     Vertices that other DAGs share stay, without this DAG's tag.
     """
-    from lineage_merge.cli.printing import removed_text
-
     with handle_errors(), progress(True) as on_progress:
-        selected = select_graph_file(graph_file, endpoint=gremlin_endpoint)
-        endpoint = EMBEDDED if selected else gremlin_endpoint
-        config = _graph_config(config_file, dag_name, environment, endpoint)
-        require_graph_file(selected, demo=False)
+        config, graph_file = _config_and_file(graph)
+        require_graph_file(graph_file, demo=False)
+        from lineage_merge.history.layout import DagScope, history_location
+        from lineage_merge.history.recording import record_removal
+        from lineage_merge.infra.engine.local import LocalEngine
         from lineage_merge.load import remove_dag as removing
         from lineage_merge.load.gremlin.connection import check
         from lineage_merge.orchestration import pipeline
 
-        with pipeline.endpoint(config, on_progress, selected) as target:
+        with pipeline.endpoint(config, on_progress, graph_file) as target:
             check(target)
-            what = removing.Pipeline(config.environment, dag_name, job)
-            removed = removing.remove(target, what, dry_run=dry_run)
-            if not dry_run:
-                _record_removal(config, selected, target, what, removed)
+            removed_pipeline = removing.Pipeline(config.environment, graph["dag_name"], job)
+            removed = removing.remove(target, removed_pipeline, dry_run=dry_run)
+            location = history_location(config, graph_file)
+            if location and not dry_run:
+                scope = DagScope(config.environment, graph["dag_name"])
+                retired = removed.edges + removed.dropped + removed.untagged
+                record_removal(location, scope, retired, LocalEngine(), target, job=job)
     if as_json:
         print_json({"dry_run": dry_run, "removed": dataclasses.asdict(removed)})
     else:
-        click.echo(f"{'would be ' if dry_run else ''}removed: {removed_text(removed)}")
+        click.echo(f"{'would be ' if dry_run else ''}removed: {_removed_text(removed)}")
 
 
-def _record_removal(
-    config: "Config", graph_file: Path | None, target: "Endpoint", what: "Pipeline", removed: "Removed"
-) -> None:
-    from lineage_merge.history.layout import DagScope, history_location
-    from lineage_merge.history.recording import record_removal
-    from lineage_merge.infra.engine.local import LocalEngine
+def _removed_text(removed: "Removed") -> str:
+    """Return a line about the deleted elements."""
+    from lineage_merge.orchestration.report_text import counted
 
-    if location := history_location(config, graph_file):
-        scope = DagScope(what.environment, what.dag_name)
-        retired = removed.edges + removed.dropped + removed.untagged
-        record_removal(location, scope, retired, LocalEngine(), target, job=what.job)
+    text = f"{counted(removed.edges, 'edge', 'edges')} and {counted(removed.dropped, 'vertex', 'vertices')}"
+    if removed.untagged:
+        text += f"; {counted(removed.untagged, 'vertex', 'vertices')} of other DAGs untagged"
+    return text
 
 
-def _graph_config(
-    file: Path | None,
-    dag_name: str | None,
-    environment: str | None,
-    endpoint: str | None,
-    *,
-    needs_dag: bool = True,
-) -> "Config":
-    """Return a configuration with graph, DAG (if it is needed) and environment. Raises `ConfigError`."""
+def _config_and_file(
+    graph: dict[str, Any], *, demo: bool = False, needs_dag: bool = True
+) -> "tuple[Config, Path | None]":
+    """Return a configuration with DAG (if it is needed) and environment, and the selected graph file.
+
+    `graph`: the values of `_GRAPH_OPTIONS` and --dag. Raises `ConfigError`.
+    """
     from lineage_merge.orchestration.configuration import CONFIGURATION
 
-    given = {"dag_name": dag_name, "environment": environment, "gremlin.endpoint": endpoint}
-    flags = {key: value for key, value in given.items() if value}
+    graph_file = select_graph_file(graph["graph_file"], demo, graph["endpoint"])
+    scope = {key: graph[key] for key in ("dag_name", "environment") if graph[key]}
+    if demo:
+        from lineage_merge.cli import sample
+
+        # Variables do not count: they are about the user's own graph.
+        flags = {key: value for key, value in scope.items() if is_typed(key)}
+        return CONFIGURATION.load(sample.config_file(), environ={}, flags=flags), graph_file
     for key, flag in (("dag_name", "--dag"), ("environment", "--environment")):
-        if file is None and key not in flags and (needs_dag or key != "dag_name"):
+        if graph["config_file"] is None and key not in scope and (needs_dag or key != "dag_name"):
             raise ConfigError("", f"{key} is missing: set {flag} or --config")
-    found = CONFIGURATION.collect(file, flags=flags)
-    settings = found.settings if needs_dag else {"dag_name": "any"} | found.settings
-    return CONFIGURATION.parse(settings, found.origins, needs_source=False)
-
-
-def _demo_config(dag_name: str | None, environment: str | None) -> "Config":
-    """Return the sample's configuration; flags take precedence, variables do not count."""
-    from lineage_merge.cli import sample
-    from lineage_merge.orchestration.configuration import CONFIGURATION
-
-    given = {"dag_name": dag_name, "environment": environment}
-    flags = {key: value for key, value in given.items() if value and is_typed(key)}
-    return CONFIGURATION.load(sample.config_file(), environ={}, flags=flags)
+    endpoint = EMBEDDED if graph_file else graph["endpoint"]
+    flags = {**scope, "gremlin.endpoint": endpoint} if endpoint else scope
+    collected = CONFIGURATION.collect(graph["config_file"], flags=flags)
+    settings = collected.settings if needs_dag else {"dag_name": "any"} | collected.settings
+    return CONFIGURATION.parse(settings, collected.origins, needs_source=False), graph_file

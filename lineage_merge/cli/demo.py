@@ -2,10 +2,8 @@
 
 import dataclasses
 
-import click
-
-from lineage_merge.cli.command import Command
-from lineage_merge.cli.error_handling import epilog, handle_errors, make_console, print_json, progress
+from lineage_merge.cli.command import command
+from lineage_merge.cli.error_handling import handle_errors, make_console, print_json, progress
 from lineage_merge.cli.options import as_json_or_text, without_progress
 
 _NEXT = """
@@ -15,13 +13,10 @@ The graph is stored. Questions read it with --demo, without it your own graph:
   lineage-merge html --out lineage.html --demo"""
 
 
-@click.command(
-    cls=Command,
+@command(
+    "lineage-merge demo",
+    "lineage-merge demo --json",
     short_help="Merge the sample pipeline and show a path through it.",
-    epilog=epilog(
-        "lineage-merge demo",
-        "lineage-merge demo --json",
-    ),
 )
 @as_json_or_text
 @without_progress

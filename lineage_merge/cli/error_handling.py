@@ -1,4 +1,4 @@
-"""Common parts of the commands: help epilog, errors as one line and exit code, output."""
+"""Common parts of the commands: errors as one line and exit code, output."""
 
 import json
 import logging
@@ -18,13 +18,6 @@ if TYPE_CHECKING:
 
 _LONGEST_LINE = 600
 _TRACEBACK = "LINEAGE_MERGE_TRACEBACK"
-
-
-def epilog(*examples: str) -> str:
-    """Return the end of a command's help: examples."""
-    lines = "\n".join(f"  {example}" for example in examples)
-    return f"\b\nExamples:\n{lines}"
-
 
 ReportError = Callable[[str, int], None]
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lineage_merge.cli.command import Command, rare_option
-from lineage_merge.cli.error_handling import epilog, print_json, progress
+from lineage_merge.cli.command import command, rare_option
+from lineage_merge.cli.error_handling import print_json, progress
 from lineage_merge.cli.query_options import QueryOptions, open_session, query_command
 from lineage_merge.exporters import registry
 from lineage_merge.exporters.exporter import Export
@@ -17,16 +17,13 @@ if TYPE_CHECKING:
     from lineage_merge.query.session import Session
 
 
-@click.command(
-    cls=Command,
+@command(
+    "lineage-merge export --to datahub --url http://datahub-gms:8080 --environment prod",
+    "lineage-merge export --to openlineage --url http://marquez:5000 -c lineage_merge.yml",
+    "lineage-merge export --to graphml --out s3://docs/lineage.graphml --dag tickit_daily",
+    "lineage-merge export --to neptune-csv --out copy",
+    "lineage-merge export --to openlineage --from 1d --out changes.jsonl",
     short_help="Export the lineage to DataHub, OpenLineage or files.",
-    epilog=epilog(
-        "lineage-merge export --to datahub --url http://datahub-gms:8080 --environment prod",
-        "lineage-merge export --to openlineage --url http://marquez:5000 -c lineage_merge.yml",
-        "lineage-merge export --to graphml --out s3://docs/lineage.graphml --dag tickit_daily",
-        "lineage-merge export --to neptune-csv --out copy",
-        "lineage-merge export --to openlineage --from 1d --out changes.jsonl",
-    ),
 )
 @click.option(
     "--to",
@@ -42,21 +39,9 @@ if TYPE_CHECKING:
 )
 @click.option("--url", metavar="URL", help="server of datahub or openlineage")
 @rare_option("--token-env", metavar="NAME", help="environment variable with the server's token")
-@click.option(
-    "--from",
-    "start",
-    metavar="TIME",
-    help="only what changed since then",
-)
+@click.option("--from", "start", metavar="TIME", help="only what changed since then")
 @query_command("text", formats=("text", "json"))
-def export(
-    options: QueryOptions,
-    name: str,
-    out: str | None,
-    url: str | None,
-    token_env: str | None,
-    start: str | None,
-) -> None:
+def export(options: QueryOptions, name: str, start: str | None, **given: str | None) -> None:
     """Export the lineage to DataHub, to consumers of OpenLineage, or to files of other tools.
 
     Other settings of an exporter are read from `exporters` in the configuration. With --dag, only elements of
@@ -70,12 +55,11 @@ def export(
             raise click.UsageError("--folder has no history: omit it with --from")
         options = replace(options, as_of=options.as_of or "now")
     with open_session(options) as session:
-        given = {"out": out, "url": url, "token_env": token_env}
         settings = {
             **session.config.exporters.get(name, {}),
             **{key: value for key, value in given.items() if value},
         }
-        if out and not url:
+        if given["out"] and not given["url"]:
             settings.pop("url", None)  # --out takes precedence over a url in the configuration
         settings = dict(registry.validate_settings({name: settings})[name])
         if not exporter.has_destination(settings):

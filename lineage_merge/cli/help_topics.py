@@ -1,13 +1,10 @@
 """The command `help`: help of a command, or of a topic that concerns several."""
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
-from typing import NamedTuple
 
 import click
 
-from lineage_merge.cli.command import Command
-from lineage_merge.cli.error_handling import epilog
+from lineage_merge.cli.command import command
 from lineage_merge.cli.exit_codes import EXIT_CODES
 
 ENVIRONMENT_VARIABLES = (
@@ -39,11 +36,14 @@ environments and DAGs.
 """
 
 
-class Topic(NamedTuple):
-    """A topic: a line about it, and its text, written to a formatter."""
+def _rows(title: str, rows: Iterable[tuple[str, str]]) -> Callable[[click.HelpFormatter], None]:
+    """Return a function that writes a section of rows."""
 
-    summary: str
-    write: Callable[[click.HelpFormatter], None]
+    def write(formatter: click.HelpFormatter) -> None:
+        with formatter.section(title):
+            formatter.write_dl(list(rows))
+
+    return write
 
 
 def _configuration(formatter: click.HelpFormatter) -> None:
@@ -55,26 +55,21 @@ def _configuration(formatter: click.HelpFormatter) -> None:
         " precedence over variables, variables over the file."
     )
     formatter.write_paragraph()
-    rows = ((key.dotted, key.schema["description"]) for key in CONFIGURATION.settable)
-    _write_rows(formatter, "Keys", rows)
+    _rows("Keys", ((key.dotted, key.schema["description"]) for key in CONFIGURATION.settable))(formatter)
 
 
-def _write_rows(formatter: click.HelpFormatter, title: str, rows: Iterable[tuple[str, str]]) -> None:
-    with formatter.section(title):
-        formatter.write_dl(list(rows))
-
-
-TOPICS: Mapping[str, Topic] = {
-    "exit-codes": Topic(
+# A line about each topic, and what writes its text.
+TOPICS: Mapping[str, tuple[str, Callable[[click.HelpFormatter], None]]] = {
+    "exit-codes": (
         "meaning of exit codes, and what to do",
-        partial(_write_rows, title="Exit codes", rows=[(str(code.code), code.text) for code in EXIT_CODES]),
+        _rows("Exit codes", [(str(code.code), code.text) for code in EXIT_CODES]),
     ),
-    "configuration": Topic("all keys of the configuration", _configuration),
-    "environment-variables": Topic(
+    "configuration": ("all keys of the configuration", _configuration),
+    "environment-variables": (
         "variables that commands read",
-        partial(_write_rows, title="Environment variables", rows=ENVIRONMENT_VARIABLES),
+        _rows("Environment variables", ENVIRONMENT_VARIABLES),
     ),
-    "completion": Topic("completion in bash, zsh and fish", lambda formatter: formatter.write(_COMPLETION)),
+    "completion": ("completion in bash, zsh and fish", lambda formatter: formatter.write(_COMPLETION)),
 }
 
 
@@ -84,14 +79,11 @@ def _complete(context: click.Context, _parameter: click.Parameter, typed: str) -
     return [name for name in names if name.startswith(typed)]
 
 
-@click.command(
-    "help",
-    cls=Command,
+@command(
+    "lineage-merge help run",
+    "lineage-merge help exit-codes",
+    name="help",
     short_help="Show the help of a command or topic, such as exit-codes.",
-    epilog=epilog(
-        "lineage-merge help run",
-        "lineage-merge help exit-codes",
-    ),
 )
 @click.argument("topic", required=False, metavar="[COMMAND|TOPIC]", shell_complete=_complete)
 @click.pass_context
@@ -104,14 +96,14 @@ def help_command(context: click.Context, topic: str | None) -> None:
         click.echo(program.get_help())
         formatter = program.make_formatter()
         formatter.write_paragraph()
-        _write_rows(formatter, "Topics", ((name, each.summary) for name, each in TOPICS.items()))
+        _rows("Topics", ((name, summary) for name, (summary, _) in TOPICS.items()))(formatter)
         click.echo(formatter.getvalue(), nl=False)
     elif command:
         with click.Context(command, info_name=topic, parent=program) as inner:
             click.echo(command.get_help(inner))
     elif topic in TOPICS:
         formatter = program.make_formatter()
-        TOPICS[topic].write(formatter)
+        TOPICS[topic][1](formatter)
         click.echo(formatter.getvalue(), nl=False)
     else:
         known = ", ".join(TOPICS)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lineage_merge.cli.command import Command, rare_option
-from lineage_merge.cli.error_handling import epilog, handle_errors, print_json, progress
+from lineage_merge.cli.command import Command, epilog, rare_option
+from lineage_merge.cli.error_handling import handle_errors, print_json, progress
 from lineage_merge.cli.options import as_json_or_text, without_progress
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.naming import redact

@@ -5,15 +5,15 @@ import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from lineage_merge.cli.command import Command, rare_option
+from lineage_merge.cli.command import add_options, command, rare_option
 from lineage_merge.cli.error_handling import (
     echo_error,
-    epilog,
     handle_errors,
     log_error,
     make_console,
@@ -21,7 +21,6 @@ from lineage_merge.cli.error_handling import (
     print_json,
     progress,
 )
-from lineage_merge.cli.graph_options import rare_graph_file_option
 from lineage_merge.cli.options import (
     CommandSettings,
     as_json_or_text,
@@ -29,6 +28,8 @@ from lineage_merge.cli.options import (
     dry_run_only,
     without_progress,
 )
+from lineage_merge.cli.query_options import rare_graph_file_option
+from lineage_merge.model.errors import TooFewJoined
 from lineage_merge.query.selection import EMBEDDED
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
     from lineage_merge.config import Config
     from lineage_merge.infra.progress import ProgressCallback
+    from lineage_merge.load.result import LoadResult
 
 # In addition to `LineageMergeError.exit_code`: success, but invalid documents were skipped.
 EXIT_REJECTED = 7
@@ -52,50 +54,52 @@ _verify = rare_option(
 )
 
 
-def _load_options(command: Any) -> Any:
-    """Add the options of commands that update the graph."""
-    for option in (
-        without_progress,
-        as_json_or_text,
-        _verify,
-        _allow_retire,
-        dry_run_only,
-        rare_graph_file_option,
-    ):
-        command = option(command)
-    return configured(command)
+_LOAD_OPTIONS = (
+    rare_graph_file_option,
+    dry_run_only,
+    _allow_retire,
+    _verify,
+    as_json_or_text,
+    without_progress,
+)
 
 
-@click.command(
-    cls=Command,
-    epilog=epilog(
-        "lineage-merge run --config lineage_merge.yml",
-        "lineage-merge run -c lineage_merge.yml --gremlin-endpoint ws://localhost:8182/gremlin",
-        "LINEAGE_MERGE_ENVIRONMENT=prod lineage-merge run -c lineage_merge.yml --json",
-        "lineage-merge run -c lineage_merge.yml --dry-run",
-    ),
+def _load_options(command: Callable[..., Any]) -> Any:
+    """Add the options of commands that update the graph; flags of keys become settings."""
+
+    @wraps(command)
+    def gather(
+        settings: CommandSettings, graph_file: Path | None, allow_retire: bool, verify: bool, **given: Any
+    ) -> None:
+        keys = {"load.allow_retire": allow_retire, "load.verify": verify}
+        flags = settings.flags | {key: "true" for key, is_given in keys.items() if is_given}
+        if graph_file:
+            if flags.get("gremlin.endpoint", EMBEDDED) != EMBEDDED:
+                raise click.UsageError("--graph-file and --gremlin-endpoint select different graphs: set one")
+            flags["gremlin.endpoint"] = EMBEDDED
+        command(settings=CommandSettings(settings.file, flags), graph_file=graph_file, **given)
+
+    return configured(add_options(gather, _LOAD_OPTIONS))
+
+
+@command(
+    "lineage-merge run --config lineage_merge.yml",
+    "lineage-merge run -c lineage_merge.yml --gremlin-endpoint ws://localhost:8182/gremlin",
+    "LINEAGE_MERGE_ENVIRONMENT=prod lineage-merge run -c lineage_merge.yml --json",
+    "lineage-merge run -c lineage_merge.yml --dry-run",
 )
 @_load_options
 def run(
-    settings: CommandSettings,
-    graph_file: Path | None,
-    dry_run: bool,
-    allow_retire: bool,
-    verify: bool,
-    as_json: bool,
-    quiet: bool,
+    settings: CommandSettings, graph_file: Path | None, dry_run: bool, as_json: bool, quiet: bool
 ) -> None:
     """Read the sources, merge them, and update the graph.
 
     Removed lineage is retired: models that a dbt manifest no longer contains, Spark targets that later
     successful runs of their job did not write.
     """
-    from lineage_merge.cli.printing import print_difference, too_few_joined
     from lineage_merge.orchestration.report_text import loaded_text, print_report
 
-    settings = _with_flags(settings, graph_file, allow_retire, verify)
     with handle_errors(), _observed_run(settings.load(), quiet, as_json) as (config, on_progress):
-        from lineage_merge.cli.interrupt import session
         from lineage_merge.infra.embedded.serving import started_ahead
         from lineage_merge.orchestration import pipeline, preflight
 
@@ -103,25 +107,22 @@ def run(
         preflight.check_graph(config)
         with (
             started_ahead(config.gremlin.endpoint, on_progress, graph_file) as server,
-            session(config.spark, on_progress) as spark,
+            _spark(config, on_progress) as (spark, counted),
         ):
             server.wait()
-            with _task_counts(spark, config, on_progress) as counted, too_few_joined(as_json):
+            with _too_few_joined(as_json):
                 outcome = pipeline.run(spark, config, counted, dry_run=dry_run, graph_file=graph_file)
     if as_json:
         print_json({"report": outcome.report.as_json(), "written": dataclasses.asdict(outcome.loaded)})
     else:
         print_report(make_console(), outcome.report, loaded_text(outcome.loaded))
-        print_difference(make_console(), outcome.loaded)
+        _print_difference(outcome.loaded)
     _exit_for(outcome.report, config)
 
 
-@click.command(
-    cls=Command,
-    epilog=epilog(
-        "lineage-merge build --config lineage_merge.yml --out lineage",
-        "lineage-merge build -c lineage_merge.yml --out lineage --format jsonl",
-    ),
+@command(
+    "lineage-merge build --config lineage_merge.yml --out lineage",
+    "lineage-merge build -c lineage_merge.yml --out lineage --format jsonl",
 )
 @configured
 @click.option(
@@ -146,14 +147,10 @@ def build(settings: CommandSettings, folder: str, file_format: Any, as_json: boo
     from lineage_merge.orchestration.report_text import print_report
 
     with handle_errors(), _observed_run(settings.load(), quiet, as_json) as (config, on_progress):
-        from lineage_merge.cli.interrupt import session
         from lineage_merge.orchestration import pipeline, preflight
 
         preflight.check_sources(config)
-        with (
-            session(config.spark, on_progress) as spark,
-            _task_counts(spark, config, on_progress) as counted,
-        ):
+        with _spark(config, on_progress) as (spark, counted):
             built = pipeline.build(spark, config, counted)
             counted(f"writing {folder}")
             pipeline.write_folder(built, folder, file_format)
@@ -164,43 +161,27 @@ def build(settings: CommandSettings, folder: str, file_format: Any, as_json: boo
     _exit_for(built.report, config)
 
 
-@click.command(
-    cls=Command,
-    epilog=epilog(
-        "lineage-merge load lineage --config lineage_merge.yml",
-        "lineage-merge load lineage -c lineage_merge.yml --dry-run",
-    ),
+@command(
+    "lineage-merge load lineage --config lineage_merge.yml",
+    "lineage-merge load lineage -c lineage_merge.yml --dry-run",
 )
 @click.argument("folder", metavar="DIR")
 @_load_options
 def load(
-    settings: CommandSettings,
-    folder: str,
-    graph_file: Path | None,
-    dry_run: bool,
-    allow_retire: bool,
-    verify: bool,
-    as_json: bool,
-    quiet: bool,
+    settings: CommandSettings, folder: str, graph_file: Path | None, dry_run: bool, as_json: bool, quiet: bool
 ) -> None:
     """Update the graph from the node and edge files of DIR, whose rows name environment and DAG."""
-    from lineage_merge.cli.printing import print_difference
     from lineage_merge.orchestration.report_text import loaded_text
 
-    settings = _with_flags(settings, graph_file, allow_retire, verify)
     with (
         handle_errors(),
         _observed_run(settings.load(needs_source=False, needs_scope=False), quiet, as_json) as observed,
     ):
         config, on_progress = observed
-        from lineage_merge.cli.interrupt import session
         from lineage_merge.orchestration import pipeline, preflight
 
         preflight.check_graph(config)
-        with (
-            session(config.spark, on_progress) as spark,
-            _task_counts(spark, config, on_progress) as counted,
-        ):
+        with _spark(config, on_progress) as (spark, counted):
             loaded = pipeline.load_folder(
                 spark, config, folder, counted, dry_run=dry_run, graph_file=graph_file
             )
@@ -208,20 +189,7 @@ def load(
         print_json({"written": dataclasses.asdict(loaded)})
     else:
         click.echo(f"written: {loaded_text(loaded)}")
-        print_difference(make_console(), loaded)
-
-
-def _with_flags(
-    settings: CommandSettings, graph_file: Path | None, allow_retire: bool, verify: bool
-) -> CommandSettings:
-    given = {"load.allow_retire": allow_retire, "load.verify": verify}
-    flags = {name: "true" for name, is_given in given.items() if is_given}
-    if graph_file:
-        endpoint = settings.flags.get("gremlin.endpoint", EMBEDDED)
-        if endpoint != EMBEDDED:
-            raise click.UsageError("--graph-file and --gremlin-endpoint select different graphs: set one")
-        flags["gremlin.endpoint"] = EMBEDDED
-    return CommandSettings(settings.file, {**settings.flags, **flags})
+        _print_difference(loaded)
 
 
 @contextmanager
@@ -251,17 +219,55 @@ def _observed_run(
 
 
 @contextmanager
-def _task_counts(
-    spark: "SparkSession", config: "Config", on_progress: "ProgressCallback"
-) -> "Iterator[ProgressCallback]":
-    """Yield a progress callback with counts of Spark's tasks; without them for JSON logs."""
-    if config.log.format == "json":
-        yield on_progress
-        return
+def _spark(
+    config: "Config", on_progress: "ProgressCallback"
+) -> "Iterator[tuple[SparkSession, ProgressCallback]]":
+    """Yield a session and a progress callback with counts of its tasks; without them for JSON logs."""
+    from lineage_merge.cli.interrupt import session
     from lineage_merge.infra.progress import count_tasks
 
-    with count_tasks(spark, on_progress) as counted:
-        yield counted
+    with session(config.spark, on_progress) as spark:
+        if config.log.format == "json":
+            yield spark, on_progress
+            return
+        with count_tasks(spark, on_progress) as counted:
+            yield spark, counted
+
+
+@contextmanager
+def _too_few_joined(as_json: bool) -> Iterator[None]:
+    """Print the report of a merge that joins too little before its error."""
+    try:
+        yield
+    except TooFewJoined as error:
+        if error.report is not None:
+            from lineage_merge.orchestration.report_text import print_report
+
+            if as_json:
+                print_json({"report": error.report.as_json(), "written": None})
+            else:
+                print_report(make_console(), error.report, "nothing: merge.expect is not met")
+        raise
+
+
+def _print_difference(loaded: "LoadResult") -> None:
+    """Print the listed changes and retirements of a load or dry run, and the exports."""
+    from rich.text import Text
+
+    console = make_console()
+    would = "would be " if loaded.dry_run else ""
+    listed = (
+        (f"{would}written", loaded.changes),
+        (f"{would}retired", loaded.retirements),
+        ("exported", loaded.exported),
+    )
+    for title, lines in listed:
+        if lines:
+            console.print(Text(f"\n{title}:", style="bold"))
+        for line in lines:
+            console.print(Text(f"  {line}"), soft_wrap=True)
+    if loaded.refusal:
+        console.print(Text(f"\nwould stop: {loaded.refusal}"), soft_wrap=True)
 
 
 def _exit_for(report: Any, config: "Config") -> None:

@@ -4,13 +4,14 @@ Most keys are set in the file, so their flags are only in `--help-all`, by secti
 """
 
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import click
 
 from lineage_merge import config
-from lineage_merge.cli.command import Option
+from lineage_merge.cli.command import Option, add_options
 from lineage_merge.cli.completion import complete_dags, complete_environments
 from lineage_merge.config import Config
 from lineage_merge.model.errors import ConfigError
@@ -38,12 +39,11 @@ def _config_file(text: str) -> Callable[[Any], Any]:
     )
 
 
-class CommandSettings:
+class CommandSettings(NamedTuple):
     """The configuration file and the keys set by flags."""
 
-    def __init__(self, file: Path | None, flags: dict[str, str]) -> None:
-        self.file = file
-        self.flags = flags
+    file: Path | None
+    flags: dict[str, str]
 
     def load(self, *, needs_source: bool = True, needs_scope: bool = True) -> Config:
         """Return the configuration, as `ConfigReader.load`. Raises `ConfigError`."""
@@ -65,6 +65,7 @@ class CommandSettings:
 def configured(command: Command) -> Command:
     """Add `--config` and a flag for every key to a command; it gets them as `CommandSettings`."""
 
+    @wraps(command)
     def gather(**given: Any) -> Any:
         flags = {}
         for key in CONFIGURATION.settable:
@@ -73,15 +74,9 @@ def configured(command: Command) -> Command:
                 flags[key.dotted] = str(value)
         return command(settings=CommandSettings(given.pop("config_file"), flags), **given)
 
-    gather.__name__ = command.__name__
-    gather.__doc__ = command.__doc__
-    wrapped: Any = gather
-    for key in reversed(CONFIGURATION.settable):
-        wrapped = _option(key)(wrapped)
-    wrapped = _config_file("configuration file (YAML)  [env: LINEAGE_MERGE_CONFIG]")(wrapped)
-    existing = getattr(command, "__click_params__", [])
-    wrapped.__click_params__ = [*existing, *wrapped.__click_params__]
-    return wrapped  # type: ignore[no-any-return]
+    file = _config_file("configuration file (YAML)  [env: LINEAGE_MERGE_CONFIG]")
+    options = [file, *map(_option, CONFIGURATION.settable)]
+    return add_options(gather, options)  # type: ignore[no-any-return]
 
 
 def _parameter(key: config.Key) -> str:

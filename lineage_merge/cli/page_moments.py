@@ -13,6 +13,7 @@ from lineage_merge.graph_format.elements import Subgraph, Vertex
 from lineage_merge.history.moments import parse_moment
 from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.model.errors import ConfigError, NotFound
+from lineage_merge.model.times import utc_time
 from lineage_merge.questions.lineage_changes import Limit, compare_pictures
 from lineage_merge.questions.names import check_scope
 from lineage_merge.questions.past import AsOf, as_of
@@ -121,8 +122,7 @@ def _key(time: int) -> str:
 
 def _names(times: Sequence[int]) -> dict[int, str]:
     """Return the times for display; with seconds if two are in the same minute."""
-    moments = {time: datetime.fromtimestamp(time // 1000, tz=UTC) for time in times}
-    names = {time: f"{each:%Y-%m-%d %H:%M} UTC" for time, each in moments.items()}
+    names = {time: utc_time(time) for time in times}
     if len({*names.values()}) == len(names):
         return names
-    return {time: f"{each:%Y-%m-%d %H:%M:%S} UTC" for time, each in moments.items()}
+    return {time: utc_time(time, seconds=True) for time in times}

@@ -1,22 +1,24 @@
 """The command `publish`."""
 
 import dataclasses
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from lineage_merge.cli.command import Command
-from lineage_merge.cli.error_handling import epilog, handle_errors, make_console, print_json
+from lineage_merge.cli.command import command
+from lineage_merge.cli.error_handling import handle_errors, print_json
 from lineage_merge.cli.options import as_json_or_text
 
+if TYPE_CHECKING:
+    from lineage_merge.orchestration.publish import Published
 
-@click.command(
-    cls=Command,
+
+@command(
+    "lineage-merge publish --s3 s3://artifacts/lineage_merge",
+    "lineage-merge publish --s3 s3://artifacts/lineage_merge --with-dependencies",
     short_help="Upload the files of a Glue or EMR Serverless job to S3.",
-    epilog=epilog(
-        "lineage-merge publish --s3 s3://artifacts/lineage_merge",
-        "lineage-merge publish --s3 s3://artifacts/lineage_merge --with-dependencies",
-    ),
 )
 @click.option("--s3", "prefix", required=True, metavar="s3://BUCKET/PREFIX", help="destination prefix")
 @click.option(
@@ -44,8 +46,6 @@ def publish(
 
     Prints the arguments for starting the job. Airflow's task group determines them itself.
     """
-    from lineage_merge.cli.printing import print_published
-
     with handle_errors():
         from lineage_merge.orchestration import publish as publishing
 
@@ -60,4 +60,18 @@ def publish(
     if as_json:
         print_json(dataclasses.asdict(published))
     else:
-        print_published(make_console(), published)
+        click.echo("\n".join(_lines(published)))
+
+
+def _lines(published: "Published") -> Iterator[str]:
+    """Yield the published objects, and the arguments of jobs that use them."""
+    yield from published.locations
+    yield "\nGlue 5, in addition to the arguments of a step:"
+    yield f"  script location: {published.script}"
+    yield from (f"  {name} {value}" for name, value in published.glue.items())
+    yield "\nEMR Serverless:"
+    if published.emr_serverless:
+        yield f"  entryPoint: {published.script}"
+        yield f"  sparkSubmitParameters: {published.emr_serverless}"
+    else:
+        yield "  not published: requires --emr-environment FILE (a packed Python 3.11)"

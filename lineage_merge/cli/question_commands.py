@@ -1,17 +1,17 @@
 """The command of a question, derived from its parameters."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from typing import Any, Literal, get_args, get_origin
 
 import click
 
-from lineage_merge.cli import completion, time_options
+from lineage_merge.cli import completion
 from lineage_merge.cli.answers import FORMATS, print_result
-from lineage_merge.cli.command import Command, Option
-from lineage_merge.cli.error_handling import epilog
+from lineage_merge.cli.command import Option, add_options, command
 from lineage_merge.cli.query_options import QueryOptions, open_session, query_command
+from lineage_merge.model import times
 from lineage_merge.model.errors import QueryError
 from lineage_merge.questions.question import Declared, Input, Question, ask, parameters_of
 
@@ -21,9 +21,32 @@ _COMPLETIONS: Mapping[Input | None, completion.Complete] = {
     Input.TAG: completion.complete_tags,
     Input.OWNER: completion.complete_owners,
 }
+
+
+def now_ms() -> int:
+    """Return the time in ms since 1970. Tests replace it."""
+    return time.time_ns() // 1_000_000
+
+
+def _parsed(
+    parse: Callable[[str], int],
+) -> Callable[[click.Context, click.Parameter, str | None], int | None]:
+    """Return the callback of an option with a duration or time."""
+
+    def callback(_context: click.Context, _parameter: click.Parameter, value: str | None) -> int | None:
+        try:
+            return None if value is None else parse(value)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from None
+
+    return callback
+
+
+# ``1d`` in ms; ``2026-11-01`` (UTC), or ``1d`` ago, in ms since 1970.
+parse_age = _parsed(times.parse_age)
 _CALLBACKS: Mapping[Input | None, Any] = {
-    Input.AGE: time_options.parse_age,
-    Input.TIME: time_options.parse_since,
+    Input.AGE: parse_age,
+    Input.TIME: _parsed(lambda text: times.parse_time(text, now_ms())),
 }
 
 
@@ -37,10 +60,8 @@ def command_of(
     has_clock = any(field.name == "now" for field in fields(question))  # type: ignore[arg-type]
 
     def run(options: QueryOptions, **values: Any) -> None:
-        asked = question(**values, **({"now": time_options.now_ms()} if has_clock else {}))
-        check_usage(asked)
-        with usage_errors():
-            output_format = asked.output_format(options.format)
+        asked = question(**values, **({"now": now_ms()} if has_clock else {}))
+        output_format = checked_format(asked, options.format)
         with open_session(options) as session:
             print_answer(ask(asked, session), output_format, options.out)
 
@@ -48,36 +69,27 @@ def command_of(
     run.__doc__ = question.__doc__
     formats = question.formats or FORMATS
     wrapped = with_options(parameters, query_command(question.default_format, formats=formats, out=out)(run))
-    return click.command(
-        question.question,
-        cls=Command,
-        short_help=question.short_help or None,
-        epilog=epilog(*question.examples),
-    )(wrapped)
+    decorate = command(*question.examples, name=question.question, short_help=question.short_help or None)
+    return decorate(wrapped)
 
 
-def check_usage(question: Question[Any]) -> None:
-    """Raise `UsageError` if parameters exclude each other."""
+def checked_format(question: Question[Any], output_format: str) -> str:
+    """Return the format of the answer for a requested one.
+
+    Raises `UsageError` if there is none, or if parameters exclude each other: before a graph is opened.
+    """
     flags = {declared.name: declared.flag for declared in parameters_of(type(question))}
-    with usage_errors():
-        question.check(lambda name: flags[name])
-
-
-@contextmanager
-def usage_errors() -> Iterator[None]:
-    """Raise `UsageError` for `QueryError`: parameters are wrong, before a graph is opened."""
     try:
-        yield
+        question.check(lambda name: flags[name])
+        return question.output_format(output_format)
     except QueryError as error:
         raise click.UsageError(error.message) from None
 
 
 def with_options(parameters: Iterable[Declared], command: Any, *, is_optional: bool = False) -> Any:
     """Add the options of a question to a command. `is_optional`: of several, all None by default."""
-    for declared in reversed([*parameters]):
-        if "command" in declared.parameter.on:
-            command = _option(declared, is_optional)(command)
-    return command
+    on_command = (declared for declared in parameters if "command" in declared.parameter.on)
+    return add_options(command, [_option(declared, is_optional) for declared in on_command])
 
 
 def _option(declared: Declared, is_optional: bool) -> Any:

@@ -1,84 +1,44 @@
 """The command `sql`: lineage of SQL files, and the check of a merge request."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from lineage_merge.cli.answers import print_result
-from lineage_merge.cli.command import Command, Option
-from lineage_merge.cli.error_handling import epilog, handle_errors, progress
+from lineage_merge.cli.command import command, rare_option
+from lineage_merge.cli.error_handling import handle_errors, progress
 from lineage_merge.cli.query_options import QueryOptions, query_command
-from lineage_merge.cli.warehouse_namespace import Namespace, warehouse_namespace
-from lineage_merge.model.errors import CheckFailed, ConfigError
-from lineage_merge.query.session import require_graph_file
-from lineage_merge.questions.result import Record, Result
-from lineage_merge.questions.scoped_graph import GraphScope
+from lineage_merge.cli.review_inputs import open_named_graph, sql_folders, with_environment
+from lineage_merge.model.errors import CheckFailed
 
 if TYPE_CHECKING:
-    from lineage_merge.config import Config
-    from lineage_merge.questions.graph import LineageGraph
     from lineage_merge.review.sql_review import SqlReview
-    from lineage_merge.review.sql_versions import SqlFolders
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class SqlResult(Result):
-    """The lineage of SQL files. `values`: the JSON fields beside it."""
-
-    columns: ClassVar[Mapping[str, type]] = {}
-
-    values: Record
-
-    def header(self) -> dict[str, Any]:
-        """Return the first JSON fields."""
-        return {"question": self.question, **self.values}
-
-    def records(self) -> Iterator[Record]:
-        """Yield nothing: the answer is a graph."""
-        yield from ()
-
 
 # As in a merge: success, but invalid statements were skipped.
 _REJECTED = 7
 
 
-@click.command(
-    cls=Command,
+@command(
+    "lineage-merge sql etl --dialect hive",
+    "lineage-merge sql etl --dialect spark --schema ddl --columns --format mermaid",
+    "lineage-merge sql etl --dialect hive --var env=prod --since origin/main --check",
     short_help="Show the lineage of SQL files, or check a merge request.",
-    epilog=epilog(
-        "lineage-merge sql etl --dialect hive",
-        "lineage-merge sql etl --dialect spark --schema ddl --columns --format mermaid",
-        "lineage-merge sql etl --dialect hive --var env=prod --since origin/main --check",
-    ),
 )
 @click.argument("paths", nargs=-1)
 @click.option("--dialect", metavar="NAME", help="hive, spark, redshift or another dialect of sqlglot")
-@click.option(
+@rare_option(
     "--namespace",
-    cls=Option,
-    more=True,
     metavar="TEXT",
     help="namespace of the tables  [default: that of the configuration; spark_catalog for Hive and Spark]",
 )
-@click.option(
+@rare_option(
     "--database",
-    cls=Option,
-    more=True,
     metavar="NAME",
     help="database.schema of unqualified names; database for Hive, Spark and MySQL",
 )
-@click.option(
-    "--project", cls=Option, more=True, metavar="NAME", help="project name  [default: name of the folder]"
-)
-@click.option(
+@rare_option("--project", metavar="NAME", help="project name  [default: name of the folder]")
+@rare_option(
     "--schema",
     "schema",
-    cls=Option,
-    more=True,
     multiple=True,
     metavar="PATH",
     help="files with CREATE TABLE statements that define columns",
@@ -97,13 +57,7 @@ _REJECTED = 7
 )
 @click.option("--check", is_flag=True, help="fail if something breaks or a statement cannot be parsed")
 @click.option("--columns", is_flag=True, help="include columns and column lineage")
-@click.option(
-    "--influences",
-    cls=Option,
-    more=True,
-    is_flag=True,
-    help="include columns that determine rows (filters, joins)",
-)
+@rare_option("--influences", is_flag=True, help="include columns that determine rows (filters, joins)")
 @query_command("tree", past=False)
 def sql(
     options: QueryOptions,
@@ -123,15 +77,17 @@ def sql(
     with handle_errors(), progress(True) as on_progress:
         config, environment = options.config()
         with open_named_graph(options, config, on_progress) as graph:
-            folders, namespace = sql_folders(paths, given, config, environment, options, graph)
+            config = with_environment(config, environment, graph)
+            folders, notes = sql_folders(paths, config, graph, options.dag, **given)
             from lineage_merge.review.sql_review import review_changes, review_files
 
-            found = review_changes(folders, since, graph) if since else review_files(folders, graph)
-        notes = namespace.notes if namespace else ()
-        _print_review(found, options, since, notes, columns=columns, influences=influences)
+            review = review_changes(folders, since, graph) if since else review_files(folders, graph)
+        from lineage_merge.cli.sql_report import print_review
+
+        print_review(review, options, since, notes, columns=columns, influences=influences)
         if check:
-            _raise_on_problems(found)
-    if found.invalid_statements:
+            _raise_on_problems(review)
+    if review.invalid_statements:
         raise SystemExit(_REJECTED)
 
 
@@ -147,132 +103,3 @@ def _raise_on_problems(review: "SqlReview") -> None:
     ]
     if reasons:
         raise CheckFailed(f"the check failed: {' and '.join(reasons)}")
-
-
-@contextmanager
-def open_named_graph(
-    options: QueryOptions, config: "Config", on_progress: Any
-) -> "Iterator[LineageGraph | None]":
-    """Open the graph if one is named; otherwise yield None."""
-    from lineage_merge.orchestration.configuration import CONFIGURATION
-
-    require_graph_file(options.graph_file, options.demo)
-    named = options.folder or options.endpoint
-    if not named and isinstance(options.file, Path):
-        named = CONFIGURATION.collect(options.file, {}).settings.get("gremlin", {}).get("endpoint")
-    if not named:
-        yield None
-        return
-    from lineage_merge.questions.backends.opening import open_graph
-
-    with open_graph(options.folder or config.gremlin, on_progress, options.graph_file) as graph:
-        yield graph
-
-
-def sql_folders(
-    paths: tuple[str, ...],
-    given: dict[str, Any],
-    config: "Config",
-    environment: str | None,
-    options: QueryOptions,
-    graph: "LineageGraph | None",
-) -> "tuple[SqlFolders, Namespace | None]":
-    """Return the folders: PATHS with their namespace, or those of the configuration."""
-    from dataclasses import replace
-
-    from lineage_merge.config import parse_default_schema
-    from lineage_merge.merge.dataset_resolver import from_config
-    from lineage_merge.review.sql_versions import SqlFolders
-    from lineage_merge.sources.sql.files import check_dialect, preflight
-    from lineage_merge.sources.sql.settings import SqlFiles, default_namespace, project_of
-
-    if graph is not None and environment is None:
-        environments = graph.environments()
-        if len(environments) > 1:
-            raise ConfigError("environment", f"the graph has {', '.join(environments)}: set --environment")
-        config = replace(config, environment=environments[0]) if environments else config
-    settings: tuple[SqlFiles, ...] = config.sources.get("sql", ())
-    namespace: Namespace | None = None
-    if paths:
-        if not given["dialect"]:
-            raise ConfigError("", "--dialect is missing: hive, spark, redshift or another")
-        dialect = given["dialect"].lower()
-        check_dialect("--dialect", dialect)
-        variables = dict(_variable(variable) for variable in given["variables"])
-        namespace = warehouse_namespace(
-            dialect, given["namespace"], default_namespace(dialect), config, has_graph=graph is not None
-        )
-        settings = tuple(
-            SqlFiles(
-                each,
-                dialect,
-                namespace.text,
-                given["project"] or project_of(each),
-                given["schema"],
-                variables,
-            )
-            for each in paths
-        )
-        if given["database"]:
-            default = dict([parse_default_schema("--database", namespace.text, given["database"])])
-            schemas = {**config.merge.default_schemas, **default}
-            config = replace(config, merge=replace(config.merge, default_schemas=schemas))
-    elif not settings:
-        raise ConfigError("", "no files: set PATHS, or sql in the configuration")
-    for setting in settings:
-        preflight([replace(setting, path=path) for path in setting.schema])
-    for setting in settings:
-        check_dialect("dialect", setting.dialect)
-    return SqlFolders(settings, from_config(config), options.dag or config.dag_name), namespace
-
-
-def _variable(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not (name and equals):
-        raise ConfigError("", "--var: must be NAME=VALUE")
-    return name, value
-
-
-def _print_review(
-    found: "SqlReview",
-    options: QueryOptions,
-    since: str | None,
-    notes: tuple[str, ...],
-    *,
-    columns: bool,
-    influences: bool,
-) -> None:
-    from lineage_merge.cli.sql_report import as_json, assumption, review_lines
-    from lineage_merge.graph_format.elements import Edge, Vertex, subgraph
-    from lineage_merge.orchestration.report_text import problem_text
-
-    labels = ["feeds", *(["has_column", "feeds_column"] if columns else [])]
-    labels += ["influences"] if influences else []
-    elements = list(found.shown.graph.everything())
-    edges = [element for element in elements if isinstance(element, Edge) and element.label in labels]
-    ends = {end for edge in edges for end in (edge.from_id, edge.to_id)}
-    vertices = [
-        element
-        for element in elements
-        if isinstance(element, Vertex) and (element.is_dataset or element.id in ends)
-    ]
-    values = {"since": since, "dag": options.dag, "notes": notes, **as_json(found)}
-    note = "" if found.files else "no SQL file changed" if since else "no SQL files found"
-    result = SqlResult(
-        question="sql",
-        scope=GraphScope(dag=options.dag),
-        graph=subgraph(vertices, edges),
-        note=note,
-        values=values,
-    )
-    print_result(result, options.format, options.out)
-    for each in notes:
-        click.echo(f"note: {each}", err=True)
-    for_people = options.format in ("tree", "table")
-    for line in review_lines(found):
-        click.echo(line, err=not for_people)
-    if options.format != "json":
-        if line := assumption(found):
-            click.echo(line, err=True)
-        for problem in found.shown.problems:
-            click.echo(problem_text(problem), err=True)

@@ -1,11 +1,18 @@
-"""Report of a review of SQL files, in addition to their lineage."""
+"""Output of the command `sql`: the lineage of SQL files, and what a review of them found."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from lineage_merge.graph_format.elements import title_of_id
-from lineage_merge.orchestration.report_text import counted
+import click
+
+from lineage_merge.cli.answers import print_result
+from lineage_merge.cli.query_options import QueryOptions
+from lineage_merge.graph_format.elements import Edge, Vertex, subgraph, title_of_id
+from lineage_merge.orchestration.report_text import counted, problem_text
+from lineage_merge.questions.result import Record, Result
+from lineage_merge.questions.scoped_graph import GraphScope
+from lineage_merge.review import sql_changes as kinds
 
 if TYPE_CHECKING:
     from lineage_merge.review.findings import EdgeKey
@@ -16,10 +23,67 @@ _MAX_TARGETS = 5
 _ARROWS = {"feeds": "->", "feeds_column": "->", "influences": "determines rows of"}
 
 
-def review_lines(review: "SqlReview") -> Iterator[str]:
-    """Yield changed files and findings; nothing without a comparison."""
-    from lineage_merge.review import sql_changes as kinds
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SqlResult(Result):
+    """The lineage of SQL files. `values`: the JSON fields beside it."""
 
+    columns: ClassVar[Mapping[str, type]] = {}
+
+    values: Record
+
+    def header(self) -> dict[str, Any]:
+        """Return the first JSON fields."""
+        return {"question": self.question, **self.values}
+
+    def records(self) -> Iterator[Record]:
+        """Yield nothing: the answer is a graph."""
+        yield from ()
+
+
+def print_review(
+    review: "SqlReview",
+    options: QueryOptions,
+    since: str | None,
+    notes: tuple[str, ...],
+    *,
+    columns: bool,
+    influences: bool,
+) -> None:
+    """Print the lineage and the findings. `columns`, `influences`: include these edges."""
+    labels = ["feeds", *(["has_column", "feeds_column"] if columns else [])]
+    labels += ["influences"] if influences else []
+    elements = list(review.shown.graph.everything())
+    edges = [element for element in elements if isinstance(element, Edge) and element.label in labels]
+    ends = {end for edge in edges for end in (edge.from_id, edge.to_id)}
+    vertices = [
+        element
+        for element in elements
+        if isinstance(element, Vertex) and (element.is_dataset or element.id in ends)
+    ]
+    values = {"since": since, "dag": options.dag, "notes": notes, **_as_json(review)}
+    note = "" if review.files else "no SQL file changed" if since else "no SQL files found"
+    result = SqlResult(
+        question="sql",
+        scope=GraphScope(dag=options.dag),
+        graph=subgraph(vertices, edges),
+        note=note,
+        values=values,
+    )
+    print_result(result, options.format, options.out)
+    for remark in notes:
+        click.echo(f"note: {remark}", err=True)
+    for_people = options.format in ("tree", "table")
+    for line in _review_lines(review):
+        click.echo(line, err=not for_people)
+    if options.format != "json":
+        if line := _assumption(review):
+            click.echo(line, err=True)
+        for problem in review.shown.problems:
+            click.echo(problem_text(problem), err=True)
+
+
+def _review_lines(review: "SqlReview") -> Iterator[str]:
+    """Yield changed files and findings; nothing without a comparison."""
     if not review.is_compared:
         return
     for file in review.changed:
@@ -44,7 +108,7 @@ def review_lines(review: "SqlReview") -> Iterator[str]:
     yield from (f"! {finding.title}: {finding.message}" for finding in review.of_kind(kinds.READER_BREAKS))
 
 
-def assumption(review: "SqlReview") -> str:
+def _assumption(review: "SqlReview") -> str:
     """Return a line about INSERT statements of which the columns are assumed, "" without any."""
     targets = review.assumed_inserts
     if not targets:
@@ -59,7 +123,6 @@ def assumption(review: "SqlReview") -> str:
 def _affected(review: "SqlReview") -> Iterator[dict[str, Any]]:
     """Yield the elements of the graph that are dropped or get another type, with what depends on them."""
     from lineage_merge.questions.effects import Change
-    from lineage_merge.review import sql_changes as kinds
 
     for kind in (kinds.TABLE_REMOVED, kinds.COLUMN_DROPPED, kinds.TYPE_CHANGED):
         for item in review.assessed:
@@ -80,10 +143,8 @@ def _affected_line(impact: Mapping[str, Any]) -> str:
 
 
 def _dropped_columns(review: "SqlReview") -> Mapping[str, list[str]]:
-    from lineage_merge.review.sql_changes import COLUMN_DROPPED
-
     columns: dict[str, list[str]] = {}
-    for finding in review.of_kind(COLUMN_DROPPED):
+    for finding in review.of_kind(kinds.COLUMN_DROPPED):
         columns.setdefault(finding.dataset, []).append(finding.column)
     return columns
 
@@ -100,10 +161,8 @@ def _title(column: str) -> str:
     return f"{title_of_id(dataset)}#{name}"
 
 
-def as_json(review: "SqlReview") -> dict[str, Any]:
+def _as_json(review: "SqlReview") -> dict[str, Any]:
     """Return the JSON fields before vertices and edges."""
-    from lineage_merge.review.sql_changes import READER_BREAKS
-
     graph = review.shown.graph
     values: dict[str, Any] = {
         "files": list(review.files),
@@ -112,7 +171,8 @@ def as_json(review: "SqlReview") -> dict[str, Any]:
         "assumed": sorted(set(review.assumed_inserts)),
         "problems": [asdict(problem) for problem in review.shown.problems],
         "breaks": [
-            {"where": finding.title, "why": finding.message} for finding in review.of_kind(READER_BREAKS)
+            {"where": finding.title, "why": finding.message}
+            for finding in review.of_kind(kinds.READER_BREAKS)
         ],
     }
     if review.is_compared:
@@ -121,8 +181,6 @@ def as_json(review: "SqlReview") -> dict[str, Any]:
 
 
 def _changes(review: "SqlReview") -> dict[str, Any]:
-    from lineage_merge.review import sql_changes as kinds
-
     def edges(kind: str) -> list[dict[str, str]]:
         found = review.of_kind(kind)
         return [finding.edge._asdict() for finding in found if finding.edge]

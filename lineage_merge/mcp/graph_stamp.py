@@ -38,16 +38,13 @@ class OpenedGraph:
         is_settled = all(changed < started_ns - _CLOCK_NS for _, _, changed in found)
         return cls(session, stamp=found if is_settled else ())
 
-    def touch(self) -> None:
-        """Note that a question uses it."""
-        self.used_at = time.monotonic()
-
     def is_current(self) -> bool:
-        """Whether the next question may use it."""
+        """Whether the next question may use it, which then does."""
         now = time.monotonic()
         place = files_of(self.session)
         if place is None:
-            return now - self.used_at < MAX_IDLE_SECONDS
+            idle, self.used_at = now - self.used_at, now
+            return idle < MAX_IDLE_SECONDS
         if isinstance(place, str):
             return now - self.opened_at < MAX_AGE_SECONDS
         return bool(self.stamp) and self.stamp == stamp(place)

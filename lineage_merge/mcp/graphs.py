@@ -13,16 +13,14 @@ from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import ExitStack, suppress
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 from lineage_merge.mcp.graph_stamp import OpenedGraph, is_shared
-from lineage_merge.mcp.limited_selection import LimitedSelection
 from lineage_merge.mcp.tool_errors import Busy
-from lineage_merge.mcp.tool_graph import ToolGraph, require_history
 from lineage_merge.model.errors import QueryError
 from lineage_merge.query.selection import GraphSelection
-from lineage_merge.query.session import open_session, session_without_graph
+from lineage_merge.query.session import Session, open_session, session_without_graph
 
 # Of the history, besides the present one: each may be large.
 _MAX_PAST = 2
@@ -41,6 +39,12 @@ class Past(NamedTuple):
     only: bool = False
 
 
+def require_history(selection: GraphSelection) -> None:
+    """Raise `QueryError` for a folder without history: the default one is that of another graph."""
+    if selection.folder and not selection.history:
+        raise QueryError("this graph is a folder without history. Fix: start the server with --history")
+
+
 class OpenGraphs:
     """The graphs of a selection, at the moments that are asked for."""
 
@@ -48,14 +52,13 @@ class OpenGraphs:
         self, selection: GraphSelection, seconds: float, prepare: Callable[[], None] = lambda: None
     ) -> None:
         """Open nothing yet. `seconds`: time limit of a question; `prepare`: called before opening."""
-        values = {field.name: getattr(selection, field.name) for field in fields(GraphSelection)}
-        self._selection = LimitedSelection(**values, seconds=seconds)
+        self._selection = replace(selection, seconds=seconds)
         self._seconds = seconds
         self._prepare = prepare
         self._threads: OrderedDict[Past, _GraphThread] = OrderedDict()
         self._abandoned: list[_GraphThread] = []
 
-    async def ask(self, question: Callable[[ToolGraph], _T], past: Past = Past()) -> _T:  # noqa: B008 - immutable
+    async def ask(self, question: Callable[[Session], _T], past: Past = Past()) -> _T:  # noqa: B008 - immutable
         """Answer a question in the thread of its graph. Raises `Busy` after the time limit."""
         thread = self._thread(past)
         submitted = thread.submit(_Question(question))
@@ -88,13 +91,13 @@ class OpenGraphs:
         if len(self._abandoned) >= _MAX_ABANDONED:
             raise Busy("earlier questions without an answer are still running. Fix: ask again later")
         if past.as_of:
-            require_history(self._selection.folder, self._selection.history)
+            require_history(self._selection)
             older = [thread for thread in self._threads if thread.as_of]
             for each in older[: max(len(older) - _MAX_PAST + 1, 0)]:
                 closed = self._threads.pop(each)
                 closed.stop()
                 self._abandoned.append(closed)  # until it has ended
-        selection: GraphSelection = self._selection
+        selection = self._selection
         if past.as_of:
             environment = past.environment or selection.environment
             # A folder has no moments: its history stands for it.
@@ -128,7 +131,7 @@ class _Question:
 
     __slots__ = ("answer", "ask", "is_abandoned")
 
-    def __init__(self, ask: Callable[[ToolGraph], Any]) -> None:
+    def __init__(self, ask: Callable[[Session], Any]) -> None:
         self.ask = ask
         self.answer: Future[Any] = Future()
         self.is_abandoned = False
@@ -190,7 +193,7 @@ class _GraphThread(threading.Thread):
         try:
             opened = self._open()
             with opened.session.hints():
-                found = None if question.is_abandoned else question.ask(ToolGraph(opened.session))
+                found = None if question.is_abandoned else question.ask(opened.session)
             if is_shared(opened.session):
                 self._close()
         except BaseException as error:  # noqa: BLE001 - raised where the question was asked
@@ -203,7 +206,6 @@ class _GraphThread(threading.Thread):
     def _open(self) -> OpenedGraph:
         """Return the open graph, opened again if its files have changed."""
         if self._opened and self._opened.is_current():
-            self._opened.touch()
             return self._opened
         self._close()
         self.is_opening = True

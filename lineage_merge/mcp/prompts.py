@@ -1,14 +1,16 @@
 """Prompts: questions that a person starts in a client, with completion of their arguments."""
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from mcp import types
 
 from lineage_merge.graph_format.elements import COLUMN, JOB, VERTEX_LABELS, Vertex
 from lineage_merge.mcp.paging import compact
-from lineage_merge.mcp.tool_graph import ToolGraph
 from lineage_merge.mcp.untrusted_text import escape, shown, unescape
 from lineage_merge.model.errors import LineageMergeError, QueryError
+from lineage_merge.query.session import Session
 
 CHANGES = ("drop", "rename", "retype")
 MAX_COMPLETED = 50
@@ -16,24 +18,20 @@ _MAX_ARGUMENT = 500
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """An argument of a prompt."""
-
-    name: str
-    description: str
-    required: bool = True
+def _argument(name: str, description: str, *, required: bool = True) -> types.PromptArgument:
+    return types.PromptArgument(name=name, description=description, required=required)
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """A prompt; `text` has the names of arguments in braces, where quoted values are inserted."""
+class Prompt(NamedTuple):
+    """A prompt. `text` has the names of arguments in braces, where quoted values are inserted."""
 
-    name: str
-    title: str
-    description: str
-    arguments: tuple[Argument, ...]
+    listed: types.Prompt
     text: str
+
+    @property
+    def arguments(self) -> Sequence[types.PromptArgument]:
+        """Return the arguments."""
+        return self.listed.arguments or ()
 
 
 _CLOSING = (
@@ -42,12 +40,18 @@ _CLOSING = (
 )
 _ALL = (
     Prompt(
-        "what_breaks_if",
-        "What breaks if this changes?",
-        "What a change of a dataset, column or job breaks, and the people to inform",
-        (
-            Argument("element", "name or id of a dataset, dataset#column or job"),
-            Argument("change", "drop, rename or retype", required=False),
+        types.Prompt(
+            name="what_breaks_if",
+            title="What breaks if this changes?",
+            description="What a change of a dataset, column or job breaks, and the people to inform",
+            arguments=[
+                types.PromptArgument(
+                    name="element",
+                    description="name or id of a dataset, dataset#column or job",
+                    required=True,
+                ),
+                _argument("change", "drop, rename or retype", required=False),
+            ],
         ),
         "What breaks if this element of the lineage graph is changed?\n"
         "Element: {element}\nChange: {change}\n\n"
@@ -58,10 +62,18 @@ _ALL = (
         "tests and exposures; the people to inform. Say if answers were truncated.\n" + _CLOSING,
     ),
     Prompt(
-        "where_does_this_come_from",
-        "Where does this come from?",
-        "The origin of a column or dataset, step by step",
-        (Argument("column", "name or id of a column (dataset#column) or dataset"),),
+        types.Prompt(
+            name="where_does_this_come_from",
+            title="Where does this come from?",
+            description="The origin of a column or dataset, step by step",
+            arguments=[
+                types.PromptArgument(
+                    name="column",
+                    description="name or id of a column (dataset#column) or dataset",
+                    required=True,
+                ),
+            ],
+        ),
         "Where does the data of this element of the lineage graph come from?\n"
         "Element: {column}\n\n"
         "1. Call upstream with this name. If the name is not found or ambiguous, call search and ask me "
@@ -71,7 +83,7 @@ _ALL = (
         "answers were truncated.\n" + _CLOSING,
     ),
 )
-PROMPTS: Mapping[str, Prompt] = {each.name: each for each in _ALL}
+PROMPTS: Mapping[str, Prompt] = {prompt.listed.name: prompt for prompt in _ALL}
 
 
 def text_of(prompt: Prompt, given: Mapping[str, str]) -> str:
@@ -95,17 +107,17 @@ def text_of(prompt: Prompt, given: Mapping[str, str]) -> str:
     return _PLACEHOLDER.sub(lambda found: filled[found[1]], prompt.text)
 
 
-def complete(scoped: ToolGraph, argument: str, typed: str) -> list[str]:
+def complete(session: Session, argument: str, typed: str) -> list[str]:
     """Return names of elements that contain what was typed, or columns after ``dataset#``."""
     typed = unescape(typed)
     dataset, mark, column = typed.rpartition("#")
     if mark:
         try:
-            owner = scoped.lineage.resolve(dataset)
+            owner = session.element(dataset)
         except LineageMergeError:
             return []
-        edges = scoped.graph.edges_from([owner.id], ["has_column"])
-        found = scoped.graph.vertices({edge.to_id for edge in edges})
+        edges = session.graph.edges_from([owner.id], ["has_column"])
+        found = session.graph.vertices({edge.to_id for edge in edges})
         names = [
             f"{dataset}#{vertex.name}"
             for vertex in found
@@ -114,7 +126,7 @@ def complete(scoped: ToolGraph, argument: str, typed: str) -> list[str]:
         return sorted(escape(name) for name in names)
     wanted = [label for label in VERTEX_LABELS if label != COLUMN and (label != JOB or argument == "element")]
     limit = 4 * MAX_COMPLETED
-    vertices = scoped.graph.search(typed, wanted, scoped.environment, scoped.dag, limit)
+    vertices = session.graph.search(typed, wanted, session.environment, session.dag, limit)
     return [escape(name) for name in _names(vertices)]
 
 

@@ -13,13 +13,12 @@ from pydantic import BaseModel
 from lineage_merge.mcp.graphs import OpenGraphs, Past
 from lineage_merge.mcp.paging import Found, compact, fingerprint, page
 from lineage_merge.mcp.prompts import CHANGES, MAX_COMPLETED, PROMPTS, complete, text_of
-from lineage_merge.mcp.question_tools import Tool
 from lineage_merge.mcp.tool_errors import as_error, is_expected
-from lineage_merge.mcp.tool_graph import ToolGraph
-from lineage_merge.mcp.tools import TOOLS, schema
+from lineage_merge.mcp.tools import TOOLS, Tool, schema
 from lineage_merge.mcp.untrusted_text import shown
 from lineage_merge.model.errors import LineageMergeError
 from lineage_merge.model.version import __version__
+from lineage_merge.query.session import Session
 
 NAME = "lineage-merge"
 INSTRUCTIONS = (
@@ -103,22 +102,7 @@ class LineageServer:
         self, _context: _Context, _params: types.PaginatedRequestParams | None
     ) -> types.ListPromptsResult:
         """Return the prompts."""
-        return types.ListPromptsResult(
-            prompts=[
-                types.Prompt(
-                    name=prompt.name,
-                    title=prompt.title,
-                    description=prompt.description,
-                    arguments=[
-                        types.PromptArgument(
-                            name=argument.name, description=argument.description, required=argument.required
-                        )
-                        for argument in prompt.arguments
-                    ],
-                )
-                for prompt in PROMPTS.values()
-            ]
-        )
+        return types.ListPromptsResult(prompts=[prompt.listed for prompt in PROMPTS.values()])
 
     async def get_prompt(
         self, _context: _Context, params: types.GetPromptRequestParams
@@ -133,7 +117,7 @@ class LineageServer:
             raise MCPError(types.INVALID_PARAMS, error.message) from None
         content = types.TextContent(type="text", text=text)
         messages = [types.PromptMessage(role="user", content=content)]
-        return types.GetPromptResult(description=prompt.description, messages=messages)
+        return types.GetPromptResult(description=prompt.listed.description, messages=messages)
 
     async def complete(self, _context: _Context, params: types.CompleteRequestParams) -> types.CompleteResult:
         """Return values for an argument of a prompt; none if the graph is unreachable."""
@@ -142,7 +126,7 @@ class LineageServer:
             values = [change for change in CHANGES if change.startswith(typed)]
         else:
             try:
-                values = await self._graphs.ask(lambda scoped: complete(scoped, argument, typed))
+                values = await self._graphs.ask(lambda session: complete(session, argument, typed))
             except Exception as error:  # noqa: BLE001 - a completion has no errors
                 _report("completion", error)
                 values = []
@@ -172,8 +156,8 @@ class LineageServer:
         environment: str | None = getattr(given, "environment", None)
         as_of: str | None = getattr(given, "as_of", None)
 
-        def ask(scoped: ToolGraph) -> Found:
-            return tool.ask(scoped.within(environment), given)
+        def ask(session: Session) -> Found:
+            return tool.ask(session.within(environment), given)
 
         past = Past(as_of, environment) if as_of else Past(only=not tool.reads_graph)
         return await self._graphs.ask(ask, past)

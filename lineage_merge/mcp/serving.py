@@ -4,10 +4,12 @@ import logging
 import os
 import signal
 import socket
+import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -17,10 +19,11 @@ from mcp.server.stdio import stdio_server
 
 from lineage_merge.mcp.graphs import OpenGraphs
 from lineage_merge.mcp.http_access import BearerToken, allowed_names
-from lineage_merge.mcp.paging import DEFAULT_SIZE
 from lineage_merge.mcp.server import LineageServer
+from lineage_merge.mcp.tool_errors import DemoMissing
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.naming import redact
+from lineage_merge.query.selection import GraphSelection
 
 PATH = "/mcp"
 _MAX_BODY = 1 << 20
@@ -28,6 +31,8 @@ _MAX_CONNECTIONS = 64
 _STOP_SECONDS = 2
 _INTERRUPTED = 130
 _TRACEBACK = "LINEAGE_MERGE_TRACEBACK"
+_DEMO_SECONDS = 600
+_DEMO_FAILED = "the graph of the demo cannot be built. Fix: lineage-merge demo"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,23 +57,68 @@ class _OneLine(logging.Formatter):
         return line
 
 
+class DemoGraph:
+    """Builds the graph of the demo by a process of its own, while the server already answers the protocol."""
+
+    def __init__(self, graph_file: Path | None) -> None:
+        """Prepare to build a file; None: nothing."""
+        self._file = graph_file
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start to build it, if it is missing."""
+        if self._file is None or self._file.exists() or self._process is not None:
+            return
+        # -P: no modules of the folder in which a client starts the server.
+        command = [sys.executable, "-P", "-m", "lineage_merge", "demo", "--quiet"]
+        self._process = subprocess.Popen(  # noqa: S603 - this program
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+        )
+
+    def wait(self) -> None:
+        """Wait until it is built. Raises `DemoMissing`; the next call starts again."""
+        self.start()
+        if self._process is None:
+            return
+        try:
+            code = self._process.wait(_DEMO_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.stop()
+            raise DemoMissing(_DEMO_FAILED) from None
+        self._process = None
+        if code != 0 or not (self._file and self._file.exists()):
+            raise DemoMissing(_DEMO_FAILED)
+
+    def stop(self) -> None:
+        """End the process that builds it."""
+        if self._process is not None:
+            self._process.terminate()
+            self._process = None
+
+
 def serve(
-    graphs: OpenGraphs,
+    selection: GraphSelection,
     http: HttpSettings | None,
     on_start: Callable[[str], None],
-    size: int = DEFAULT_SIZE,
-    on_end: Callable[[], None] = lambda: None,
+    seconds: float,
+    size: int,
 ) -> None:
-    """Serve until standard input ends (stdio), or until SIGINT or SIGTERM. `on_start` gets the URL."""
+    """Serve until standard input ends (stdio), or until SIGINT or SIGTERM. `on_start` gets the URL.
+
+    `seconds`: time limit of a question; `size`: characters of an answer.
+    """
     log_to_stderr()
+    demo = DemoGraph(selection.graph_file if selection.demo else None)
+    demo.start()
+    graphs = OpenGraphs(selection, seconds, demo.wait)
     server = LineageServer(graphs, size).protocol_server()
     try:
         if http is None:
-            anyio.run(_serve_stdio, server, on_end)
+            anyio.run(_serve_stdio, server, demo.stop)
         else:
             anyio.run(_serve_http, server, http, on_start)
     finally:
-        on_end()
+        demo.stop()
         graphs.close()
 
 
@@ -123,12 +173,7 @@ async def _serve_http(server: Server[Any], http: HttpSettings, on_start: Callabl
 
 def _listen(http: HttpSettings) -> socket.socket:
     family = socket.AF_INET6 if ":" in http.host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listener.bind((http.host, http.port))
-        listener.listen()
+        return socket.create_server((http.host, http.port), family=family)
     except OSError as error:
-        listener.close()
         raise ConfigError("--http", f"cannot listen on port {http.port}: {error.strerror}") from None
-    return listener

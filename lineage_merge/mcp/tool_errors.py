@@ -5,8 +5,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from lineage_merge.mcp.answer_values import texts
-from lineage_merge.mcp.untrusted_text import cut, shown
+from lineage_merge.mcp.untrusted_text import cut, shown, texts
 from lineage_merge.model.errors import (
     Ambiguous,
     ConfigError,

@@ -1,4 +1,4 @@
-"""Texts of the graph for answers. Pure.
+"""Texts and times of the graph for answers. Pure.
 
 Anyone who names a dataset or writes a description decides these texts. Characters that a reader does not see,
 or that change how others are shown, are escaped as ``\\u200b``; `unescape` is the inverse, so an escaped id
@@ -7,8 +7,10 @@ still resolves.
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
+
+from lineage_merge.model.times import utc_moment
 
 # Control, format (bidirectional, zero width, tags), surrogate, private and unassigned; line and paragraph
 # separators.
@@ -26,6 +28,9 @@ _BACKSLASH = re.compile(r"\\(?=[uU])")
 _ESCAPE = re.compile(r"\\u([0-9a-f]{4})|\\U([0-9a-f]{8})")
 _MAX_CODE_POINT = 0x10FFFF
 ELLIPSIS = "…"
+# Characters of texts that are read, not used again.
+LONG = 600
+SHORT = 160
 
 
 class CutText(str):
@@ -58,6 +63,22 @@ def shown(text: str, limit: int) -> str:
     # With a limit, the last part may be long; the parts before it alone exceed the limit then.
     collapsed = " ".join(text.split(None, limit))
     return cut(escape(collapsed[: limit + 1]), limit)
+
+
+def text(value: Any, limit: int = LONG) -> str:
+    """Return a text of the graph to read; "" if there is none."""
+    return shown(str(value), limit) if value not in (None, "") else ""
+
+
+def texts(values: Iterable[Any] | None) -> list[str]:
+    """Return values of the graph, escaped."""
+    return [escape(str(value)) for value in values or ()]
+
+
+def time_text(milliseconds: int | None) -> str:
+    """Return a time as ``2026-11-23T02:48:40Z``; "" if it is unknown."""
+    moment = None if milliseconds is None else utc_moment(milliseconds)
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ") if moment else ""
 
 
 def cut(text: str, limit: int) -> str:

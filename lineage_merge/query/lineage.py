@@ -1,15 +1,15 @@
 """Lineage as Python objects: the same questions and answers as on the command line."""
 
+import inspect
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, cast, get_type_hints
 
 from lineage_merge.infra.progress import ProgressCallback, no_progress
-from lineage_merge.query.questions import Questions, method
 from lineage_merge.query.selection import GraphSelection, default_config, selection_of
 from lineage_merge.query.session import Session, open_session
 from lineage_merge.questions.assertions import AssertionsQuestion
@@ -26,17 +26,51 @@ from lineage_merge.questions.listing import JobsQuestion, NoConsumerQuestion, No
 from lineage_merge.questions.merge_history import MergesQuestion, TimelineQuestion
 from lineage_merge.questions.merge_report import NearMissesQuestion, ReportQuestion
 from lineage_merge.questions.ownership import OwnersQuestion
-from lineage_merge.questions.question import Question
+from lineage_merge.questions.question import Question, ask, parameters_of
+from lineage_merge.questions.result import Result
 from lineage_merge.questions.scoped_graph import GraphScope
 from lineage_merge.questions.tags import TagsQuestion
 from lineage_merge.questions.why import WhyQuestion
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
+    from lineage_merge.graph_format.elements import Vertex
     from lineage_merge.questions.graph import LineageGraph
 
 
-class Lineage(Questions):
+_Given = ParamSpec("_Given")
+_Answer = TypeVar("_Answer", bound=Result)
+
+
+def method(
+    question: Callable[_Given, Question[_Answer]],
+) -> Callable[Concatenate["Lineage", _Given], _Answer]:
+    """Return the method of `Lineage` that asks a question, with its parameters and documentation."""
+
+    def asked(self: "Lineage", /, *positional: _Given.args, **named: _Given.kwargs) -> _Answer:
+        return ask(question(*positional, **named), self._session)
+
+    declared = cast("type[Question[_Answer]]", question)
+    hints = get_type_hints(declared)
+    parameters = [
+        parameter.replace(annotation=hints[parameter.name])
+        for parameter in inspect.signature(declared).parameters.values()
+    ]
+    itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    asked.__signature__ = inspect.Signature([itself, *parameters])  # type: ignore[attr-defined]
+    asked.__name__ = declared.question.replace("-", "_")
+    asked.question = declared  # type: ignore[attr-defined]
+    asked.__qualname__ = f"Lineage.{asked.__name__}"
+    lines = [
+        f"{described.name}: {described.parameter.help}"
+        for described in parameters_of(declared)
+        if described.parameter.help
+    ]
+    asked.__doc__ = "\n".join([inspect.getdoc(declared) or "", "", *lines])
+    return asked
+
+
+class Lineage:
     """An open graph that answers questions. It is a context manager; `close` ends its connections.
 
     Names of datasets, columns (``dataset#column``) and jobs are resolved as on the command line: a unique
@@ -69,8 +103,17 @@ class Lineage(Questions):
     near_misses = method(NearMissesQuestion)
 
     def __init__(self, session: Session, on_close: Callable[[], None] = lambda: None) -> None:
-        super().__init__(session)
+        self._session = session
         self._on_close = on_close
+
+    @property
+    def environments(self) -> list[str]:
+        """The environments of the graph, sorted."""
+        return self._session.graph.environments()
+
+    def resolve(self, name: str) -> "Vertex":
+        """Return the dataset, column or job of a name. Raises `NotFound`, `Ambiguous`."""
+        return self._session.element(name)
 
     @classmethod
     def open(

@@ -15,6 +15,9 @@ _REMOTE = ("ws://", "wss://")
 _S3 = "s3://"
 # Values of required keys that questions do not use.
 _UNUSED = {"dag_name": "none", "environment": "none"}
+# Of a time limit: a graph that does not answer is to be an error of the question, not its end.
+_RETRY_SHARE = 0.1
+_TIMEOUT_SHARE = 0.6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +25,8 @@ class GraphSelection:
     """The graph to query, and the scope; without values those of the configuration.
 
     `file`: the configuration. `graph_file`: an embedded graph; `demo`: that of the demo. `as_of`: a moment of
-    the history at `history` ("": that of the configuration).
+    the history at `history` ("": that of the configuration). `seconds`: time limit of a question; without
+    one, requests to the graph are repeated for minutes, as in a load.
     """
 
     file: "Path | str | Config | None" = None
@@ -34,9 +38,21 @@ class GraphSelection:
     demo: bool = False
     as_of: str | None = None
     history: str = ""
+    seconds: float | None = None
 
     def config(self) -> "tuple[Config, str | None]":
         """Return the configuration, and the environment if one is set. Raises `ConfigError`."""
+        config, environment = self._config()
+        if self.seconds is None:
+            return config, environment
+        gremlin = replace(
+            config.gremlin,
+            retry_seconds=min(config.gremlin.retry_seconds, self.seconds * _RETRY_SHARE),
+            timeout_seconds=min(config.gremlin.timeout_seconds, self.seconds * _TIMEOUT_SHARE),
+        )
+        return replace(config, gremlin=gremlin), environment
+
+    def _config(self) -> "tuple[Config, str | None]":
         if self.file is not None and not isinstance(self.file, str | Path):
             gremlin = self.file.gremlin
             gremlin = replace(gremlin, endpoint=self.endpoint) if self.endpoint else gremlin

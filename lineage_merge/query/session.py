@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,6 +36,13 @@ class Session(ScopedGraph):
         """Whether the graph is a folder of `build`."""
         return bool(self.selection.folder)
 
+    def within(self, environment: str | None) -> "Session":
+        """Return the same graph with another environment; None: the same."""
+        if environment is None:
+            return self
+        scope = self.scope._replace(environment=environment)
+        return replace(self, scope=scope, selection=replace(self.selection, environment=environment))
+
     def require_history(self) -> str:
         """Return the location of the history. Raises `ConfigError` without one."""
         folder = self.selection.folder
@@ -55,8 +62,14 @@ def open_session(
     """
     config, environment = selection.config()
     if selection.as_of:
-        only = None if all_environments else environment
-        yield _past_session(selection, config, environment, only, on_progress)
+        from lineage_merge.history.moments import parse_moment
+        from lineage_merge.questions.past import as_of
+
+        moment = parse_moment(selection.as_of)
+        location = require_history(selection.history, config, selection.graph_file)
+        past = as_of(location, moment, None if all_environments else environment, on_progress)
+        scope = GraphScope(environment, selection.dag, selection.as_of, tuple(past.merges))
+        yield Session(past.graph, scope, config, selection=selection, moment=str(moment))
         return
     require_graph_file(selection.graph_file, selection.demo)
     from lineage_merge.questions.backends.opening import open_graph
@@ -76,29 +89,12 @@ def session_without_graph(selection: GraphSelection, on_progress: ProgressCallba
     return Session(InMemory((), ()), scope, config, selection=selection, on_progress=on_progress)
 
 
-def _past_session(
-    selection: GraphSelection,
-    config: "Config",
-    environment: str | None,
-    only: str | None,
-    on_progress: ProgressCallback,
-) -> Session:
-    from lineage_merge.history.moments import parse_moment
-    from lineage_merge.questions.past import as_of
-
-    moment = parse_moment(selection.as_of or "")
-    location = require_history(selection.history, config, selection.graph_file)
-    found = as_of(location, moment, only, on_progress)
-    scope = GraphScope(environment, selection.dag, selection.as_of, tuple(found.merges))
-    return Session(found.graph, scope, config, selection=selection, moment=str(moment))
-
-
 def require_history(location: str, config: "Config", graph_file: Path | None) -> str:
     """Return the location of the history: `--history`, or that of the graph. Raises `ConfigError`."""
     from lineage_merge.history.layout import history_location
 
-    if found := location.rstrip("/") or history_location(config, graph_file):
-        return found
+    if history := location.rstrip("/") or history_location(config, graph_file):
+        return history
     raise ConfigError("history.location", HISTORY_MISSING)
 
 

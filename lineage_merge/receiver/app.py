@@ -25,7 +25,7 @@ from lineage_merge.receiver import documents
 from lineage_merge.receiver.bodies import RequestBodies
 from lineage_merge.receiver.commits import Commits
 from lineage_merge.receiver.documents import Reader, ReceivedCounts, Taken
-from lineage_merge.receiver.journal import KINDS, finished_folder, unfinished_folder
+from lineage_merge.receiver.journal import KINDS, Limits, finished_folder, unfinished_folder
 
 # Versions of the producer API by media type, as in Spline's server.
 _VERSIONS: Mapping[str, str] = {
@@ -46,15 +46,32 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 @dataclass(frozen=True, slots=True)
-class Receiver:
-    """State shared by the endpoints. `tokens` is empty without authentication; `keep_free` is in bytes."""
+class ReceiverSettings:
+    """Settings of the receiver. Sizes are in bytes; `tokens` is empty without authentication;
+    `upload` is an S3 prefix, or empty.
+    """
 
     root: Path
+    host: str
+    port: int
+    tokens: tuple[str, ...]
+    max_bytes: int
+    most_connections: int
+    files: Limits
+    keep_free: int
+    upload: str = ""
+    # A head is one packet, or a few.
+    head_seconds: float = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Receiver:
+    """State shared by the endpoints."""
+
+    settings: ReceiverSettings
     spline: Commits
     openlineage: Commits
     bodies: RequestBodies
-    tokens: tuple[bytes, ...]
-    keep_free: int
     on_progress: ProgressCallback
     counts: ReceivedCounts = field(default_factory=ReceivedCounts)
     parsing: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -66,22 +83,37 @@ class Receiver:
         """
         try:
             for kind in KINDS:
-                unfinished_folder(self.root, kind).stat()
-                finished_folder(self.root, kind).stat()
-            free = shutil.disk_usage(self.root).free
+                unfinished_folder(self.settings.root, kind).stat()
+                finished_folder(self.settings.root, kind).stat()
+            free = shutil.disk_usage(self.settings.root).free
         except OSError as error:
             raise _storage_error(error) from None
-        if free <= self.keep_free:
+        if free <= self.settings.keep_free:
             raise HTTPException(HTTPStatus.INSUFFICIENT_STORAGE, "no space left on disk")
 
 
 def application(receiver: Receiver) -> Starlette:
     """Return the ASGI application of a receiver."""
-    spline = receiver.spline
-    plans = _taking(receiver, spline, _of_spline(documents.plan), _plan_id)
-    events = _taking(receiver, spline, _of_spline(documents.events), _event_ids)
-    one = _taking(receiver, receiver.openlineage, _of_openlineage(documents.openlineage), _created)
-    several = _taking(receiver, receiver.openlineage, _of_openlineage(documents.openlineage_batch), _batch)
+    spline, openlineage = receiver.spline, receiver.openlineage
+    plans = _taking(
+        receiver,
+        spline,
+        _of_spline(documents.plan),
+        lambda taken: JSONResponse(taken.ids[0], HTTPStatus.CREATED),
+    )
+    events = _taking(
+        receiver,
+        spline,
+        _of_spline(documents.events),
+        lambda taken: JSONResponse(taken.ids, HTTPStatus.CREATED),
+    )
+    one = _taking(
+        receiver,
+        openlineage,
+        _of_openlineage(documents.openlineage),
+        lambda _taken: Response(status_code=HTTPStatus.CREATED),
+    )
+    several = _taking(receiver, openlineage, _of_openlineage(documents.openlineage_batch), _batch)
     routes = [
         Route("/health", _health(receiver)),
         Route("/api/v1/lineage", one, methods=["POST"]),
@@ -113,7 +145,7 @@ def _taking(
                 receiver.counts.not_stored += 1
                 receiver.on_progress(f"could not store {request.url.path}: {refusal.detail}")
             raise
-        _count(receiver.counts, taken)
+        receiver.counts.add(taken)
         receiver.on_progress(str(receiver.counts))
         return answer(taken)
 
@@ -124,7 +156,7 @@ async def _taken(
     receiver: Receiver, commits: Commits, reader_of: Callable[[Request], Reader], request: Request
 ) -> Taken:
     """Return the documents of a request after storing them. Raises `HTTPException`."""
-    _check_token(receiver.tokens, request)
+    _check_token(receiver.settings.tokens, request)
     read = reader_of(request)
     receiver.check_disk()
     async with receiver.bodies.of(request) as body:
@@ -152,12 +184,12 @@ def _storage_error(error: OSError) -> HTTPException:
     return HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, problem, {"Retry-After": "5"})
 
 
-def _check_token(tokens: tuple[bytes, ...], request: Request) -> None:
+def _check_token(tokens: tuple[str, ...], request: Request) -> None:
     scheme, _, given = request.headers.get("authorization", "").partition(" ")
     if not tokens:
         return
     # Constant-time comparison with all tokens.
-    fits = [compare_digest(given.strip().encode(), token) for token in tokens]
+    fits = [compare_digest(given.strip().encode(), token.encode()) for token in tokens]
     if scheme.lower() != "bearer" or not any(fits):
         problem = "missing token: Authorization: Bearer ..." if not given else "unknown token"
         raise HTTPException(HTTPStatus.UNAUTHORIZED, problem, {"WWW-Authenticate": "Bearer"})
@@ -187,34 +219,10 @@ def _media_type(request: Request, known: Mapping[str, str] | tuple[str, ...]) ->
     return given.strip()
 
 
-def _plan_id(taken: Taken) -> Response:
-    return JSONResponse(taken.ids[0], HTTPStatus.CREATED)
-
-
-def _event_ids(taken: Taken) -> Response:
-    return JSONResponse(taken.ids, HTTPStatus.CREATED)
-
-
-def _created(_taken: Taken) -> Response:
-    return Response(status_code=HTTPStatus.CREATED)
-
-
 def _batch(taken: Taken) -> Response:
     # The specification says 200 here; Marquez returns 201 for a single event, which clients accept as well.
     summary = {"received": taken.documents, "successful": taken.documents, "failed": 0}
     return JSONResponse({"status": "success", "summary": summary})
-
-
-def _count(counts: ReceivedCounts, taken: Taken) -> None:
-    counts.requests += 1
-    counts.taken_bytes += len(taken.lines)
-    match taken.kind:
-        case "plan":
-            counts.plans += taken.documents
-        case "event":
-            counts.events += taken.documents
-        case "openlineage":
-            counts.openlineage += taken.documents
 
 
 def _health(receiver: Receiver) -> Endpoint:

@@ -16,8 +16,6 @@ from lineage_merge.model.errors import DocumentError
 from lineage_merge.sources.openlineage.documents import is_event
 from lineage_merge.sources.spline.agent.messages import array_line
 
-Kind = Literal["plan", "event", "openlineage"]
-
 _CURRENT = "1.2"
 _SPACE = " \t\r\n"
 _SPACES = re.compile(r"[ \t\r\n]*")
@@ -31,9 +29,9 @@ _decoder = json.JSONDecoder()
 
 
 class Taken(NamedTuple):
-    """The documents of a request: lines with line feeds, their number and their ids."""
+    """The documents of a request: lines with line feeds, their number, ids, and the count they are in."""
 
-    kind: Kind
+    counted: Literal["plans", "events", "openlineage"]
     lines: bytes
     documents: int
     ids: tuple[str, ...] = ()
@@ -56,7 +54,7 @@ def plan(body: bytes, version: str) -> Taken:
         text = json.dumps({**found, "id": key}, ensure_ascii=False)
     if not isinstance(key, str):
         raise DocumentError("the body", "id", "not a text")
-    return Taken("plan", _spline_line("plan", text, version), 1, (key,))
+    return Taken("plans", _spline_line("plan", text, version), 1, (key,))
 
 
 def events(body: bytes, version: str) -> Taken:
@@ -70,7 +68,7 @@ def events(body: bytes, version: str) -> Taken:
         _check_surrogates(text, f"[{number}]")
         lines.append(_spline_line("event", text, version))
         ids.append(found["planId"])
-    return Taken("event", b"".join(lines), len(lines), tuple(ids))
+    return Taken("events", b"".join(lines), len(lines), tuple(ids))
 
 
 def openlineage(body: bytes) -> Taken:
@@ -177,6 +175,12 @@ class ReceivedCounts:
     requests: int = 0
     refused: int = 0
     not_stored: int = 0
+
+    def add(self, taken: Taken) -> None:
+        """Count a request whose documents are stored."""
+        self.requests += 1
+        self.taken_bytes += len(taken.lines)
+        setattr(self, taken.counted, getattr(self, taken.counted) + taken.documents)
 
     def __str__(self) -> str:
         text = (

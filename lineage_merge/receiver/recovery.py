@@ -4,65 +4,60 @@ import errno
 import fcntl
 import os
 import stat
-from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
+from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.receiver.journal import KINDS, is_file_of, put_in_place, unfinished_folder
 
 _BLOCK = 1 << 20
 
 
-class Recovered(NamedTuple):
-    """A finished file: its size, and the size of the partial line that was cut off."""
-
-    file: Path
-    size: int
-    cut: int
+# Entries that a message names.
+_MAX_NAMED = 20
 
 
-class Ignored(NamedTuple):
-    """An entry that no receiver created, which is left unchanged."""
-
-    path: Path
-    is_a: str
-
-
-def recover(root: Path) -> Iterator[Recovered | Ignored]:
+def recover(root: Path, on_progress: ProgressCallback) -> None:
     """Finish files that no process writes any more; files of running receivers are skipped.
 
     Only regular files are opened, and links never followed: the target may belong to another program, whose
     last partial line would be cut off. Raises `OSError`.
     """
-    for kind in KINDS:
-        for path in sorted(unfinished_folder(root, kind).iterdir()):
-            found = _recover(root, kind, path)
-            if found:
-                yield found
+    entries = [(kind, path) for kind in KINDS for path in sorted(unfinished_folder(root, kind).iterdir())]
+    # Names may contain anything, even line feeds.
+    ignored = [
+        f"{str(path).encode('unicode_escape').decode()} ({is_a})"
+        for kind, path in entries
+        if (is_a := _recover(root, kind, path, on_progress))
+    ]
+    if ignored:
+        more = [f"and {len(ignored) - _MAX_NAMED:,} more"] if len(ignored) > _MAX_NAMED else []
+        on_progress(f"ignored, not files of a receiver: {', '.join([*ignored[:_MAX_NAMED], *more])}")
 
 
-def _recover(root: Path, kind: str, path: Path) -> Recovered | Ignored | None:
+def _recover(root: Path, kind: str, path: Path, on_progress: ProgressCallback) -> str:
+    """Finish a file. Return what an entry is that no receiver created, and which is left unchanged."""
     try:
         is_a = _no_file(path.lstat().st_mode)
         if is_a or path.suffix != ".jsonl":
-            return Ignored(path, is_a) if is_a else None
+            return is_a
         # Do not follow a link or block on a FIFO that has replaced the file meanwhile.
         handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
-        return None  # finished meanwhile
+        return ""  # finished meanwhile
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.EISDIR, errno.ENXIO):
-            return Ignored(path, "no file")
+            return "no file"
         raise
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            return Ignored(path, "no file")
+            return "no file"
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return _finish(root, kind, path, handle)
+        _finish(root, kind, path, handle, on_progress)
     except BlockingIOError:
-        return None
+        pass  # being written
     finally:
         os.close(handle)
+    return ""
 
 
 def _no_file(mode: int) -> str:
@@ -76,9 +71,9 @@ def _no_file(mode: int) -> str:
     return "a FIFO" if stat.S_ISFIFO(mode) else "no file"
 
 
-def _finish(root: Path, kind: str, path: Path, handle: int) -> Recovered | None:
+def _finish(root: Path, kind: str, path: Path, handle: int, on_progress: ProgressCallback) -> None:
     if not is_file_of(path, handle):
-        return None  # its receiver finished it before the lock was acquired
+        return  # its receiver finished it before the lock was acquired
     size = os.fstat(handle).st_size
     whole = _end_of_lines(handle, size)
     if whole < size:
@@ -86,7 +81,9 @@ def _finish(root: Path, kind: str, path: Path, handle: int) -> Recovered | None:
     # Complete lines may be only in memory: their receiver was killed before the sync.
     os.fsync(handle)
     file = put_in_place(root, kind, path, whole)
-    return Recovered(file or path, whole, size - whole) if size else None
+    if size:
+        cut = f", {size - whole:,} bytes of a partial line cut off" if whole < size else ""
+        on_progress(f"recovered {(file or path).name}: {whole:,} bytes{cut}")
 
 
 def _end_of_lines(handle: int, size: int) -> int:

@@ -3,9 +3,8 @@
 import asyncio
 import signal
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import uvicorn
@@ -13,44 +12,19 @@ import uvicorn
 from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.infra.storage import make_folder
 from lineage_merge.model.errors import ConfigError, SourceError
-from lineage_merge.receiver.app import Receiver, application
+from lineage_merge.receiver.app import Receiver, ReceiverSettings, application
 from lineage_merge.receiver.bodies import RequestBodies
 from lineage_merge.receiver.commits import Commits
 from lineage_merge.receiver.connections import limited, protocol
 from lineage_merge.receiver.documents import ReceivedCounts
-from lineage_merge.receiver.journal import (
-    KINDS,
-    Journal,
-    Limits,
-    finished_folder,
-    sync_folder,
-    unfinished_folder,
-)
-from lineage_merge.receiver.recovery import Ignored, recover
+from lineage_merge.receiver.journal import KINDS, Journal, finished_folder, sync_folder, unfinished_folder
+from lineage_merge.receiver.recovery import recover
 from lineage_merge.receiver.uploads import Uploads
 
 # Grace period for running requests at shutdown.
 _STOP_SECONDS = 10
 # Clients often send the next document soon: an agent sends a plan and then its event.
 _IDLE_SECONDS = 30
-_MAX_NAMED = 20
-
-
-@dataclass(frozen=True, slots=True)
-class ReceiverSettings:
-    """Settings of the receiver. Sizes are in bytes; `upload` is an S3 prefix, or empty."""
-
-    root: Path
-    host: str
-    port: int
-    tokens: tuple[str, ...]
-    max_bytes: int
-    most_connections: int
-    files: Limits
-    keep_free: int
-    upload: str = ""
-    # A head is one packet, or a few.
-    head_seconds: float = 10.0
 
 
 def receive(settings: ReceiverSettings, on_progress: ProgressCallback) -> ReceivedCounts:
@@ -67,40 +41,20 @@ def receive(settings: ReceiverSettings, on_progress: ProgressCallback) -> Receiv
 def _prepare(root: Path, on_progress: ProgressCallback) -> None:
     """Create the folders, and recover the files of earlier processes. Raises `SourceError`."""
     folders = [make(root, kind) for kind in KINDS for make in (unfinished_folder, finished_folder)]
-    _refuse_links(root)
+    # Unfinished files are written below `root` itself.
+    for kind in KINDS:
+        unfinished = unfinished_folder(root, kind)
+        for folder in (unfinished.parent, unfinished):
+            if folder.is_symlink():
+                raise SourceError(f"{folder}: a symbolic link, not a folder of a receiver")
     for folder in folders:
         make_folder(str(folder))
     try:
         for folder in (*folders, folders[0].parent, root, root.absolute().parent):
             sync_folder(folder)
-        ignored = []
-        for found in recover(root):
-            if isinstance(found, Ignored):
-                ignored.append(found)
-                continue
-            cut = f", {found.cut:,} bytes of a partial line cut off" if found.cut else ""
-            on_progress(f"recovered {found.file.name}: {found.size:,} bytes{cut}")
-        if ignored:
-            on_progress(f"ignored, not files of a receiver: {_named(ignored)}")
+        recover(root, on_progress)
     except OSError as error:
         raise SourceError(f"{error.filename or root}: {error.strerror}") from None
-
-
-def _named(ignored: Sequence[Ignored]) -> str:
-    """Return entries with their kind, in one line."""
-    # Names may contain anything, even line feeds.
-    names = [f"{str(each.path).encode('unicode_escape').decode()} ({each.is_a})" for each in ignored]
-    more = [f"and {len(names) - _MAX_NAMED:,} more"] if len(names) > _MAX_NAMED else []
-    return ", ".join([*names[:_MAX_NAMED], *more])
-
-
-def _refuse_links(root: Path) -> None:
-    """Check that unfinished files are written below `root` itself. Raises `SourceError`."""
-    for kind in KINDS:
-        folder = unfinished_folder(root, kind)
-        for each in (folder.parent, folder):
-            if each.is_symlink():
-                raise SourceError(f"{each}: a symbolic link, not a folder of a receiver")
 
 
 async def _serve(
@@ -114,15 +68,7 @@ async def _serve(
             uploads.finished()
 
     spline, openlineage = (Commits(Journal(settings.root, kind, settings.files), finished) for kind in KINDS)
-    receiver = Receiver(
-        root=settings.root,
-        spline=spline,
-        openlineage=openlineage,
-        bodies=RequestBodies(settings.max_bytes),
-        tokens=tuple(token.encode() for token in settings.tokens),
-        keep_free=settings.keep_free,
-        on_progress=on_progress,
-    )
+    receiver = Receiver(settings, spline, openlineage, RequestBodies(settings.max_bytes), on_progress)
     server = _Server(
         uvicorn.Config(
             limited(application(receiver), settings.most_connections),

@@ -14,8 +14,15 @@ from pathlib import Path
 
 import pytest
 
-from lineage_merge.cli.completion_reading import Location, read_ids
-from lineage_merge.cli.name_forms import column_names, dags, dataset_names, environments, job_names
+from lineage_merge.cli.completion_reading import (
+    Location,
+    column_names,
+    dags,
+    dataset_names,
+    environments,
+    job_names,
+    read_ids,
+)
 from lineage_merge.infra.embedded import EmbeddedServer
 from tests import lineage_made
 from tests.command_line import PROGRAM, clean_environment

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.cli import time_options
+from lineage_merge.cli import question_commands
 from tests.command_line import Outcome, in_process
 from tests.dbt_shop import NOW, PROJECT, TABLES, TESTS, graph
 from tests.graph_folder import write_folder
@@ -22,7 +22,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(autouse=True)
 def clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(time_options, "now_ms", lambda: NOW)
+    monkeypatch.setattr(question_commands, "now_ms", lambda: NOW)
 
 
 def ask(folder: str, *arguments: str) -> Outcome:

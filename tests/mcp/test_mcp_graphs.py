@@ -16,7 +16,6 @@ import pytest
 
 from lineage_merge.mcp.graphs import OpenGraphs, Past
 from lineage_merge.mcp.tool_errors import Busy, as_error
-from lineage_merge.mcp.tool_graph import ToolGraph
 from lineage_merge.model.errors import (
     ConfigError,
     EmbeddedError,
@@ -26,7 +25,9 @@ from lineage_merge.model.errors import (
     LineageMergeError,
     SourceError,
 )
+from lineage_merge.query import Lineage
 from lineage_merge.query.selection import GraphSelection
+from lineage_merge.query.session import Session
 from tests.command_line import clean_environment
 from tests.history.made_history import MadeHistory
 from tests.lineage_made import MadeLineage, at
@@ -49,8 +50,8 @@ def opened(folder: str, seconds: float = 20, prepare: Callable[[], None] = lambd
     return OpenGraphs(GraphSelection(folder=folder), seconds, prepare)
 
 
-def targets(asked: ToolGraph) -> set[str]:
-    return {each.to_id for each in asked.lineage.downstream("a").graph.edges}
+def targets(asked: Session) -> set[str]:
+    return {each.to_id for each in Lineage(asked).downstream("a").graph.edges}
 
 
 @pytest.fixture
@@ -70,7 +71,7 @@ def test_questions_to_a_graph_are_answered_one_after_another(folder: str) -> Non
     running: list[int] = []
     most: list[int] = []
 
-    def question(asked: ToolGraph) -> set[str]:
+    def question(asked: Session) -> set[str]:
         running.append(1)
         most.append(len(running))
         time.sleep(0.02)

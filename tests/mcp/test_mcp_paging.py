@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage_merge.mcp.answer_values import LONG, SHORT
-from lineage_merge.mcp.answer_values import text as readable
-from lineage_merge.mcp.answers import PartRow, Writer
+from lineage_merge.mcp.models import PartRow, Writer
 from lineage_merge.mcp.paging import DEFAULT_SIZE, MIN_SIZE, Found, compact, fingerprint, fitted, page
-from lineage_merge.mcp.untrusted_text import escape
+from lineage_merge.mcp.untrusted_text import LONG, SHORT, escape
+from lineage_merge.mcp.untrusted_text import text as readable
 from lineage_merge.model.errors import QueryError
 from lineage_merge.query import Lineage
 from tests.lineage_made import MadeLineage, at

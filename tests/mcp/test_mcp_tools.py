@@ -16,11 +16,11 @@ from lineage_merge.history.layout import MERGES, DagScope, json_file
 from lineage_merge.load.merge_run import run_id
 from lineage_merge.mcp import tools
 from lineage_merge.mcp.paging import DEFAULT_SIZE, Found, page
-from lineage_merge.mcp.tool_graph import ToolGraph
 from lineage_merge.merge.report import JoinedBy, NearMiss, Report
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import Ambiguous, NotFound
 from lineage_merge.query import Lineage
+from lineage_merge.query.session import Session
 from lineage_merge.questions.backends.in_memory import InMemory
 from tests.history.made_history import MadeHistory
 from tests.lineage_made import MadeLineage, at, col
@@ -426,7 +426,7 @@ def test_reports_of_several_dags_as_of_a_moment_have_candidates(tmp_path: Path) 
         history.full(f"2026-01-01T0{hour}:00", Made(dag).job("spark", "load", {"b": ["a"]}))
     past: dict[str, Any] = {"as_of": "2026-01-02", "history": history.location}
     with Lineage.open(environment="dev", **past) as lineage:
-        asked = ToolGraph(lineage._session)
+        asked = lineage._session
         with pytest.raises(Ambiguous) as several:
             _report(asked)
         assert several.value.candidates == ("dev daily", "dev weekly")
@@ -452,7 +452,7 @@ def test_the_note_on_a_history_that_cannot_be_read_has_no_path(
     lineage = Lineage.of_graph(in_memory(graph), config)
     assert "home of ada" in lineage.why("b").note
     why = tools.TOOLS["why"]
-    found = page(why.ask(ToolGraph(lineage._session), why.arguments(name="b")), "0" * 12, DEFAULT_SIZE, None)
+    found = page(why.ask(lineage._session, why.arguments(name="b")), "0" * 12, DEFAULT_SIZE, None)
     assert "ada" not in json.dumps(found)
     assert found["note"].startswith(
         "note: recent changes are unknown: the files of the graph or its history "
@@ -461,12 +461,12 @@ def test_the_note_on_a_history_that_cannot_be_read_has_no_path(
     assert "home of ada" in caplog.text
 
 
-def _report(graph: ToolGraph, **arguments: str) -> Found:
+def _report(graph: Session, **arguments: str) -> Found:
     report = tools.TOOLS["report"]
     return report.ask(graph, report.arguments(**arguments))
 
 
-def merged(report: Report, *dags: str) -> ToolGraph:
+def merged(report: Report, *dags: str) -> Session:
     vertices = []
     for dag in dags:
         held = {
@@ -478,7 +478,7 @@ def merged(report: Report, *dags: str) -> ToolGraph:
             "report": json.dumps(report.as_json()),
         }
         vertices.append(Vertex(run_id("dev", dag), "merge_run", held))
-    return ToolGraph(Lineage.of_graph(InMemory(vertices, ()))._session)
+    return Lineage.of_graph(InMemory(vertices, ()))._session
 
 
 def test_the_report_has_near_misses_first_and_no_folder_of_the_machine() -> None:

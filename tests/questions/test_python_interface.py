@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.cli import time_options
+from lineage_merge.cli import question_commands
 from lineage_merge.config import Config, Gremlin, History
 from lineage_merge.infra.embedded import EmbeddedServer
 from lineage_merge.load.merge_run import run_id
@@ -131,7 +131,7 @@ def test_answers_about_late_data_are_those_of_the_command_line(
     lineage: Lineage, folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 1_790_000_000_000
-    monkeypatch.setattr(time_options, "now_ms", lambda: now)
+    monkeypatch.setattr(question_commands, "now_ms", lambda: now)
     asked: dict[tuple[str, ...], Result] = {
         ("freshness", "--older-than", "1d"): lineage.freshness(older_than="1d", now=now),
         ("why", "shop.main.orders"): lineage.why("shop.main.orders", now=now),

@@ -195,6 +195,10 @@ def test_differences_of_moments_are_marked(tmp_path: Path) -> None:
     assert {"+ raw2", "+ ref", "\u2212 ref", "± mart", "+ comment", "± amount", "orders", "raw"} <= shown
     assert "+ added, \u2212 removed, ± changed" in shown
     assert "feeds: load" in lines(file.read_text(encoding="utf-8"))
+    for output_format in ("svg", "markdown", "json"):
+        refused = in_process(*words, "--format", output_format, "-o", file / "below")
+        assert (refused.code, refused.err.count("\n"), refused.out) == (3, 1, ""), refused
+        assert f"{file}/below" in refused.err
 
 
 def test_what_carries_a_tag_is_drawn(tmp_path: Path) -> None:

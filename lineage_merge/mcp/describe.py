@@ -1,62 +1,52 @@
-"""The tool describe."""
+"""The tool `describe`: the only one that is no question of the command line."""
 
-from collections.abc import Sequence
 from typing import Any
 
-from lineage_merge.graph_format.elements import COLUMN, JOB, Edge, Vertex, dataset_of
-from lineage_merge.mcp.answer_values import LONG, SHORT, moment, text, texts, values
-from lineage_merge.mcp.answers import PartRow, Writer
-from lineage_merge.mcp.arguments import ElementArguments
+from lineage_merge.graph_format.elements import COLUMN, JOB, Edge, Vertex, dataset_of, values_of
+from lineage_merge.mcp.models import DescribeArguments, PartRow, Writer
 from lineage_merge.mcp.paging import Found
-from lineage_merge.mcp.tool_graph import ToolGraph
-from lineage_merge.mcp.untrusted_text import escape
+from lineage_merge.mcp.untrusted_text import SHORT, escape, text, texts, time_text
+from lineage_merge.query.session import Session
 from lineage_merge.questions.impact import job_of
 
 # Shown of a dataset's neighbours; upstream and downstream list all.
 _NEIGHBORS = 10
 _PROPERTIES = (
-    *("qualified_name", "namespace", "format", "location", "materialization", "data_type", "constraints"),
-    *("access", "contract", "deprecation_date", "exposure_type", "url", "maturity", "metric_type"),
-    *(
-        "job_type",
-        "framework",
-        "project",
-        "file_path",
-        "status",
-        "last_run_id",
-        "duration_ms",
-        "rows_written",
-    ),
-)
+    "qualified_name namespace format location materialization data_type constraints access contract"
+    " deprecation_date exposure_type url maturity metric_type job_type framework project file_path status"
+    " last_run_id duration_ms rows_written"
+).split()
 
 
-def describe(scoped: ToolGraph, given: ElementArguments) -> Found:
+def describe(session: Session, given: DescribeArguments) -> Found:
     """Return an element with its properties, neighbours and parts."""
-    found = scoped.lineage.resolve(given.name)
-    held = found.properties
+    element = session.element(given.name)
+    held = element.properties
+    properties = {key: held[key] for key in _PROPERTIES if held.get(key) not in (None, "", ())}
     header: dict[str, Any] = {
-        "of": escape(found.id),
-        "kind": found.label,
-        "name": escape(found.title),
-        "environment": escape(found.environment),
-        "description": text(held.get("description"), LONG),
-        "owners": values(found, "owners"),
-        "tags": values(found, "tags"),
-        "dags": texts(found.dags),
+        "of": escape(element.id),
+        "kind": element.label,
+        "name": escape(element.title),
+        "environment": escape(element.environment),
+        "description": text(held.get("description")),
+        "owners": texts(values_of(element, "owners")),
+        "tags": texts(values_of(element, "tags")),
+        "dags": texts(element.dags),
         "properties": {
-            key: _property(held[key]) for key in _PROPERTIES if held.get(key) not in (None, "", ())
+            key: text(", ".join(map(str, value)) if isinstance(value, tuple) else value)
+            for key, value in properties.items()
         },
-        "aliases": values(found, "aliases"),
+        "aliases": texts(values_of(element, "aliases")),
     }
     if "last_run_at" in held:
-        header["properties"]["last_run_at"] = moment(held["last_run_at"])
-    if found.label == COLUMN:
-        return _column(scoped, found, header)
-    return _job(scoped, found, header) if found.label == JOB else _dataset(scoped, found, header)
+        header["properties"]["last_run_at"] = time_text(held["last_run_at"])
+    if element.label == COLUMN:
+        return _column(session, element, header)
+    return _job(session, element, header) if element.label == JOB else _dataset(session, element, header)
 
 
-def _dataset(scoped: ToolGraph, dataset: Vertex, header: dict[str, Any]) -> Found:
-    graph, dag = scoped.graph, scoped.dag
+def _dataset(session: Session, dataset: Vertex, header: dict[str, Any]) -> Found:
+    graph, dag = session.graph, session.dag
     owned = graph.edges_from([dataset.id], ["has_column"], dag)
     columns = sorted(graph.vertices({edge.to_id for edge in owned}), key=_position)
     writers = {edge.from_id for edge in graph.edges_to([dataset.id], ["writes"], dag)}
@@ -76,14 +66,14 @@ def _dataset(scoped: ToolGraph, dataset: Vertex, header: dict[str, Any]) -> Foun
             role="column",
             type=text(column.properties.get("data_type"), SHORT),
             description=text(column.properties.get("description"), SHORT),
-            tags=values(column, "tags"),
+            tags=texts(values_of(column, "tags")),
         )
 
     return Found(columns, row, header)
 
 
-def _column(scoped: ToolGraph, column: Vertex, header: dict[str, Any]) -> Found:
-    graph, dag = scoped.graph, scoped.dag
+def _column(session: Session, column: Vertex, header: dict[str, Any]) -> Found:
+    graph, dag = session.graph, session.dag
     inputs = graph.edges_to([column.id], ["feeds_column"], dag)
     outputs = {edge.to_id for edge in graph.edges_from([column.id], ["feeds_column"], dag)}
     header |= {
@@ -95,16 +85,13 @@ def _column(scoped: ToolGraph, column: Vertex, header: dict[str, Any]) -> Found:
     return Found(sorted(inputs, key=lambda input_: (input_.from_id, input_.id)), _input, header)
 
 
-def _job(scoped: ToolGraph, job: Vertex, header: dict[str, Any]) -> Found:
-    graph, dag = scoped.graph, scoped.dag
+def _job(session: Session, job: Vertex, header: dict[str, Any]) -> Found:
+    graph, dag = session.graph, session.dag
     written = sorted({edge.to_id for edge in graph.edges_from([job.id], ["writes"], dag)})
     feeds = graph.edges_to(written, ["feeds"], dag) if written else []
     read = sorted({feed.from_id for feed in feeds if job_of(feed) == job.id})
-    parts: Sequence[tuple[str, str]] = [
-        *(("reads", identifier) for identifier in read),
-        *(("writes", identifier) for identifier in written),
-    ]
-    return Found(parts, lambda each: PartRow(role=each[0], id=escape(each[1])), header)
+    parts = [("reads", dataset) for dataset in read] + [("writes", dataset) for dataset in written]
+    return Found(parts, lambda part: PartRow(role=part[0], id=escape(part[1])), header)
 
 
 def _input(edge: Edge) -> PartRow:
@@ -123,12 +110,8 @@ def _writer(job: Vertex) -> Writer:
     return Writer(
         id=escape(job.id),
         status=text(job.properties.get("status"), SHORT),
-        last_run_at=moment(job.properties.get("last_run_at")),
+        last_run_at=time_text(job.properties.get("last_run_at")),
     )
-
-
-def _property(value: Any) -> str:
-    return text(", ".join(map(str, value)) if isinstance(value, tuple) else value)
 
 
 def _position(column: Vertex) -> tuple[int, str]:

@@ -1,0 +1,83 @@
+"""Output of the command `review`: findings for terminals, and as Markdown, CSV, JSON and SARIF."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import click
+from rich.text import Text
+
+from lineage_merge.cli.error_handling import make_console
+from lineage_merge.cli.query_options import QueryOptions
+from lineage_merge.infra import storage
+from lineage_merge.questions.formats.conversions import json_text
+from lineage_merge.questions.formats.table import AnswerTable, csv_text
+from lineage_merge.questions.result import answer_header
+from lineage_merge.review.review_json import review_as_json, review_sarif
+from lineage_merge.review.review_markdown import review_markdown
+
+if TYPE_CHECKING:
+    from lineage_merge.questions.scoped_graph import GraphScope
+    from lineage_merge.review.findings import Assessed, ReviewResult
+
+_MAX_NAMES = 3
+
+
+def print_review_result(
+    result: "ReviewResult", options: QueryOptions, out: str | None, scope: "GraphScope", base: str
+) -> None:
+    """Print the findings in the format of the options; with `out` a table, and write them to this file."""
+    if out:
+        storage.write_text(out, _text(result, options, scope, base))
+    if not out and options.format != "table":
+        click.echo(_text(result, options, scope, base).encode("utf-8", "replace"), nl=False)
+        return
+    if result.findings:
+        console = make_console()
+        # With the nearest of what they break and affect.
+        console.print(_table(result, _MAX_NAMES).without_empty_columns())
+        console.print(Text())
+    click.echo(result.summary)
+    for note in result.notes:
+        click.echo(f"note: {note}", err=True)
+
+
+def _text(result: "ReviewResult", options: QueryOptions, scope: "GraphScope", base: str) -> str:
+    match options.format:
+        case "markdown":
+            return review_markdown(result)
+        case "csv":
+            return csv_text([_table(result, None)])
+        case "sarif":
+            return json_text(review_sarif(result)) + "\n"
+    header = answer_header("review", scope, {"base": base})
+    return json_text({**header, **review_as_json(result)}) + "\n"
+
+
+def _table(result: "ReviewResult", limit: int | None) -> AnswerTable:
+    """Return a row per finding, with at most `limit` names in a cell."""
+    optional = ("breaks", "affected", "owners", "tests", "file")
+    table = AnswerTable("severity", "element", "change", "detail", *optional, optional=optional)
+    for item in result.findings:
+        finding = item.finding
+        table.add(
+            finding.severity.value,
+            finding.title,
+            finding.kind,
+            finding.message,
+            *(_names(names, limit) for names in _names_of(item)),
+            finding.file_path,
+        )
+    return table
+
+
+def _names_of(item: "Assessed") -> Iterator[list[str]]:
+    broken = [element for element in item.broken if element.kind in ("dataset", "exposure")]
+    for elements in (broken, item.affected):
+        yield [element.vertex.title for element in elements]
+    yield item.owners
+    yield [test.vertex.name for test in item.tests]
+
+
+def _names(names: Sequence[str], limit: int | None) -> str:
+    shown = ", ".join(names[:limit])
+    return f"{shown} and {len(names) - limit:,} more" if limit and len(names) > limit else shown
