@@ -11,7 +11,7 @@ from lineage_merge.model.errors import SourceError
 from lineage_merge.naming import redact
 from lineage_merge.sources import line_files
 from lineage_merge.sources.diagnosis import Diagnosis, failed, fix_for, ok, warning
-from lineage_merge.sources.document_kind import Kind
+from lineage_merge.sources.source import Kind
 
 # Bytes at the end of a file to inspect: recent lines.
 _TAIL_BYTES = 4 << 20

@@ -4,11 +4,12 @@ from collections.abc import Iterator
 
 from lineage_merge.infra.storage import Slice
 from lineage_merge.model.elements import Problem
-from lineage_merge.sources import document_kind, line_files, log_diagnosis
+from lineage_merge.sources import line_files, log_diagnosis
 from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck
 from lineage_merge.sources.hive.log import Found, documents
 from lineage_merge.sources.hive.query import read_query
 from lineage_merge.sources.hive.settings import Hive
+from lineage_merge.sources.hive.source import LINEAGE
 
 LOG = "Hive log"
 _HOOK = "set hive.exec.post.hooks=org.apache.hadoop.hive.ql.hooks.LineageLogger, and its logger to INFO"
@@ -16,7 +17,7 @@ _HOOK = "set hive.exec.post.hooks=org.apache.hadoop.hive.ql.hooks.LineageLogger,
 
 def _examine(hive: Hive) -> Iterator[Diagnosis]:
     """Check the files of each location, and the last one for a line with lineage."""
-    return log_diagnosis.examine(LOG, "hive.log", hive.log, _inspect, _HOOK, document_kind.HIVE)
+    return log_diagnosis.examine(LOG, "hive.log", hive.log, _inspect, _HOOK, LINEAGE)
 
 
 def _inspect(part: Slice) -> tuple[bool, Problem | None]:

@@ -18,11 +18,12 @@ from lineage_merge.infra.storage import Slice, read_lines
 from lineage_merge.model.elements import Count, JobKey, Problem
 from lineage_merge.model.errors import SourceError, SourceMissing
 from lineage_merge.model.records import AliasRecord, Record
-from lineage_merge.sources import document_kind, line_files, unmatched_patterns
+from lineage_merge.sources import line_files, unmatched_patterns
 from lineage_merge.sources.hive.events import Wanted, Write, target_of, write_rows
 from lineage_merge.sources.hive.log import Found, documents
 from lineage_merge.sources.hive.query import Query, read_checked, read_query, uses_ids
 from lineage_merge.sources.hive.settings import Hive
+from lineage_merge.sources.hive.source import LINEAGE
 from lineage_merge.sources.hive.translator import (
     JOB_TYPE,
     WAREHOUSE_RULE,
@@ -94,7 +95,7 @@ def read_hive(engine: Engine, config: Config, resolver: Resolver) -> Rows[Record
     writes = queries.flat_map(lambda query: write_rows(_query(query), context.wanted())).cache()
     number = _total_counts(writes.map_partitions(_query_counts).collect())
     if not number.queries and parts and found.is_empty():
-        nothing = line_files.nothing_found("Hive", "log", "lineage", parts, document_kind.HIVE)
+        nothing = line_files.nothing_found("Hive", "log", "lineage", parts, LINEAGE)
         notices = (*notices, nothing)
     patterns = Patterns("Hive", "jobs", "job", hive.jobs)
     if hive.jobs and number.queries:

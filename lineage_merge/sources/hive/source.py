@@ -1,7 +1,16 @@
 """Declaration of the Hive source."""
 
+import re
+
 from lineage_merge.sources.hive.settings import parse
-from lineage_merge.sources.source import LineFiles, Source
+from lineage_merge.sources.source import Kind, LineFiles, Source, files_option
+
+LINEAGE = Kind(
+    "lineage of Hive queries",
+    "give the log as hive.log",
+    (("edges", "vertices"),),
+    pattern=re.compile(r'LineageLogger|"edgeType\\?"\s*:'),
+)
 
 HIVE = Source(
     "Hive",
@@ -18,8 +27,7 @@ HIVE = Source(
     namespaces=lambda hive: hive.namespaces(),
     retire_after=lambda hive: hive.retire_after,
     job_types=("hive",),
-    flags={"log": "--hive"},
-    line_files=LineFiles(
-        "log", "logs with Hive's lineage", "lineage_merge.sources.hive.preflight:has_lineage"
-    ),
+    kinds=(LINEAGE,),
+    options=(files_option("--hive", "log", "logs with Hive's lineage"),),
+    line_files=LineFiles("log", "lineage_merge.sources.hive.preflight:has_lineage"),
 )

@@ -5,9 +5,9 @@ from itertools import islice
 
 from lineage_merge.infra.storage import Slice
 from lineage_merge.model.elements import Problem
-from lineage_merge.sources import document_kind, log_diagnosis
+from lineage_merge.sources import log_diagnosis
 from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck
-from lineage_merge.sources.openlineage import files
+from lineage_merge.sources.openlineage import files, source
 from lineage_merge.sources.openlineage.settings import OpenLineage
 
 EVENTS = "OpenLineage"
@@ -23,7 +23,7 @@ def _examine(openlineage: OpenLineage) -> Iterator[Diagnosis]:
         openlineage.events,
         _inspect,
         _TRANSPORT,
-        document_kind.EVENTS,
+        source.EVENTS,
         files.find,
     )
 

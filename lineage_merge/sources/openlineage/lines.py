@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from lineage_merge.model.elements import Problem
 from lineage_merge.sources import document_kind
 from lineage_merge.sources.openlineage.documents import Document, check, is_event
+from lineage_merge.sources.openlineage.source import EVENTS
 
 # Every event has this field; lines without it belong to other loggers.
 _MARK = re.compile(r'\\?"eventTime\\?"\s*:')
@@ -61,7 +62,7 @@ def _unmarked(text: str, location: str) -> Problem:
 
 def _not_an_event(document: object) -> str:
     found = document_kind.of_document(document)
-    is_other = found is not None and found is not document_kind.EVENTS
+    is_other = found is not None and found is not EVENTS
     return f"not an OpenLineage event, but {found}" if is_other else "not an OpenLineage event"
 
 

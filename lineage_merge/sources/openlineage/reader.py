@@ -14,7 +14,7 @@ from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.storage import Slice
 from lineage_merge.model.elements import Count, Element, Problem
 from lineage_merge.model.records import Record
-from lineage_merge.sources import document_kind, line_files, unmatched_patterns
+from lineage_merge.sources import line_files, unmatched_patterns
 from lineage_merge.sources.openlineage import files
 from lineage_merge.sources.openlineage.assertions import assertions
 from lineage_merge.sources.openlineage.datasets import reference
@@ -24,6 +24,7 @@ from lineage_merge.sources.openlineage.jobs import job_of
 from lineage_merge.sources.openlineage.nested_writes import without_nested
 from lineage_merge.sources.openlineage.runs import Run, as_run, combine_events, newest
 from lineage_merge.sources.openlineage.settings import OpenLineage
+from lineage_merge.sources.openlineage.source import EVENTS
 from lineage_merge.sources.openlineage.translator import targets, translate, translate_dataset
 from lineage_merge.sources.runs import run_selection
 from lineage_merge.sources.runs.events import EventRow
@@ -285,7 +286,7 @@ def _counted(subjects: Rows[Subject], parts: list[Slice]) -> Iterator[Element]:
     yield Count("OpenLineage events", events)
     yield Count("OpenLineage runs", sum(runs for _, runs in numbers))
     if not events:
-        yield line_files.nothing_found("OpenLineage", "events", "event", parts, document_kind.EVENTS)
+        yield line_files.nothing_found("OpenLineage", "events", "event", parts, EVENTS)
 
 
 def _numbers(subjects: Iterable[Subject]) -> Iterator[tuple[int, int]]:

@@ -1,7 +1,16 @@
 """Declaration of the OpenLineage source. Its job types are those in the events."""
 
+import re
+
 from lineage_merge.sources.openlineage.settings import parse
-from lineage_merge.sources.source import LineFiles, Source
+from lineage_merge.sources.source import Kind, LineFiles, Source, files_option
+
+EVENTS = Kind(
+    "OpenLineage events",
+    "give them as openlineage.events",
+    tuple(("eventTime", "producer", subject) for subject in ("run", "job", "dataset")),
+    pattern=re.compile(r'"eventTime\\?"\s*:.{0,4000}?"(?:producer|schemaURL)\\?"\s*:', re.DOTALL),
+)
 
 OPENLINEAGE = Source(
     "OpenLineage",
@@ -16,10 +25,10 @@ OPENLINEAGE = Source(
     files=lambda openlineage: openlineage.events,
     retire_after=lambda openlineage: openlineage.retire_after,
     usual_job_types=("spark",),
-    flags={"events": "--openlineage"},
+    kinds=(EVENTS,),
+    options=(files_option("--openlineage", "events", "OpenLineage events"),),
     line_files=LineFiles(
         "events",
-        "OpenLineage events",
         "lineage_merge.sources.openlineage.files:has_events",
         # A JSON line that is no event is skipped.
         rejects=("rejected", "skipped"),

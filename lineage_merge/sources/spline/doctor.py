@@ -7,9 +7,9 @@ from lineage_merge.infra.storage import Slice
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceError
 from lineage_merge.naming import redact
-from lineage_merge.sources import document_kind, line_files, log_diagnosis
+from lineage_merge.sources import line_files, log_diagnosis
 from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck, failed, fix_for, ok, warning
-from lineage_merge.sources.spline import arango_doctor, documents, export
+from lineage_merge.sources.spline import arango_doctor, documents, export, source
 from lineage_merge.sources.spline.agent import checks
 from lineage_merge.sources.spline.agent.messages import messages
 from lineage_merge.sources.spline.settings import Spline
@@ -85,9 +85,7 @@ def _broken(parts: list[export.Part]) -> Iterator[Problem]:
 
 def _examine_agent(spline: Spline) -> Iterator[Diagnosis]:
     """Check the files of each location, and the last one for a plan or an event."""
-    return log_diagnosis.examine(
-        AGENT, "spline.agent", spline.agent, _inspect, _DISPATCHER, document_kind.AGENT
-    )
+    return log_diagnosis.examine(AGENT, "spline.agent", spline.agent, _inspect, _DISPATCHER, source.AGENT)
 
 
 def _inspect(part: Slice) -> tuple[bool, Problem | None]:
