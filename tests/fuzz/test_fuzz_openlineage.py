@@ -15,7 +15,7 @@ from lineage_merge.model.elements import Problem
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.openlineage.events import event_rows, number_of
 from lineage_merge.sources.openlineage.reader import Context, Subject, Text, _of_static, _run, _texts
-from lineage_merge.sources.openlineage.settings import OpenLineage
+from lineage_merge.sources.openlineage.source import OpenLineage
 from lineage_merge.sources.openlineage.translator import targets, translate
 from tests.conftest import DATA
 from tests.fuzz import cases

@@ -6,7 +6,7 @@ each is selected. Statements are the same if they connect the same columns.
 """
 
 import json
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import astuple, dataclass
 from fnmatch import fnmatchcase
 from functools import partial
@@ -15,30 +15,91 @@ from typing import Any, NamedTuple
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.storage import Slice, read_lines
-from lineage_merge.model.elements import Count, JobKey, Problem
+from lineage_merge.model.elements import Count, JobKey, Problem, Reference
 from lineage_merge.model.errors import SourceError, SourceMissing
 from lineage_merge.model.records import AliasRecord, Record
 from lineage_merge.sources import line_files, unmatched_patterns
-from lineage_merge.sources.hive.events import Wanted, Write, target_of, write_rows
 from lineage_merge.sources.hive.log import Found, documents
 from lineage_merge.sources.hive.query import Query, read_checked, read_query, uses_ids
-from lineage_merge.sources.hive.settings import Hive
-from lineage_merge.sources.hive.source import LINEAGE
+from lineage_merge.sources.hive.source import LINEAGE, Hive
+from lineage_merge.sources.hive.statement import Table
 from lineage_merge.sources.hive.translator import (
     JOB_TYPE,
     WAREHOUSE_RULE,
     Tables,
+    framework,
     job_name,
     tables,
     translate,
 )
 from lineage_merge.sources.runs import run_selection
-from lineage_merge.sources.runs.events import EventRow
+from lineage_merge.sources.runs.events import EventRow, largest, nulls_first
 from lineage_merge.sources.runs.jobs import job_records
-from lineage_merge.sources.runs.null_ordering import largest, nulls_first
 from lineage_merge.sources.runs.run_selection import SelectedWrite
 from lineage_merge.sources.source import Resolver
 from lineage_merge.sources.unmatched_patterns import Names, Patterns
+
+# Separates the query's key from the target in a row's `plan`.
+SEPARATOR = "\n"
+
+
+class Wanted(NamedTuple):
+    """Which jobs are selected, how they are named, and how tables are resolved."""
+
+    applies: Callable[[str], bool]
+    job_name_from: str
+    tables: Tables
+    dataset_of: Callable[[Reference], str]
+
+
+class Write(NamedTuple):
+    """A write event; `is_view`: it created a view."""
+
+    event: EventRow
+    is_view: bool = False
+
+
+def write_rows(query: Query, wanted: Wanted) -> Iterator[Write]:
+    """Yield one row per table that a query wrote; one row without a plan for a read-only query.
+
+    `append` False: the write replaced the whole table.
+    """
+    if not query.targets:
+        yield Write(EventRow(database="", key=query.key))
+        return
+    job = job_name(query, wanted.job_name_from)
+    applies = wanted.applies(job)
+    for target in query.targets:
+        ref = wanted.tables.reference(target)
+        write = query.statement.write_of(target)
+        replaces = write.mode == "overwrite" and not write.partitioned
+        event = EventRow(
+            database="",
+            wanted=applies,
+            key=query.key,
+            plan=f"{query.key}{SEPARATOR}{target.database}{SEPARATOR}{target.name}",
+            application=job,
+            job=job,
+            job_type=JOB_TYPE,
+            target=str(target),
+            dataset=wanted.dataset_of(ref) if ref else f"?{target}",
+            at=query.at,
+            duration_ms=query.duration_ms or 0,
+            run_id=query.key,
+            shown_run_id=query.run_id or query.key,
+            failed=False,
+            append=not replaces,
+            framework=framework(query),
+            statement=query.shape(),
+        )
+        yield Write(event, write.is_view)
+
+
+def target_of(plan: str) -> Table:
+    """Return the target named in a row's `plan`."""
+    _, database, name = plan.split(SEPARATOR, 2)
+    return Table(database, name)
+
 
 _END_OF_FILE = 1 << 62
 

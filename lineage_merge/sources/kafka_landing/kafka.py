@@ -10,7 +10,7 @@ JSON Schema is ``{"$ref": "lineage_merge.sources.kafka_landing"}``)::
 One record of the topic is one line: its value as text; JSON over several lines is joined into one. A source
 that needs more than the value passes `line_of`, a module-level function (it is pickled for Spark's workers).
 
-The offsets read so far are stored only in the file names (`offsets`): a job that is killed and restarted
+The offsets read so far are stored only in the file names (`files`): a job that is killed and restarted
 neither loses nor duplicates messages. Two concurrent jobs may both store the same records, so a source must
 accept duplicate lines. Spark's workers read the records, one task per partition; the driver only queries the
 broker for the topic's offsets, with the Kafka client that comes with Spark's Kafka source.
@@ -28,10 +28,8 @@ from lineage_merge.infra.spark_session import own_errors
 from lineage_merge.infra.storage import list_files
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import ConfigError, SourceMissing
-from lineage_merge.sources.kafka_landing import offsets
 from lineage_merge.sources.kafka_landing.broker import available
-from lineage_merge.sources.kafka_landing.files import LandingFile
-from lineage_merge.sources.kafka_landing.offsets import folder_of
+from lineage_merge.sources.kafka_landing.files import LandingFile, Range, folder_of, landed_until, to_read
 from lineage_merge.sources.kafka_landing.settings import Kafka
 
 # Files are closed at this size (uncompressed), so that a backlog lands in files of a few minutes each.
@@ -81,7 +79,7 @@ def landed(
     """
     folder = folder_of(kafka)
     options = kafka.all_options()
-    ranges, gaps = offsets.to_read(offsets.landed_until(_names(folder)), available(spark, kafka, options))
+    ranges, gaps = to_read(landed_until(_names(folder)), available(spark, kafka, options))
     if ranges:
         landing = _Landing(
             folder,
@@ -134,7 +132,7 @@ def _write(landing: _Landing, rows: Iterable[Any]) -> None:
             is_same = row.partition == partition
             if file and (not is_same or file.size >= landing.file_bytes):
                 end = row.offset if is_same else landing.ends[partition]
-                file.finish(offsets.Range(partition, start, end))
+                file.finish(Range(partition, start, end))
                 file = None
             if file is None:
                 start = row.offset if is_same else landing.starts[row.partition]
@@ -147,7 +145,7 @@ def _write(landing: _Landing, rows: Iterable[Any]) -> None:
                 if line:
                     file.write(line + b"\n")
         if file:
-            file.finish(offsets.Range(partition, start, landing.ends[partition]))
+            file.finish(Range(partition, start, landing.ends[partition]))
             file = None
     finally:
         if file:

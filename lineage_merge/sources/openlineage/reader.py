@@ -16,16 +16,13 @@ from lineage_merge.model.elements import Count, Element, Problem
 from lineage_merge.model.records import Record
 from lineage_merge.sources import line_files, unmatched_patterns
 from lineage_merge.sources.openlineage import files
-from lineage_merge.sources.openlineage.assertions import assertions
 from lineage_merge.sources.openlineage.datasets import reference
 from lineage_merge.sources.openlineage.documents import Document, cut_down, kind_of
-from lineage_merge.sources.openlineage.events import Wanted, event_rows, number_of, run_of
+from lineage_merge.sources.openlineage.events import Wanted, event_rows, number_of, run_of, without_nested
 from lineage_merge.sources.openlineage.jobs import job_of
-from lineage_merge.sources.openlineage.nested_writes import without_nested
 from lineage_merge.sources.openlineage.runs import Run, as_run, combine_events, newest
-from lineage_merge.sources.openlineage.settings import OpenLineage
-from lineage_merge.sources.openlineage.source import EVENTS
-from lineage_merge.sources.openlineage.translator import targets, translate, translate_dataset
+from lineage_merge.sources.openlineage.source import EVENTS, OpenLineage
+from lineage_merge.sources.openlineage.translator import assertions, targets, translate, translate_dataset
 from lineage_merge.sources.runs import run_selection
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.jobs import job_records

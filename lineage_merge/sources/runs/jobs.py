@@ -7,8 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.model.elements import Job, JobKey, SuccessfulRuns
 from lineage_merge.model.records import Record
-from lineage_merge.sources.runs.events import EventRow
-from lineage_merge.sources.runs.null_ordering import largest, nulls_first, total
+from lineage_merge.sources.runs.events import EventRow, largest, nulls_first, total
 from lineage_merge.sources.runs.run_selection import SelectedWrite
 from lineage_merge.sources.source import Resolver
 

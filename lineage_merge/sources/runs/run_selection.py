@@ -12,8 +12,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.sources.runs.events import EventRow
-from lineage_merge.sources.runs.null_ordering import nulls_first, smallest
+from lineage_merge.sources.runs.events import EventRow, nulls_first, smallest
 from lineage_merge.sources.settings import Runs
 
 # A database and a plan in it.

@@ -18,9 +18,9 @@ from lineage_merge.model.records import ColumnRecord, CountRecord, DatasetRecord
 from lineage_merge.orchestration import pipeline
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.glue import client, reader
-from lineage_merge.sources.glue.lake_formation import LfTags
+from lineage_merge.sources.glue.client import LfTags
 from lineage_merge.sources.glue.reader import database_entries, read_glue
-from lineage_merge.sources.glue.settings import GlueCatalog
+from lineage_merge.sources.glue.source import GlueCatalog
 from tests.record_reading import problems_of, records_of
 from tests.s3_fixtures import S3
 from tests.spline_documents import Read, SplineDatabase

@@ -18,8 +18,7 @@ from lineage_merge.model.errors import SourceMissing
 from lineage_merge.model.records import Record
 from lineage_merge.sources import line_files
 from lineage_merge.sources.runs import run_selection
-from lineage_merge.sources.runs.events import EventRow
-from lineage_merge.sources.runs.null_ordering import largest, nulls_first
+from lineage_merge.sources.runs.events import EventRow, largest, nulls_first
 from lineage_merge.sources.runs.run_selection import PlanKey, PlanLabels
 from lineage_merge.sources.spline import key_filter, labels
 from lineage_merge.sources.spline.agent import checks

@@ -7,8 +7,8 @@ from lineage_merge.sources.letters.translator import translate
 
 from lineage_merge.infra.storage import Slice, StoredFile
 from lineage_merge.model.elements import Problem
-from lineage_merge.sources import line_files, log_diagnosis
-from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck
+from lineage_merge.sources import line_files
+from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck, examine_lines
 
 _FIX = "write lines such as copier: a -> b"
 
@@ -23,7 +23,7 @@ def _inspect(part: Slice) -> tuple[bool, Problem | None]:
 
 def _examine(letters: Letters) -> Iterator[Diagnosis]:
     files = (letters.file,)
-    return log_diagnosis.examine("Letters", "letters.file", files, _inspect, _FIX, LINES)
+    return examine_lines("Letters", "letters.file", files, _inspect, _FIX, LINES)
 
 
 def has_letters(file: StoredFile) -> bool:
