@@ -103,7 +103,7 @@ def test_a_log_of_hive(numbers: range, tmp_path: Path) -> None:
 
 def _translated(found: Logged) -> None:
     query = _query(found)
-    events = [each.event for each in write_rows(query, _context().wanted())]
+    events = [each.event for each in write_rows(query, _context())]
     for each in events:
         cases.assert_fits(each, cases.EVENT_DDL)
     job = JobKey(JOB_TYPE, job_name(query, _context().job_name_from))

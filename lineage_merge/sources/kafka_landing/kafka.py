@@ -18,14 +18,17 @@ broker for the topic's offsets, with the Kafka client that comes with Spark's Ka
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pyspark.errors import IllegalArgumentException
 from pyspark.sql import DataFrame, SparkSession
 
+from lineage_merge.infra.engine.on_spark import session_of
+from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.infra.spark_session import own_errors
-from lineage_merge.infra.storage import list_files
+from lineage_merge.infra.storage import Slice, list_files
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import ConfigError, SourceMissing
 from lineage_merge.sources.kafka_landing.broker import available
@@ -93,6 +96,16 @@ def landed(
             _rows(spark, kafka, options, landing).rdd.foreachPartition(lambda found: _write(landing, found))
     topic = f"Kafka topic {kafka.topic}"
     return Landed(folder, tuple(Problem("notice", topic, f"partition {p}", what) for p, what in gaps))
+
+
+def with_landed(
+    engine: Engine, kafka: Kafka, parts: list[Slice], find: Callable[[Iterable[str]], list[Slice]]
+) -> tuple[list[Slice], tuple[Problem, ...]]:
+    """Land new messages of a topic; return `parts` with the slices of its files (by `find`), and notices."""
+    folder, notices = landed(session_of(engine, "Kafka"), kafka)
+    with suppress(SourceMissing):  # no message yet
+        parts = [*parts, *find([folder])]
+    return parts, notices
 
 
 def _rows(spark: SparkSession, kafka: Kafka, options: Mapping[str, str], landing: _Landing) -> DataFrame:

@@ -1,6 +1,6 @@
 """Write events of combined runs, and writes inside another command, such as CREATE TABLE AS SELECT. Pure."""
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import groupby
@@ -12,17 +12,18 @@ from lineage_merge.sources.openlineage.jobs import JobRun, is_part, job_of
 from lineage_merge.sources.openlineage.runs import Run
 from lineage_merge.sources.openlineage.source import OpenLineage
 from lineage_merge.sources.runs.events import EventRow, nulls_first
+from lineage_merge.sources.source import Resolver
 
 # Separates a run id, which has no space, from the number of its target.
 _SEPARATOR = " "
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which jobs are selected, and how targets are resolved: `dataset_of(namespace, name, job)` is an id."""
+class Context:
+    """Which runs are selected, and how references are resolved."""
 
     settings: OpenLineage
-    dataset_of: Callable[[str, str, str], str]
+    resolver: Resolver
 
     def applies(self, run: Run, job_run: JobRun) -> bool:
         """Match by the job's name, the application's, the OpenLineage job's, and by its namespace."""
@@ -32,7 +33,7 @@ class Wanted:
         )
 
 
-def event_rows(run: Run, wanted: Wanted) -> Iterator[EventRow]:
+def event_rows(run: Run, context: Context) -> Iterator[EventRow]:
     """Yield one row per target of a finished run; one without a target if it wrote nothing.
 
     That row only records the run's success or failure. Actions of a Spark application that write nothing,
@@ -41,7 +42,7 @@ def event_rows(run: Run, wanted: Wanted) -> Iterator[EventRow]:
     if run.at is None:
         return
     job_run = job_of(run)
-    if not wanted.applies(run, job_run):
+    if not context.applies(run, job_run):
         return
     targets = translator.targets(run)
     common = EventRow(
@@ -62,7 +63,7 @@ def event_rows(run: Run, wanted: Wanted) -> Iterator[EventRow]:
             key=plan_of(run.run_id, number),
             plan=plan_of(run.run_id, number),
             target=ref.name,
-            dataset=wanted.dataset_of(*key, job_run.key.name),
+            dataset=context.resolver.resolve_id(ref),
             # The duration is that of the run, so it is counted once.
             duration_ms=None if number else run.duration_ms,
             append=translator.write_mode(run, key) == "append",
@@ -100,11 +101,7 @@ def without_nested(events: Rows[EventRow]) -> Rows[EventRow]:
     If both succeed, the insert's rows are counted once: it is within the command's time, to the same target,
     with as many rows.
     """
-    return events.group(_written, _as_one)
-
-
-def _written(event: EventRow) -> tuple[str | None, str | None]:
-    return event.run_id, event.target
+    return events.group(lambda event: (event.run_id, event.target), _as_one)
 
 
 def _as_one(_written: Hashable, events: list[EventRow]) -> Iterator[EventRow]:

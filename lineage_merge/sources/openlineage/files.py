@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 from lineage_merge.infra.storage import Slice, StoredFile, read_text
 from lineage_merge.model.elements import Problem
-from lineage_merge.model.errors import SourceMissing
 from lineage_merge.sources import document_kind, line_files
 from lineage_merge.sources.openlineage.documents import Document, check, is_event
 from lineage_merge.sources.openlineage.source import EVENTS, OpenLineage
@@ -127,14 +126,6 @@ def preflight(settings: OpenLineage) -> None:
 def size(settings: OpenLineage) -> int | None:
     """Return the stored bytes of the files, None with a Kafka topic. Raises `SourceError`."""
     return None if settings.kafka else line_files.stored_bytes(find(settings.events))
-
-
-def find_any(folder: str) -> list[Slice]:
-    """Return the slices of a folder, which may be empty."""
-    try:
-        return find([folder])
-    except SourceMissing:
-        return []
 
 
 def _may_hold_events(location: str) -> bool:
