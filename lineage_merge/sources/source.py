@@ -13,22 +13,6 @@ from lineage_merge.model.records import Record
 from lineage_merge.sources.settings import NamespaceSetting
 
 
-def _none(_settings: Any) -> tuple[()]:
-    return ()
-
-
-def _no_catalogs(_settings: Any) -> Mapping[str, str]:
-    return {}
-
-
-def _unchanged(settings: Any) -> Any:
-    return settings
-
-
-def _needs_no_aws(_settings: Any) -> bool:
-    return False
-
-
 class Resolver(Protocol):
     """Resolves references. Readers pass it to the workers that translate: it is small to pickle."""
 
@@ -37,10 +21,6 @@ class Resolver(Protocol):
 
     def resolve_id(self, ref: Reference, /) -> str:
         """Return the id of a dataset, or the reference's own text if it names none."""
-
-
-def _no_document(_document: Any) -> bool:
-    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +35,7 @@ class Kind:
     name: str
     remedy: str = ""
     keys: tuple[tuple[str, ...], ...] = ()
-    is_document: Callable[[Any], bool] = _no_document
+    is_document: Callable[[Any], bool] = lambda _document: False
     pattern: re.Pattern[str] | None = None
     first: str = ""
 
@@ -170,11 +150,11 @@ class Source:
     preflight: str = ""
     checks: str = ""
     without_sqlglot: str = ""
-    files: Callable[[Any], Iterable[str]] = _none
-    needs_aws: Callable[[Any], bool] = _needs_no_aws
-    with_secrets: Callable[[Any], Any] = _unchanged
-    catalogs: Callable[[Any], Mapping[str, str]] = _no_catalogs
-    namespaces: Callable[[Any], Iterable[NamespaceSetting]] = _none
+    files: Callable[[Any], Iterable[str]] = lambda _settings: ()
+    needs_aws: Callable[[Any], bool] = lambda _settings: False
+    with_secrets: Callable[[Any], Any] = lambda settings: settings
+    catalogs: Callable[[Any], Mapping[str, str]] = lambda _settings: {}
+    namespaces: Callable[[Any], Iterable[NamespaceSetting]] = lambda _settings: ()
     has_raw_uris: bool = False
     retire_after: Callable[[Any], int] | None = None
     by_project: bool = False

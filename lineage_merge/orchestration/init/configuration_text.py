@@ -44,29 +44,23 @@ def text(proposal: Proposal, findings: Findings, folder: Path) -> str:
 
 
 def _lines(
-    settings: Mapping[str, Any], comments: Mapping[str, list[str]], inline: tuple[str, ...]
-) -> Iterator[str]:
-    yield from _mapping(settings, "", comments, inline, "")
-
-
-def _mapping(
     settings: Mapping[str, Any],
-    indentation: str,
     comments: Mapping[str, list[str]],
     inline: tuple[str, ...],
-    path: str,
+    indentation: str = "",
+    path: str = "",
 ) -> Iterator[str]:
     for name, value in settings.items():
         key = f"{path}.{name}" if path else name
         yield from (f"{indentation}# {line}" for line in comments.get(key, ()))
         if isinstance(value, Mapping) and name not in inline:
             yield f"{indentation}{_scalar(name)}:"
-            yield from _mapping(value, f"{indentation}  ", comments, inline, key)
+            yield from _lines(value, comments, inline, f"{indentation}  ", key)
         elif isinstance(value, list) and value and isinstance(value[0], Mapping):
             yield f"{indentation}{_scalar(name)}:"
             for index, entry in enumerate(value):
                 item = f"{key}[{index}]"
-                below = [*_mapping(entry, f"{indentation}    ", comments, inline, item)]
+                below = [*_lines(entry, comments, inline, f"{indentation}    ", item)]
                 yield from (f"{indentation}  # {line}" for line in comments.get(item, ()))
                 # The first line that is no comment begins the entry.
                 at = next(i for i, line in enumerate(below) if not line.lstrip().startswith("#"))

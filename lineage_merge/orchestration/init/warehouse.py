@@ -144,20 +144,15 @@ def _match(
     warehouses = (namespace,) if namespace.startswith("redshift://") else ()
     rules = Rules((), warehouses, {namespace: default} if default else {})
     resolver = DatasetResolver(_ENVIRONMENT, rules, dict(catalogs))
-    common = _with_common_words(names, references)
-    of_jobs = {resolver.resolve(reference).name for reference in common.references} - {None}
-    return frozenset(
-        name for name in common.names if resolver.resolve(Reference(namespace, name)).name in of_jobs
-    )
-
-
-class _Common(NamedTuple):
-    names: frozenset[str]
-    references: frozenset[Reference]
+    names, references = _with_common_words(names, references)
+    of_jobs = {resolver.resolve(reference).name for reference in references} - {None}
+    return frozenset(name for name in names if resolver.resolve(Reference(namespace, name)).name in of_jobs)
 
 
 @lru_cache(maxsize=64)
-def _with_common_words(names: frozenset[str], references: frozenset[Reference]) -> _Common:
+def _with_common_words(
+    names: frozenset[str], references: frozenset[Reference]
+) -> tuple[frozenset[str], frozenset[Reference]]:
     """Return the names whose last word a reference has, and these references: others cannot match.
 
     Resolving each name with each namespace and default schema would take seconds for thousands of names.
@@ -166,7 +161,7 @@ def _with_common_words(names: frozenset[str], references: frozenset[Reference]) 
     tables = {each: _WORD.findall(each.lower())[-1:] for each in names}
     of_jobs = set[str]().union(*words.values())
     common = {word for last in tables.values() for word in last if word in of_jobs}
-    return _Common(
+    return (
         frozenset(name for name, last in tables.items() if common.issuperset(last)),
         frozenset(each for each, found in words.items() if not common.isdisjoint(found)),
     )

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from lineage_merge.infra import input_budget
 from lineage_merge.model.elements import Problem
@@ -84,20 +84,28 @@ def tables(catalog: GlueCatalog, database: str) -> Iterator[dict[str, Any]]:
 def _pages(
     catalog: GlueCatalog, call: str, resource: str, attempts: int, **arguments: str
 ) -> Iterator[dict[str, Any]]:
+    if catalog.account:
+        arguments["CatalogId"] = catalog.account
+    with _client(catalog, "glue", attempts, resource) as client, translated_errors(resource):
+        client.meta.events.register("after-call.glue", _count_bytes)
+        yield from client.get_paginator(call).paginate(**arguments)
+
+
+@contextmanager
+def _client(
+    catalog: GlueCatalog, service: Literal["glue", "lakeformation"], attempts: int, resource: str
+) -> Iterator[Any]:
     import boto3
     from botocore.config import Config
 
-    if catalog.account:
-        arguments["CatalogId"] = catalog.account
     with translated_errors(resource):
         retries: Any = {"mode": "adaptive", "total_max_attempts": attempts}
         settings = Config(connect_timeout=5, read_timeout=60, retries=retries)
-        client: Any = boto3.client("glue", region_name=catalog.region, config=settings)
-        client.meta.events.register("after-call.glue", _count_bytes)
-        try:
-            yield from client.get_paginator(call).paginate(**arguments)
-        finally:
-            client.close()
+        client: Any = boto3.client(service, region_name=catalog.region, config=settings)
+    try:
+        yield client
+    finally:
+        client.close()
 
 
 def _count_bytes(http_response: Any, **_call: Any) -> None:
@@ -158,15 +166,9 @@ class ReadTags(Protocol):
 @contextmanager
 def open_tags(catalog: GlueCatalog) -> Iterator[ReadTags]:
     """Open a client of Lake Formation. Raises `SourceError`."""
-    import boto3
-    from botocore.config import Config
     from botocore.exceptions import ClientError
 
     resource = f"Lake Formation tags of {catalog}"
-    retries: Any = {"mode": "adaptive", "total_max_attempts": 8}
-    settings = Config(connect_timeout=5, read_timeout=60, retries=retries)
-    with translated_errors(resource):
-        client: Any = boto3.client("lakeformation", region_name=catalog.region, config=settings)
 
     def read(database: str, table: str) -> LfTags:
         named = {"DatabaseName": database, "Name": table}
@@ -183,10 +185,8 @@ def open_tags(catalog: GlueCatalog) -> Iterator[ReadTags]:
                     raise SourceDenied(f"{resource}: access denied ({code})") from None
                 raise
 
-    try:
+    with _client(catalog, "lakeformation", _TASK_ATTEMPTS, resource) as client:
         yield read
-    finally:
-        client.close()
 
 
 def parse(response: Mapping[str, Any]) -> LfTags:

@@ -18,8 +18,12 @@ from lineage_merge.sources.hive import syntax_tree
 from lineage_merge.sources.hive.query import Edge, Field
 from lineage_merge.sources.hive.syntax_tree import (
     AGGREGATES,
+    AGGREGATION,
+    CONDITIONAL,
     INTERNAL,
     OF_WINDOW,
+    TRANSFORMATION,
+    WINDOW,
     Token,
     closing,
     opens_tree,
@@ -27,10 +31,6 @@ from lineage_merge.sources.hive.syntax_tree import (
 )
 
 IDENTITY = Transformation.IDENTITY
-TRANSFORMATION = Transformation.TRANSFORMATION
-AGGREGATION = Transformation.AGGREGATION
-CONDITIONAL = Transformation.CONDITIONAL
-WINDOW = Transformation.WINDOW
 
 _KEYWORD_LIST = (
     "and as asc between by case desc distinct else end false from in is like not null or over then true when"

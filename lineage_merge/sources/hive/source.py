@@ -35,14 +35,13 @@ class Hive(RunSelection):
         """Return the namespace of its tables."""
         return self.metastore or self.spark_catalogs[0]
 
-    def namespaces(self) -> list[NamespaceSetting]:
+    @property
+    def namespace_setting(self) -> NamespaceSetting:
         """Return the namespace as a setting. Only that of a metastore can have names in Spark."""
         catalogs = self.spark_catalogs if self.metastore else None
-        return [
-            NamespaceSetting(
-                "hive.metastore", self.namespace, "hive", {}, "metastore", spark_catalogs=catalogs
-            )
-        ]
+        return NamespaceSetting(
+            "hive.metastore", self.namespace, "hive", {}, "metastore", spark_catalogs=catalogs
+        )
 
 
 def parse(settings: Mapping[str, Any]) -> Hive:
@@ -96,7 +95,7 @@ HIVE = Source(
     checks="lineage_merge.sources.hive.doctor:CHECKS",
     files=lambda hive: hive.log,
     catalogs=lambda hive: dict.fromkeys(hive.spark_catalogs, hive.namespace),
-    namespaces=lambda hive: hive.namespaces(),
+    namespaces=lambda hive: [hive.namespace_setting],
     retire_after=lambda hive: hive.retire_after,
     job_types=("hive",),
     kinds=(LINEAGE,),
