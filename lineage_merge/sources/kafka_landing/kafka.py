@@ -55,8 +55,7 @@ class _Landing:
 
     folder: str
     unfinished: str
-    starts: dict[int, int]
-    ends: dict[int, int]
+    ranges: dict[int, Range]
     line_of: LineOf
     file_bytes: int
 
@@ -87,8 +86,7 @@ def landed(
         landing = _Landing(
             folder,
             f"{kafka.landing.rstrip('/')}/.unfinished",
-            {range_.partition: range_.start for range_ in ranges},
-            {range_.partition: range_.end for range_ in ranges},
+            {range_.partition: range_ for range_ in ranges},
             line_of,
             file_bytes,
         )
@@ -110,12 +108,14 @@ def with_landed(
 
 def _rows(spark: SparkSession, kafka: Kafka, options: Mapping[str, str], landing: _Landing) -> DataFrame:
     """Return the records to read: partition, offset, value, headers; one task per partition, in its order."""
+    starts = {partition: range_.start for partition, range_ in landing.ranges.items()}
+    ends = {partition: range_.end for partition, range_ in landing.ranges.items()}
     reader = (
         spark.read.format("kafka")
         .option("kafka.bootstrap.servers", kafka.servers)
-        .option("assign", json.dumps({kafka.topic: sorted(landing.starts)}))
-        .option("startingOffsets", json.dumps({kafka.topic: landing.starts}))
-        .option("endingOffsets", json.dumps({kafka.topic: landing.ends}))
+        .option("assign", json.dumps({kafka.topic: sorted(landing.ranges)}))
+        .option("startingOffsets", json.dumps({kafka.topic: starts}))
+        .option("endingOffsets", json.dumps({kafka.topic: ends}))
         .option("includeHeaders", "true")
         # A record may be deleted after its offset was listed and before it is read.
         .option("failOnDataLoss", "false")
@@ -144,11 +144,11 @@ def _write(landing: _Landing, rows: Iterable[Any]) -> None:
         for row in rows:
             is_same = row.partition == partition
             if file and (not is_same or file.size >= landing.file_bytes):
-                end = row.offset if is_same else landing.ends[partition]
+                end = row.offset if is_same else landing.ranges[partition].end
                 file.finish(Range(partition, start, end))
                 file = None
             if file is None:
-                start = row.offset if is_same else landing.starts[row.partition]
+                start = row.offset if is_same else landing.ranges[row.partition].start
                 partition = row.partition
                 file = LandingFile(landing.folder, landing.unfinished)
             # A record without a value is a tombstone of a compacted topic.
@@ -158,7 +158,7 @@ def _write(landing: _Landing, rows: Iterable[Any]) -> None:
                 if line:
                     file.write(line + b"\n")
         if file:
-            file.finish(Range(partition, start, landing.ends[partition]))
+            file.finish(Range(partition, start, landing.ranges[partition].end))
             file = None
     finally:
         if file:
