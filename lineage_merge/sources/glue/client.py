@@ -1,9 +1,9 @@
 """Clients of AWS Glue and Lake Formation. The default AWS chain supplies credentials and the endpoint."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 from lineage_merge.infra import input_budget
 from lineage_merge.model.elements import Problem
@@ -157,10 +157,8 @@ class LfTags(NamedTuple):
 NO_TAGS = LfTags()
 
 
-class ReadTags(Protocol):
-    """Reads the tags of a table of a database. Raises `SourceDenied` without permission."""
-
-    def __call__(self, database: str, table: str) -> LfTags: ...
+# Reads the tags of a table, of a database and a table. Raises `SourceDenied` without permission.
+ReadTags = Callable[[str, str], LfTags]
 
 
 @contextmanager

@@ -184,14 +184,11 @@ def _columns(
 ) -> Iterator[Column]:
     for index, field in enumerate((facets.get("schema") or {}).get("fields") or ()):
         given = field.get("ordinal_position")
-        known: dict[str, Scalar] = {"position": int(given) - 1 if given and given >= 1 else index}
-        data_type = type_text(field, of_spark=of_spark)
-        if data_type:
-            known["data_type"] = data_type
+        position = int(given) - 1 if given and given >= 1 else index
         description = str(field.get("description") or "").strip()
-        if description:
-            known["description"] = description
-        yield Column(ref, field["name"], authority, known)
+        texts = {"data_type": type_text(field, of_spark=of_spark), "description": description}
+        known = {name: text for name, text in texts.items() if text}
+        yield Column(ref, field["name"], authority, {"position": position, **known})
 
 
 def _other_names(
