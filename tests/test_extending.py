@@ -189,6 +189,12 @@ def test_init_finds_the_files_of_a_source(tree: Tree, tmp_path: Path) -> None:
     assert [each["name"] for each in outcome["jobs"]] == ["copier"]
     assert "# 1 copier found: copier" in (tmp_path / "first.yml").read_text()
     assert "--letters" in tree.run("init", "--help-all").stdout
+    # Its documents are recognized where another source's are expected, and its errors name its option.
+    wrong = tree.run("init", "--hive", folder / "letters.log", "--out", tmp_path / "no.yml", "--yes")
+    assert f"no lineage found, but letters. Fix: --letters {folder / 'letters.log'}" in wrong.stderr
+    missing = tree.run("init", "--letters", folder / "absent", "--out", tmp_path / "no.yml", "--yes")
+    assert missing.returncode == 3
+    assert "Fix: correct --letters" in missing.stderr
 
 
 def test_a_connection_of_airflow_gives_settings_of_a_source(tree: Tree) -> None:

@@ -12,33 +12,42 @@ from lineage_merge.cli.options import as_json_or_text, without_progress
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.naming import redact
 from lineage_merge.sources.registry import SOURCES
+from lineage_merge.sources.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from lineage_merge.cli.init_questions import Answers
     from lineage_merge.infra.progress import ProgressCallback
-    from lineage_merge.orchestration.init.sources import Sources
+    from lineage_merge.orchestration.init.discovery import Inputs
+    from lineage_merge.sources.discovery import SourceInput
 
 _OUT = "lineage_merge.yml"
-# Sections of `--help-all`.
-_SPLINE, _DBT, _OTHERS = "Spline", "dbt", "Other sources"
 
 
-def _line_file_options(function: "Callable[..., Any]") -> "Callable[..., Any]":
-    """Add the flags of the sources with files of lines."""
+def _source_options(function: "Callable[..., Any]") -> "Callable[..., Any]":
+    """Add the options of the sources, each with a parameter ``source.key``."""
     for source in reversed(SOURCES):
-        if source.line_files.key:
-            option = rare_option(
-                source.flags[source.line_files.key],
-                f"{source.key}_line_files",
-                section=source.name if len(source.flags) > 1 else _OTHERS,
-                multiple=True,
-                metavar="PATH",
-                help=f"{source.line_files.contents}; repeatable",
-            )
-            function = option(function)
+        is_common = any(not option.is_rare for option in source.options)
+        for option in reversed(source.options):
+            attributes: dict[str, Any] = {
+                "help": f"{option.help}{'; repeatable' if option.is_repeatable else ''}",
+                "metavar": option.metavar,
+                "multiple": option.is_repeatable,
+            }
+            if not option.is_repeatable:
+                attributes |= {"default": option.default, "show_default": bool(option.default)}
+            names = (option.flag, _parameter(source, option.key))
+            if option.is_rare:
+                section = source.name if is_common else "Other sources"
+                function = rare_option(*names, section=section, **attributes)(function)
+            else:
+                function = click.option(*names, **attributes)(function)
     return function
+
+
+def _parameter(source: Source, key: str) -> str:
+    return f"{source.key}__{key}"
 
 
 @click.command(
@@ -54,47 +63,7 @@ def _line_file_options(function: "Callable[..., Any]") -> "Callable[..., Any]":
 @click.option("--out", default=_OUT, show_default=True, metavar="FILE", help="configuration file to write")
 @click.option("--dag", default="", metavar="NAME", help="name of the Airflow DAG  [default: dbt's project]")
 @click.option("--environment", default="", metavar="NAME", help="environment  [default: dev]")
-@click.option("--spline-export", default="", metavar="PATH", help="folder of an export of Spline's database")
-@click.option("--spline-arango", default="", metavar="URL", help="address of Spline's ArangoDB")
-@rare_option(
-    "--spline-database",
-    section=_SPLINE,
-    default="",
-    metavar="NAME",
-    help="its database  [default: spline]",
-)
-@rare_option(
-    "--spline-username",
-    section=_SPLINE,
-    default="",
-    metavar="NAME",
-    help="its user  [default: root]",
-)
-@rare_option(
-    "--spline-password-env",
-    section=_SPLINE,
-    default="",
-    metavar="VAR",
-    help="environment variable with its password",
-)
-@_line_file_options
-@rare_option("--sql", section=_OTHERS, multiple=True, metavar="PATH", help="folder of SQL files; repeatable")
-@rare_option(
-    "--sql-dialect",
-    section=_OTHERS,
-    default="spark",
-    show_default=True,
-    metavar="NAME",
-    help="their dialect",
-)
-@click.option("--dbt", multiple=True, metavar="MANIFEST", help="dbt's manifest.json; repeatable")
-@rare_option(
-    "--dbt-namespace",
-    section=_DBT,
-    default="",
-    metavar="URL",
-    help="namespace of dbt's tables  [default: derived]",
-)
+@_source_options
 @click.option("--gremlin-endpoint", default="", metavar="URL", help="Gremlin endpoint  [default: embedded]")
 @click.option("--yes", "-y", is_flag=True, help="ask no questions")
 @click.option("--force", is_flag=True, help="replace an existing file")
@@ -135,7 +104,6 @@ def _init(
     on_progress: "ProgressCallback",
 ) -> None:
     from lineage_merge.cli import init_report
-    from lineage_merge.config.section import namespace
     from lineage_merge.infra import storage
     from lineage_merge.orchestration.configuration import CONFIGURATION
     from lineage_merge.orchestration.init import configuration_text
@@ -146,15 +114,14 @@ def _init(
     if storage.is_s3(out):
         raise ConfigError("--out", "expected a local file")
     file = Path(out)
-    sources, notes = _sources(folder, given, answers, on_progress)
-    findings = inspect(sources, on_progress)
-    chosen = given["dbt_namespace"]
+    inputs, notes = _inputs(folder, given, answers, on_progress)
+    findings = inspect(inputs, on_progress)
     proposal = propose(
-        sources,
+        inputs,
         findings,
         dag_name=given["dag"],
         environment=given["environment"],
-        namespace=namespace("--dbt-namespace", chosen) if chosen else "",
+        namespace=_given_namespace(given),
         gremlin_endpoint=given["gremlin_endpoint"],
         folder_name=Path(folder or ".").resolve().name,
     )
@@ -182,47 +149,45 @@ def _print(lines: "Iterable[str]") -> None:
         click.echo(line)
 
 
-def _sources(
+def _inputs(
     folder: str | None, given: dict[str, Any], answers: "Answers", on_progress: "ProgressCallback"
-) -> "tuple[Sources, tuple[str, ...]]":
-    """Return the named sources and those found in the folder, and notes about others."""
+) -> "tuple[Inputs, tuple[str, ...]]":
+    """Return the named input of sources and that found in the folder, and notes about others."""
     from lineage_merge.orchestration.init import discovery
+    from lineage_merge.sources.discovery import discovery_of
 
-    named = _named_sources(given)
-    if folder is None and not named.is_empty:
+    named: dict[str, SourceInput] = {}
+    for source in SOURCES:
+        values = {option.key: given[_parameter(source, option.key)] for option in source.options}
+        if values and (source_input := discovery_of(source).named(values)):
+            named[source.key] = source_input
+    if folder is None and named:
         return named, ()
     on_progress(f"searching {folder or '.'}")
     found = discovery.search(folder or ".")
-    sources = answers.sources(named, found.sources)
-    if sources.is_empty:
-        lines = [source.flags[source.line_files.key] for source in SOURCES if source.line_files.key]
-        flags = f"--spline-export, --spline-arango, {', '.join(lines)}, --sql or --dbt"
-        raise ConfigError("", f"no source found in {folder or '.'}. Fix: name the sources with {flags}")
-    return sources, found.notes
-
-
-def _named_sources(given: dict[str, Any]) -> "Sources":
-    from lineage_merge.orchestration.init.sources import Sources, arango_settings
-
-    if sum(bool(given[name]) for name in ("spline_export", "spline_arango", "spline_line_files")) > 1:
-        raise ConfigError("", "give one of --spline-export, --spline-arango and --spline-agent")
-    details = {name: given[f"spline_{name}"] for name in ("database", "username", "password_env")}
-    if any(details.values()) and not given["spline_arango"]:
-        raise ConfigError(
-            "", "--spline-database, --spline-username and --spline-password-env need --spline-arango"
+    inputs = answers.inputs(named, found.inputs)
+    if not inputs:
+        *flags, last = (
+            option.flag
+            for source in sorted(SOURCES, key=lambda source: bool(source.project))
+            for option in source.options
+            if option.contents or not option.is_rare
         )
-    return Sources(
-        spline_export=given["spline_export"],
-        arango=arango_settings(given["spline_arango"], **details) if given["spline_arango"] else {},
-        line_files={
-            source.key: locations
-            for source in SOURCES
-            if (locations := given.get(f"{source.key}_line_files"))
-        },
-        sql=given["sql"],
-        sql_dialect=given["sql_dialect"],
-        dbt=given["dbt"],
-    )
+        fix = f"name the sources with {', '.join(flags)} or {last}"
+        raise ConfigError("", f"no source found in {folder or '.'}. Fix: {fix}")
+    return inputs, found.notes
+
+
+def _given_namespace(given: dict[str, Any]) -> str:
+    """Return the namespace that an option gives for the tables of projects, or "". Raises `ConfigError`."""
+    from lineage_merge.config.section import namespace
+
+    for source in SOURCES:
+        for option in source.options:
+            value = given[_parameter(source, option.key)]
+            if source.project and option.key == "namespace" and value:
+                return namespace(option.flag, value)
+    return ""
 
 
 def _check_endpoint(endpoint: str) -> None:

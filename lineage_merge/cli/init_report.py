@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from lineage_merge.orchestration.init.configuration_text import job_lines, manifest_line, printable
+from lineage_merge.orchestration.init.configuration_text import job_lines, printable, project_line
 from lineage_merge.orchestration.init.findings import Findings
 from lineage_merge.orchestration.init.proposal import Project, Proposal
-from lineage_merge.orchestration.init.sources import JOB_SOURCES
 from lineage_merge.orchestration.init.verification import Verified
 from lineage_merge.orchestration.report_text import TITLE, near_miss_lines
+from lineage_merge.sources.registry import SOURCES
 
 _MAX_NEAR_MISSES = 3
 
@@ -45,12 +45,13 @@ def found_lines(proposal: Proposal, findings: Findings, notes: tuple[str, ...]) 
 
 def _found(proposal: Proposal, findings: Findings, notes: tuple[str, ...]) -> Iterator[str]:
     settings = proposal.settings()
-    for source in JOB_SOURCES:
-        if source.key in settings:
-            yield f"{source.name}: {job_lines(findings.jobs)[source.key]}"
+    names = {source.key: source.name for source in SOURCES}
+    for key, line in job_lines(findings.jobs).items():
+        if key in settings:
+            yield f"{names[key]}: {line}"
     for project in proposal.projects:
-        yield manifest_line(project.manifest)
-        yield from (f"  {note}" for note in project.manifest.notes)
+        yield project_line(project)
+        yield from (f"  {note}" for note in project.findings.notes)
         yield f"  {_namespace_line(project)}"
     yield from (f"note: {note}" for note in notes)
 
@@ -107,10 +108,16 @@ def as_json(outcome: InitOutcome) -> dict[str, Any]:
         "jobs": [job._asdict() for job in findings.jobs.jobs],
         **{
             f"{source.key}_version": findings.jobs.versions.get(source.key, "")
-            for source in JOB_SOURCES
+            for source in SOURCES
             if source.version
         },
-        "dbt": [_project_json(project) for project in outcome.proposal.projects],
+        **{
+            source.key: [
+                _project_json(project) for project in outcome.proposal.projects if project.source is source
+            ]
+            for source in SOURCES
+            if source.project
+        },
         "checked": verified.is_read,
         "joined": dict(report.joined),
         "datasets_joined": report.datasets_joined,
@@ -124,14 +131,14 @@ def as_json(outcome: InitOutcome) -> dict[str, Any]:
 
 
 def _project_json(project: Project) -> dict[str, Any]:
-    manifest, choice = project.manifest, project.choice
+    findings, choice = project.findings, project.choice
     return {
-        "manifest": manifest.location,
-        "project": manifest.project,
-        "adapter": manifest.adapter,
-        "dbt_version": manifest.dbt_version,
-        "nodes": manifest.nodes,
-        "schemas": list(manifest.schemas),
+        project.key: findings.location,
+        "project": findings.project,
+        "adapter": findings.platform,
+        f"{project.source.key}_version": findings.version,
+        "nodes": findings.nodes,
+        "schemas": list(findings.schemas),
         "namespace": choice.namespace,
         "is_known": choice.is_known,
         "matched": sorted(choice.matched),

@@ -1,51 +1,22 @@
 """Recognition of documents and files by their content, for errors about the wrong input. Pure.
 
 A message names what a document is and the configuration key that reads it, such as ``OpenLineage events: give
-them as openlineage.events``. Contents are never part of a message.
+them as openlineage.events``. Contents are never part of a message. Sources declare their own kinds.
 """
 
 import json
 import re
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from functools import cache
 
+from lineage_merge.sources.source import Kind, Source, imported
 
-class Kind(NamedTuple):
-    """A kind of document: what it is, and what to do with it ("" if nothing reads it)."""
-
-    name: str
-    remedy: str = ""
-
-    def __str__(self) -> str:
-        """Return both as the end of a message."""
-        return f"{self.name}: {self.remedy}" if self.remedy else self.name
-
-
-MANIFEST = Kind("a dbt manifest", "give it as dbt[].manifest")
-CATALOG = Kind("a dbt catalog", "give it as dbt[].catalog")
-RUN_RESULTS = Kind("dbt's run results", "give them as dbt[].run_results")
-FRESHNESS = Kind("dbt's source freshness", "give it as dbt[].sources")
-EVENTS = Kind("OpenLineage events", "give them as openlineage.events")
-AGENT = Kind("messages of a Spline agent", "give them as spline.agent")
-EXPORT = Kind("documents of Spline's database", "give the folder of the collections as spline.export")
-HIVE = Kind("lineage of Hive queries", "give the log as hive.log")
 GRAPH = Kind(
-    "node or edge files of lineage_merge", "query them with --folder, or load them with lineage-merge load"
+    "node or edge files of lineage_merge",
+    "query them with --folder, or load them with lineage-merge load",
+    (("id", "environment", "label", "dag_name"), ("id", "environment", "label", "dag_names")),
 )
 EMPTY = Kind("an empty file", "create it again")
-HTML = Kind("an HTML page, perhaps of a login", "download the file itself")
-DBT_DOCS = Kind(
-    "the HTML page of dbt docs", "give target/manifest.json and target/catalog.json, not index.html"
-)
 
-_DBT = re.compile(r"schemas\.getdbt\.com/dbt/([a-z-]+)/v\d+\.json")
-_OF_DBT = {
-    "manifest": MANIFEST,
-    "catalog": CATALOG,
-    "run-results": RUN_RESULTS,
-    "sources": FRESHNESS,
-    "semantic-manifest": Kind("dbt's semantic manifest", "give target/manifest.json"),
-}
 # The first bytes of binary files.
 _MAGIC = (
     (b"\x1f\x8b", Kind("compressed with gzip", "end its name in .gz, or unpack it")),
@@ -60,54 +31,26 @@ _MAGIC = (
     (b"\xfe\xff", Kind("UTF-16 text", "save it as UTF-8")),
     (b"%PDF", Kind("a PDF file")),
 )
+_XML = Kind("an XML file")
+_HTML = Kind("an HTML page, perhaps of a login", "download the file itself")
 _CSV = Kind("a CSV file", "export it as JSON")
 _SEPARATORS = ",;\t"
-# Documents within lines of logs.
-_IN_LOGS = (
-    (re.compile(r'"eventTime\\?"\s*:.{0,4000}?"(?:producer|schemaURL)\\?"\s*:', re.DOTALL), EVENTS),
-    (re.compile(r'Execution(?:Plan|Event) \(apiVersion|\[\s*"(?:plan|event)"\s*,\s*[\[{]'), AGENT),
-    (re.compile(r'LineageLogger|"edgeType\\?"\s*:'), HIVE),
-)
-SQL = Kind("a SQL file", "give its folder as sql[].path")
-_STATEMENT = re.compile(r"(?:\s|--[^\n]*\n)*(?:select|insert|create|with|merge|use)\s", re.IGNORECASE)
 _MAX_LINES = 50
+
+
+@cache
+def _kinds() -> tuple[Kind, ...]:
+    # By name, as the registry names the functions of sources: readers ask for the kinds of other sources.
+    sources: tuple[Source, ...] = imported("lineage_merge.sources.registry:SOURCES")
+    return (*(kind for source in sources for kind in source.kinds), GRAPH)
 
 
 def of_document(document: object) -> Kind | None:
     """Return the kind of a JSON document by its top-level keys; None if it is unknown."""
-    if isinstance(document, list):
-        if len(document) > 1 and document[0] in ("plan", "event"):
-            return AGENT
-        return of_document(document[0]) if document and isinstance(document[0], dict) else None
-    if not isinstance(document, dict):
-        return None
-    keys = document.keys()
-    if (kind := _of_metadata(document)) is not None:
-        return kind
-    if keys >= {"eventTime", "producer"} and keys & {"run", "job", "dataset"}:
-        return EVENTS
-    if keys >= {"edges", "vertices"}:
-        return HIVE
-    if "_key" in keys and ("_id" in keys or "_belongsTo" in keys or "_rev" in keys):
-        return EXPORT
-    if keys >= {"planId", "timestamp"} or keys >= {"executionPlan", "executionEvent"}:
-        return AGENT
-    if keys >= {"id", "operations"}:
-        return AGENT
-    if keys >= {"id", "environment", "label"} and ("dag_name" in keys or "dag_names" in keys):
-        return GRAPH
-    return None
-
-
-def _of_metadata(document: Mapping[str, Any]) -> Kind | None:
-    metadata = document.get("metadata")
-    version = metadata.get("dbt_schema_version") if isinstance(metadata, dict) else None
-    match = _DBT.search(version) if isinstance(version, str) else None
-    if match:
-        return _OF_DBT.get(match[1])
-    if document.keys() >= {"semantic_models", "metrics", "project_configuration"}:
-        return _OF_DBT["semantic-manifest"]
-    return None
+    kind = next((kind for kind in _kinds() if kind.recognizes(document)), None)
+    if kind is None and isinstance(document, list) and document and isinstance(document[0], dict):
+        return of_document(document[0])
+    return kind
 
 
 def of_bytes(content: bytes) -> Kind | None:
@@ -125,14 +68,20 @@ def of_text(text: str) -> Kind | None:
     start = text.removeprefix("\ufeff").lstrip()
     if not start:
         return EMPTY
-    if start[:1] == "<":
-        return _html(start)
-    if start[:1] not in "{[":
-        return _plain(start)
-    try:
-        return of_document(json.loads(start))
-    except (ValueError, RecursionError):
-        return _of_lines(start) or _of_beginning(start)
+    is_json = start[0] in "{["
+    if is_json:
+        try:
+            return of_document(json.loads(start))
+        except (ValueError, RecursionError):
+            if kind := _of_lines(start):
+                return kind
+    # Of a large document, or of lines of a log.
+    for kind in _kinds():
+        if kind.pattern and (not kind.first or start[0] in kind.first) and kind.pattern.search(start):
+            return kind
+    if is_json:
+        return None
+    return _of_markup(start) if start[0] == "<" else _CSV if _is_csv(start) else None
 
 
 def _of_lines(text: str) -> Kind | None:
@@ -146,31 +95,17 @@ def _of_lines(text: str) -> Kind | None:
     return None
 
 
-def _of_beginning(text: str) -> Kind | None:
-    """Return the kind of a large document of which only the beginning is known."""
-    match = _DBT.search(text)
-    if match:
-        return _OF_DBT.get(match[1])
-    return next((kind for pattern, kind in _IN_LOGS if pattern.search(text)), None)
+def _of_markup(text: str) -> Kind | None:
+    beginning = text[:100].lower()
+    if re.match(r"<(?:!doctype html|html|head|body|!--)", beginning):
+        return _HTML
+    return _XML if beginning.startswith("<?xml") else None
 
 
-def _html(text: str) -> Kind | None:
-    beginning = text[:2000].lower()
-    if not re.match(r"<(?:!doctype html|html|head|body|!--)", beginning):
-        return Kind("an XML file") if beginning.startswith("<?xml") else None
-    return DBT_DOCS if "dbt docs" in beginning or "dbt-docs" in beginning else HTML
-
-
-def _plain(text: str) -> Kind | None:
-    for pattern, kind in _IN_LOGS:
-        if pattern.search(text):
-            return kind
-    if _STATEMENT.match(text):
-        return SQL
+def _is_csv(text: str) -> bool:
     lines = [line for line in text[:4000].split("\n")[:3] if line.strip()]
-    for separator in _SEPARATORS:
-        counts = {line.count(separator) for line in lines}
-        # Lines of a log have different numbers of commas.
-        if len(lines) > 1 and len(counts) == 1 and counts != {0}:
-            return _CSV
-    return None
+    if len(lines) < 2:
+        return False
+    # Lines of a log have different numbers of commas.
+    counts = ({line.count(separator) for line in lines} for separator in _SEPARATORS)
+    return any(len(count) == 1 and count != {0} for count in counts)

@@ -1,8 +1,9 @@
 """Declaration of a source: its settings and references to its functions. Imports no Spark."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.resources import files
 from typing import Any, NamedTuple, Protocol
@@ -10,22 +11,6 @@ from typing import Any, NamedTuple, Protocol
 from lineage_merge.model.elements import Element, Reference
 from lineage_merge.model.records import Record
 from lineage_merge.sources.settings import NamespaceSetting
-
-
-def _none(_settings: Any) -> tuple[()]:
-    return ()
-
-
-def _no_catalogs(_settings: Any) -> Mapping[str, str]:
-    return {}
-
-
-def _unchanged(settings: Any) -> Any:
-    return settings
-
-
-def _needs_no_aws(_settings: Any) -> bool:
-    return False
 
 
 class Resolver(Protocol):
@@ -38,21 +23,75 @@ class Resolver(Protocol):
         """Return the id of a dataset, or the reference's own text if it names none."""
 
 
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of document: what it is, and what to do with it ("" if nothing reads it).
+
+    As parsed JSON it has one of the sets of top-level `keys`, or is otherwise a document (`is_document`).
+    `pattern` recognizes its text, or a beginning of it; `first`: the first characters of such a text
+    (default: any, as in logs).
+    """
+
+    name: str
+    remedy: str = ""
+    keys: tuple[tuple[str, ...], ...] = ()
+    is_document: Callable[[Any], bool] = lambda _document: False
+    pattern: re.Pattern[str] | None = None
+    first: str = ""
+
+    def __str__(self) -> str:
+        """Return both as the end of a message."""
+        return f"{self.name}: {self.remedy}" if self.remedy else self.name
+
+    def recognizes(self, document: object) -> bool:
+        """Return whether a JSON document is one of this kind."""
+        has_keys = isinstance(document, dict) and any(document.keys() >= set(keys) for keys in self.keys)
+        return has_keys or self.is_document(document)
+
+
+class InitOption(NamedTuple):
+    """An option of `init`: the value of `key` below the source's key in the configuration.
+
+    `contents`: what is at its locations, in questions ("" if its values are none). `also`: the keys of other
+    documents that are found from these. `is_rare`: only ``--help-all`` shows it.
+    """
+
+    flag: str
+    key: str
+    help: str
+    contents: str = ""
+    metavar: str = "PATH"
+    default: str = ""
+    is_repeatable: bool = False
+    is_rare: bool = True
+    also: tuple[str, ...] = ()
+
+
 class LineFiles(NamedTuple):
     """Files of lines, such as logs, in which `init` searches for a source's documents.
 
-    `key`: the key of their locations; `contents`: what they are, in help and questions. `has_documents` is
-    given as ``module:function``: whether a `StoredFile` has one. `rejects`: the kinds of the problems that a
-    file with other documents causes.
+    `key`: the key of their locations. `has_documents` is given as ``module:function``: whether a `StoredFile`
+    has one. `rejects`: the kinds of the problems that a file with other documents causes.
     """
 
     key: str = ""
-    contents: str = ""
     has_documents: str = ""
     rejects: tuple[str, ...] = ("rejected",)
 
 
 _NO_LINE_FILES = LineFiles()
+
+
+def files_option(flag: str, key: str, contents: str) -> InitOption:
+    """Return the option of a source with files of lines."""
+    return InitOption(flag, key, contents, contents, is_repeatable=True)
+
+
+class Suggestion(NamedTuple):
+    """Lines that `init` proposes as a comment if a project is on one of these platforms."""
+
+    platforms: tuple[str, ...]
+    lines: str
 
 
 class Sample(NamedTuple):
@@ -88,10 +127,14 @@ class Source:
     `usual_job_types`: the types of most jobs, of a source without `job_types` because each document has its
     own. `is_catalog`: it only describes datasets that other sources reference.
 
-    For `init`: `flags` by the key below `key` whose input they name, `line_files` of a source that reports
-    jobs, `job_word` for these, `selected_by`: the key that selects some of them. `version` returns the
-    version of what wrote the input, `sample` a `Sample` of input that is not in files of lines, else None.
-    `how_to_create`: the remedy for a missing document, unless there is one nearby.
+    `kinds`: the documents that it recognizes, for messages about another source's input.
+
+    For `init`: `options` that name its input, `discovery`: a `discovery.SourceDiscovery`, `line_files` of a
+    source that reports jobs, `job_word` for these, `selected_by`: the key that selects some of them.
+    `version` returns the version of what wrote the input, `sample` a `Sample` of input that is not in files
+    of lines, else None. `project` of a source that describes projects returns the `ProjectFindings` of a
+    location. `how_to_create`: the remedy for a missing document, unless there is one nearby. `suggestion`: if
+    it is only proposed.
 
     `location_keys` are the keys below `key` that say where to read from; if none is set, `airflow` may supply
     one: its `airflow_support.AirflowSupport`.
@@ -107,24 +150,28 @@ class Source:
     preflight: str = ""
     checks: str = ""
     without_sqlglot: str = ""
-    files: Callable[[Any], Iterable[str]] = _none
-    needs_aws: Callable[[Any], bool] = _needs_no_aws
-    with_secrets: Callable[[Any], Any] = _unchanged
-    catalogs: Callable[[Any], Mapping[str, str]] = _no_catalogs
-    namespaces: Callable[[Any], Iterable[NamespaceSetting]] = _none
+    files: Callable[[Any], Iterable[str]] = lambda _settings: ()
+    needs_aws: Callable[[Any], bool] = lambda _settings: False
+    with_secrets: Callable[[Any], Any] = lambda settings: settings
+    catalogs: Callable[[Any], Mapping[str, str]] = lambda _settings: {}
+    namespaces: Callable[[Any], Iterable[NamespaceSetting]] = lambda _settings: ()
     has_raw_uris: bool = False
     retire_after: Callable[[Any], int] | None = None
     by_project: bool = False
     job_types: tuple[str, ...] = ()
     usual_job_types: tuple[str, ...] = ()
     is_catalog: bool = False
-    flags: Mapping[str, str] = field(default_factory=dict)
+    kinds: tuple[Kind, ...] = ()
+    options: tuple[InitOption, ...] = ()
+    discovery: str = "lineage_merge.sources.discovery:SourceDiscovery"
     line_files: LineFiles = _NO_LINE_FILES
     job_word: str = "job"
     selected_by: str = ""
     version: str = ""
     sample: str = ""
+    project: str = ""
     how_to_create: str = ""
+    suggestion: Suggestion | None = None
     location_keys: tuple[str, ...] = ()
     airflow: str = ""
 
@@ -132,6 +179,11 @@ class Source:
     def described_job_types(self) -> tuple[str, ...]:
         """Return the types of the jobs that it describes, as far as declared; else its key."""
         return self.job_types or self.usual_job_types or (self.key,)
+
+    @property
+    def locations(self) -> tuple[InitOption, ...]:
+        """Return the options of `init` that name its input."""
+        return tuple(option for option in self.options if option.contents)
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON Schema of its configuration section."""

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
 from heapq import nsmallest
+from itertools import chain
+from operator import itemgetter
 from typing import NamedTuple
 
 from lineage_merge.infra.engine.rows import Rows
@@ -48,13 +50,13 @@ def unmatched(patterns: Patterns, names: Rows[Names]) -> list[str]:
     """Return the globs that match none of the names."""
     if not patterns.globs:
         return []
-    found = set(names.map_partitions(partial(_matched, globs=tuple(patterns.globs))).collect())
+    found = set(names.map_partitions(partial(_matched, globs=patterns.globs)).collect())
     return [glob for glob in patterns.globs if glob not in found]
 
 
 def existing(names: Rows[Names]) -> Existing:
     """Return the names that exist."""
-    parts = names.map(_first).distinct().map_partitions(_some).collect()
+    parts = names.map(itemgetter(0)).distinct().map_partitions(_some).collect()
     return Existing(
         nsmallest(_MAX_NAMES, (name for part in parts for name in part.names)),
         sum(part.number for part in parts),
@@ -98,27 +100,17 @@ def similar(glob: str, names: Sequence[str]) -> str:
     return f"; did you mean {beginnings[close[0]]}?" if close else ""
 
 
-def matches(glob: str, names: Names) -> bool:
-    """Return whether a glob matches one of the names of an item."""
-    return any(fnmatchcase(name, glob) for name in names)
-
-
-def _matched(names: Iterable[Names], globs: tuple[str, ...]) -> Iterator[str]:
-    missing = list(globs)
-    seen: set[Names] = set()
-    for name in names:
+def _matched(names: Iterable[Names], globs: Sequence[str]) -> Iterator[str]:
+    missing = set(globs)
+    seen: set[str] = set()
+    for name in chain.from_iterable(names):
         if not missing:
             return
-        if name in seen:
-            continue
-        seen.add(name)
-        found = [glob for glob in missing if matches(glob, name)]
-        yield from found
-        missing = [glob for glob in missing if glob not in found]
-
-
-def _first(names: Names) -> str:
-    return names[0]
+        if name not in seen:
+            seen.add(name)
+            matching = {glob for glob in missing if fnmatchcase(name, glob)}
+            yield from matching
+            missing -= matching
 
 
 def _some(names: Iterable[str]) -> Iterator[Existing]:

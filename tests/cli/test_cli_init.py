@@ -78,26 +78,6 @@ def test_the_written_configuration_gives_the_graph_of_the_samples_own(sample: Pa
     assert graph(written()) == graph(CONFIGURATION.load(SAMPLE / "lineage_merge.yml", environ={}))
 
 
-def test_ten_lines_and_relative_paths_are_enough_for_spline_and_dbt(sample: Path) -> None:
-    init(".")
-
-    assert len(yaml_lines()) <= 10
-    settings = yaml.safe_load(Path("lineage_merge.yml").read_text())
-    assert settings["spline"] == {"export": "spline"}
-    assert settings["dbt"] == [{"manifest": "dbt/manifest.json", "namespace": WAREHOUSE}]
-    assert settings["merge"] == {"default_schemas": {WAREHOUSE: "dev.public"}}
-
-
-def test_comments_and_output_name_what_was_found(sample: Path) -> None:
-    outcome = init(".")
-
-    text = Path("lineage_merge.yml").read_text()
-    for fact in ("tickit_sales_ingest, tickit_sales_load", "redshift, dbt 1.11.16", "2 of 4 dbt sources"):
-        assert fact in " ".join(text.replace("#", " ").split()), text
-    rules = "1 by redshift-temporary-directory and same-name, 1 by same-name"
-    assert f"joined: 2 datasets ({rules})" in outcome.out
-
-
 def test_the_next_question_is_about_a_dataset_of_both_sides(sample: Path) -> None:
     found = as_json(".")
 
@@ -586,18 +566,6 @@ def spline_with_loads(folder: Path, *tables: tuple[str, str]) -> None:
     spline.write(folder / "spline")
 
 
-def test_of_two_warehouses_the_one_with_the_manifests_tables_is_written(folder: Path, data: Path) -> None:
-    tables = ("a-first", "public.orders"), ("sales", "public.event"), ("z-last", "public.invoices")
-    spline_with_loads(folder, *tables)
-    shutil.copytree(data / "dbt" / "redshift_v12", folder / "target")
-
-    found = as_json(".")
-
-    assert written().sources["dbt"][0].namespace == "redshift://sales.us-east-1:5439"
-    assert "CHECK" not in Path("lineage_merge.yml").read_text()
-    assert found["joined"]["same-name"] == 1
-
-
 def test_warehouses_with_the_same_tables_are_named_in_the_file(
     folder: Path, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -666,17 +634,4 @@ def test_the_transcript_of_the_documentation_is_real(sample: Path) -> None:
     assert command == "$ lineage-merge init . --yes --quiet"
     assert in_process(*command.split()[2:]).out == output
     assert Path("lineage_merge.yml").read_text() == configuration
-
-
-def test_the_first_own_answer_needs_three_commands_and_ten_lines(sample: Path) -> None:
-    """`tests/test_tutorial.py` runs such commands."""
-    first = in_process("init", ".", "--yes")
-    commands = [line.strip().split() for line in first.out.partition("Next:\n")[2].splitlines() if line]
-
-    assert first.code == 0, first.err
-    assert [each[:2] for each in commands] == [
-        ["lineage-merge", "run"],
-        ["lineage-merge", "upstream"],
-        ["lineage-merge", "html"],
-    ]
     assert len(yaml_lines()) <= 10

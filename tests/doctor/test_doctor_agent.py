@@ -12,7 +12,7 @@ from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.doctor import machine
 from lineage_merge.orchestration.preflight import check_sources
 from lineage_merge.sources.diagnosis import Diagnosis
-from lineage_merge.sources.kafka_landing.offsets import Range, file_name
+from lineage_merge.sources.kafka_landing.files import Range, file_name
 from tests.doctor.diagnosing import examine
 from tests.s3_fixtures import S3
 

@@ -1,20 +1,18 @@
 """The check of joins: merges small sources in this process, and never reads large ones."""
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-import pytest
 import yaml
 
 from lineage_merge.cli.sample import config_file
 from lineage_merge.config import Config
-from lineage_merge.model.errors import SourceMissing
-from lineage_merge.orchestration import read_sources
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.doctor import joins
-from lineage_merge.orchestration.doctor.examination import SECONDS
-from lineage_merge.sources.diagnosis import Diagnosis
+from lineage_merge.orchestration.doctor.examination import CHECKS, SECONDS, examine
+from lineage_merge.sources.diagnosis import Diagnosis, ok
 from tests.merge.test_near_miss_mistakes import pasted
 from tests.merge.wrong_configurations import WAREHOUSE
 
@@ -33,9 +31,9 @@ def settings(namespace: str = WAREHOUSE, **merge: Any) -> dict[str, Any]:
     }
 
 
-def examined(given: dict[str, Any] | Config, seconds: float = 60) -> Diagnosis:
+def examined(given: dict[str, Any] | Config) -> Diagnosis:
     config = given if isinstance(given, Config) else CONFIGURATION.parse(given)
-    (found,) = joins.examine(config, seconds)
+    (found,) = joins.examine(config)
     return found
 
 
@@ -72,7 +70,7 @@ def test_sources_that_have_nothing_in_common_are_a_warning() -> None:
     given = settings()
     given["spline"]["applications"] = ["tickit_sales_laod"]
 
-    notice, unjoined = joins.examine(CONFIGURATION.parse(given), 60)
+    notice, unjoined = joins.examine(CONFIGURATION.parse(given))
 
     assert {notice.state, unjoined.state} == {"warning"}
     assert "tickit_sales_laod" in notice.message
@@ -85,7 +83,7 @@ def test_files_of_another_kind_are_a_warning(tmp_path: Path) -> None:
     given = {**settings(), "openlineage": {"events": str(tmp_path / "other.jsonl")}}
     del given["spline"]
 
-    notice, unjoined = joins.examine(CONFIGURATION.parse(given), 60)
+    notice, unjoined = joins.examine(CONFIGURATION.parse(given))
 
     assert (notice.state, unjoined.state) == ("warning", "warning")
     assert notice.message == "OpenLineage: events: no event found in the configured files"
@@ -98,7 +96,7 @@ def test_sources_of_one_kind_of_job_need_no_common_dataset(tmp_path: Path) -> No
     alone = {"dag_name": "daily", "environment": "dev", "sql": [entry]}
 
     assert examined(alone) == Diagnosis("joins", "ok", "joined 0 datasets")
-    (found,) = joins.examine(CONFIGURATION.parse({**alone, "dbt": given["dbt"]}), 60)
+    (found,) = joins.examine(CONFIGURATION.parse({**alone, "dbt": given["dbt"]}))
     assert found.state == "warning"
     assert found.message == "joined 0 datasets; nothing joins dbt and SQL files"
 
@@ -145,22 +143,22 @@ def test_large_or_unbounded_sources_are_skipped_with_the_reason(tmp_path: Path) 
     ]
 
 
-def test_slow_sources_are_skipped_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    def slow(_config: Config) -> NoReturn:
+def test_slow_sources_are_skipped_in_time() -> None:
+    def slow(_config: Config) -> Iterator[Diagnosis]:
         time.sleep(30)
-        raise SourceMissing("not read in time")
+        yield ok(joins.JOINS, "not read in time")
 
-    monkeypatch.setattr(read_sources, "merge", slow)
+    (check,) = (check for check in CHECKS if check.area == joins.JOINS)
     started = time.monotonic()
 
-    found = examined(settings(), 0.2)
+    (found,) = examine(CONFIGURATION.parse(settings()), [check._replace(examine=slow, seconds=0.2)])
 
     assert time.monotonic() - started < 10
     assert (found.state, found.message.partition(";")[0]) == (
         "skipped",
-        "reading the sources takes longer than 0 s",
+        "reading the sources takes longer than 15 s",
     )
-    assert joins.SECONDS < SECONDS
+    assert check.seconds < SECONDS
 
 
 def test_without_sources_there_is_no_check() -> None:

@@ -12,9 +12,8 @@ from lineage_merge.infra.storage import Slice
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.model.elements import JobKey, Problem
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.sources.hive.events import target_of, write_rows
-from lineage_merge.sources.hive.reader import Context, Logged, _query, _read_part
-from lineage_merge.sources.hive.settings import Hive
+from lineage_merge.sources.hive.reader import Context, Logged, _query, _read_part, target_of, write_rows
+from lineage_merge.sources.hive.source import Hive
 from lineage_merge.sources.hive.translator import JOB_TYPE, job_name, tables, translate
 from tests.conftest import DATA
 from tests.fuzz import cases
@@ -104,7 +103,7 @@ def test_a_log_of_hive(numbers: range, tmp_path: Path) -> None:
 
 def _translated(found: Logged) -> None:
     query = _query(found)
-    events = [each.event for each in write_rows(query, _context().wanted())]
+    events = [each.event for each in write_rows(query, _context())]
     for each in events:
         cases.assert_fits(each, cases.EVENT_DDL)
     job = JobKey(JOB_TYPE, job_name(query, _context().job_name_from))

@@ -13,9 +13,9 @@ from lineage_merge.infra.storage import Slice
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.model.elements import Problem
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.sources.openlineage.events import event_rows, number_of
-from lineage_merge.sources.openlineage.reader import Context, Subject, Text, _of_static, _run, _texts
-from lineage_merge.sources.openlineage.settings import OpenLineage
+from lineage_merge.sources.openlineage.events import Context, event_rows, number_of
+from lineage_merge.sources.openlineage.reader import Subject, Text, _of_static, _run, _texts
+from lineage_merge.sources.openlineage.source import OpenLineage
 from lineage_merge.sources.openlineage.translator import targets, translate
 from tests.conftest import DATA
 from tests.fuzz import cases
@@ -133,7 +133,7 @@ def _translated(found: list[Text]) -> None:
             cases.assert_records(_context().resolver.records(_of_static(_context(), grouped)))
             continue
         run = _run(grouped)
-        for each in event_rows(run, _context().wanted()):
+        for each in event_rows(run, _context()):
             cases.assert_fits(each, cases.EVENT_DDL)
             if each.plan and each.target:
                 elements = translate(run, targets(run)[number_of(each.plan)], 1)

@@ -10,7 +10,7 @@ import pytest
 from lineage_merge.model.errors import SourceMissing
 from lineage_merge.orchestration.init import discovery
 from lineage_merge.orchestration.init.discovery import search
-from lineage_merge.orchestration.init.sources import Sources, located
+from lineage_merge.sources.discovery import SourceInput, located
 
 # A file of each source whose files are recognized by their lines.
 CAPTURED = {
@@ -38,14 +38,16 @@ def test_several_databases_are_their_common_folder(folder: Path, data: Path) -> 
     for name in ("tickit_sales_ingest", "tickit_sales_load"):
         shutil.copytree(data / "spline" / name, folder / "lineage" / "spline" / name)
 
-    assert search(".").sources == Sources(spline_export="lineage/spline")
-    assert search(str(folder)).sources == Sources(spline_export=str(folder / "lineage" / "spline"))
+    assert search(".").inputs == {"spline": SourceInput("export", ("lineage/spline",))}
+    assert search(str(folder)).inputs == {
+        "spline": SourceInput("export", (str(folder / "lineage" / "spline"),))
+    }
 
 
 def test_one_database_in_the_folder_itself(folder: Path, data: Path) -> None:
     shutil.copytree(data / "spline" / "tickit_sales_load", folder, dirs_exist_ok=True)
 
-    assert search(".").sources == Sources(spline_export=".")
+    assert search(".").inputs == {"spline": SourceInput("export", (".",))}
 
 
 def test_an_incomplete_database_does_not_hide_the_complete_one(folder: Path, data: Path) -> None:
@@ -55,7 +57,7 @@ def test_an_incomplete_database_does_not_hide_the_complete_one(folder: Path, dat
 
     found = search(".")
 
-    assert found.sources == Sources(spline_export="b")
+    assert found.inputs == {"spline": SourceInput("export", ("b",))}
     assert found.notes == ("a: another export of Spline, not used",)
 
 
@@ -66,7 +68,7 @@ def test_of_exports_in_several_folders_the_last_is_used(folder: Path, data: Path
 
     found = search(".")
 
-    assert found.sources == Sources(spline_export="2026-11-02")
+    assert found.inputs == {"spline": SourceInput("export", ("2026-11-02",))}
     assert set(found.notes) == {
         f"2026-11-01/{name}: another export of Spline, not used"
         for name in ("tickit_sales_ingest", "tickit_sales_load")
@@ -86,22 +88,24 @@ def test_events_are_found_in_every_form(folder: Path, data: Path) -> None:
     (folder / "packed" / "e.jsonl.gz").write_bytes(gzip.compress(events))
     (folder / "other" / "e.jsonl").write_text('{"a": 1}\n')
 
-    assert search(".").sources == Sources(
-        line_files={"openlineage": ("array/e.json", "lines/e.jsonl", "log/spark.log", "packed/e.jsonl.gz")}
-    )
+    assert search(".").inputs == {
+        "openlineage": SourceInput(
+            "events", ("array/e.json", "lines/e.jsonl", "log/spark.log", "packed/e.jsonl.gz")
+        )
+    }
 
 
 def test_a_folder_of_events_is_one_location(folder: Path, data: Path) -> None:
     shutil.copytree(data / "openlineage" / "events", folder / "events" / "2026" / "11")
 
-    assert search(".").sources == Sources(line_files={"openlineage": ("events/2026/11",)})
+    assert search(".").inputs == {"openlineage": SourceInput("events", ("events/2026/11",))}
 
 
 def test_hive_logs_are_found_among_others(folder: Path, data: Path) -> None:
     shutil.copy(data / "hive" / "hive-lineage.log", folder / "hive-server2.log.2026-11-21")
     (folder / "hive-metastore.log").write_text("2026-11-21T10:00:00 INFO metastore started\n")
 
-    assert search(".").sources == Sources(line_files={"hive": ("hive-server2.log.2026-11-21",)})
+    assert search(".").inputs == {"hive": SourceInput("log", ("hive-server2.log.2026-11-21",))}
 
 
 def test_logs_may_begin_with_other_lines(folder: Path, data: Path) -> None:
@@ -110,17 +114,21 @@ def test_logs_may_begin_with_other_lines(folder: Path, data: Path) -> None:
     for name, path in CAPTURED.items():
         (folder / f"{name}.log").write_text(others + read(data / path))
 
-    assert search(".").sources == Sources(
-        line_files={"spline": ("agent.log",), "openlineage": ("events.log",), "hive": ("hive.log",)}
-    )
+    assert search(".").inputs == {
+        "spline": SourceInput("agent", ("agent.log",)),
+        "openlineage": SourceInput("events", ("events.log",)),
+        "hive": SourceInput("log", ("hive.log",)),
+    }
 
 
 def test_a_log_of_several_listeners_is_found_for_each(folder: Path, data: Path) -> None:
     (folder / "driver.log").write_text("".join(read(data / path) for path in reversed(CAPTURED.values())))
 
-    found = search(".").sources
+    found = search(".").inputs
 
-    assert found.line_files == dict.fromkeys(("spline", "openlineage", "hive"), ("driver.log",))
+    assert {key: value.locations for key, value in found.items()} == dict.fromkeys(
+        ("spline", "openlineage", "hive"), ("driver.log",)
+    )
 
 
 def test_an_event_may_have_long_fields_before_its_producer(folder: Path, data: Path) -> None:
@@ -129,7 +137,7 @@ def test_an_event_may_have_long_fields_before_its_producer(folder: Path, data: P
     names = sorted(event, key=lambda name: (name != "eventTime", name == "producer", name == "schemaURL"))
     (folder / "spark.log").write_text(f"INFO x: {json.dumps({name: event[name] for name in names})}\n")
 
-    assert search(".").sources == Sources(line_files={"openlineage": ("spark.log",)})
+    assert search(".").inputs == {"openlineage": SourceInput("events", ("spark.log",))}
 
 
 def test_other_manifests_and_packages_are_not_dbt_projects(folder: Path, data: Path) -> None:
@@ -142,7 +150,7 @@ def test_other_manifests_and_packages_are_not_dbt_projects(folder: Path, data: P
     (folder / "unload").mkdir()
     (folder / "unload" / "manifest.json").write_text('{"entries": [{"url": "s3://b/k"}]}')
 
-    assert search(".").sources == Sources(dbt=("target/manifest.json",))
+    assert search(".").inputs == {"dbt": SourceInput("manifest", ("target/manifest.json",))}
 
 
 def test_damaged_files_are_not_sources(folder: Path) -> None:
@@ -152,7 +160,7 @@ def test_damaged_files_are_not_sources(folder: Path) -> None:
     (folder / "manifest.json").write_bytes(b"\xff")
     (folder / "link.json").symlink_to(folder / "missing.json")
 
-    assert search(".").sources == Sources()
+    assert search(".").inputs == {}
 
 
 def test_a_large_folder_is_searched_in_part(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,8 +10,7 @@ from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.init.configuration_text import text
 from lineage_merge.orchestration.init.findings import Findings, JobFindings, ObservedJob
 from lineage_merge.orchestration.init.proposal import Proposal, propose
-from lineage_merge.orchestration.init.sources import Sources, arango_settings
-from lineage_merge.sources.dbt.inspection import ManifestFindings
+from lineage_merge.sources.discovery import ProjectFindings, SourceInput
 
 TARGET = "dbt/target"
 WAREHOUSE = "redshift://sales.us-east-1:5439"
@@ -24,20 +23,31 @@ REFERENCES = frozenset(
 )
 
 
-def project(location: str = f"{TARGET}/manifest.json", **more: str) -> ManifestFindings:
-    return ManifestFindings(
+def inputs(**locations: str | tuple[str, ...]) -> dict[str, SourceInput]:
+    keys = {"spline": "export", "dbt": "manifest", "hive": "log", "sql": "path"}
+    return {
+        source: SourceInput(keys[source], (value,) if isinstance(value, str) else value)
+        for source, value in locations.items()
+    }
+
+
+def project(location: str = f"{TARGET}/manifest.json", **beside: str) -> ProjectFindings:
+    return ProjectFindings(
+        "dbt",
         location,
         "shop",
         "redshift",
         sources=frozenset({"dev.public.orders", "dev.public.items"}),
         schemas=("dev.public",),
-        **more,  # type: ignore[arg-type]
+        beside=beside,
     )
 
 
-def proposed(sources: Sources, *manifests: ManifestFindings, **given: str) -> tuple[Proposal, Findings]:
+def proposed(
+    sources: dict[str, SourceInput], *projects: ProjectFindings, **given: str
+) -> tuple[Proposal, Findings]:
     jobs = JobFindings(jobs=(ObservedJob("spline", "load", 0),), references=REFERENCES)
-    findings = Findings(jobs, manifests)
+    findings = Findings(jobs, projects)
     return propose(sources, findings, **given), findings
 
 
@@ -46,10 +56,13 @@ def uncommented(written: str) -> list[str]:
 
 
 def test_the_longest_configuration_of_spline_and_dbt_has_ten_lines(tmp_path: Path) -> None:
-    arango = arango_settings("http://arangodb:8529", "spline", "reader", "SPLINE_PASSWORD")
+    login = {"username": "reader", "password_env": "SPLINE_PASSWORD"}
+    arango = {"hosts": "http://arangodb:8529", "database": "spline", **login}
     known = project(catalog=f"{TARGET}/catalog.json", run_results=f"{TARGET}/run_results.json")
 
-    proposal, findings = proposed(Sources(arango=arango, dbt=(known.location,)), known)
+    proposal, findings = proposed(
+        {"spline": SourceInput("arango", settings=arango), **inputs(dbt=known.location)}, known
+    )
     written = text(proposal, findings, Path())
 
     assert len(uncommented(written)) <= 10, written
@@ -59,9 +72,9 @@ def test_the_longest_configuration_of_spline_and_dbt_has_ten_lines(tmp_path: Pat
 
 
 def test_all_artifacts_beside_a_manifest_are_in_the_configuration() -> None:
-    files = {"catalog": "catalog.json", "run_results": "run_results.json", "freshness": "sources.json"}
+    files = {"catalog": "catalog.json", "run_results": "run_results.json", "sources": "sources.json"}
     known = project(**{key: f"{TARGET}/{name}" for key, name in files.items()})
-    proposal, _ = proposed(Sources(dbt=(known.location,)), known)
+    proposal, _ = proposed(inputs(dbt=known.location), known)
     (entry,) = proposal.settings()["dbt"]
     assert {key: entry[key] for key in ("catalog", "run_results", "sources")} == {
         "catalog": f"{TARGET}/catalog.json",
@@ -74,7 +87,7 @@ def test_all_artifacts_beside_a_manifest_are_in_the_configuration() -> None:
     "name", ["a: b", "- a", "#a", "'a'", '"a"', "yes", "1.0", "ä/ö", "{a}", "*a", "a # b", "a\tb", "null"]
 )
 def test_any_path_is_read_back(name: str, tmp_path: Path) -> None:
-    sources = Sources(spline_export=name, line_files={"hive": (name, f"{name}2")}, dbt=(name,))
+    sources = inputs(spline=name, hive=(name, f"{name}2"), dbt=name)
     proposal, findings = proposed(sources, project(name))
 
     file = tmp_path / "lineage_merge.yml"
@@ -88,11 +101,15 @@ def test_any_path_is_read_back(name: str, tmp_path: Path) -> None:
 
 def test_names_of_documents_cannot_leave_their_comment() -> None:
     jobs = JobFindings(jobs=(ObservedJob("spline", "load\ndag_name: evil", 0),))
-    known = ManifestFindings(
-        "m.json", "shop\nstrict: true", "redshift\rx: 1", schemas=("a\u2028b: c", "\ud800", "\u0085d: e")
+    known = ProjectFindings(
+        "dbt",
+        "m.json",
+        "shop\nstrict: true",
+        "redshift\rx: 1",
+        schemas=("a\u2028b: c", "\ud800", "\u0085d: e"),
     )
     findings = Findings(jobs, (known,))
-    proposal = propose(Sources(spline_export="spline", dbt=("m.json",)), findings)
+    proposal = propose(inputs(spline="spline", dbt="m.json"), findings)
 
     written = text(proposal, findings, Path())
     assert yaml.safe_load(written) == proposal.settings(Path())
@@ -103,16 +120,16 @@ def test_many_applications_are_counted_and_some_named() -> None:
     jobs = JobFindings(jobs=tuple(ObservedJob("spline", f"job_{n}", 0) for n in range(120)))
     findings = Findings(jobs)
 
-    written = text(propose(Sources(spline_export="spline"), findings), findings, Path())
+    written = text(propose(inputs(spline="spline"), findings), findings, Path())
 
     assert "# 120 applications found: job_0, job_1, job_2, job_3, job_4, ..." in written
     assert "spline.applications" in written
 
 
 def test_tables_in_glues_catalog_get_a_hint() -> None:
-    findings = Findings(manifests=(ManifestFindings("m.json", "shop", "athena"),))
+    findings = Findings(projects=(ProjectFindings("dbt", "m.json", "shop", "athena"),))
 
-    written = text(propose(Sources(dbt=("m.json",)), findings), findings, Path())
+    written = text(propose(inputs(dbt="m.json"), findings), findings, Path())
 
     assert "# glue:\n#   - region: us-east-1\n" in written
 
@@ -130,17 +147,20 @@ def test_tables_in_glues_catalog_get_a_hint() -> None:
 def test_the_default_dag_name_is_valid(
     project_name: str, jobs: tuple[str, ...], folder: str, expected: str
 ) -> None:
-    manifests = (ManifestFindings("m.json", project_name, "redshift"),) if project_name else ()
+    manifests = (ProjectFindings("dbt", "m.json", project_name, "redshift"),) if project_name else ()
     found = JobFindings(jobs=tuple(ObservedJob("spline", each, 0) for each in jobs))
 
-    proposal = propose(Sources(spline_export="s"), Findings(found, manifests), folder_name=folder)
+    proposal = propose(inputs(spline="s"), Findings(found, manifests), folder_name=folder)
 
     assert proposal.dag_name == expected
     CONFIGURATION.parse(proposal.settings())
 
 
 def test_sql_files_have_the_namespace_of_the_dbt_project_on_their_platform() -> None:
-    sources = Sources(sql=("sql",), sql_dialect="redshift", dbt=("m.json",))
+    sources = {
+        "sql": SourceInput("path", ("sql",), {"dialect": "redshift"}),
+        **inputs(dbt="m.json"),
+    }
     proposal, _ = proposed(sources, project("m.json"))
 
     assert proposal.settings()["sql"] == [{"path": "sql", "dialect": "redshift", "namespace": WAREHOUSE}]
@@ -148,13 +168,13 @@ def test_sql_files_have_the_namespace_of_the_dbt_project_on_their_platform() -> 
 
 def test_a_given_namespace_takes_precedence() -> None:
     given = "redshift://other.eu-west-1:5439"
-    proposal, _ = proposed(Sources(dbt=("m.json",)), project("m.json"), namespace=given)
+    proposal, _ = proposed(inputs(dbt="m.json"), project("m.json"), namespace=given)
 
     assert [(each.choice.namespace, each.choice.is_known) for each in proposal.projects] == [(given, True)]
 
 
 def test_manifests_of_one_project_with_equal_relations_need_no_target() -> None:
     first, second = project("a/manifest.json"), project("b/manifest.json")
-    proposal, _ = proposed(Sources(dbt=(first.location, second.location)), first, second)
+    proposal, _ = proposed(inputs(dbt=(first.location, second.location)), first, second)
 
     assert [each.target for each in proposal.projects] == ["", ""]

@@ -5,15 +5,16 @@ import pytest
 from lineage_merge.model.elements import Reference
 from lineage_merge.orchestration.init.findings import JobFindings
 from lineage_merge.orchestration.init.warehouse import choose, default_schema
-from lineage_merge.sources.dbt.inspection import ManifestFindings
+from lineage_merge.sources.discovery import ProjectFindings
 
 SALES, FINANCE = "redshift://sales.us-east-1:5439", "redshift://finance.us-east-1:5439"
 TEMPORARY = "s3://glue/temporary/redshift/{}/0f7d3c1e-7f9b-4f0e-9c39-5f2f1a4be611"
 
 
-def manifest(*sources: str, adapter: str = "redshift", built: tuple[str, ...] = ()) -> ManifestFindings:
+def manifest(*sources: str, adapter: str = "redshift", built: tuple[str, ...] = ()) -> ProjectFindings:
     schemas = tuple(dict.fromkeys(name.rpartition(".")[0] for name in (*sources, *built)))
-    return ManifestFindings(
+    return ProjectFindings(
+        "dbt",
         "manifest.json",
         "shop",
         adapter,

@@ -5,8 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from lineage_merge.sources import document_kind
-from lineage_merge.sources.document_kind import AGENT, CATALOG, EVENTS, EXPORT, HIVE, MANIFEST, Kind, of_bytes
+from lineage_merge.sources.dbt.source import CATALOG, MANIFEST
+from lineage_merge.sources.document_kind import of_bytes
+from lineage_merge.sources.hive.source import LINEAGE
+from lineage_merge.sources.openlineage.source import EVENTS
+from lineage_merge.sources.source import Kind
+from lineage_merge.sources.spline.source import AGENT, EXPORT
 from tests.fuzz.mutation import damaged
 
 # The number of bytes by which files are recognized, and less than the first line of most captures.
@@ -49,7 +53,7 @@ def test_the_beginning_of_each_capture_is_recognized(
 def test_hives_logs_are_recognized(data: Path) -> None:
     files = sorted(data.glob("hive/*.log"))
 
-    assert [of_bytes(beginning(file, LIMITS[0])) for file in files] == [HIVE] * 2
+    assert [of_bytes(beginning(file, LIMITS[0])) for file in files] == [LINEAGE] * 2
 
 
 @pytest.mark.parametrize(
@@ -107,4 +111,4 @@ def test_damaged_documents_raise_no_error(data: Path) -> None:
 
     for number in range(3000):
         kind = of_bytes(damaged(rng, contents[number % len(contents)]))
-        assert kind is None or isinstance(kind, document_kind.Kind)
+        assert kind is None or isinstance(kind, Kind)

@@ -19,12 +19,15 @@ from lineage_merge.sources.source import Source, imported
 class Check(NamedTuple):
     """A check of one area; `examine` yields its diagnoses in order, none if it is not configured.
 
-    `exit_code`: that of a run without a response in this area.
+    `exit_code`: that of a run without a response in this area. `late`: the diagnosis of a check that takes
+    longer than `seconds`, if that is no failure.
     """
 
     area: str
     examine: Callable[[Config], Iterator[Diagnosis]]
     exit_code: int = 1
+    seconds: float = float("inf")
+    late: Diagnosis | None = None
 
 
 def _of_source(source: Source) -> Iterator[Check]:
@@ -63,7 +66,7 @@ CHECKS: tuple[Check, ...] = (
     Check(machine.CREDENTIALS, machine.examine_aws, SourceError.exit_code),
     *chain.from_iterable(map(_of_source, SOURCES)),
     Check(broker_check.KAFKA, _kafka, SourceError.exit_code),
-    Check("joins", joins.examine),
+    Check(joins.JOINS, joins.examine, seconds=joins.SECONDS, late=joins.LATE),
     Check("graph", gremlin.examine, GraphError.exit_code),
     Check("bulk loader", bulk.examine, GraphError.exit_code),
     Check("this machine", machine.examine),
@@ -106,9 +109,14 @@ class _Running:
             self._diagnoses.append(unexpected(self._check.area, error))
 
     def diagnoses(self, deadline: float) -> list[Diagnosis]:
+        deadline = min(deadline, self._started + self._check.seconds)
         self._thread.join(max(deadline - time.monotonic(), 0.0))
         diagnoses = list(self._diagnoses)
-        if self._thread.is_alive():
+        if not self._thread.is_alive():
+            return diagnoses
+        if self._check.late:
+            diagnoses.append(self._check.late)
+        else:
             waited = time.monotonic() - self._started
             problem = "a server accepts connections but does not respond"
             message = one_line(f"no result after {waited:.0f} s: {problem}")

@@ -4,7 +4,7 @@ Writes only one vertex with a unique id and one edge from it to itself, and alwa
 """
 
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -54,8 +54,6 @@ _STEPS = (CONNECTION, VERSION, READ, WRITE, IDS, CARDINALITY, CLEAN, GRAMMAR)
 _SECONDS = 5.0
 _LABEL = "doctor_probe"
 _OLDEST, _NEWEST_TESTED = (3, 7), (3, 7)
-
-Ask = Callable[[GraphTraversalSource], GraphTraversal]
 
 
 def examine(config: Config) -> Iterator[Diagnosis]:
@@ -157,15 +155,15 @@ def _dotted(number: tuple[int, int]) -> str:
     return ".".join(map(str, number))
 
 
-def _answer(endpoint: Endpoint, g: GraphTraversalSource, ask: Ask) -> list[Any]:
+def _answer(endpoint: Endpoint, traversal: GraphTraversal) -> list[Any]:
     with translated_errors(endpoint):
-        answer: list[Any] = ask(g).to_list()
+        answer: list[Any] = traversal.to_list()
         return answer
 
 
 def _reading(endpoint: Endpoint, g: GraphTraversalSource) -> Iterator[Diagnosis]:
     try:
-        answer = _answer(endpoint, g, lambda g: g.V().limit(1).count())
+        answer = _answer(endpoint, g.V().limit(1).count())
     except GraphError as error:
         yield failed(READ, error, "allow the role neptune-db:ReadDataViaQuery (deploy/iam)")
         return
@@ -175,8 +173,8 @@ def _reading(endpoint: Endpoint, g: GraphTraversalSource) -> Iterator[Diagnosis]
 def _writing(endpoint: Endpoint, g: GraphTraversalSource) -> Iterator[Diagnosis]:
     probe = f"lineage_merge|doctor|{uuid.uuid4().hex}"
     try:
-        ids = _answer(endpoint, g, lambda g: _vertex(g, probe))
-        _answer(endpoint, g, lambda g: _edge(g, probe))
+        ids = _answer(endpoint, _vertex(g, probe))
+        _answer(endpoint, _edge(g, probe))
     except GraphError as error:
         yield failed(WRITE, error, _write_fix(error))
         yield from skipped_all((IDS, CARDINALITY), f"{WRITE} failed")
@@ -223,20 +221,13 @@ def _string_ids(probe: str, ids: list[Any]) -> Diagnosis:
 
 
 def _cardinality(endpoint: Endpoint, g: GraphTraversalSource, probe: str) -> Diagnosis:
-    def asked(g: GraphTraversalSource) -> GraphTraversal:
-        said = g.V(probe)
-        for value in ("a", "b", "a"):
-            said = said.property(Cardinality.set_, "said", value)
-        for value in ("a", "b", "a"):
-            said = said.property("unsaid", value)
-        return said.property(Cardinality.single, "one", "a").property(Cardinality.single, "one", "b").id_()
-
+    write = g.V(probe)
+    for value in ("a", "b", "a"):
+        write = write.property(Cardinality.set_, "said", value).property("unsaid", value)
+    write = write.property(Cardinality.single, "one", "a").property(Cardinality.single, "one", "b")
     try:
-        _answer(endpoint, g, asked)
-        values = {
-            key: _answer(endpoint, g, lambda g, key=key: g.V(probe).values(key))  # type: ignore[misc]
-            for key in ("said", "unsaid", "one")
-        }
+        _answer(endpoint, write.id_())
+        values = {key: _answer(endpoint, g.V(probe).values(key)) for key in ("said", "unsaid", "one")}
     except GraphError as error:
         return failed(CARDINALITY, error, "enable single and set cardinality for vertex properties")
     if sorted(values["said"]) != ["a", "b"] or values["one"] != ["b"]:
@@ -254,10 +245,10 @@ def _clean_up(endpoint: Endpoint, probe: str) -> Diagnosis:
     fix = f"allow neptune-db:DeleteDataViaQuery (deploy/iam), then run g.V('{probe}').drop()"
     try:
         with connect(endpoint) as g:
-            if _answer(endpoint, g, lambda g: g.V(probe).count()) == [0]:
+            if _answer(endpoint, g.V(probe).count()) == [0]:
                 return skipped(CLEAN, "nothing was written")
-            _answer(endpoint, g, lambda g: g.V(probe).drop())
-            left = _answer(endpoint, g, lambda g: g.V(probe).count())
+            _answer(endpoint, g.V(probe).drop())
+            left = _answer(endpoint, g.V(probe).count())
     except GraphError as error:
         return failed(CLEAN, error, fix)
     if left != [0]:

@@ -1,6 +1,5 @@
 """Check of joins: reads small sources in this process, without Spark, and reports near misses."""
 
-import threading
 from collections.abc import Iterator
 
 from lineage_merge.config import Config
@@ -8,14 +7,13 @@ from lineage_merge.merge.report import NearMiss, Report
 from lineage_merge.merge.report_builder import SAME_NAME
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import InputTooLarge, LineageMergeError, TooFewJoined
-from lineage_merge.orchestration import read_sources
 from lineage_merge.orchestration.read_sources import configured_sources, input_bytes
 from lineage_merge.sources import registry
 from lineage_merge.sources.diagnosis import Diagnosis, failed, ok, skipped, warning
 from lineage_merge.sources.kafka_landing import broker_check
 
 JOINS = "joins"
-# Less than the limit of `examination`, so that slow sources are no failure.
+# Less than the limit of `examination`: slow sources are no failure.
 SECONDS = 15.0
 _MAX_LISTED = 3
 _MAX_NOTICES = 5
@@ -23,25 +21,29 @@ _BUILD = "lineage-merge build reports joins and near misses"
 _CHECK_NAMES = "correct the namespaces or add merge.rules; lineage-merge build lists sources without producer"
 
 
-def examine(config: Config, seconds: float = SECONDS) -> Iterator[Diagnosis]:
+LATE = skipped(JOINS, f"reading the sources takes longer than {SECONDS:.0f} s; {_BUILD}")
+
+
+def examine(config: Config) -> Iterator[Diagnosis]:
     """Merge the sources without loading them, and report notices, joins, near misses and expectations."""
-    if len([*registry.configured(config)]) == 0:
+    if not [*registry.configured(config)]:
         return
     reason = _why_skipped(config)
-    if reason:
+    report = None
+    try:
+        if not reason:
+            report = read_sources.merge(config).report
+    except InputTooLarge:
+        reason = "the input is larger than spark.distribute_above_mb unpacked"
+    except LineageMergeError:
+        # The check of the source reports it.
+        reason = "a source cannot be read"
+    if report is None:
         yield skipped(JOINS, f"{reason}; {_BUILD}")
         return
-    merging = _Merging(config)
-    merging.start()
-    merging.join(seconds)
-    if merging.is_alive():
-        yield skipped(JOINS, f"reading the sources takes longer than {seconds:.0f} s; {_BUILD}")
-    elif merging.result is None:
-        yield skipped(JOINS, f"{merging.problem}; {_BUILD}")
-    else:
-        notices = merging.result.of_kind("notice")
-        yield from _notices(notices)
-        yield _finding(merging.result, _unjoined(config, merging.result), has_notices=bool(notices))
+    notices = report.of_kind("notice")
+    yield from _notices(notices)
+    yield _finding(report, _unjoined(config, report), has_notices=bool(notices))
 
 
 def _why_skipped(config: Config) -> str:
@@ -59,25 +61,6 @@ def _why_skipped(config: Config) -> str:
     if listed > limit << 20:
         return f"the input is larger than spark.distribute_above_mb ({limit} MB)"
     return ""
-
-
-class _Merging(threading.Thread):
-    """A merge in a daemon thread, which ends with the process if it takes too long."""
-
-    def __init__(self, config: Config) -> None:
-        super().__init__(name="doctor: joins", daemon=True)
-        self._config = config
-        self.result: Report | None = None
-        self.problem = ""
-
-    def run(self) -> None:
-        try:
-            self.result = read_sources.merge(self._config).report
-        except InputTooLarge:
-            self.problem = "the input is larger than spark.distribute_above_mb unpacked"
-        except LineageMergeError:
-            # The check of the source reports it.
-            self.problem = "a source cannot be read"
 
 
 def _notices(found: list[Problem]) -> Iterator[Diagnosis]:

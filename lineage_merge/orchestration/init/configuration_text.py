@@ -9,27 +9,18 @@ import yaml
 
 from lineage_merge.orchestration.init.findings import Findings, JobFindings
 from lineage_merge.orchestration.init.proposal import Project, Proposal
-from lineage_merge.orchestration.init.sources import JOB_SOURCES
-from lineage_merge.orchestration.init.warehouse import Choice
-from lineage_merge.sources.dbt.inspection import ManifestFindings
+from lineage_merge.sources.registry import SOURCES
 from lineage_merge.sources.source import Source
 
 # Lines without comments; a longer configuration has its inner mappings on one line.
 MAX_LINES = 10
 _MAX_NAMES = 5
 _WIDTH = 110
-_INLINE = ("default_schemas", "arango", "merge")
 _EMBEDDED = """\
 # The graph is stored on this machine. For Neptune or another Gremlin server:
 # gremlin:
 #   endpoint: wss://cluster.region.neptune.amazonaws.com:8182/gremlin
 #   iam_auth: true"""
-# dbt adapters whose tables are files in S3, listed in Glue's catalog.
-_ON_GLUE = ("athena", "glue")
-_GLUE = """\
-# Glue's catalog joins dbt's tables with the paths that Spark writes:
-# glue:
-#   - region: us-east-1"""
 
 
 def text(proposal: Proposal, findings: Findings, folder: Path) -> str:
@@ -38,40 +29,38 @@ def text(proposal: Proposal, findings: Findings, folder: Path) -> str:
     comments = _comments(proposal, findings)
     inline: tuple[str, ...] = ()
     lines = [*_lines(settings, comments, inline)]
-    for name in _INLINE:
+    sections = [section for section in settings.values() if isinstance(section, Mapping)]
+    nested = [name for section in sections for name, value in section.items() if isinstance(value, Mapping)]
+    for name in (*reversed(nested), "merge"):
         if sum(not line.lstrip().startswith("#") for line in lines) > MAX_LINES:
             inline = (*inline, name)
             lines = [*_lines(settings, comments, inline)]
     head = ["# Written by lineage-merge init. Relative paths are relative to this file."]
-    tail = [_GLUE] if any(project.manifest.adapter in _ON_GLUE for project in proposal.projects) else []
+    platforms = {project.findings.platform for project in proposal.projects}
+    suggestions = [source.suggestion for source in SOURCES if source.suggestion]
+    tail = [each.lines for each in suggestions if not platforms.isdisjoint(each.platforms)]
     tail += [] if proposal.gremlin_endpoint else [_EMBEDDED]
     return "\n".join([*head, *lines, *tail]) + "\n"
 
 
 def _lines(
-    settings: Mapping[str, Any], comments: Mapping[str, list[str]], inline: tuple[str, ...]
-) -> Iterator[str]:
-    yield from _mapping(settings, "", comments, inline, "")
-
-
-def _mapping(
     settings: Mapping[str, Any],
-    indentation: str,
     comments: Mapping[str, list[str]],
     inline: tuple[str, ...],
-    path: str,
+    indentation: str = "",
+    path: str = "",
 ) -> Iterator[str]:
     for name, value in settings.items():
         key = f"{path}.{name}" if path else name
         yield from (f"{indentation}# {line}" for line in comments.get(key, ()))
         if isinstance(value, Mapping) and name not in inline:
             yield f"{indentation}{_scalar(name)}:"
-            yield from _mapping(value, f"{indentation}  ", comments, inline, key)
+            yield from _lines(value, comments, inline, f"{indentation}  ", key)
         elif isinstance(value, list) and value and isinstance(value[0], Mapping):
             yield f"{indentation}{_scalar(name)}:"
             for index, entry in enumerate(value):
                 item = f"{key}[{index}]"
-                below = [*_mapping(entry, f"{indentation}    ", comments, inline, item)]
+                below = [*_lines(entry, comments, inline, f"{indentation}    ", item)]
                 yield from (f"{indentation}  # {line}" for line in comments.get(item, ()))
                 # The first line that is no comment begins the entry.
                 at = next(i for i, line in enumerate(below) if not line.lstrip().startswith("#"))
@@ -94,15 +83,17 @@ def _comments(proposal: Proposal, findings: Findings) -> dict[str, list[str]]:
         "dag_name": ["The Airflow DAG whose lineage is merged. Environments are never joined."],
         **{key: [line] for key, line in job_lines(findings.jobs).items() if line},
     }
-    for source in JOB_SOURCES:
+    for source in SOURCES:
         number = sum(job.source == source.key for job in findings.jobs.jobs)
         if source.selected_by and number > _MAX_NAMES:
             key = f"{source.key}.{source.selected_by}"
             line = f"All are read. To select those of this DAG, add {key}: [name, glob_*]"
             comments[source.key].append(line)
-    for index, project in enumerate(proposal.projects):
-        comments[f"dbt[{index}]"] = [manifest_line(project.manifest)]
-        comments[f"dbt[{index}].namespace"] = namespace_lines(project, findings.jobs)
+    for source in SOURCES:
+        projects = [project for project in proposal.projects if project.source is source]
+        for index, project in enumerate(projects):
+            comments[f"{source.key}[{index}]"] = [project_line(project)]
+            comments[f"{source.key}[{index}].namespace"] = namespace_lines(project)
     for default in proposal.default_schemas.values():
         names = ", ".join(sorted(default.completed)[:_MAX_NAMES])
         line = f"Completes names that Spark's lineage has without database or schema: those of {names}"
@@ -121,17 +112,21 @@ def _folded(line: str) -> list[str]:
 
 def printable(text: str) -> str:
     """Return a text without line feeds and control characters, which YAML forbids in comments."""
-    return "".join(each if each.isprintable() else " " for each in text)
+    return "".join(character if character.isprintable() else " " for character in text)
 
 
 def job_lines(jobs: JobFindings) -> dict[str, str]:
     """Return what was found in the sources of jobs, by the key of the configuration."""
-    return {source.key: _job_line(source, jobs) for source in JOB_SOURCES}
+    return {source.key: _job_line(source, jobs) for source in SOURCES if source.line_files.key}
 
 
 def _job_line(source: Source, jobs: JobFindings) -> str:
     observed = [job for job in jobs.jobs if job.source == source.key]
-    facts = [_named(len(observed), source.job_word, [job.name for job in observed])]
+    names = [job.name for job in observed[:_MAX_NAMES]] + ["..."] * (len(observed) > _MAX_NAMES)
+    facts = [f"no {source.job_word} found"]
+    if names:
+        plural = "" if len(observed) == 1 else "s"
+        facts = [f"{len(observed)} {source.job_word}{plural} found: {', '.join(names)}"]
     newest = max((job.newest for job in observed), default=0)
     if newest:
         facts.append(f"newest run {_time(newest)}")
@@ -142,56 +137,46 @@ def _job_line(source: Source, jobs: JobFindings) -> str:
     return "; ".join(facts)
 
 
-def manifest_line(manifest: ManifestFindings) -> str:
-    """Return what was found in a manifest."""
-    platform = ", ".join(filter(None, (manifest.adapter, f"dbt {manifest.dbt_version}".strip())))
-    line = f"dbt project {manifest.project or 'without a name'} ({platform}): {manifest.nodes} nodes"
-    if manifest.schemas:
-        line += f" in {', '.join(manifest.schemas[:_MAX_NAMES])}"
-    if manifest.generated_at:
-        line += f"; generated {_time(manifest.generated_at)}"
+def project_line(project: Project) -> str:
+    """Return what was found in the document of a project."""
+    name, findings = project.source.name, project.findings
+    platform = ", ".join(filter(None, (findings.platform, f"{name} {findings.version}".strip())))
+    line = f"{name} project {findings.project or 'without a name'} ({platform}): {findings.nodes} nodes"
+    if findings.schemas:
+        line += f" in {', '.join(findings.schemas[:_MAX_NAMES])}"
+    if findings.generated_at:
+        line += f"; generated {_time(findings.generated_at)}"
     return line
 
 
-def namespace_lines(project: Project, jobs: JobFindings) -> list[str]:
-    """Return how the namespace of a manifest was found."""
-    choice, manifest = project.choice, project.manifest
+def namespace_lines(project: Project) -> list[str]:
+    """Return how the namespace of a project was found."""
+    name, choice, findings = project.source.name, project.choice, project.findings
     if not choice.is_known:
-        return [_unknown(choice), *_alternatives(choice)]
+        others = ", ".join(choice.alternatives[:_MAX_NAMES])
+        return [_unknown(project), *([f"Others: {others}"] if others else [])]
     if choice.better:
         names = ", ".join(sorted(choice.better_matched)[:_MAX_NAMES])
         return [f"CHECK: as given. Spark's lineage has {names} in {choice.better}."]
     if not choice.matched:
-        return [f"Namespace of dbt's tables{', as given' if choice.is_given else ''}."]
-    found = sorted(choice.matched & manifest.sources) or sorted(choice.matched)
-    what = "dbt source" if choice.matched & manifest.sources else "dbt dataset"
-    total = len(manifest.sources) if choice.matched & manifest.sources else len(manifest.built)
-    names = ", ".join(found[:_MAX_NAMES])
-    plural = "" if total == 1 else "s"
-    matched = f"{len(found)} of {total} {what}{plural} here: {names}"
-    return [f"A manifest has no host name. Spark's lineage has {matched}"]
+        return [f"Namespace of {name}'s tables{', as given' if choice.is_given else ''}."]
+    sources = choice.matched & findings.sources
+    word, total = ("source", len(findings.sources)) if sources else ("dataset", len(findings.built))
+    matched = sorted(sources or choice.matched)
+    names = ", ".join(matched[:_MAX_NAMES])
+    number = f"{len(matched)} of {total} {name} {word}{'' if total == 1 else 's'}"
+    return [f"A {project.key} has no host name. Spark's lineage has {number} here: {names}"]
 
 
-def _unknown(choice: Choice) -> str:
+def _unknown(project: Project) -> str:
+    choice = project.choice
     if choice.matched:
         names = ", ".join(sorted(choice.matched)[:_MAX_NAMES])
         return f"CHECK: several namespaces of Spark's lineage have {names}."
     if choice.is_of_jobs:
-        return "CHECK: found in Spark's lineage, but without a table of this manifest."
-    return (
-        "CHECK: not found in Spark's lineage, and a manifest has no host name. Set the warehouse's address."
-    )
-
-
-def _alternatives(choice: Choice) -> list[str]:
-    return [f"Others: {', '.join(choice.alternatives[:_MAX_NAMES])}"] if choice.alternatives else []
-
-
-def _named(number: int, what: str, names: list[str]) -> str:
-    if not number:
-        return f"no {what} found"
-    listed = ", ".join(names[:_MAX_NAMES]) + (", ..." if number > _MAX_NAMES else "")
-    return f"{number} {what}{'' if number == 1 else 's'} found: {listed}"
+        return f"CHECK: found in Spark's lineage, but without a table of this {project.key}."
+    unknown = f"not found in Spark's lineage, and a {project.key} has no host name"
+    return f"CHECK: {unknown}. Set the warehouse's address."
 
 
 def _time(milliseconds: int) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from lineage_merge.model.elements import Reference
-from lineage_merge.sources.dbt.inspection import ManifestFindings
+from lineage_merge.sources.discovery import ProjectFindings
 
 
 class ObservedJob(NamedTuple):
@@ -37,4 +37,4 @@ class Findings:
     """What an inspection found in all sources."""
 
     jobs: JobFindings = JobFindings()
-    manifests: tuple[ManifestFindings, ...] = ()
+    projects: tuple[ProjectFindings, ...] = ()

@@ -1,4 +1,4 @@
-"""Inspection of sources through their own readers: jobs, datasets, dbt projects. Imports no Spark.
+"""Inspection of sources through their own readers: jobs, datasets, projects. Imports no Spark.
 
 Of sources that are too large to be read in this process it reads a sample.
 """
@@ -19,16 +19,14 @@ from lineage_merge.model.elements import Reference
 from lineage_merge.model.errors import DocumentError, InputTooLarge, SourceError
 from lineage_merge.model.records import JobRecord, ProblemRecord, Record
 from lineage_merge.orchestration.configuration import CONFIGURATION
+from lineage_merge.orchestration.init.discovery import Inputs
 from lineage_merge.orchestration.init.findings import Findings, JobFindings, ObservedJob
-from lineage_merge.orchestration.init.remedies import explained, flag_fix, no_lineage
-from lineage_merge.orchestration.init.sources import Sources
-from lineage_merge.orchestration.read_sources import configured_sources, input_bytes, read_all
+from lineage_merge.orchestration.init.remedies import explained, no_lineage, option_fix
+from lineage_merge.orchestration.read_sources import configured_sources, read_all
 from lineage_merge.sources import line_files, registry
-from lineage_merge.sources.dbt import inspection as dbt
-from lineage_merge.sources.dbt.source import DBT
-from lineage_merge.sources.document_kind import Kind
-from lineage_merge.sources.source import Sample, Source, imported
-from lineage_merge.sources.sql.source import SQL
+from lineage_merge.sources.discovery import ProjectFindings, discovery_of
+from lineage_merge.sources.registry import SOURCES
+from lineage_merge.sources.source import Kind, Sample, Source, imported
 
 # The names of a configuration that is only used for reading.
 _SCOPE = {"dag_name": "init", "environment": "init"}
@@ -47,31 +45,39 @@ class _RecordingResolver(DatasetResolver):
         return DatasetResolver.resolve(self, ref)
 
 
-def inspect(sources: Sources, on_progress: ProgressCallback = no_progress) -> Findings:
-    """Read the sources and return what they contain. Raises `SourceError` and `ConfigError`."""
-    jobs = _jobs(sources, on_progress)
-    manifests = []
-    for location in sources.dbt:
-        on_progress(f"reading {location}")
-        with explained(DBT, location):
-            manifests.append(dbt.inspect(location))
-    for location in sources.sql:
-        with explained(SQL, location):
-            input_bytes(CONFIGURATION.parse({**_SCOPE, "sql": [{"path": location, "dialect": "spark"}]}))
-    return Findings(jobs, tuple(manifests))
+def inspect(inputs: Inputs, on_progress: ProgressCallback = no_progress) -> Findings:
+    """Read the sources and return what they contain. Raises `SourceError` and `ConfigError`.
+
+    Sources that report neither jobs of clusters nor projects are only listed.
+    """
+    jobs = _jobs(inputs, on_progress)
+    projects: list[ProjectFindings] = []
+    for source in SOURCES:
+        if source.line_files.key or source.key not in inputs:
+            continue
+        for location in inputs[source.key].locations:
+            with explained(source, inputs[source.key], location):
+                if source.project:
+                    on_progress(f"reading {location}")
+                    projects.append(imported(source.project)(location))
+                else:
+                    find_files(location)
+    return Findings(jobs, tuple(projects))
 
 
-def _jobs(sources: Sources, on_progress: ProgressCallback) -> JobFindings:
-    settings = sources.job_settings()
+def _jobs(inputs: Inputs, on_progress: ProgressCallback) -> JobFindings:
+    settings = {
+        source.key: discovery_of(source).settings(inputs[source.key], None)
+        for source in SOURCES
+        if source.line_files.key and source.key in inputs
+    }
     if not settings:
         return JobFindings()
     config = CONFIGURATION.parse({**_SCOPE, **settings})
     size = 0
     for source, parsed in registry.configured(config):
         on_progress(f"reading {source.name}")
-        locations = sources.line_files.get(source.key, ())
-        location = " ".join(locations) or sources.spline_export
-        with explained(source, location, is_export=not locations):
+        with explained(source, inputs[source.key], " ".join(inputs[source.key].locations)):
             if source.preflight:
                 imported(source.preflight)(parsed)
             size += imported(source.size)(parsed)
@@ -83,7 +89,7 @@ def _jobs(sources: Sources, on_progress: ProgressCallback) -> JobFindings:
         except InputTooLarge:
             pass
         else:
-            _raise_if_missing(sources, config, jobs)
+            _raise_if_missing(inputs, config, jobs)
             return jobs
     on_progress("reading a part of the sources: they are large")
     return sample(config, limit, lambda part: _read_all(part, on_progress))
@@ -117,14 +123,14 @@ def _raise_if_rejected(source: Source, records: list[Record]) -> None:
     problems = [problem for problem in found if problem.kind in source.line_files.rejects]
     if problems:
         first = problems[0]
-        raise DocumentError(first.document, first.field, f"{first.message}. Fix: {flag_fix(source)}")
+        raise DocumentError(first.document, first.field, f"{first.message}. Fix: {option_fix(source)}")
 
 
-def _raise_if_missing(sources: Sources, config: Config, found: JobFindings) -> None:
-    """Raise `SourceMissing` for files without a job. A new database of Spline may be empty."""
+def _raise_if_missing(inputs: Inputs, config: Config, found: JobFindings) -> None:
+    """Raise `SourceMissing` for files of lines without a job. A new database may be empty."""
     for source in configured_sources(config):
-        locations = sources.line_files.get(source.key, ())
-        if locations and not any(job.source == source.key for job in found.jobs):
+        key, locations, _ = inputs[source.key]
+        if key == source.line_files.key and not any(job.source == source.key for job in found.jobs):
             raise no_lineage(source, " ".join(locations), _recognized(locations))
 
 

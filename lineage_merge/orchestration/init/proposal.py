@@ -8,49 +8,60 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lineage_merge.orchestration.init import warehouse
+from lineage_merge.orchestration.init.discovery import Inputs
 from lineage_merge.orchestration.init.findings import Findings
-from lineage_merge.orchestration.init.sources import Sources, located
 from lineage_merge.orchestration.init.warehouse import Choice, DefaultSchema
-from lineage_merge.sources.dbt.inspection import ManifestFindings
+from lineage_merge.sources.discovery import ProjectFindings, discovery_of, located
+from lineage_merge.sources.registry import SOURCES
+from lineage_merge.sources.source import Source
 
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_.~+-]+")
 
 
 class Project(NamedTuple):
-    """A dbt manifest and the namespace of its tables; `target` distinguishes manifests of one project."""
+    """A project and the namespace of its tables; `target` distinguishes several of one name.
 
-    manifest: ManifestFindings
+    `findings` are those in its document, of which `key` names the location in the configuration.
+    """
+
+    source: Source
+    findings: ProjectFindings
     choice: Choice
     target: str = ""
+
+    @property
+    def key(self) -> str:
+        """Return the key of its location."""
+        return self.source.locations[0].key
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
     """A proposed configuration.
 
-    `default_schemas` are by namespace; `sql_namespace` "": that of the dialect.
+    `default_schemas` are by namespace; `namespace`: the given one.
     """
 
     dag_name: str
     environment: str
-    sources: Sources
+    inputs: Inputs
     projects: tuple[Project, ...] = ()
     default_schemas: Mapping[str, DefaultSchema] = field(default_factory=dict)
-    sql_namespace: str = ""
+    namespace: str = ""
     gremlin_endpoint: str = ""
 
     def settings(self, folder: Path | None = None) -> dict[str, Any]:
         """Return the settings as in a configuration file in `folder`; None: with paths as they were given."""
         settings: dict[str, Any] = {"dag_name": self.dag_name, "environment": self.environment}
-        settings |= self.sources.job_settings(folder)
-        if self.projects:
-            settings["dbt"] = [_entry(project, folder) for project in self.projects]
-        if self.sources.sql:
-            namespace = {"namespace": self.sql_namespace} if self.sql_namespace else {}
-            dialect = self.sources.sql_dialect
-            settings["sql"] = [
-                {"path": located(each, folder), "dialect": dialect, **namespace} for each in self.sources.sql
-            ]
+        namespaces = {"": self.namespace}
+        for project in reversed(self.projects):
+            namespaces[project.findings.platform] = project.choice.namespace
+        for source in SOURCES:
+            entries = [_entry(project, folder) for project in self.projects if project.source is source]
+            if entries:
+                settings[source.key] = entries
+            elif source_input := self.inputs.get(source.key):
+                settings[source.key] = discovery_of(source).settings(source_input, folder, namespaces)
         if self.default_schemas:
             schemas = {namespace: each.schema for namespace, each in self.default_schemas.items()}
             settings["merge"] = {"default_schemas": schemas}
@@ -60,7 +71,7 @@ class Proposal:
 
 
 def propose(
-    sources: Sources,
+    inputs: Inputs,
     findings: Findings,
     *,
     dag_name: str = "",
@@ -70,17 +81,23 @@ def propose(
     folder_name: str = "",
 ) -> Proposal:
     """Propose a configuration. What is given takes precedence over what is derived from the findings."""
-    targets = _targets(findings.manifests)
+    targets = _targets(findings.projects)
+    by_key = {source.key: source for source in SOURCES}
     projects = tuple(
-        Project(manifest, _choice(manifest, findings, namespace), targets.get(manifest.location, ""))
-        for manifest in findings.manifests
+        Project(
+            by_key[project.source],
+            project,
+            _choice(project, findings, namespace),
+            targets.get(project.location, ""),
+        )
+        for project in findings.projects
     )
     proposal = Proposal(
         dag_name=dag_name or default_dag_name(findings, folder_name),
         environment=environment or "dev",
-        sources=sources,
+        inputs=inputs,
         projects=projects,
-        sql_namespace=namespace,
+        namespace=namespace,
         gremlin_endpoint=gremlin_endpoint,
     )
     return with_namespaces(proposal, findings, [project.choice for project in projects])
@@ -91,73 +108,54 @@ def with_namespaces(proposal: Proposal, findings: Findings, choices: Sequence[Ch
     projects = tuple(
         each._replace(choice=choice) for each, choice in zip(proposal.projects, choices, strict=True)
     )
-    by_namespace: dict[str, list[ManifestFindings]] = defaultdict(list)
+    by_namespace: dict[str, list[ProjectFindings]] = defaultdict(list)
     for project in projects:
-        by_namespace[project.choice.namespace].append(project.manifest)
+        by_namespace[project.choice.namespace].append(project.findings)
     schemas = {
-        namespace: warehouse.default_schema(namespace, manifests, findings.jobs)
-        for namespace, manifests in by_namespace.items()
+        namespace: warehouse.default_schema(namespace, within, findings.jobs)
+        for namespace, within in by_namespace.items()
     }
     return replace(
         proposal,
         projects=projects,
-        default_schemas={namespace: each for namespace, each in schemas.items() if each},
-        sql_namespace=_sql_namespace(proposal, projects),
+        default_schemas={namespace: schema for namespace, schema in schemas.items() if schema},
     )
 
 
-def given_choice(manifest: ManifestFindings, findings: Findings, namespace: str) -> Choice:
-    """Return the choice of a namespace that was given."""
-    return warehouse.given(namespace, manifest, findings.jobs)
-
-
 def default_dag_name(findings: Findings, folder_name: str) -> str:
-    """Return a name for the DAG: dbt's project, the only job, or the folder."""
-    projects = [manifest.project for manifest in findings.manifests if manifest.project]
+    """Return a name for the DAG: a project, the only job, or the folder."""
+    projects = [project.project for project in findings.projects if project.project]
     jobs = [job.name for job in findings.jobs.jobs]
     names = [*projects[:1], *(jobs if len(jobs) == 1 else ()), folder_name]
     return next((text for name in names if (text := _NOT_IN_A_NAME.sub("_", name).strip("_"))), "lineage")
 
 
-def _choice(manifest: ManifestFindings, findings: Findings, namespace: str) -> Choice:
+def _choice(project: ProjectFindings, findings: Findings, namespace: str) -> Choice:
     if namespace:
-        return given_choice(manifest, findings, namespace)
-    return warehouse.choose(manifest, findings.jobs)
-
-
-def _sql_namespace(proposal: Proposal, projects: Sequence[Project]) -> str:
-    """Return the namespace of SQL files: that of the dbt project with the same platform, or the given one."""
-    dialect = proposal.sources.sql_dialect
-    same = (project.choice.namespace for project in projects if project.manifest.adapter == dialect)
-    return next(same, "" if dialect in ("hive", "spark") else proposal.sql_namespace)
+        return warehouse.given(namespace, project, findings.jobs)
+    return warehouse.choose(project, findings.jobs)
 
 
 def _entry(project: Project, folder: Path | None) -> dict[str, str]:
-    manifest = project.manifest
-    entry = {
-        "manifest": located(manifest.location, folder),
-        "namespace": project.choice.namespace,
-        "catalog": located(manifest.catalog, folder) if manifest.catalog else "",
-        "run_results": located(manifest.run_results, folder) if manifest.run_results else "",
-        "sources": located(manifest.freshness, folder) if manifest.freshness else "",
-        "target": project.target,
-    }
-    return {key: value for key, value in entry.items() if value}
+    findings = project.findings
+    entry = {project.key: located(findings.location, folder), "namespace": project.choice.namespace}
+    entry |= {key: located(location, folder) for key, location in findings.beside.items()}
+    return entry | ({"target": project.target} if project.target else {})
 
 
-def _targets(manifests: Sequence[ManifestFindings]) -> dict[str, str]:
-    """Return a target for each manifest whose project other manifests build elsewhere, from its folder."""
-    number = Counter(manifest.project for manifest in manifests)
+def _targets(projects: Sequence[ProjectFindings]) -> dict[str, str]:
+    """Return a target for each project that other documents build elsewhere, from its folder."""
+    number = Counter(project.project for project in projects)
     targets: dict[str, str] = {}
-    for project, count in number.items():
-        found = [manifest for manifest in manifests if manifest.project == project]
-        if count < 2 or not project or len({manifest.built for manifest in found}) == 1:
+    for name, count in number.items():
+        same = [project for project in projects if project.project == name]
+        if count < 2 or not name or len({project.built for project in same}) == 1:
             continue
-        paths = [manifest.location.rpartition("/")[0].split("/") for manifest in found]
-        for each, path in zip(found, paths, strict=True):
+        paths = [project.location.rpartition("/")[0].split("/") for project in same]
+        for project, path in zip(same, paths, strict=True):
             own = [
                 part for part in reversed(path) if all(part not in other for other in paths if other != path)
             ]
-            name = _NOT_IN_A_NAME.sub("_", own[0]).strip("_") if own else ""
-            targets[each.location] = name.replace("~", "_").replace("+", "_")
-    return {location: name for location, name in targets.items() if name}
+            target = _NOT_IN_A_NAME.sub("_", own[0]).strip("_") if own else ""
+            targets[project.location] = target.replace("~", "_").replace("+", "_")
+    return targets

@@ -24,7 +24,7 @@ _WITHOUT_ROWS = frozenset({"exposure", *SEMANTIC_LABELS})
 class Verified:
     """The outcome of a merge in this process. `dataset`: a name to ask about, "" for an empty graph.
 
-    `shared`: number of datasets of several kinds of jobs (Spark's and dbt's). `reasons` say why there is
+    `shared`: number of datasets of several kinds of jobs. `reasons` say why there is
     none. `is_read` False: the input is too large for this process.
     """
 

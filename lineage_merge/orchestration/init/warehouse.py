@@ -1,7 +1,7 @@
-"""Choice of the namespace of dbt's tables, which a manifest does not contain. Pure.
+"""Choice of the namespace of a project's tables, which its document does not contain. Pure.
 
-A manifest has database, schema and table, and no host. Spark's side has the host where it reads or writes
-these tables over JDBC, so the namespace is the one whose tables are those of the manifest.
+A dbt manifest has database, schema and table, and no host. Spark's side has the host where it reads or writes
+these tables over JDBC, so the namespace is the one whose tables are those of the project.
 """
 
 import re
@@ -16,9 +16,9 @@ from lineage_merge.model.elements import DatasetName, Reference
 from lineage_merge.model.errors import NamingError
 from lineage_merge.naming import fixed_namespace, namespace_form
 from lineage_merge.orchestration.init.findings import JobFindings
-from lineage_merge.sources.dbt.inspection import ManifestFindings
+from lineage_merge.sources.discovery import ProjectFindings
 
-# Schemes of namespaces, by dbt adapter. Other adapters (Spark, Glue, DuckDB) read tables of any platform.
+# Schemes of namespaces, by platform. Others (Spark, Glue, DuckDB) read tables of any platform.
 _SCHEMES: Mapping[str, tuple[str, ...]] = {
     "bigquery": ("bigquery",),
     "clickhouse": ("clickhouse",),
@@ -38,9 +38,9 @@ _WORD = re.compile(r"\w+")
 
 
 class Choice(NamedTuple):
-    """The namespace of a manifest's tables.
+    """The namespace of a project's tables.
 
-    `matched` are the manifest's datasets that Spark's side has in it. `alternatives` are other namespaces
+    `matched` are the project's datasets that Spark's side has in it. `alternatives` are other namespaces
     with as many. `is_known` False: it is a guess; `is_of_jobs`: Spark's side has the namespace. `is_given`:
     by the user; then `better` is another namespace, in which Spark's side has the tables `better_matched`.
     """
@@ -55,30 +55,30 @@ class Choice(NamedTuple):
     better_matched: frozenset[str] = frozenset()
 
 
-def choose(manifest: ManifestFindings, jobs: JobFindings) -> Choice:
-    """Choose the namespace whose tables on Spark's side are those of the manifest."""
-    candidates = _candidates(manifest.adapter, jobs)
-    matches = {candidate: _best_match(manifest, candidate, jobs) for candidate in candidates}
-    ranks = {each: _rank(manifest, matched) for each, matched in matches.items()}
+def choose(project: ProjectFindings, jobs: JobFindings) -> Choice:
+    """Choose the namespace whose tables on Spark's side are those of the project."""
+    candidates = _candidates(project.platform, jobs)
+    matches = {candidate: _best_match(project, candidate, jobs) for candidate in candidates}
+    ranks = {each: _rank(project, matched) for each, matched in matches.items()}
     best = max(ranks.values(), default=(0, 0))
     found = sorted(each for each, rank in ranks.items() if rank == best)
     if not any(best):
-        if fixed := fixed_namespace(manifest.adapter):
+        if fixed := fixed_namespace(project.platform):
             return Choice(fixed, is_known=True)
-        # Without a restriction to the adapter's platform, any table of Spark would be a candidate.
-        if manifest.adapter not in _SCHEMES or not found:
-            return Choice(namespace_form(manifest.adapter))
+        # Without a restriction to the platform, any table of Spark would be a candidate.
+        if project.platform not in _SCHEMES or not found:
+            return Choice(namespace_form(project.platform))
         return Choice(found[0], alternatives=tuple(found[1:]), is_of_jobs=True)
     return Choice(found[0], matches[found[0]], tuple(found[1:]), len(found) == 1, is_of_jobs=True)
 
 
-def given(namespace: str, manifest: ManifestFindings, jobs: JobFindings) -> Choice:
+def given(namespace: str, project: ProjectFindings, jobs: JobFindings) -> Choice:
     """Return the choice of a namespace that was given, and a better one if Spark's side has it."""
     canonical = _canonical(namespace)
     is_of_jobs = canonical in {name.namespace for name in tables(jobs)}
     # A temporary directory contains no host: it is in any namespace, and confirms none.
-    matched = _best_match(manifest, namespace, jobs) if is_of_jobs else frozenset[str]()
-    best = choose(manifest, jobs)
+    matched = _best_match(project, namespace, jobs) if is_of_jobs else frozenset[str]()
+    best = choose(project, jobs)
     is_best = not best.matched or canonical in (best.namespace, *best.alternatives)
     better = ("", frozenset[str]()) if is_best else (best.namespace, best.matched)
     return Choice(namespace, matched, (), True, is_of_jobs, True, *better)
@@ -99,13 +99,13 @@ class DefaultSchema(NamedTuple):
 
 
 def default_schema(
-    namespace: str, manifests: Iterable[ManifestFindings], jobs: JobFindings
+    namespace: str, projects: Iterable[ProjectFindings], jobs: JobFindings
 ) -> DefaultSchema | None:
     """Return the default schema with which most datasets are joined; None if no default is needed."""
-    found = list(manifests)
-    names = frozenset[str]().union(*(manifest.sources | manifest.built for manifest in found))
+    found = list(projects)
+    names = frozenset[str]().union(*(project.sources | project.built for project in found))
     without = _matched(namespace, "", names, jobs)
-    schemas = dict.fromkeys(schema for manifest in found for schema in manifest.schemas)
+    schemas = dict.fromkeys(schema for project in found for schema in project.schemas)
     matches = [
         (schema, _matched(namespace, schema, names, jobs))
         for schema in schemas
@@ -116,20 +116,20 @@ def default_schema(
     return DefaultSchema(schema, matched - without) if len(matched) > len(without) else None
 
 
-def _best_match(manifest: ManifestFindings, namespace: str, jobs: JobFindings) -> frozenset[str]:
-    names = manifest.sources | manifest.built
-    defaults = ["", *(schema for schema in manifest.schemas if _completes(namespace, schema))]
+def _best_match(project: ProjectFindings, namespace: str, jobs: JobFindings) -> frozenset[str]:
+    names = project.sources | project.built
+    defaults = ["", *(schema for schema in project.schemas if _completes(namespace, schema))]
     matches = [_matched(namespace, default, names, jobs) for default in defaults]
-    return max(matches, key=lambda matched: _rank(manifest, matched))
+    return max(matches, key=lambda matched: _rank(project, matched))
 
 
-def _rank(manifest: ManifestFindings, matched: frozenset[str]) -> tuple[int, int]:
+def _rank(project: ProjectFindings, matched: frozenset[str]) -> tuple[int, int]:
     # Sources first: Spark writes them. A model's name may exist in several environments' warehouses.
-    return len(matched & manifest.sources), len(matched)
+    return len(matched & project.sources), len(matched)
 
 
 def _matched(namespace: str, default: str, names: frozenset[str], jobs: JobFindings) -> frozenset[str]:
-    """Return the names of dbt's datasets that Spark's side has, if dbt's tables are in a namespace."""
+    """Return the names of datasets that Spark's side has, if the project's tables are in a namespace."""
     return _match(namespace, default, names, jobs.references, tuple(sorted(jobs.catalogs.items())))
 
 
@@ -144,20 +144,15 @@ def _match(
     warehouses = (namespace,) if namespace.startswith("redshift://") else ()
     rules = Rules((), warehouses, {namespace: default} if default else {})
     resolver = DatasetResolver(_ENVIRONMENT, rules, dict(catalogs))
-    common = _with_common_words(names, references)
-    of_jobs = {resolver.resolve(reference).name for reference in common.references} - {None}
-    return frozenset(
-        name for name in common.names if resolver.resolve(Reference(namespace, name)).name in of_jobs
-    )
-
-
-class _Common(NamedTuple):
-    names: frozenset[str]
-    references: frozenset[Reference]
+    names, references = _with_common_words(names, references)
+    of_jobs = {resolver.resolve(reference).name for reference in references} - {None}
+    return frozenset(name for name in names if resolver.resolve(Reference(namespace, name)).name in of_jobs)
 
 
 @lru_cache(maxsize=64)
-def _with_common_words(names: frozenset[str], references: frozenset[Reference]) -> _Common:
+def _with_common_words(
+    names: frozenset[str], references: frozenset[Reference]
+) -> tuple[frozenset[str], frozenset[Reference]]:
     """Return the names whose last word a reference has, and these references: others cannot match.
 
     Resolving each name with each namespace and default schema would take seconds for thousands of names.
@@ -166,7 +161,7 @@ def _with_common_words(names: frozenset[str], references: frozenset[Reference]) 
     tables = {each: _WORD.findall(each.lower())[-1:] for each in names}
     of_jobs = set[str]().union(*words.values())
     common = {word for last in tables.values() for word in last if word in of_jobs}
-    return _Common(
+    return (
         frozenset(name for name, last in tables.items() if common.issuperset(last)),
         frozenset(each for each, found in words.items() if not common.isdisjoint(found)),
     )
@@ -179,8 +174,8 @@ def _completes(namespace: str, schema: str) -> bool:
         return False
 
 
-def _candidates(adapter: str, jobs: JobFindings) -> list[str]:
-    schemes = _SCHEMES.get(adapter)
+def _candidates(platform: str, jobs: JobFindings) -> list[str]:
+    schemes = _SCHEMES.get(platform)
     namespaces = {name.namespace for name in tables(jobs)}
     return sorted(
         namespace for namespace in namespaces if schemes is None or namespace.partition(":")[0] in schemes

@@ -4,20 +4,21 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 from lineage_merge.infra import storage
 from lineage_merge.model.errors import DocumentError, SourceError, SourceMissing
 from lineage_merge.model.times import epoch_ms
 from lineage_merge.sources import document_kind
-
-What = Literal["manifest", "catalog", "run results file", "sources file"]
+from lineage_merge.sources.dbt.settings import What
+from lineage_merge.sources.dbt.source import CATALOG, FRESHNESS, MANIFEST, RUN_RESULTS
+from lineage_merge.sources.source import Kind
 
 _KINDS = {
-    "manifest": document_kind.MANIFEST,
-    "catalog": document_kind.CATALOG,
-    "run results file": document_kind.RUN_RESULTS,
-    "sources file": document_kind.FRESHNESS,
+    "manifest": MANIFEST,
+    "catalog": CATALOG,
+    "run results file": RUN_RESULTS,
+    "sources file": FRESHNESS,
 }
 _FILES = {
     "manifest": "manifest.json",
@@ -71,7 +72,7 @@ def _nearest(missing: str, what: What) -> str:
     places = (f"{missing}/{name}", f"{missing}/target/{name}", f"{parent}/target/{name}")
     found = next((place for place in places if place != missing and _exists(place)), "")
     # Other programs have files of these names, too: those of any folder are recognized by their content.
-    return found or next((each for each in _below((missing, parent), name) if _has_kind(each, what)), "")
+    return found or next((each for each in _below((missing, parent), name) if has_kind(each, what)), "")
 
 
 def _below(folders: tuple[str, ...], name: str) -> Iterator[str]:
@@ -80,7 +81,8 @@ def _below(folders: tuple[str, ...], name: str) -> Iterator[str]:
             yield from (f"{subfolder}/{name}" for subfolder in storage.subfolders(folder)[:_MAX_FOLDERS])
 
 
-def _has_kind(location: str, what: What) -> bool:
+def has_kind(location: str, what: What) -> bool:
+    """Return whether a file is an artefact, by its beginning."""
     with suppress(SourceError):
         return document_kind.of_bytes(storage.read_beginning(location, _BEGINNING)) is _KINDS[what]
     return False
@@ -93,7 +95,7 @@ def _exists(location: str) -> bool:
     return False
 
 
-def _wrong(location: str, field: str, found: document_kind.Kind, what: What) -> DocumentError:
+def _wrong(location: str, field: str, found: Kind, what: What) -> DocumentError:
     return DocumentError(location, field, f"is not a dbt {what}, but {found}", found.remedy)
 
 

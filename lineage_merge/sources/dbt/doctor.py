@@ -10,7 +10,7 @@ from lineage_merge.sources.dbt import artefact
 from lineage_merge.sources.dbt.catalog import read_catalog
 from lineage_merge.sources.dbt.manifest import read_manifest
 from lineage_merge.sources.dbt.run_results import read_run_results
-from lineage_merge.sources.dbt.settings import DbtProject
+from lineage_merge.sources.dbt.settings import DbtProject, What
 from lineage_merge.sources.dbt.source_freshness import read_sources
 from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck, failed, fix_for, ok, warning
 
@@ -78,7 +78,7 @@ class _SideFile(NamedTuple):
     """
 
     check: str
-    what: artefact.What
+    what: What
     contents: Callable[[str, str], tuple[str, str]]
     unknown: str
     fix: str

@@ -1,46 +1,65 @@
-"""Contents of a dbt manifest and the artifacts beside it, from which `init` proposes a configuration."""
+"""How `init` finds dbt manifests, and what a manifest and the artefacts beside it contain."""
 
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from lineage_merge.infra.storage import read_text, size_of
+from lineage_merge.infra.storage import StoredFile, read_text, size_of
 from lineage_merge.model.errors import SourceError, SourceMissing
+from lineage_merge.sources.dbt.artefact import has_kind
 from lineage_merge.sources.dbt.catalog import read_catalog
 from lineage_merge.sources.dbt.manifest import read_manifest
 from lineage_merge.sources.dbt.nodes import SEMANTIC, Manifest
 from lineage_merge.sources.dbt.run_results import read_run_results
 from lineage_merge.sources.dbt.source_freshness import read_sources
 from lineage_merge.sources.dbt.translator import dataset_references
+from lineage_merge.sources.discovery import (
+    Discovered,
+    ProjectFindings,
+    Prompt,
+    SourceDiscovery,
+    SourceInput,
+    file_name,
+)
 
+# Artefacts beside a manifest, by the key of the configuration.
+_BESIDE: Mapping[str, tuple[str, Callable[[str, str], object]]] = {
+    "catalog": ("catalog.json", read_catalog),
+    "run_results": ("run_results.json", read_run_results),
+    "sources": ("sources.json", read_sources),
+}
+_FILES = frozenset({"manifest.json", "semantic_manifest.json", *(name for name, _ in _BESIDE.values())})
 _MAX_SCHEMAS = 6
 _WITHOUT_TABLE = frozenset({"exposure", *SEMANTIC})
 
 
-@dataclass(frozen=True, slots=True)
-class ManifestFindings:
-    """What a dbt manifest contains. `sources` and `built` are the names of its datasets in the warehouse.
+class DbtDiscovery(SourceDiscovery):
+    """Manifests are found by their names and contents."""
 
-    `schemas` are its ``database.schema``, the most frequent first. `catalog`, `run_results` and
-    `freshness` (`sources.json`) are files beside the manifest, "" if missing.
-    """
+    def asked(self, prompt: Prompt) -> SourceInput | None:
+        """Ask for a manifest."""
+        manifest = prompt("dbt manifest.json (path or s3://, empty: none)")
+        return SourceInput("manifest", (manifest,)) if manifest else None
 
-    location: str
-    project: str
-    adapter: str
-    dbt_version: str = ""
-    generated_at: int = 0
-    nodes: int = 0
-    sources: frozenset[str] = frozenset()
-    built: frozenset[str] = frozenset()
-    schemas: tuple[str, ...] = ()
-    catalog: str = ""
-    run_results: str = ""
-    freshness: str = ""
-    notes: tuple[str, ...] = ()
+    def own_files(self, files: Iterable[StoredFile]) -> Iterable[str]:
+        """Return the artefacts, by name."""
+        return [file.location for file in files if file_name(file.location) in _FILES]
+
+    def search(self, files: Sequence[StoredFile], _rest: Sequence[StoredFile]) -> Discovered:
+        """Return the manifests. Other programs have files of this name, too."""
+        manifests = tuple(
+            file.location
+            for file in files
+            if file_name(file.location) == "manifest.json" and has_kind(file.location, "manifest")
+        )
+        return Discovered(SourceInput("manifest", manifests) if manifests else None)
+
+    def command(self, key: str, location: str) -> str:
+        """Return the option of a manifest; the others are found beside it."""
+        is_manifest = key == "manifest" and location.endswith((".json", ".json.gz"))
+        return super().command(key, location) if is_manifest else ""
 
 
-def inspect(location: str) -> ManifestFindings:
+def inspect(location: str) -> ProjectFindings:
     """Read a manifest, and find its artifacts. Raises `SourceError`."""
     manifest, problems = read_manifest(location, read_text(location))
     notes = [
@@ -53,20 +72,18 @@ def inspect(location: str) -> ManifestFindings:
         kind = manifest.nodes[unique_id].kind
         if kind not in _WITHOUT_TABLE:
             found["sources" if kind == "source" else "built"].add(reference.name)
-    catalog, run_results, freshness = _beside(location, notes)
-    return ManifestFindings(
+    return ProjectFindings(
+        source="dbt",
         location=location,
         project=manifest.project,
-        adapter=manifest.adapter.lower(),
-        dbt_version=manifest.dbt_version,
+        platform=manifest.adapter.lower(),
+        version=manifest.dbt_version,
         generated_at=manifest.generated_at,
         nodes=len(manifest.nodes),
         sources=frozenset(found["sources"]),
         built=frozenset(found["built"]),
         schemas=_schemas(manifest),
-        catalog=catalog,
-        run_results=run_results,
-        freshness=freshness,
+        beside=_beside(location, notes),
         notes=tuple(notes),
     )
 
@@ -82,24 +99,19 @@ def _schemas(manifest: Manifest) -> tuple[str, ...]:
     return tuple(dict.fromkeys(schema for _, schema in ordered))[:_MAX_SCHEMAS]
 
 
-def _beside(manifest: str, notes: list[str]) -> tuple[str, str, str]:
-    """Return the locations of `catalog.json`, `run_results.json` and `sources.json` beside a manifest."""
+def _beside(manifest: str, notes: list[str]) -> dict[str, str]:
+    """Return the locations of the artefacts beside a manifest, by the key of the configuration."""
     folder = manifest.rpartition("/")[0]
-
-    def found(name: str, read: Callable[[str, str], object]) -> str:
+    locations: dict[str, str] = {}
+    for key, (name, read) in _BESIDE.items():
         location = f"{folder}/{name}" if folder else name
         try:
             size_of(location)
             read(location, read_text(location))
         except SourceMissing:
-            return ""
+            continue
         except SourceError as error:
             notes.append(f"not used: {error.message}")
-            return ""
-        return location
-
-    return (
-        found("catalog.json", read_catalog),
-        found("run_results.json", read_run_results),
-        found("sources.json", read_sources),
-    )
+        else:
+            locations[key] = location
+    return locations

@@ -18,7 +18,7 @@ from lineage_merge.sources.dbt.manifest import read_manifest
 from lineage_merge.sources.dbt.nodes import Manifest
 from lineage_merge.sources.dbt.run_results import RunResults, read_run_results
 from lineage_merge.sources.dbt.semantic_elements import semantic_elements
-from lineage_merge.sources.dbt.settings import DbtProject
+from lineage_merge.sources.dbt.settings import DbtProject, What
 from lineage_merge.sources.dbt.source_freshness import FreshnessResults, read_sources
 from lineage_merge.sources.dbt.translator import dataset_references, last_runs, translate
 from lineage_merge.sources.source import Resolver
@@ -120,7 +120,7 @@ def _catalog(project: DbtProject) -> Generator[Element, None, Catalog]:
     return {}
 
 
-def _text_if_any(file: str, what: artefact.What, consequence: str) -> Generator[Element, None, str | None]:
+def _text_if_any(file: str, what: What, consequence: str) -> Generator[Element, None, str | None]:
     try:
         return artefact.read(file, what)
     except SourceMissing as error:

@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from lineage_merge.config.section import locations, namespace
 from lineage_merge.infra.redaction import redact
 from lineage_merge.model.errors import ErrorCollector
-from lineage_merge.sources.dbt.artefact import What
 from lineage_merge.sources.settings import NamespaceSetting
+
+What = Literal["manifest", "catalog", "run results file", "sources file"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,15 @@
-"""Client of AWS Glue. The default AWS chain supplies credentials and, in tests, the endpoint."""
+"""Clients of AWS Glue and Lake Formation. The default AWS chain supplies credentials and the endpoint."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from lineage_merge.infra import input_budget
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
 from lineage_merge.sources import unmatched_patterns
-from lineage_merge.sources.glue.settings import GlueCatalog
+from lineage_merge.sources.glue.source import GlueCatalog
 from lineage_merge.sources.unmatched_patterns import Existing, Patterns
 
 DENIED = frozenset(
@@ -84,20 +84,28 @@ def tables(catalog: GlueCatalog, database: str) -> Iterator[dict[str, Any]]:
 def _pages(
     catalog: GlueCatalog, call: str, resource: str, attempts: int, **arguments: str
 ) -> Iterator[dict[str, Any]]:
+    if catalog.account:
+        arguments["CatalogId"] = catalog.account
+    with _client(catalog, "glue", attempts, resource) as client, translated_errors(resource):
+        client.meta.events.register("after-call.glue", _count_bytes)
+        yield from client.get_paginator(call).paginate(**arguments)
+
+
+@contextmanager
+def _client(
+    catalog: GlueCatalog, service: Literal["glue", "lakeformation"], attempts: int, resource: str
+) -> Iterator[Any]:
     import boto3
     from botocore.config import Config
 
-    if catalog.account:
-        arguments["CatalogId"] = catalog.account
     with translated_errors(resource):
         retries: Any = {"mode": "adaptive", "total_max_attempts": attempts}
         settings = Config(connect_timeout=5, read_timeout=60, retries=retries)
-        client: Any = boto3.client("glue", region_name=catalog.region, config=settings)
-        client.meta.events.register("after-call.glue", _count_bytes)
-        try:
-            yield from client.get_paginator(call).paginate(**arguments)
-        finally:
-            client.close()
+        client: Any = boto3.client(service, region_name=catalog.region, config=settings)
+    try:
+        yield client
+    finally:
+        client.close()
 
 
 def _count_bytes(http_response: Any, **_call: Any) -> None:
@@ -137,3 +145,66 @@ def _service_error(resource: str, code: str) -> SourceError:
     if code in _BUSY or "Throttl" in code:
         return SourceUnreachable(f"{resource}: Glue is throttled or unavailable ({code})")
     return SourceError(f"{resource}: Glue error {code or 'without a code'}")
+
+
+class LfTags(NamedTuple):
+    """Tags of a table, with those of its database, and the further tags of its columns by name."""
+
+    table: tuple[str, ...] = ()
+    columns: Mapping[str, tuple[str, ...]] = {}
+
+
+NO_TAGS = LfTags()
+
+
+# Reads the tags of a table, of a database and a table. Raises `SourceDenied` without permission.
+ReadTags = Callable[[str, str], LfTags]
+
+
+@contextmanager
+def open_tags(catalog: GlueCatalog) -> Iterator[ReadTags]:
+    """Open a client of Lake Formation. Raises `SourceError`."""
+    from botocore.exceptions import ClientError
+
+    resource = f"Lake Formation tags of {catalog}"
+
+    def read(database: str, table: str) -> LfTags:
+        named = {"DatabaseName": database, "Name": table}
+        if catalog.account:
+            named["CatalogId"] = catalog.account
+        with translated_errors(resource):
+            try:
+                return parse(client.get_resource_lf_tags(Resource={"Table": named}))
+            except ClientError as error:
+                code = str(error.response.get("Error", {}).get("Code", ""))
+                if code == "EntityNotFoundException":
+                    return NO_TAGS  # the table is new, or was dropped
+                if code in DENIED:
+                    raise SourceDenied(f"{resource}: access denied ({code})") from None
+                raise
+
+    with _client(catalog, "lakeformation", _TASK_ATTEMPTS, resource) as client:
+        yield read
+
+
+def parse(response: Mapping[str, Any]) -> LfTags:
+    """Return the tags in a response of GetResourceLFTags.
+
+    A column inherits the tags of its table; only further ones are its own.
+    """
+    table = {*_texts(response.get("LFTagOnDatabase")), *_texts(response.get("LFTagsOnTable"))}
+    columns: dict[str, tuple[str, ...]] = {}
+    for tag in response.get("LFTagsOnColumns") or ():
+        own = set(_texts(tag.get("LFTags"))) - table
+        if own and tag.get("Name"):
+            columns[str(tag["Name"])] = tuple(sorted(own))
+    return LfTags(tuple(sorted(table)), columns)
+
+
+def _texts(tags: Iterable[Mapping[str, Any]] | None) -> Iterator[str]:
+    """Yield ``pii`` for the value true, ``confidentiality:high`` for others."""
+    for tag in tags or ():
+        key = str(tag.get("TagKey") or "").strip()
+        for value in tag.get("TagValues") or ():
+            if key:
+                yield key if str(value).strip().lower() == "true" else f"{key}:{value}"

@@ -18,8 +18,8 @@ from lineage_merge.model.elements import (
 from lineage_merge.model.errors import NamingError
 from lineage_merge.naming import redact
 from lineage_merge.sources.glue import table as glue_table
-from lineage_merge.sources.glue.lake_formation import NO_TAGS, LfTags
-from lineage_merge.sources.glue.settings import GlueCatalog
+from lineage_merge.sources.glue.client import NO_TAGS, LfTags
+from lineage_merge.sources.glue.source import GlueCatalog
 
 # Name of the rule on vertices and in reports: a table of the Glue catalog and its path are one dataset.
 GLUE_RULE = "glue-catalog"
@@ -43,11 +43,9 @@ def translate(
     dataset = path or own
     yield _dataset(table, database, name, dataset, tags.table)
     for position, column in enumerate(glue_table.columns(table)):
+        texts = {"data_type": column.data_type, "description": column.description}
         properties: dict[str, Scalar] = {"position": position}
-        if column.data_type:
-            properties["data_type"] = column.data_type
-        if column.description.strip():
-            properties["description"] = column.description
+        properties |= {key: text for key, text in texts.items() if text.strip()}
         of_column = tags.columns.get(column.name, ())
         sets = {"tags": of_column} if of_column else {}
         yield Column(dataset, column.name, Authority.CATALOG, properties, sets)
@@ -104,17 +102,18 @@ def _dataset(
     table: Mapping[str, Any], database: str, name: str, ref: Reference, tags: tuple[str, ...]
 ) -> Dataset:
     label: DatasetLabel = "view" if glue_table.is_view(table) else "table"
-    properties: dict[str, Scalar] = {"name": name, "qualified_name": f"{database}.{name}"}
     comment = str((table.get("Parameters") or {}).get("comment") or "")
-    description = str(table.get("Description") or "").strip() or comment.strip()
-    if description:
-        properties["description"] = description
-    data_format = glue_table.data_format(table)
-    if data_format and label == "table":
-        properties["format"] = data_format
-    metadata = glue_table.custom_metadata(table)
-    if metadata:
-        properties["meta"] = metadata
+    optional: dict[str, Scalar] = {
+        "description": str(table.get("Description") or "").strip() or comment.strip(),
+        "format": glue_table.data_format(table) if label == "table" else "",
+        "meta": glue_table.custom_metadata(table),
+    }
+    known = {key: value for key, value in optional.items() if value}
     sets = {"owners": glue_table.owners(table), "tags": tags}
-    known = {name: values for name, values in sets.items() if values}
-    return Dataset(ref, Authority.CATALOG, label, properties, known)
+    return Dataset(
+        ref,
+        Authority.CATALOG,
+        label,
+        {"name": name, "qualified_name": f"{database}.{name}", **known},
+        {key: values for key, values in sets.items() if values},
+    )

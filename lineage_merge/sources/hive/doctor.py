@@ -1,14 +1,14 @@
-"""Check of Hive's logs: they exist and contain lineage."""
+"""Checks of Hive's logs without Spark: they exist and contain lineage; their size."""
 
 from collections.abc import Iterator
 
-from lineage_merge.infra.storage import Slice
+from lineage_merge.infra.storage import Slice, StoredFile
 from lineage_merge.model.elements import Problem
-from lineage_merge.sources import document_kind, line_files, log_diagnosis
-from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck
+from lineage_merge.sources import line_files
+from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck, examine_lines, validity
 from lineage_merge.sources.hive.log import Found, documents
 from lineage_merge.sources.hive.query import read_query
-from lineage_merge.sources.hive.settings import Hive
+from lineage_merge.sources.hive.source import LINEAGE, Hive
 
 LOG = "Hive log"
 _HOOK = "set hive.exec.post.hooks=org.apache.hadoop.hive.ql.hooks.LineageLogger, and its logger to INFO"
@@ -16,12 +16,12 @@ _HOOK = "set hive.exec.post.hooks=org.apache.hadoop.hive.ql.hooks.LineageLogger,
 
 def _examine(hive: Hive) -> Iterator[Diagnosis]:
     """Check the files of each location, and the last one for a line with lineage."""
-    return log_diagnosis.examine(LOG, "hive.log", hive.log, _inspect, _HOOK, document_kind.HIVE)
+    return examine_lines(LOG, "hive.log", hive.log, _inspect, _HOOK, LINEAGE)
 
 
 def _inspect(part: Slice) -> tuple[bool, Problem | None]:
     """Return whether there is a valid line, else the problem of the first one."""
-    return log_diagnosis.validity(documents(line_files.numbered(part)), _problem)
+    return validity(documents(line_files.numbered(part)), _problem)
 
 
 def _problem(document: Found) -> Problem | None:
@@ -30,3 +30,22 @@ def _problem(document: Found) -> Problem | None:
 
 
 CHECKS = (SourceCheck(LOG, _examine),)
+
+
+def preflight(hive: Hive) -> None:
+    """Check that the logs exist, with one listing. Raises `SourceError`."""
+    line_files.find(hive.log)
+
+
+def size(hive: Hive) -> int | None:
+    """Return the stored bytes of the logs, None with a Kafka topic. Raises `SourceError`."""
+    return None if hive.kafka else line_files.stored_bytes(line_files.find(hive.log))
+
+
+def has_lineage(file: StoredFile) -> bool:
+    """Return whether the first lines of a file contain lineage. Raises `SourceError`."""
+    lineage = (
+        document for document in documents(line_files.first_lines(file)) if isinstance(document, Found)
+    )
+    # Other documents have edges, too.
+    return any(document.document.keys() >= {"edges", "vertices"} for document in lineage)

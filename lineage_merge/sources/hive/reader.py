@@ -16,28 +16,81 @@ from lineage_merge.config import Config
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.storage import Slice, read_lines
 from lineage_merge.model.elements import Count, JobKey, Problem
-from lineage_merge.model.errors import SourceError, SourceMissing
+from lineage_merge.model.errors import SourceError
 from lineage_merge.model.records import AliasRecord, Record
-from lineage_merge.sources import document_kind, line_files, unmatched_patterns
-from lineage_merge.sources.hive.events import Wanted, Write, target_of, write_rows
+from lineage_merge.sources import line_files, unmatched_patterns
 from lineage_merge.sources.hive.log import Found, documents
 from lineage_merge.sources.hive.query import Query, read_checked, read_query, uses_ids
-from lineage_merge.sources.hive.settings import Hive
+from lineage_merge.sources.hive.source import LINEAGE, Hive
+from lineage_merge.sources.hive.statement import Table
 from lineage_merge.sources.hive.translator import (
     JOB_TYPE,
     WAREHOUSE_RULE,
     Tables,
+    framework,
     job_name,
     tables,
     translate,
 )
 from lineage_merge.sources.runs import run_selection
-from lineage_merge.sources.runs.events import EventRow
+from lineage_merge.sources.runs.events import EventRow, largest, nulls_first
 from lineage_merge.sources.runs.jobs import job_records
-from lineage_merge.sources.runs.null_ordering import largest, nulls_first
 from lineage_merge.sources.runs.run_selection import SelectedWrite
 from lineage_merge.sources.source import Resolver
-from lineage_merge.sources.unmatched_patterns import Names, Patterns
+from lineage_merge.sources.unmatched_patterns import Patterns
+
+# Separates the query's key from the target in a row's `plan`.
+SEPARATOR = "\n"
+
+
+class Write(NamedTuple):
+    """A write event; `is_view`: it created a view."""
+
+    event: EventRow
+    is_view: bool = False
+
+
+def write_rows(query: Query, context: "Context") -> Iterator[Write]:
+    """Yield one row per table that a query wrote; one row without a plan for a read-only query.
+
+    `append` False: the write replaced the whole table.
+    """
+    if not query.targets:
+        yield Write(EventRow(database="", key=query.key))
+        return
+    job = job_name(query, context.job_name_from)
+    applies = not context.jobs or any(fnmatchcase(job, glob) for glob in context.jobs)
+    for target in query.targets:
+        ref = context.tables.reference(target)
+        write = query.statement.write_of(target)
+        replaces = write.mode == "overwrite" and not write.partitioned
+        event = EventRow(
+            database="",
+            wanted=applies,
+            key=query.key,
+            plan=f"{query.key}{SEPARATOR}{target.database}{SEPARATOR}{target.name}",
+            application=job,
+            job=job,
+            job_type=JOB_TYPE,
+            target=str(target),
+            dataset=context.resolver.resolve_id(ref) if ref else f"?{target}",
+            at=query.at,
+            duration_ms=query.duration_ms or 0,
+            run_id=query.key,
+            shown_run_id=query.run_id or query.key,
+            failed=False,
+            append=not replaces,
+            framework=framework(query),
+            statement=query.shape(),
+        )
+        yield Write(event, write.is_view)
+
+
+def target_of(plan: str) -> Table:
+    """Return the target named in a row's `plan`."""
+    _, database, name = plan.split(SEPARATOR, 2)
+    return Table(database, name)
+
 
 _END_OF_FILE = 1 << 62
 
@@ -73,14 +126,6 @@ class Context:
     tables: Tables
     resolver: Resolver
 
-    def applies(self, job: str) -> bool:
-        """Return whether a job is selected."""
-        return not self.jobs or any(fnmatchcase(job, glob) for glob in self.jobs)
-
-    def wanted(self) -> Wanted:
-        """Return which queries are selected."""
-        return Wanted(self.applies, self.job_name_from, self.tables, self.resolver.resolve_id)
-
 
 def read_hive(engine: Engine, config: Config, resolver: Resolver) -> Rows[Record]:
     """Read all lineage of the selected jobs from the logs, as records."""
@@ -88,17 +133,26 @@ def read_hive(engine: Engine, config: Config, resolver: Resolver) -> Rows[Record
     if hive is None:
         return engine.empty()
     context = Context(hive.jobs, hive.job_name_from, tables(hive), resolver)
-    parts, notices = _parts(engine, hive)
-    found = line_files.parallel(engine, parts).flat_map(_read_part).cache()
-    queries = found.flat_map(_by_key).combine(_unchanged, _first, _first).map(_logged).cache()
-    writes = queries.flat_map(lambda query: write_rows(_query(query), context.wanted())).cache()
+    parts = line_files.find(hive.log)
+    notices: tuple[Problem, ...] = ()
+    if hive.kafka:
+        from lineage_merge.sources.kafka_landing.kafka import with_landed
+
+        parts, notices = with_landed(engine, hive.kafka, parts, line_files.find)
+    logged = line_files.parallel(engine, parts).flat_map(_read_part).cache()
+    by_key = logged.filter(lambda entry: entry.key is not None).map(lambda entry: (entry.key, entry))
+    queries = by_key.combine(lambda entry: entry, _first, _first).map(lambda pair: pair[1]).cache()
+    writes = queries.flat_map(lambda query: write_rows(_query(query), context)).cache()
     number = _total_counts(writes.map_partitions(_query_counts).collect())
-    if not number.queries and parts and found.is_empty():
-        nothing = line_files.nothing_found("Hive", "log", "lineage", parts, document_kind.HIVE)
+    if not number.queries and parts and logged.is_empty():
+        nothing = line_files.nothing_found("Hive", "log", "lineage", parts, LINEAGE)
         notices = (*notices, nothing)
     patterns = Patterns("Hive", "jobs", "job", hive.jobs)
     if hive.jobs and number.queries:
-        notices = (*notices, *unmatched_patterns.problems(patterns, writes.flat_map(_job_names)))
+        names: Rows[unmatched_patterns.Names] = writes.flat_map(
+            lambda write: [(write.event.job,)] if write.event.job else []
+        )
+        notices = (*notices, *unmatched_patterns.problems(patterns, names))
     dated = writes.map(partial(_dated, newest=number.newest or 0))
     events = run_selection.within_lookback(dated, hive.runs, hive.lookback).cache()
     selected = run_selection.select_writes(_not_overwritten(events, hive), hive.runs)
@@ -106,30 +160,16 @@ def read_hive(engine: Engine, config: Config, resolver: Resolver) -> Rows[Record
     if hive.warehouse:
         translated = _without_paths_of_views(engine, translated, writes)
     # Each query is one run, however many tables it fills.
-    by_run = events.group(_run, _one_write)
+    by_run = events.group(lambda write: (write.job, write.run_id), _one_write)
 
     return engine.union(
         [
             translated,
             job_records(by_run, selected, context.resolver),
-            found.map_partitions(lambda rows: context.resolver.records(_problems(rows))),
+            logged.map_partitions(lambda rows: context.resolver.records(_problems(rows))),
             engine.rows(resolver.records([*_counted(number), *notices]), 1),
         ]
     )
-
-
-def _parts(engine: Engine, hive: Hive) -> tuple[list[Slice], tuple[Problem, ...]]:
-    parts = line_files.find(hive.log)
-    if hive.kafka is None:
-        return parts, ()
-    from lineage_merge.infra.engine.on_spark import session_of
-    from lineage_merge.sources.kafka_landing import kafka
-
-    landed = kafka.landed(session_of(engine, "Kafka"), hive.kafka)
-    try:
-        return [*parts, *line_files.find([landed.folder])], landed.notices
-    except SourceMissing:  # no message yet
-        return parts, landed.notices
 
 
 def _read_part(part: Slice) -> Iterator[Logged]:
@@ -151,25 +191,8 @@ def _following_lines(part: Slice) -> Iterator[bytes]:
             yield line
 
 
-def _by_key(found: Logged) -> Iterator[tuple[str, Logged]]:
-    if found.key is not None:
-        yield found.key, found
-
-
-def _unchanged(found: Logged) -> Logged:
-    return found
-
-
 def _first(one: Logged, other: Logged) -> Logged:
-    return min(one, other, key=_in_order)
-
-
-def _in_order(found: Logged) -> tuple[tuple[bool, object], ...]:
-    return nulls_first(found.form, found.text, found.logged_at, found.location)
-
-
-def _logged(found: tuple[str, Logged]) -> Logged:
-    return found[1]
+    return min(one, other, key=lambda logged: nulls_first(*logged[1:5]))
 
 
 def _query(found: Logged) -> Query:
@@ -211,11 +234,9 @@ def _dated(write: Write, newest: int) -> EventRow:
 
 def _not_overwritten(events: Rows[EventRow], hive: Hive) -> Rows[EventRow]:
     """Drop the writes that a later overwrite of their table replaced, if only the latest are selected."""
-    return events.group(_table, _since_replaced) if hive.runs.which == "latest" else events
-
-
-def _table(write: EventRow) -> tuple[str | None, str | None]:
-    return write.job, write.dataset
+    if hive.runs.which != "latest":
+        return events
+    return events.group(lambda write: (write.job, write.dataset), _since_replaced)
 
 
 def _since_replaced(_table: Hashable, writes: list[EventRow]) -> Iterator[EventRow]:
@@ -225,50 +246,31 @@ def _since_replaced(_table: Hashable, writes: list[EventRow]) -> Iterator[EventR
 
 def _translated(queries: Rows[Logged], selected: Rows[SelectedWrite], context: Context) -> Rows[Record]:
     """Translate the selected writes of queries into records."""
-    rows: Rows[tuple[str | None, Any]] = queries.map(_with_key)
+    rows: Rows[tuple[str | None, Any]] = queries.map(lambda logged: (logged.key, logged))
 
-    def of_query(_key: Hashable, found: list[tuple[str | None, Any]]) -> Iterator[Record]:
-        plans = {each for _, each in found if isinstance(each, str)}
-        for _, each in found:
-            if plans and isinstance(each, Logged):
-                query = _query(each)
+    def of_query(_key: Hashable, rows: list[tuple[str | None, Any]]) -> Iterator[Record]:
+        plans = {row for _, row in rows if isinstance(row, str)}
+        for _, row in rows:
+            if plans and isinstance(row, Logged):
+                query = _query(row)
                 job = JobKey(JOB_TYPE, job_name(query, context.job_name_from))
                 wanted = {target_of(plan) for plan in plans}
                 yield from context.resolver.records(translate(query, wanted, job, context.tables))
 
-    return rows.union(selected.map(_plan)).group(_key, of_query)
-
-
-def _with_key(found: Logged) -> tuple[str | None, Logged]:
-    return found.key, found
-
-
-def _plan(each: SelectedWrite) -> tuple[str | None, str | None]:
-    return each.event.key, each.event.plan
-
-
-def _key(row: tuple[str | None, Any]) -> str | None:
-    return row[0]
-
-
-def _run(write: EventRow) -> tuple[str | None, str | None]:
-    return write.job, write.run_id
+    plans = selected.map(lambda write: (write.event.key, write.event.plan))
+    return rows.union(plans).group(lambda row: row[0], of_query)
 
 
 def _one_write(_run: Hashable, writes: list[EventRow]) -> Iterator[EventRow]:
-    yield min(writes, key=_of_plan)
-
-
-def _of_plan(write: EventRow) -> str:
-    return write.plan or ""
+    yield min(writes, key=lambda write: write.plan or "")
 
 
 def _without_paths_of_views(engine: Engine, translated: Rows[Record], writes: Rows[Write]) -> Rows[Record]:
     """Remove assumed warehouse paths of views: queries that read a view do not know that it is one."""
-    found = writes.filter(_is_view).map(_dataset).collect()
-    if not found:
+    views = writes.filter(lambda write: write.is_view).map(lambda write: write.event.dataset).collect()
+    if not views:
         return translated
-    paths = engine.share(frozenset(found))
+    paths = engine.share(frozenset(views))
 
     def is_wanted(record: Record) -> bool:
         return not (
@@ -276,19 +278,6 @@ def _without_paths_of_views(engine: Engine, translated: Rows[Record], writes: Ro
         )
 
     return translated.filter(is_wanted)
-
-
-def _job_names(write: Write) -> Iterator[Names]:
-    if write.event.job:
-        yield (write.event.job,)
-
-
-def _is_view(write: Write) -> bool:
-    return write.is_view
-
-
-def _dataset(write: Write) -> str | None:
-    return write.event.dataset
 
 
 def _counted(number: _QueryCounts) -> Iterator[Count | Problem]:

@@ -15,7 +15,7 @@ from lineage_merge.model.errors import (
     SourceMissing,
     SourceUnreachable,
 )
-from lineage_merge.sources.kafka_landing.offsets import Available
+from lineage_merge.sources.kafka_landing.files import Available
 from lineage_merge.sources.kafka_landing.settings import Kafka
 
 # Default timeout of requests to the broker.

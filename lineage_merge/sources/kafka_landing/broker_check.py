@@ -8,7 +8,7 @@ from lineage_merge.infra.storage import list_files
 from lineage_merge.model.errors import ConfigError, SourceError, SourceMissing, SourceUnreachable
 from lineage_merge.naming import redact
 from lineage_merge.sources.diagnosis import Diagnosis, failed, fix_for, ok
-from lineage_merge.sources.kafka_landing.offsets import folder_of, landed_until
+from lineage_merge.sources.kafka_landing.files import folder_of, landed_until
 from lineage_merge.sources.kafka_landing.settings import Kafka
 
 KAFKA = "Kafka"

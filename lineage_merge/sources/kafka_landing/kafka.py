@@ -10,7 +10,7 @@ JSON Schema is ``{"$ref": "lineage_merge.sources.kafka_landing"}``)::
 One record of the topic is one line: its value as text; JSON over several lines is joined into one. A source
 that needs more than the value passes `line_of`, a module-level function (it is pickled for Spark's workers).
 
-The offsets read so far are stored only in the file names (`offsets`): a job that is killed and restarted
+The offsets read so far are stored only in the file names (`files`): a job that is killed and restarted
 neither loses nor duplicates messages. Two concurrent jobs may both store the same records, so a source must
 accept duplicate lines. Spark's workers read the records, one task per partition; the driver only queries the
 broker for the topic's offsets, with the Kafka client that comes with Spark's Kafka source.
@@ -18,20 +18,21 @@ broker for the topic's offsets, with the Kafka client that comes with Spark's Ka
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pyspark.errors import IllegalArgumentException
 from pyspark.sql import DataFrame, SparkSession
 
+from lineage_merge.infra.engine.on_spark import session_of
+from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.infra.spark_session import own_errors
-from lineage_merge.infra.storage import list_files
+from lineage_merge.infra.storage import Slice, list_files
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import ConfigError, SourceMissing
-from lineage_merge.sources.kafka_landing import offsets
 from lineage_merge.sources.kafka_landing.broker import available
-from lineage_merge.sources.kafka_landing.files import LandingFile
-from lineage_merge.sources.kafka_landing.offsets import folder_of
+from lineage_merge.sources.kafka_landing.files import LandingFile, Range, folder_of, landed_until, to_read
 from lineage_merge.sources.kafka_landing.settings import Kafka
 
 # Files are closed at this size (uncompressed), so that a backlog lands in files of a few minutes each.
@@ -54,8 +55,7 @@ class _Landing:
 
     folder: str
     unfinished: str
-    starts: dict[int, int]
-    ends: dict[int, int]
+    ranges: dict[int, Range]
     line_of: LineOf
     file_bytes: int
 
@@ -81,13 +81,12 @@ def landed(
     """
     folder = folder_of(kafka)
     options = kafka.all_options()
-    ranges, gaps = offsets.to_read(offsets.landed_until(_names(folder)), available(spark, kafka, options))
+    ranges, gaps = to_read(landed_until(_names(folder)), available(spark, kafka, options))
     if ranges:
         landing = _Landing(
             folder,
             f"{kafka.landing.rstrip('/')}/.unfinished",
-            {range_.partition: range_.start for range_ in ranges},
-            {range_.partition: range_.end for range_ in ranges},
+            {range_.partition: range_ for range_ in ranges},
             line_of,
             file_bytes,
         )
@@ -97,14 +96,26 @@ def landed(
     return Landed(folder, tuple(Problem("notice", topic, f"partition {p}", what) for p, what in gaps))
 
 
+def with_landed(
+    engine: Engine, kafka: Kafka, parts: list[Slice], find: Callable[[Iterable[str]], list[Slice]]
+) -> tuple[list[Slice], tuple[Problem, ...]]:
+    """Land new messages of a topic; return `parts` with the slices of its files (by `find`), and notices."""
+    folder, notices = landed(session_of(engine, "Kafka"), kafka)
+    with suppress(SourceMissing):  # no message yet
+        parts = [*parts, *find([folder])]
+    return parts, notices
+
+
 def _rows(spark: SparkSession, kafka: Kafka, options: Mapping[str, str], landing: _Landing) -> DataFrame:
     """Return the records to read: partition, offset, value, headers; one task per partition, in its order."""
+    starts = {partition: range_.start for partition, range_ in landing.ranges.items()}
+    ends = {partition: range_.end for partition, range_ in landing.ranges.items()}
     reader = (
         spark.read.format("kafka")
         .option("kafka.bootstrap.servers", kafka.servers)
-        .option("assign", json.dumps({kafka.topic: sorted(landing.starts)}))
-        .option("startingOffsets", json.dumps({kafka.topic: landing.starts}))
-        .option("endingOffsets", json.dumps({kafka.topic: landing.ends}))
+        .option("assign", json.dumps({kafka.topic: sorted(landing.ranges)}))
+        .option("startingOffsets", json.dumps({kafka.topic: starts}))
+        .option("endingOffsets", json.dumps({kafka.topic: ends}))
         .option("includeHeaders", "true")
         # A record may be deleted after its offset was listed and before it is read.
         .option("failOnDataLoss", "false")
@@ -133,11 +144,11 @@ def _write(landing: _Landing, rows: Iterable[Any]) -> None:
         for row in rows:
             is_same = row.partition == partition
             if file and (not is_same or file.size >= landing.file_bytes):
-                end = row.offset if is_same else landing.ends[partition]
-                file.finish(offsets.Range(partition, start, end))
+                end = row.offset if is_same else landing.ranges[partition].end
+                file.finish(Range(partition, start, end))
                 file = None
             if file is None:
-                start = row.offset if is_same else landing.starts[row.partition]
+                start = row.offset if is_same else landing.ranges[row.partition].start
                 partition = row.partition
                 file = LandingFile(landing.folder, landing.unfinished)
             # A record without a value is a tombstone of a compacted topic.
@@ -147,7 +158,7 @@ def _write(landing: _Landing, rows: Iterable[Any]) -> None:
                 if line:
                     file.write(line + b"\n")
         if file:
-            file.finish(offsets.Range(partition, start, landing.ends[partition]))
+            file.finish(Range(partition, start, landing.ranges[partition].end))
             file = None
     finally:
         if file:

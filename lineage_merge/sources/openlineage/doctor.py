@@ -5,10 +5,9 @@ from itertools import islice
 
 from lineage_merge.infra.storage import Slice
 from lineage_merge.model.elements import Problem
-from lineage_merge.sources import document_kind, log_diagnosis
-from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck
-from lineage_merge.sources.openlineage import files
-from lineage_merge.sources.openlineage.settings import OpenLineage
+from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck, examine_lines
+from lineage_merge.sources.openlineage import files, source
+from lineage_merge.sources.openlineage.source import OpenLineage
 
 EVENTS = "OpenLineage"
 _EVENTS = 200
@@ -17,13 +16,13 @@ _TRANSPORT = "set openlineage.events to the log of a file or console transport, 
 
 def _examine(openlineage: OpenLineage) -> Iterator[Diagnosis]:
     """Check the files of each location, and the events at the end of the last one."""
-    return log_diagnosis.examine(
+    return examine_lines(
         EVENTS,
         "openlineage.events",
         openlineage.events,
         _inspect,
         _TRANSPORT,
-        document_kind.EVENTS,
+        source.EVENTS,
         files.find,
     )
 

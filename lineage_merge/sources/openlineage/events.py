@@ -1,26 +1,29 @@
-"""Write events of combined runs. Pure."""
+"""Write events of combined runs, and writes inside another command, such as CREATE TABLE AS SELECT. Pure."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import groupby
 
+from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.sources.openlineage import translator
 from lineage_merge.sources.openlineage.datasets import reference
 from lineage_merge.sources.openlineage.jobs import JobRun, is_part, job_of
 from lineage_merge.sources.openlineage.runs import Run
-from lineage_merge.sources.openlineage.settings import OpenLineage
-from lineage_merge.sources.runs.events import EventRow
+from lineage_merge.sources.openlineage.source import OpenLineage
+from lineage_merge.sources.runs.events import EventRow, nulls_first
+from lineage_merge.sources.source import Resolver
 
 # Separates a run id, which has no space, from the number of its target.
 _SEPARATOR = " "
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which jobs are selected, and how targets are resolved: `dataset_of(namespace, name, job)` is an id."""
+class Context:
+    """Which runs are selected, and how references are resolved."""
 
     settings: OpenLineage
-    dataset_of: Callable[[str, str, str], str]
+    resolver: Resolver
 
     def applies(self, run: Run, job_run: JobRun) -> bool:
         """Match by the job's name, the application's, the OpenLineage job's, and by its namespace."""
@@ -30,7 +33,7 @@ class Wanted:
         )
 
 
-def event_rows(run: Run, wanted: Wanted) -> Iterator[EventRow]:
+def event_rows(run: Run, context: Context) -> Iterator[EventRow]:
     """Yield one row per target of a finished run; one without a target if it wrote nothing.
 
     That row only records the run's success or failure. Actions of a Spark application that write nothing,
@@ -39,7 +42,7 @@ def event_rows(run: Run, wanted: Wanted) -> Iterator[EventRow]:
     if run.at is None:
         return
     job_run = job_of(run)
-    if not wanted.applies(run, job_run):
+    if not context.applies(run, job_run):
         return
     targets = translator.targets(run)
     common = EventRow(
@@ -60,7 +63,7 @@ def event_rows(run: Run, wanted: Wanted) -> Iterator[EventRow]:
             key=plan_of(run.run_id, number),
             plan=plan_of(run.run_id, number),
             target=ref.name,
-            dataset=wanted.dataset_of(*key, job_run.key.name),
+            dataset=context.resolver.resolve_id(ref),
             # The duration is that of the run, so it is counted once.
             duration_ms=None if number else run.duration_ms,
             append=translator.write_mode(run, key) == "append",
@@ -87,3 +90,54 @@ def number_of(plan: str) -> int:
 
 def _matches(globs: tuple[str, ...], *names: str) -> bool:
     return not globs or any(fnmatchcase(name, glob) for name in names for glob in globs)
+
+
+def without_nested(events: Rows[EventRow]) -> Rows[EventRow]:
+    """Merge each command and the writes inside it into one write.
+
+    For a failed CREATE TABLE AS SELECT, openlineage-spark sends FAIL only for the insert. The outer command,
+    to the same target, began before the insert, ended no earlier, and is reported as COMPLETE: it failed.
+
+    If both succeed, the insert's rows are counted once: it is within the command's time, to the same target,
+    with as many rows.
+    """
+    return events.group(lambda event: (event.run_id, event.target), _as_one)
+
+
+def _as_one(_written: Hashable, events: list[EventRow]) -> Iterator[EventRow]:
+    """Return the writes to one target in one run, merged."""
+    in_order = sorted(events, key=_outer_first)
+    found = list(_failed_inside(in_order) if in_order[0].target is not None else in_order)
+    # Sorting is stable: of equal row counts the outer one stays first.
+    for _, of_rows in groupby(sorted(found, key=_rows), key=_rows):
+        yield from _counted_once(of_rows)
+
+
+def _outer_first(event: EventRow) -> tuple[tuple[bool, object], ...]:
+    at = event.at or 0
+    return nulls_first(at - (event.duration_ms or 0), -at, event.key)
+
+
+def _rows(event: EventRow) -> tuple[tuple[bool, object], ...]:
+    return nulls_first(event.rows)
+
+
+def _failed_inside(in_order: list[EventRow]) -> Iterator[EventRow]:
+    earliest: int | None = None  # end of the first failed write among the later ones
+    event_rows: list[EventRow] = []
+    for event in reversed(in_order):
+        at = event.at or 0
+        is_failed = bool(event.failed) or (earliest is not None and earliest <= at)
+        event_rows.append(event._replace(failed=is_failed))
+        if event.failed:
+            earliest = at if earliest is None else min(earliest, at)
+    return reversed(event_rows)
+
+
+def _counted_once(of_rows: Iterator[EventRow]) -> Iterator[EventRow]:
+    latest: int | None = None  # end of the last of the previous writes
+    for event in of_rows:
+        at = event.at or 0
+        is_inner = latest is not None and latest >= at
+        yield event._replace(rows=None) if is_inner else event
+        latest = at if latest is None else max(latest, at)

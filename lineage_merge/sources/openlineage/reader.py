@@ -6,7 +6,7 @@ each selected run is translated where its events are.
 
 import json
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from typing import Any, NamedTuple
 
 from lineage_merge.config import Config
@@ -14,17 +14,14 @@ from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.storage import Slice
 from lineage_merge.model.elements import Count, Element, Problem
 from lineage_merge.model.records import Record
-from lineage_merge.sources import document_kind, line_files, unmatched_patterns
+from lineage_merge.sources import line_files, unmatched_patterns
 from lineage_merge.sources.openlineage import files
-from lineage_merge.sources.openlineage.assertions import assertions
-from lineage_merge.sources.openlineage.datasets import reference
 from lineage_merge.sources.openlineage.documents import Document, cut_down, kind_of
-from lineage_merge.sources.openlineage.events import Wanted, event_rows, number_of, run_of
+from lineage_merge.sources.openlineage.events import Context, event_rows, number_of, run_of, without_nested
 from lineage_merge.sources.openlineage.jobs import job_of
-from lineage_merge.sources.openlineage.nested_writes import without_nested
 from lineage_merge.sources.openlineage.runs import Run, as_run, combine_events, newest
-from lineage_merge.sources.openlineage.settings import OpenLineage
-from lineage_merge.sources.openlineage.translator import targets, translate, translate_dataset
+from lineage_merge.sources.openlineage.source import EVENTS, OpenLineage
+from lineage_merge.sources.openlineage.translator import assertions, targets, translate, translate_dataset
 from lineage_merge.sources.runs import run_selection
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.jobs import job_records
@@ -54,21 +51,6 @@ class Subject(NamedTuple):
     events: frozenset[tuple[str, str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
-    """Settings needed to translate events."""
-
-    settings: OpenLineage
-    resolver: Resolver
-
-    def wanted(self) -> Wanted:
-        """Return which runs are selected."""
-        return Wanted(self.settings, self._dataset)
-
-    def _dataset(self, namespace: str, name: str, job: str) -> str:
-        return self.resolver.resolve_id(reference(namespace, name, job))
-
-
 def read_openlineage(engine: Engine, config: Config, resolver: Resolver) -> Rows[Record]:
     """Read all events about the selected jobs, as records.
 
@@ -78,42 +60,41 @@ def read_openlineage(engine: Engine, config: Config, resolver: Resolver) -> Rows
     if settings is None:
         return engine.empty()
     context = Context(settings, resolver)
-    parts, notices = _parts(engine, settings)
-    texts = line_files.parallel(engine, parts).flat_map(_texts).map(_by_subject)
-    subjects = texts.combine(_only, _added, _merged).map(_subject).cache()
-    runs = subjects.filter(_is_run)
-    events = runs.flat_map(lambda subject: event_rows(_run(subject), context.wanted()))
+    parts = files.find(settings.events)
+    notices: tuple[Problem, ...] = ()
+    if settings.kafka:
+        from lineage_merge.sources.kafka_landing.kafka import with_landed
+
+        parts, notices = with_landed(engine, settings.kafka, parts, files.find)
+    texts = line_files.parallel(engine, parts).flat_map(_texts)
+    by_subject = texts.map(lambda text: ((text.kind, text.subject), (text.text, text.location)))
+    texts_of_subject = by_subject.combine(_only, _added, set.__ior__)
+    subjects = texts_of_subject.map(lambda found: Subject(*found[0], frozenset(found[1]))).cache()
+    runs = subjects.filter(lambda subject: subject.kind == _RUN)
+    events = runs.flat_map(lambda subject: event_rows(_run(subject), context))
     events = run_selection.within_lookback(without_nested(events).cache(), settings.runs, settings.lookback)
-    written = events.filter(_has_target)
+    written = events.filter(lambda event: event.target is not None)
     selected = run_selection.select_writes(written, settings.runs)
-    translated = runs.map(_named).union(run_selection.by_plan(selected).map(_of_run))
+    named: Rows[tuple[str, Any]] = runs.map(lambda subject: (subject.subject, subject))
+    translated = named.union(run_selection.by_plan(selected).map(_of_run))
     if config.merge.collapse_run_local:
         translated = translated.union(own_sources(written, selected).map(_of_run))
 
     def plan_records(_run_id: Hashable, found: list[tuple[str, Any]]) -> Iterator[Record]:
-        return _plan_records([each for _, each in found], context)
+        return _plan_records([row for _, row in found], context)
+
+    def static_records(subjects: Iterable[Subject]) -> Iterator[Record]:
+        return resolver.records(element for subject in subjects for element in _of_static(context, subject))
 
     said = [*_counted(subjects, parts), *notices, *_unmatched(settings, subjects, events)]
     return engine.union(
         [
-            translated.group(_run_id, plan_records),
-            subjects.filter(_is_static).map_partitions(lambda found: _static(context, found)),
+            translated.group(lambda found: found[0], plan_records),
+            subjects.filter(lambda subject: subject.kind != _RUN).map_partitions(static_records),
             job_records(events, selected, context.resolver),
             engine.rows(resolver.records(said), 1),
         ]
     )
-
-
-def _parts(engine: Engine, settings: OpenLineage) -> tuple[list[Slice], tuple[Problem, ...]]:
-    """Return the slices to read, after landing new Kafka messages."""
-    parts = files.find(settings.events)
-    if settings.kafka is None:
-        return parts, ()
-    from lineage_merge.infra.engine.on_spark import session_of
-    from lineage_merge.sources.kafka_landing import kafka
-
-    landing = kafka.landed(session_of(engine, "Kafka"), settings.kafka)
-    return [*parts, *files.find_any(landing.folder)], landing.notices
 
 
 def _texts(part: Slice) -> Iterator[Text]:
@@ -133,10 +114,6 @@ def _texts(part: Slice) -> Iterator[Text]:
         yield Text(kind, subject, location, json.dumps(cut_down(event), sort_keys=True))
 
 
-def _by_subject(found: Text) -> tuple[tuple[str, str], tuple[str, str]]:
-    return (found.kind, found.subject), (found.text, found.location)
-
-
 def _only(event: tuple[str, str]) -> set[tuple[str, str]]:
     return {event}
 
@@ -146,43 +123,13 @@ def _added(events: set[tuple[str, str]], event: tuple[str, str]) -> set[tuple[st
     return events
 
 
-def _merged(one: set[tuple[str, str]], other: set[tuple[str, str]]) -> set[tuple[str, str]]:
-    one |= other
-    return one
-
-
-def _subject(found: tuple[tuple[str, str], set[tuple[str, str]]]) -> Subject:
-    key, events = found
-    return Subject(*key, frozenset(events))
-
-
-def _is_run(subject: Subject) -> bool:
-    return subject.kind == _RUN
-
-
-def _is_static(subject: Subject) -> bool:
-    return subject.kind != _RUN
-
-
 def _run(subject: Subject) -> Run:
     return combine_events(json.loads(text) for text, _ in subject.events)
-
-
-def _has_target(event: EventRow) -> bool:
-    return event.target is not None
-
-
-def _named(subject: Subject) -> tuple[str, Any]:
-    return subject.subject, subject
 
 
 def _of_run(found: tuple[PlanKey, SelectedPlan | Datasets]) -> tuple[str, Any]:
     (_, plan), _ = found
     return run_of(plan), found
-
-
-def _run_id(found: tuple[str, Any]) -> str:
-    return found[0]
 
 
 def _plan_records(
@@ -208,7 +155,7 @@ def _plan_records(
         return
     run = _run(of_run)
     keys = targets(run)
-    if (selected or not keys) and context.wanted().applies(run, job_of(run)):
+    if (selected or not keys) and context.applies(run, job_of(run)):
         yield from context.resolver.records(assertions(run))
     for plan, how in selected.items():
         elements = translate(run, keys[number_of(plan)], how.sequence)
@@ -216,14 +163,8 @@ def _plan_records(
             yield mark(record, own.get(plan, frozenset()))
 
 
-def _static(context: Context, subjects: Iterable[Subject]) -> Iterator[Record]:
-    """Return the records of events without a run: the newest event per job and dataset."""
-    return context.resolver.records(
-        element for subject in subjects for element in _of_static(context, subject)
-    )
-
-
 def _of_static(context: Context, subject: Subject) -> Iterator[Element]:
+    """Yield the elements of an event without a run, the newest one about its job or dataset."""
     if subject.kind == _PROBLEM:
         for each in sorted(text for text, _ in subject.events):
             yield Problem(*json.loads(each))
@@ -239,7 +180,7 @@ def _of_static(context: Context, subject: Subject) -> Iterator[Element]:
         yield from translate_dataset(event, location)
         return
     run = as_run(event)
-    if context.wanted().applies(run, job_of(run)):
+    if context.applies(run, job_of(run)):
         for key in run.outputs:
             yield from translate(run, key)
 
@@ -248,7 +189,8 @@ def _unmatched(settings: OpenLineage, subjects: Rows[Subject], events: Rows[Even
     """Yield a notice for each pattern that matches no job, or no namespace of jobs."""
     jobs = Patterns("OpenLineage", "jobs", "job", settings.jobs)
     # Most patterns match a write that was read. Only for others, all events are searched.
-    left = unmatched_patterns.unmatched(jobs, events.flat_map(_event_names))
+    names = events.filter(lambda event: bool(event.job and event.application)).map(_event_names)
+    left = unmatched_patterns.unmatched(jobs, names)
     if left:
         yield from unmatched_patterns.problems(jobs._replace(globs=left), subjects.flat_map(_job_names))
     if settings.namespaces:
@@ -256,9 +198,8 @@ def _unmatched(settings: OpenLineage, subjects: Rows[Subject], events: Rows[Even
         yield from unmatched_patterns.problems(namespaces, subjects.flat_map(_job_namespace))
 
 
-def _event_names(event: EventRow) -> Iterator[Names]:
-    if event.job and event.application:
-        yield event.job, event.application
+def _event_names(event: EventRow) -> Names:
+    return event.job or "", event.application or ""
 
 
 def _job_names(subject: Subject) -> Iterator[Names]:
@@ -285,7 +226,7 @@ def _counted(subjects: Rows[Subject], parts: list[Slice]) -> Iterator[Element]:
     yield Count("OpenLineage events", events)
     yield Count("OpenLineage runs", sum(runs for _, runs in numbers))
     if not events:
-        yield line_files.nothing_found("OpenLineage", "events", "event", parts, document_kind.EVENTS)
+        yield line_files.nothing_found("OpenLineage", "events", "event", parts, EVENTS)
 
 
 def _numbers(subjects: Iterable[Subject]) -> Iterator[tuple[int, int]]:

@@ -1,25 +1,38 @@
-"""Translation of runs, static jobs and static datasets into `lineage_merge.model.elements`. Pure."""
+"""Translation of runs, static jobs and static datasets into `lineage_merge.model.elements`. Pure.
+
+Column lineage: since 1-1-0 of the facet each input field has `transformations`; before, the output field had
+one type for all of them (https://openlineage.io/docs/spec/facets/dataset-facets/column_lineage_facet).
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
 from lineage_merge.model.elements import (
+    Assertion,
     Authority,
     Dataset,
     Element,
     Feeds,
+    FeedsColumn,
+    Influences,
     Job,
+    JobKey,
     Problem,
+    Reference,
     Scalar,
     Writes,
 )
-from lineage_merge.sources.openlineage import columns
-from lineage_merge.sources.openlineage.datasets import dataset_elements, reference
-from lineage_merge.sources.openlineage.documents import Document
-from lineage_merge.sources.openlineage.facets import sets_of
+from lineage_merge.sources.openlineage.datasets import (
+    StoredTable,
+    dataset_elements,
+    reference,
+    stored,
+    stored_table,
+)
+from lineage_merge.sources.openlineage.documents import Document, listed, mapping, sets_of, text
 from lineage_merge.sources.openlineage.jobs import JobRun, job_of
 from lineage_merge.sources.openlineage.runs import DatasetKey, Run
-from lineage_merge.sources.openlineage.stored import StoredTable, stored, stored_table
 
 _DEFINITIONS = frozenset({"CREATE", "ALTER", "DROP", "RENAME", "TRUNCATE"})
 _OVERWRITES = frozenset({"CREATE", "OVERWRITE", "TRUNCATE"})
@@ -79,11 +92,11 @@ def translate(run: Run, key: DatasetKey, sequence: int | None = None) -> Iterato
     properties: dict[str, Scalar] = {"write_mode": mode} if mode else {}
     if sequence is not None:
         properties["sequence"] = sequence
-    for source in sorted(inputs.keys() | columns.sources(facet, job.name)):
+    for source in sorted(inputs.keys() | _column_sources(facet, job.name)):
         table = tables.get(source) or StoredTable(source)
         reads: dict[str, Scalar] = {"reads": "metadata"} if table.part == "metadata" else {}
         yield Feeds(job, table.ref, target, {**properties, **reads})
-    yield from stored(columns.column_elements(facet, job, target), tables)
+    yield from stored(column_elements(facet, job, target), tables)
 
 
 def translate_dataset(event: Document, location: str) -> Iterator[Element]:
@@ -92,7 +105,7 @@ def translate_dataset(event: Document, location: str) -> Iterator[Element]:
     ref = reference(dataset["namespace"], dataset["name"])
     yield from dataset_elements(dataset, stored_table(dataset, ref), Authority.CATALOG)
     facet = (dataset.get("facets") or {}).get("columnLineage") or {}
-    if columns.sources(facet, ""):
+    if _column_sources(facet, ""):
         what = "the event names no job, so its column lineage cannot be used"
         yield Problem("skipped", location, "dataset.facets.columnLineage", what)
 
@@ -113,3 +126,122 @@ def _only_defines(run: Run, output: Document) -> bool:
 def _lifecycle(output: Document) -> str:
     facet = (output.get("facets") or {}).get("lifecycleStateChange") or {}
     return str(facet.get("lifecycleStateChange") or "").upper()
+
+
+_INFLUENCES = frozenset(each.value for each in InfluenceKind)
+_DIRECT = frozenset(
+    each.name for each in (Transformation.IDENTITY, Transformation.TRANSFORMATION, Transformation.AGGREGATION)
+)
+_STEERING = frozenset((Transformation.CONDITIONAL.name, Transformation.WINDOW.name))
+
+
+def _column_sources(facet: Mapping[str, Any], application: str) -> set[Reference]:
+    """Return the datasets whose columns are direct or indirect inputs."""
+    per_field = (
+        (output_field.get("inputFields") or ()) for output_field in (facet.get("fields") or {}).values()
+    )
+    fields = [*(each for several in per_field for each in several), *(facet.get("dataset") or ())]
+    return {reference(field["namespace"], field["name"], application) for field in fields}
+
+
+def column_elements(facet: Mapping[str, Any], job: JobKey, target: Reference) -> Iterator[Element]:
+    """Yield the edges to the target's columns, and those of columns that decide its rows, without duplicates.
+
+    Older events repeat the columns that decide rows for each output column.
+    """
+    return iter(dict.fromkeys(_column_elements(facet, job, target)))
+
+
+def _column_elements(facet: Mapping[str, Any], job: JobKey, target: Reference) -> Iterator[Element]:
+    for column, output_field in (facet.get("fields") or {}).items():
+        for field in output_field.get("inputFields") or ():
+            yield from _column_edges(field, column, output_field, job, target)
+    for each in facet.get("dataset") or ():
+        source = reference(each["namespace"], each["name"], target.application)
+        # For a computed indirect input, the facet says how it is computed, not what it decides.
+        kinds = _named(each, _INFLUENCES)
+        yield Influences(job, source, each["field"], target, kinds)
+
+
+def _column_edges(
+    found: Mapping[str, Any], column: str, output_field: Mapping[str, Any], job: JobKey, target: Reference
+) -> Iterator[Element]:
+    source = reference(found["namespace"], found["name"], target.application)
+    transformations = found.get("transformations") or ()
+    if not transformations:
+        text = str(output_field.get("transformationDescription") or "")
+        yield FeedsColumn(job, source, found["field"], target, column, _legacy_subtypes(output_field), text)
+        return
+    kinds = _named(found, _INFLUENCES)
+    if kinds:
+        yield Influences(job, source, found["field"], target, kinds)
+    flows = [
+        transformation for transformation in transformations if _subtype(transformation) not in _INFLUENCES
+    ]
+    if flows:
+        how = _named(found, _DIRECT | _STEERING)
+        texts = dict.fromkeys(str(flow.get("description") or "").strip() for flow in flows)
+        expression = " | ".join(text for text in texts if text)
+        yield FeedsColumn(job, source, found["field"], target, column, how, expression)
+
+
+def _named(found: Mapping[str, Any], wanted: frozenset[str]) -> tuple[str, ...]:
+    """Return the known subtypes; missing or unknown ones are not guessed."""
+    subtypes = {_subtype(transformation) for transformation in found.get("transformations") or ()}
+    return tuple(sorted(subtypes & wanted))
+
+
+def _subtype(transformation: Mapping[str, Any]) -> str:
+    return str(transformation.get("subtype") or "").strip().upper()
+
+
+def _legacy_subtypes(output_field: Mapping[str, Any]) -> tuple[str, ...]:
+    match str(output_field.get("transformationType") or "").strip().upper():
+        case "IDENTITY":
+            return (Transformation.IDENTITY.name,)
+        case "MASKED":
+            return (Transformation.TRANSFORMATION.name,)
+    return ()
+
+
+_OF_EXPRESSIONS = frozenset("()'\"*/+,;=<>")
+
+
+def assertions(run: Run) -> Iterator[Element]:
+    """Yield the data quality assertions that a finished run reports about its inputs and outputs."""
+    if run.at is None:
+        return
+    job_run = job_of(run)
+    for key, dataset in (*run.inputs.items(), *run.outputs.items()):
+        target = reference(*key, job_run.key.name)
+        for group in ("inputFacets", "facets"):
+            facets = mapping(dataset.get(group))
+            for each in listed(mapping(facets.get("dataQualityAssertions")).get("assertions")):
+                yield from _assertion(run, target, key, mapping(each))
+
+
+def _assertion(
+    run: Run, target: Reference, key: tuple[str, str], stated: Mapping[str, Any]
+) -> Iterator[Assertion]:
+    kind, column = text(stated.get("assertion")), text(stated.get("column"))
+    if not kind or not isinstance(stated.get("success"), bool):
+        return
+    job_run, severity = job_of(run), text(stated.get("severity")).lower()
+    failed = "warned" if severity == "warn" else "failed"
+    given_name = text(stated.get("name"))
+    properties: dict[str, Scalar] = {
+        "name": given_name or f"{kind} {column}".rstrip(),
+        "description": text(stated.get("description")),
+        "assertion_type": kind,
+        "column_name": column,
+        "severity": severity if severity in ("error", "warn") else "",
+        "status": "passed" if stated["success"] else failed,
+        "last_run_id": job_run.shown_run_id,
+        "last_run_at": run.at or 0,
+        "project": job_run.project,
+    }
+    known = {name: value for name, value in properties.items() if value}
+    # Tests of one kind, such as custom_sql, differ only in their names.
+    name = ":".join(part for part in (f"{'|'.join(key)}#{column}", kind, given_name) if part)
+    checked = "" if _OF_EXPRESSIONS.intersection(column) else column
+    yield Assertion(job_run.key, target, checked, name, run.at or 0, properties=known)

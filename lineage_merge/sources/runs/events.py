@@ -1,6 +1,7 @@
-"""Write events as rows: the columns that run selection needs."""
+"""Write events as rows: the columns that run selection needs, and the order and sums of nullable values."""
 
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple, TypeVar
 
 
 class EventRow(NamedTuple):
@@ -35,3 +36,27 @@ class EventRow(NamedTuple):
     statement: str | None = None
     owners: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+
+
+T = TypeVar("T", bound=Any)
+
+
+def nulls_first(*values: object) -> tuple[tuple[bool, Any], ...]:
+    """Return a sort key of the values in which None sorts first."""
+    return tuple((value is not None, value) for value in values)
+
+
+def largest(values: Iterable[T | None]) -> T | None:
+    """Return the largest value that is not None; None without one."""
+    return max((value for value in values if value is not None), default=None)
+
+
+def smallest(values: Iterable[T | None]) -> T | None:
+    """Return the smallest value that is not None; None without one."""
+    return min((value for value in values if value is not None), default=None)
+
+
+def total(values: Iterable[int | None]) -> int | None:
+    """Return the sum of the values that are not None; None without one."""
+    present = [value for value in values if value is not None]
+    return sum(present) if present else None

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.model.elements import Job, JobKey, SuccessfulRuns
 from lineage_merge.model.records import Record
-from lineage_merge.sources.runs.events import EventRow
-from lineage_merge.sources.runs.null_ordering import largest, nulls_first, total
+from lineage_merge.sources.runs.events import EventRow, largest, nulls_first, total
 from lineage_merge.sources.runs.run_selection import SelectedWrite
 from lineage_merge.sources.source import Resolver
 
@@ -32,38 +31,17 @@ class JobFacts(NamedTuple):
     tags: tuple[str, ...] = ()
 
 
-class _Write(NamedTuple):
-    """The end of a write without its target. Equal rows are one write: an export can contain duplicates."""
-
-    job_type: str
-    job: str
-    run_id: str | None
-    database: str
-    key: str | None
-    plan: str | None
-    application: str | None
-    at: int | None
-    duration_ms: int | None
-    shown_run_id: str | None
-    failed: bool | None
-    append: bool | None
-    rows: int | None
-    framework: str | None
-    owners: tuple[str, ...]
-    tags: tuple[str, ...]
-
-
-class _Newest(NamedTuple):
-    """The facts of a job's newest run, and whether one of the job's writes is selected."""
-
-    facts: JobFacts | None
-    is_selected: bool
+# The facts of a job's newest run, and whether one of the job's writes is selected.
+_Newest = tuple[JobFacts | None, bool]
 
 
 def job_facts(events: Rows[EventRow], selected: Rows[SelectedWrite]) -> Rows[JobFacts]:
     """Return the newest run, failed or not, of each job that has a selected write."""
-    of_runs = events.flat_map(_write).group(_run, _run_facts)
-    return of_runs.union(selected.map(_selected_job)).combine(_unchanged, _newer, _newer).flat_map(_facts)
+    writes = events.filter(_is_write).map(_without_target)
+    of_runs = writes.group(lambda write: (_job(write), write.run_id), _run_facts)
+    selected_jobs: Rows[tuple[_Job, _Newest]] = selected.map(lambda write: (_job(write.event), (None, True)))
+    newest = of_runs.union(selected_jobs).combine(_itself, _newer, _newer)
+    return newest.flat_map(lambda found: [found[1][0]] if found[1][0] and found[1][1] else [])
 
 
 def job_records(events: Rows[EventRow], selected: Rows[SelectedWrite], resolver: Resolver) -> Rows[Record]:
@@ -89,46 +67,32 @@ def job(facts: JobFacts) -> Job:
 
 def successful_runs(events: Rows[EventRow]) -> Rows[SuccessfulRuns]:
     """Count the runs of each job in which all writes succeeded."""
-    of_runs = events.flat_map(_failure).combine(_unchanged, _either, _either)
-    return of_runs.flat_map(_successful_run).combine(_unchanged, add, add).map(_counted)
+    of_writes = events.filter(_is_write).map(
+        lambda event: ((_job(event), event.database, event.run_id), event.failed)
+    )
+    of_runs = of_writes.combine(_itself, _either, _either)
+    successes = of_runs.filter(lambda run: run[1] is False).map(lambda run: (run[0][0], 1))
+    return successes.combine(int, add, add).map(lambda job: SuccessfulRuns(JobKey(*job[0]), job[1]))
 
 
-def _counted(runs: tuple[_Job, int]) -> SuccessfulRuns:
-    return SuccessfulRuns(JobKey(*runs[0]), runs[1])
+def _is_write(event: EventRow) -> bool:
+    return event.plan is not None
 
 
-def _write(event: EventRow) -> Iterator[_Write]:
-    if event.plan is not None:
-        yield _Write(
-            event.job_type or "",
-            event.job or "",
-            event.run_id,
-            event.database,
-            event.key,
-            event.plan,
-            event.application,
-            event.at,
-            event.duration_ms,
-            event.shown_run_id,
-            event.failed,
-            event.append,
-            event.rows,
-            event.framework,
-            event.owners,
-            event.tags,
-        )
+def _without_target(event: EventRow) -> EventRow:
+    """Return a write in a form in which equal ones are one write: an export can contain duplicates."""
+    return event._replace(wanted=True, target=None, dataset=None, unlabelled=None, statement=None)
 
 
-def _run(write: _Write) -> tuple[str, str, str | None]:
-    return write.job_type, write.job, write.run_id
+def _job(event: EventRow) -> _Job:
+    return event.job_type or "", event.job or ""
 
 
-def _run_facts(_run: Hashable, found: list[_Write]) -> Iterator[tuple[_Job, _Newest]]:
-    writes = set(found)
-    job_type, name = found[0].job_type, found[0].job
+def _run_facts(_run: Hashable, events: list[EventRow]) -> Iterator[tuple[_Job, _Newest]]:
+    writes = set(events)
+    job = _job(events[0])
     facts = JobFacts(
-        job_type,
-        name,
+        *job,
         last_run_at=largest(write.at for write in writes),
         last_run_id=largest(write.shown_run_id for write in writes),
         duration_ms=total(write.duration_ms for write in writes),
@@ -138,44 +102,17 @@ def _run_facts(_run: Hashable, found: list[_Write]) -> Iterator[tuple[_Job, _New
         owners=tuple(sorted({owner for write in writes for owner in write.owners})),
         tags=tuple(sorted({tag for write in writes for tag in write.tags})),
     )
-    yield (job_type, name), _Newest(facts, is_selected=False)
-
-
-def _selected_job(each: SelectedWrite) -> tuple[_Job, _Newest]:
-    return (each.event.job_type or "", each.event.job or ""), _Newest(None, is_selected=True)
+    yield job, (facts, False)
 
 
 def _newer(one: _Newest, other: _Newest) -> _Newest:
-    facts = max((one.facts, other.facts), key=_in_order)
-    return _Newest(facts, one.is_selected or other.is_selected)
-
-
-def _in_order(facts: JobFacts | None) -> tuple[tuple[bool, object], ...]:
-    return () if facts is None else nulls_first(*facts)
-
-
-def _facts(found: tuple[_Job, _Newest]) -> Iterator[JobFacts]:
-    _, newest = found
-    if newest.is_selected and newest.facts:
-        yield newest.facts
-
-
-def _failure(event: EventRow) -> Iterator[tuple[tuple[str, str, str, str | None], bool | None]]:
-    if event.plan is not None:
-        yield (event.job_type or "", event.job or "", event.database, event.run_id), event.failed
+    newest = max(one[0], other[0], key=lambda facts: () if facts is None else nulls_first(*facts))
+    return newest, one[1] or other[1]
 
 
 def _either(one: bool | None, other: bool | None) -> bool | None:
     return largest((one, other))
 
 
-def _successful_run(
-    found: tuple[tuple[str, str, str, str | None], bool | None],
-) -> Iterator[tuple[_Job, int]]:
-    (job_type, name, _, _), failed = found
-    if failed is False:
-        yield (job_type, name), 1
-
-
-def _unchanged(value: T) -> T:
+def _itself(value: T) -> T:
     return value

@@ -1,32 +1,19 @@
 """Sources that a run wrote itself before reading them: marked as candidates for collapsing."""
 
 from collections.abc import Iterator
-from typing import NamedTuple, TypeVar
+from operator import and_
 
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.model.records import FeedsRecord, Record
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.run_selection import PlanKey, SelectedWrite, is_successful
 
-K = TypeVar("K")
 # A database and a run in it.
 _Run = tuple[str, str | None]
+# Whether a dataset was written or a plan executed, which one, and when.
+_Use = tuple[bool, str, int]
 # Dataset ids.
 Datasets = frozenset[str]
-
-
-class _Made(NamedTuple):
-    """A dataset and its first write in a run."""
-
-    dataset: str
-    at: int
-
-
-class _Read(NamedTuple):
-    """A plan that a run executed."""
-
-    plan: str
-    at: int
 
 
 def own_sources(events: Rows[EventRow], selected: Rows[SelectedWrite]) -> Rows[tuple[PlanKey, Datasets]]:
@@ -34,10 +21,9 @@ def own_sources(events: Rows[EventRow], selected: Rows[SelectedWrite]) -> Rows[t
 
     A dataset that a run reads before writing it comes from an earlier run: it is no temporary dataset.
     """
-    uses: Rows[tuple[_Run, _Made | _Read]] = events.flat_map(_made).union(selected.map(_read))
-    return (
-        uses.group(_key, _made_before).combine(_unchanged, _intersection, _intersection).filter(_has_datasets)
-    )
+    uses: Rows[tuple[_Run, _Use]] = events.flat_map(_write).union(selected.map(_read))
+    made_before = uses.group(lambda use: use[0], _made_before)
+    return made_before.combine(frozenset, and_, and_).filter(lambda own: bool(own[1]))
 
 
 def mark(record: Record, own: Datasets) -> Record:
@@ -47,39 +33,21 @@ def mark(record: Record, own: Datasets) -> Record:
     return record
 
 
-def _made(event: EventRow) -> Iterator[tuple[_Run, _Made | _Read]]:
+def _write(event: EventRow) -> Iterator[tuple[_Run, _Use]]:
     if is_successful(event) and event.run_id is not None and event.dataset is not None:
-        yield (event.database, event.run_id), _Made(event.dataset, event.at or 0)
+        yield (event.database, event.run_id), (True, event.dataset, event.at or 0)
 
 
-def _read(each: SelectedWrite) -> tuple[_Run, _Made | _Read]:
-    event = each.event
-    return (event.database, event.run_id), _Read(event.plan or "", event.at or 0)
+def _read(write: SelectedWrite) -> tuple[_Run, _Use]:
+    event = write.event
+    return (event.database, event.run_id), (False, event.plan or "", event.at or 0)
 
 
-def _made_before(run: _Run, uses: list[tuple[_Run, _Made | _Read]]) -> Iterator[tuple[PlanKey, Datasets]]:
+def _made_before(run: _Run, uses: list[tuple[_Run, _Use]]) -> Iterator[tuple[PlanKey, Datasets]]:
     made: dict[str, int] = {}
     read: dict[str, int] = {}
-    for _, use in uses:
-        if isinstance(use, _Made):
-            made[use.dataset] = min(use.at, made.get(use.dataset, use.at))
-        else:
-            read[use.plan] = min(use.at, read.get(use.plan, use.at))
-    for plan, first in read.items():
-        yield (run[0], plan), frozenset(dataset for dataset, at in made.items() if at < first)
-
-
-def _key(row: tuple[K, object]) -> K:
-    return row[0]
-
-
-def _unchanged(own: Datasets) -> Datasets:
-    return own
-
-
-def _intersection(one: Datasets, other: Datasets) -> Datasets:
-    return one & other
-
-
-def _has_datasets(found: tuple[PlanKey, Datasets]) -> bool:
-    return bool(found[1])
+    for _, (is_write, name, at) in uses:
+        first = made if is_write else read
+        first[name] = min(at, first.get(name, at))
+    for plan, began in read.items():
+        yield (run[0], plan), frozenset(dataset for dataset, at in made.items() if at < began)

@@ -12,8 +12,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.sources.runs.events import EventRow
-from lineage_merge.sources.runs.null_ordering import nulls_first, smallest
+from lineage_merge.sources.runs.events import EventRow, nulls_first, smallest
 from lineage_merge.sources.settings import Runs
 
 # A database and a plan in it.
@@ -51,7 +50,7 @@ class SelectedPlan(NamedTuple):
 def labelled(events: Rows[EventRow], plans: Rows[PlanLabels]) -> Rows[EventRow]:
     """Return the events; `wanted` is False if an event and its plan together lack a requested label."""
     writes: Rows[Any] = events
-    return writes.union(plans).group(_plan, _with_labels)
+    return writes.union(plans).group(lambda row: (row.database, row.plan), _with_labels)
 
 
 def within_lookback(events: Rows[EventRow], runs: Runs, lookback: timedelta) -> Rows[EventRow]:
@@ -63,13 +62,16 @@ def within_lookback(events: Rows[EventRow], runs: Runs, lookback: timedelta) -> 
     if runs.which == "since":
         return events.filter(partial(_is_since, since=runs.since))
     back = lookback // timedelta(milliseconds=1)
-    newest = events.flat_map(_time_in_database).combine(int, max, max).collect()
-    return events.filter(partial(_is_recent, since={database: at - back for database, at in newest}))
+    times = events.filter(lambda event: event.at is not None).map(
+        lambda event: (event.database, event.at or 0)
+    )
+    newest = {database: at - back for database, at in times.combine(int, max, max).collect()}
+    return events.filter(lambda event: _is_since(event, newest.get(event.database, 0)))
 
 
 def select_writes(events: Rows[EventRow], runs: Runs) -> Rows[SelectedWrite]:
     """Select writes (see the module) from events `within_lookback`."""
-    found = events.filter(is_successful).group(_run, _numbered)
+    found = events.filter(is_successful).group(lambda event: (event.database, event.run_id), _numbered)
     if runs.which == "latest":
         found = found.group(_written, _latest)
     return found.group(_job, _of_newest_run)
@@ -80,16 +82,12 @@ def by_plan(selected: Rows[SelectedWrite]) -> Rows[tuple[PlanKey, SelectedPlan]]
 
     A plan that many runs share is read once.
     """
-    return selected.map(_plan_of_write).combine(_unchanged, _combined, _combined)
+    return selected.map(_plan_of_write).combine(lambda plan: plan, _combined, _combined)
 
 
 def is_successful(event: EventRow) -> bool:
     """Return whether an event is the end of a write without error."""
     return event.plan is not None and event.failed is False
-
-
-def _plan(row: EventRow | PlanLabels) -> tuple[str, str | None]:
-    return row.database, row.plan
 
 
 def _with_labels(_plan: Hashable, rows: list[EventRow | PlanLabels]) -> Iterator[EventRow]:
@@ -101,19 +99,6 @@ def _with_labels(_plan: Hashable, rows: list[EventRow | PlanLabels]) -> Iterator
 
 def _is_since(event: EventRow, since: int) -> bool:
     return event.wanted and event.at is not None and event.at >= since
-
-
-def _is_recent(event: EventRow, since: dict[str, int]) -> bool:
-    return event.wanted and event.at is not None and event.at >= since[event.database]
-
-
-def _time_in_database(event: EventRow) -> Iterator[tuple[str, int]]:
-    if event.at is not None:
-        yield event.database, event.at
-
-
-def _run(event: EventRow) -> tuple[str, str | None]:
-    return event.database, event.run_id
 
 
 def _numbered(_run: Hashable, events: list[EventRow]) -> Iterator[SelectedWrite]:
@@ -164,14 +149,9 @@ def _of_newest_run(_job: Hashable, writes: list[SelectedWrite]) -> Iterator[Sele
         yield write._replace(newest_sequence=write.sequence) if is_newest else write
 
 
-def _plan_of_write(each: SelectedWrite) -> tuple[PlanKey, SelectedPlan]:
-    event = each.event
-    key = event.database, event.plan or ""
-    return key, SelectedPlan(event.application or "", each.sequence, each.newest_sequence)
-
-
-def _unchanged(plan: SelectedPlan) -> SelectedPlan:
-    return plan
+def _plan_of_write(write: SelectedWrite) -> tuple[PlanKey, SelectedPlan]:
+    event, sequence, newest = write
+    return (event.database, event.plan or ""), SelectedPlan(event.application or "", sequence, newest)
 
 
 def _combined(one: SelectedPlan, other: SelectedPlan) -> SelectedPlan:

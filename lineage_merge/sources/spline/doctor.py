@@ -7,9 +7,18 @@ from lineage_merge.infra.storage import Slice
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceError
 from lineage_merge.naming import redact
-from lineage_merge.sources import document_kind, line_files, log_diagnosis
-from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck, failed, fix_for, ok, warning
-from lineage_merge.sources.spline import arango_doctor, documents, export
+from lineage_merge.sources import line_files
+from lineage_merge.sources.diagnosis import (
+    Diagnosis,
+    SourceCheck,
+    examine_lines,
+    failed,
+    fix_for,
+    ok,
+    validity,
+    warning,
+)
+from lineage_merge.sources.spline import arango_doctor, documents, export, source
 from lineage_merge.sources.spline.agent import checks
 from lineage_merge.sources.spline.agent.messages import messages
 from lineage_merge.sources.spline.settings import Spline
@@ -85,14 +94,12 @@ def _broken(parts: list[export.Part]) -> Iterator[Problem]:
 
 def _examine_agent(spline: Spline) -> Iterator[Diagnosis]:
     """Check the files of each location, and the last one for a plan or an event."""
-    return log_diagnosis.examine(
-        AGENT, "spline.agent", spline.agent, _inspect, _DISPATCHER, document_kind.AGENT
-    )
+    return examine_lines(AGENT, "spline.agent", spline.agent, _inspect, _DISPATCHER, source.AGENT)
 
 
 def _inspect(part: Slice) -> tuple[bool, Problem | None]:
     """Return whether there is a valid message, else the problem of the first one."""
-    return log_diagnosis.validity(messages(line_files.numbered(part)), checks.problem)
+    return validity(messages(line_files.numbered(part)), checks.problem)
 
 
 CHECKS = (

@@ -16,8 +16,9 @@ from typing import NamedTuple
 from lineage_merge.infra.storage import Slice, StoredFile, is_s3, list_files, read_text, shown, size_of
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceError, SourceMissing
-from lineage_merge.sources import document_kind, line_files
+from lineage_merge.sources import line_files
 from lineage_merge.sources.spline.documents import COLLECTIONS, REQUIRED, Document, parse, rejected
+from lineage_merge.sources.spline.source import EXPORT
 from lineage_merge.sources.spline.versions import COLLECTION as VERSION
 from lineage_merge.sources.spline.versions import Versions, versions
 
@@ -26,7 +27,6 @@ _FILE = re.compile(
     r"^(?P<collection>[A-Za-z]+)(?P<dump>_[0-9a-f]{32})?(?:\.\d+)?(?:\.data)?"
     r"\.(?P<type>json|jsonl|ndjson)(?:\.gz)?$"
 )
-
 
 _ENDINGS = ("json", "jsonl", "json.gz", "jsonl.gz")
 _FOUND = (*COLLECTIONS, VERSION)
@@ -106,7 +106,7 @@ def _instead(problem: str, folder: str, files: list[StoredFile]) -> SourceMissin
     if parent and any(_file_at(f"{parent}/executionPlan.{ending}") for ending in _ENDINGS):
         return SourceMissing.with_suggestion(problem, shown(parent))
     kind = line_files.recognize(Slice(file.location, 0, file.size) for file in files)
-    if kind is None or kind is document_kind.EXPORT:
+    if kind is None or kind is EXPORT:
         return SourceMissing(problem)
     return SourceMissing(f"{problem}, but {kind}", kind.remedy)
 

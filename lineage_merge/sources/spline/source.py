@@ -1,7 +1,22 @@
 """Declaration of the Spline source: the server's database, exported or live, or the agents' files."""
 
-from lineage_merge.sources.source import LineFiles, Source
+import re
+
+from lineage_merge.sources.source import InitOption, Kind, LineFiles, Source, files_option
 from lineage_merge.sources.spline.settings import LOCATION_KEYS, parse
+
+EXPORT = Kind(
+    "documents of Spline's database",
+    "give the folder of the collections as spline.export",
+    (("_key", "_id"), ("_key", "_belongsTo"), ("_key", "_rev")),
+)
+AGENT = Kind(
+    "messages of a Spline agent",
+    "give them as spline.agent",
+    (("planId", "timestamp"), ("executionPlan", "executionEvent"), ("id", "operations")),
+    lambda document: isinstance(document, list) and len(document) > 1 and document[0] in ("plan", "event"),
+    re.compile(r'Execution(?:Plan|Event) \(apiVersion|\[\s*"(?:plan|event)"\s*,\s*[\[{]'),
+)
 
 SPLINE = Source(
     "Spline",
@@ -19,10 +34,28 @@ SPLINE = Source(
     has_raw_uris=True,
     retire_after=lambda spline: spline.retire_after,
     job_types=("spark",),
-    flags={"export": "--spline-export", "agent": "--spline-agent"},
-    line_files=LineFiles(
-        "agent", "files of Spline's agent", "lineage_merge.sources.spline.preflight:has_messages"
+    kinds=(EXPORT, AGENT),
+    options=(
+        InitOption(
+            "--spline-export",
+            "export",
+            "folder of an export of Spline's database",
+            "Spline export",
+            is_rare=False,
+        ),
+        InitOption("--spline-arango", "arango", "address of Spline's ArangoDB", metavar="URL", is_rare=False),
+        InitOption("--spline-database", "database", "its database  [default: spline]", metavar="NAME"),
+        InitOption("--spline-username", "username", "its user  [default: root]", metavar="NAME"),
+        InitOption(
+            "--spline-password-env",
+            "password_env",
+            "environment variable with its password",
+            metavar="VAR",
+        ),
+        files_option("--spline-agent", "agent", "files of Spline's agent"),
     ),
+    discovery="lineage_merge.sources.spline.discovery:SplineDiscovery",
+    line_files=LineFiles("agent", "lineage_merge.sources.spline.preflight:has_messages"),
     job_word="application",
     selected_by="applications",
     version="lineage_merge.sources.spline.sampling:version",

@@ -1,6 +1,8 @@
 """Declaration of the SQL file source."""
 
-from lineage_merge.sources.source import Source
+import re
+
+from lineage_merge.sources.source import InitOption, Kind, Source
 from lineage_merge.sources.sql.settings import namespaces, parse
 
 SQL = Source(
@@ -16,5 +18,16 @@ SQL = Source(
     namespaces=namespaces,
     by_project=True,
     job_types=("sql",),
-    flags={"path": "--sql"},
+    kinds=(
+        Kind(
+            "a SQL file",
+            "give its folder as sql[].path",
+            pattern=re.compile(r"(?i)\A(?:\s|--[^\n]*\n)*(?:select|insert|create|with|merge|use)\s"),
+        ),
+    ),
+    options=(
+        InitOption("--sql", "path", "folder of SQL files", "SQL files", is_repeatable=True),
+        InitOption("--sql-dialect", "dialect", "their dialect", metavar="NAME", default="spark"),
+    ),
+    discovery="lineage_merge.sources.sql.discovery:SqlDiscovery",
 )

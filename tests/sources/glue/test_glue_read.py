@@ -9,18 +9,17 @@ from typing import Any
 
 import boto3
 import pytest
-from pyspark.sql import SparkSession
 
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge.dataset_resolver import from_config
 from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
 from lineage_merge.model.records import ColumnRecord, CountRecord, DatasetRecord, ProblemRecord
-from lineage_merge.orchestration import pipeline
+from lineage_merge.orchestration import read_sources
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.glue import client, reader
-from lineage_merge.sources.glue.lake_formation import LfTags
+from lineage_merge.sources.glue.client import LfTags
 from lineage_merge.sources.glue.reader import database_entries, read_glue
-from lineage_merge.sources.glue.settings import GlueCatalog
+from lineage_merge.sources.glue.source import GlueCatalog
 from tests.record_reading import problems_of, records_of
 from tests.s3_fixtures import S3
 from tests.spline_documents import Read, SplineDatabase
@@ -148,7 +147,7 @@ def test_each_table_of_each_wanted_database_is_described(engine: Engine, glue: G
     assert len(whole) == 3
 
 
-def built(spark: SparkSession, spline: SplineDatabase, folder: Path, **glue: Any) -> pipeline.Built:
+def built(spline: SplineDatabase, folder: Path, **glue: Any) -> read_sources.LocalMerge:
     settings: dict[str, Any] = {
         "dag_name": "daily",
         "environment": "dev",
@@ -156,22 +155,24 @@ def built(spark: SparkSession, spline: SplineDatabase, folder: Path, **glue: Any
     }
     if glue:
         settings["glue"] = [{"region": "us-east-1", **glue}]
-    return pipeline.build(spark, CONFIGURATION.parse(settings))
+    return read_sources.merge(CONFIGURATION.parse(settings))
 
 
-def flows(found: pipeline.Built) -> set[tuple[str, str]]:
-    rows = [row for row in found.edges.collect() if row["label"] == "feeds"]
+def flows(found: read_sources.LocalMerge) -> set[tuple[str, str]]:
+    rows = [row for row in found.elements.collect() if row["label"] == "feeds"]
     return {(row["from"].partition("|")[2], row["to"].partition("|")[2]) for row in rows}
 
 
-def datasets(found: pipeline.Built) -> dict[str, dict[str, Any]]:
+def datasets(found: read_sources.LocalMerge) -> dict[str, dict[str, Any]]:
     """What each vertex of a dataset has, by id without the environment."""
-    rows = [row for row in found.nodes.collect() if row["label"] not in ("job", "column")]
+    rows = [
+        row for row in found.elements.collect() if "from" not in row and row["label"] not in ("job", "column")
+    ]
     return {row["id"].partition("|")[2]: row for row in rows}
 
 
-def columns(found: pipeline.Built, dataset: str) -> set[tuple[str, str | None]]:
-    rows = [row for row in found.nodes.collect() if row["label"] == "column"]
+def columns(found: read_sources.LocalMerge, dataset: str) -> set[tuple[str, str | None]]:
+    rows = [row for row in found.elements.collect() if row["label"] == "column"]
     return {
         (row["name"], row.get("data_type"))
         for row in rows
@@ -183,9 +184,7 @@ BY_NAME = "Filter (a#1 > 0)\n+- Relation spark_catalog.tickit.sales[id#1L] parqu
 BY_ATHENA = "jdbc:awsathena://AwsRegion=us-east-1;Catalog=AwsDataCatalog;Schema=tickit:sales"
 
 
-def test_a_table_known_by_path_and_by_name_is_one_vertex(
-    spark: SparkSession, glue: Glue, tmp_path: Path
-) -> None:
+def test_a_table_known_by_path_and_by_name_is_one_vertex(glue: Glue, tmp_path: Path) -> None:
     glue.database("tickit")
     glue.table(
         "tickit",
@@ -205,8 +204,8 @@ def test_a_table_known_by_path_and_by_name_is_one_vertex(
     spline.plan("by_name", reads=["s3://raw/other"], writes="s3://out/a", subqueries=[BY_NAME], at=2)
     spline.plan("by_athena", reads=[Read([BY_ATHENA], "jdbc")], writes="s3://out/b", at=3)
 
-    without = flows(built(spark, spline, tmp_path / "1"))
-    found = built(spark, spline, tmp_path / "2", databases=["tick*"])
+    without = flows(built(spline, tmp_path / "1"))
+    found = built(spline, tmp_path / "2", databases=["tick*"])
 
     table = "s3://tickit-lake|sales_v2"
     assert without == {
@@ -243,9 +242,7 @@ def test_a_table_known_by_path_and_by_name_is_one_vertex(
     assert found.report.of_kind("not-joined") == []
 
 
-def test_an_iceberg_table_in_a_catalog_of_its_own_name_is_its_path(
-    spark: SparkSession, glue: Glue, tmp_path: Path
-) -> None:
+def test_an_iceberg_table_in_a_catalog_of_its_own_name_is_its_path(glue: Glue, tmp_path: Path) -> None:
     glue.database("shop")
     path = "s3://lake/wh/shop.db/orders"
     glue.table("shop", "orders", path, ("id", "bigint"), Parameters={"table_type": "ICEBERG"})
@@ -257,7 +254,7 @@ def test_an_iceberg_table_in_a_catalog_of_its_own_name_is_its_path(
     text = "RelationV2[id#1L] glue_catalog.shop.orders glue_catalog.shop.orders\n"
     spline.plan("check", reads=["s3://raw/other"], writes="s3://out/a", subqueries=[text], at=2)
 
-    found = built(spark, spline, tmp_path, spark_catalogs=["glue_catalog"])
+    found = built(spline, tmp_path, spark_catalogs=["glue_catalog"])
 
     table = "s3://lake|wh/shop.db/orders"
     assert flows(found) == {
@@ -275,9 +272,7 @@ def test_an_iceberg_table_in_a_catalog_of_its_own_name_is_its_path(
     assert "glue_catalog|shop.orders (glue-catalog)" in vertex["aliases"]
 
 
-def test_a_view_and_a_table_without_path_keep_their_glue_names(
-    spark: SparkSession, glue: Glue, tmp_path: Path
-) -> None:
+def test_a_view_and_a_table_without_path_keep_their_glue_names(glue: Glue, tmp_path: Path) -> None:
     glue.database("tickit")
     glue.table("tickit", "v_sales", "", ("id", "bigint"), TableType="VIRTUAL_VIEW")
     glue.table("tickit", "queue", "dev.public.queue", ("id", "bigint"))
@@ -286,7 +281,7 @@ def test_a_view_and_a_table_without_path_keep_their_glue_names(
     names = [f"Relation spark_catalog.tickit.{name}[id#1L] parquet\n" for name in ("v_sales", "queue")]
     spline.plan("job", reads=["s3://raw/a"], writes="s3://out/a", subqueries=names, at=1)
 
-    found = built(spark, spline, tmp_path, databases=["tickit"])
+    found = built(spline, tmp_path, databases=["tickit"])
 
     view, queue = f"{ARN}|table/tickit/v_sales", f"{ARN}|table/tickit/queue"
     assert flows(found) == {(source, "s3://out|a") for source in ("s3://raw|a", view, queue)}
@@ -300,7 +295,7 @@ def test_a_view_and_a_table_without_path_keep_their_glue_names(
 
 
 def test_a_name_that_two_catalogs_have_is_joined_with_neither_and_adds_nothing(
-    spark: SparkSession, glue: Glue, tmp_path: Path
+    glue: Glue, tmp_path: Path
 ) -> None:
     glue.database("tickit")
     glue.table("tickit", "sales", "s3://lake/sales")
@@ -318,7 +313,7 @@ def test_a_name_that_two_catalogs_have_is_joined_with_neither_and_adds_nothing(
         "glue": [{"region": "us-east-1"}, {"region": "us-west-2"}],
     }
 
-    found = pipeline.build(spark, CONFIGURATION.parse(settings))
+    found = read_sources.merge(CONFIGURATION.parse(settings))
 
     assert flows(found) == {("s3://raw|a", "s3://out|a"), ("spark_catalog|tickit.sales", "s3://out|a")}
     [problem] = found.report.of_kind("not-joined")
@@ -326,12 +321,12 @@ def test_a_name_that_two_catalogs_have_is_joined_with_neither_and_adds_nothing(
     assert "dev|s3://lake|sales, dev|s3://west|sales" in problem.message
 
 
-def test_globs_that_match_no_database_are_reported(spark: SparkSession, glue: Glue, tmp_path: Path) -> None:
+def test_globs_that_match_no_database_are_reported(glue: Glue, tmp_path: Path) -> None:
     glue.database("tickit")
     spline = SplineDatabase()
     spline.plan("job", reads=["s3://raw/a"], writes="s3://out/a", at=1)
 
-    found = built(spark, spline, tmp_path, databases=["tikcit*"])
+    found = built(spline, tmp_path, databases=["tikcit*"])
 
     [problem] = found.report.of_kind("notice")
     message = "no database matches tikcit*; found: tickit; did you mean tickit?"
@@ -343,13 +338,13 @@ def test_globs_that_match_no_database_are_reported(spark: SparkSession, glue: Gl
     assert flows(found) == {("s3://raw|a", "s3://out|a")}
 
 
-def test_a_jdbc_query_of_two_tables_is_two_flows_into_the_graph(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_jdbc_query_of_two_tables_is_two_flows_into_the_graph(tmp_path: Path) -> None:
     url = "jdbc:redshift://wh.abc123.us-east-1.redshift.amazonaws.com:5439/dev"
     query = "(select s.id from public.sales s join event e on s.eventid = e.eventid) q"
     spline = SplineDatabase()
     spline.plan("unload", reads=[Read([f"{url}:{query}"], "jdbc")], writes="s3://out/a", at=1)
 
-    found = built(spark, spline, tmp_path)
+    found = built(spline, tmp_path)
 
     warehouse = "redshift://wh.us-east-1:5439"
     assert flows(found) == {

@@ -4,9 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
 
-from lineage_merge.orchestration import pipeline
+from lineage_merge.orchestration import read_sources
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from tests import expected
 from tests.sources.hive.hive_lines import copy, document, line
@@ -36,24 +35,25 @@ def log(tmp_path: Path) -> str:
 
 
 def merged(
-    spark: SparkSession, log: str, spline: Path | None = None, **hive: Any
+    log: str, spline: Path | None = None, **hive: Any
 ) -> tuple[Edges, dict[str, tuple[str, list[str]]]]:
     """Edges between datasets, and label and aliases of each dataset; ids without the environment."""
     settings: dict[str, Any] = {"dag_name": DAG, "environment": "dev", "hive": {"log": log, **hive}}
     if spline:
         settings["spline"] = {"export": str(spline)}
-    built = pipeline.build(spark, CONFIGURATION.parse(settings))
+    built = read_sources.merge(CONFIGURATION.parse(settings))
+    rows = built.elements.collect()
     assert not built.report.of_kind("rejected")
     assert not built.report.of_kind("not-joined")
     edges = {
         (row["from"].partition("|")[2], row["label"], row["to"].partition("|")[2])
-        for row in built.edges.collect()
+        for row in rows
         if row["label"] in ("feeds", "writes")
     }
     datasets = {
         row["id"].partition("|")[2]: (row["label"], row.get("aliases", []))
-        for row in built.nodes.collect()
-        if row["label"] not in ("job", "column")
+        for row in rows
+        if "from" not in row and row["label"] not in ("job", "column")
     }
     return edges, datasets
 
@@ -69,10 +69,8 @@ def hive_edges(read: str, ranks: str, view: str, top: str) -> Edges:
     }
 
 
-def test_the_catalogs_name_of_a_table_joins_what_spark_wrote(
-    spark: SparkSession, data: Path, log: str
-) -> None:
-    edges, datasets = merged(spark, log, data / "spline" / "seed_queries")
+def test_the_catalogs_name_of_a_table_joins_what_spark_wrote(data: Path, log: str) -> None:
+    edges, datasets = merged(log, data / "spline" / "seed_queries")
 
     of_hive = hive_edges(READ_AT, "spark_catalog|dw.ranks", "spark_catalog|dw.v", "spark_catalog|default.top")
     assert edges == expected.seed_queries(DAG) | of_hive
@@ -80,9 +78,9 @@ def test_the_catalogs_name_of_a_table_joins_what_spark_wrote(
     assert datasets["spark_catalog|dw.v"] == ("view", [])
 
 
-def test_a_metastore_is_what_sparks_catalog_means(spark: SparkSession, data: Path, log: str) -> None:
+def test_a_metastore_is_what_sparks_catalog_means(data: Path, log: str) -> None:
     edges, datasets = merged(
-        spark, log, data / "spline" / "seed_queries", metastore="thrift://Metastore.example:9083"
+        log, data / "spline" / "seed_queries", metastore="thrift://Metastore.example:9083"
     )
 
     ns = "hive://metastore.example:9083"
@@ -91,8 +89,8 @@ def test_a_metastore_is_what_sparks_catalog_means(spark: SparkSession, data: Pat
     assert datasets[READ_AT] == ("table", [f"{ns}|{READ} (catalog-table)"])
 
 
-def test_a_warehouse_gives_tables_their_paths_and_views_none(spark: SparkSession, log: str) -> None:
-    edges, datasets = merged(spark, log, warehouse="s3a://lake/warehouse/")
+def test_a_warehouse_gives_tables_their_paths_and_views_none(log: str) -> None:
+    edges, datasets = merged(log, warehouse="s3a://lake/warehouse/")
 
     lake = "s3://lake|warehouse"
     view, ranks = "spark_catalog|dw.v", f"{lake}/dw.db/ranks"
@@ -106,10 +104,8 @@ def test_a_warehouse_gives_tables_their_paths_and_views_none(spark: SparkSession
     }
 
 
-def test_a_known_path_of_a_table_takes_precedence_over_the_warehouse(
-    spark: SparkSession, data: Path, log: str
-) -> None:
-    edges, datasets = merged(spark, log, data / "spline" / "seed_queries", warehouse="s3://lake/warehouse")
+def test_a_known_path_of_a_table_takes_precedence_over_the_warehouse(data: Path, log: str) -> None:
+    edges, datasets = merged(log, data / "spline" / "seed_queries", warehouse="s3://lake/warehouse")
 
     ranks, top = "s3://lake|warehouse/dw.db/ranks", "s3://lake|warehouse/top"
     assert edges == expected.seed_queries(DAG) | hive_edges(READ_AT, ranks, "spark_catalog|dw.v", top)

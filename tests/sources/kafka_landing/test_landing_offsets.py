@@ -1,6 +1,6 @@
 """The offsets to read next, from file names only."""
 
-from lineage_merge.sources.kafka_landing.offsets import (
+from lineage_merge.sources.kafka_landing.files import (
     Available,
     Gap,
     Range,

@@ -4,10 +4,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from pyspark.sql import SparkSession
 
 from lineage_merge.graph_format.schema import EDGE_PROPERTIES, NODE_PROPERTIES
-from lineage_merge.orchestration import pipeline
+from lineage_merge.orchestration import read_sources
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from tests import expected
 from tests.sources.openlineage.listener_differences import DIFFERENCES
@@ -37,7 +36,7 @@ class Graph(NamedTuple):
         }
 
 
-def built(spark: SparkSession, source: dict[str, Any]) -> Graph:
+def built(source: dict[str, Any]) -> Graph:
     settings = CONFIGURATION.parse(
         {
             "dag_name": "tickit_daily",
@@ -46,14 +45,17 @@ def built(spark: SparkSession, source: dict[str, Any]) -> Graph:
             **source,
         }
     )
-    made = pipeline.build(spark, settings)
+    report, elements = read_sources.merge(settings)
+    rows = elements.collect()
     none_of = [dict.fromkeys(each.name for each in known) for known in (EDGE_PROPERTIES, NODE_PROPERTIES)]
     edges = {
-        (row["label"], short(row["from"]), short(row["to"])): none_of[0] | row for row in made.edges.collect()
+        (row["label"], short(row["from"]), short(row["to"])): none_of[0] | row
+        for row in rows
+        if "from" in row
     }
-    nodes = {short(row["id"]): none_of[1] | row for row in made.nodes.collect()}
-    assert not [each for each in made.report.problems if each.kind == "rejected"]
-    return Graph(edges, nodes, dict(made.report.read))
+    nodes = {short(row["id"]): none_of[1] | row for row in rows if "from" not in row}
+    assert not [each for each in report.problems if each.kind == "rejected"]
+    return Graph(edges, nodes, dict(report.read))
 
 
 def short(identifier: str) -> str:
@@ -61,13 +63,13 @@ def short(identifier: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def by_spline(spark: SparkSession, data: Path) -> Graph:
-    return built(spark, {"spline": {"export": str(data / "spline")}})
+def by_spline(data: Path) -> Graph:
+    return built({"spline": {"export": str(data / "spline")}})
 
 
 @pytest.fixture(scope="module")
-def here(spark: SparkSession, data: Path) -> Graph:
-    return built(spark, {"openlineage": {"events": str(data / "openlineage/events")}})
+def here(data: Path) -> Graph:
+    return built({"openlineage": {"events": str(data / "openlineage/events")}})
 
 
 # Their listener lost the last write of tickit_sales_ingest (the captures' README): staging to the lake.

@@ -3,7 +3,7 @@
 import random
 
 from lineage_merge.infra.engine.rows import Engine
-from lineage_merge.sources.openlineage.nested_writes import without_nested
+from lineage_merge.sources.openlineage.events import without_nested
 from lineage_merge.sources.runs.events import EventRow
 
 # By key: whether it failed, and its rows.

@@ -21,11 +21,11 @@ from lineage_merge.model.elements import (
     Writes,
 )
 from lineage_merge.sources.openlineage import translator as translating
-from lineage_merge.sources.openlineage.assertions import assertions
 from lineage_merge.sources.openlineage.datasets import reference
 from lineage_merge.sources.openlineage.documents import check, cut_down
 from lineage_merge.sources.openlineage.jobs import JobRun, job_of
 from lineage_merge.sources.openlineage.runs import Run, combine_events
+from lineage_merge.sources.openlineage.translator import assertions
 from tests.sources.openlineage.made_events import (
     AIRFLOW,
     DBT,

@@ -16,10 +16,9 @@ from lineage_merge.infra.storage import Slice
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceMissing
 from lineage_merge.model.records import Record
-from lineage_merge.sources import document_kind, line_files
+from lineage_merge.sources import line_files
 from lineage_merge.sources.runs import run_selection
-from lineage_merge.sources.runs.events import EventRow
-from lineage_merge.sources.runs.null_ordering import largest, nulls_first
+from lineage_merge.sources.runs.events import EventRow, largest, nulls_first
 from lineage_merge.sources.runs.run_selection import PlanKey, PlanLabels
 from lineage_merge.sources.spline import key_filter, labels
 from lineage_merge.sources.spline.agent import checks
@@ -44,6 +43,7 @@ from lineage_merge.sources.spline.plans import (
     unmatched_applications,
 )
 from lineage_merge.sources.spline.settings import Spline
+from lineage_merge.sources.spline.source import AGENT
 from lineage_merge.sources.spline.transactions import EVERYTHING
 from lineage_merge.sources.spline.unmatched_labels import Label
 from lineage_merge.sources.unmatched_patterns import Names
@@ -101,7 +101,7 @@ def read_agent(engine: Engine, context: Context) -> Rows[Record]:
     newest = largest(found.map_partitions(_newest_event).collect())
     is_recorded = newest is not None
     if not is_recorded and parts and found.is_empty():
-        nothing = line_files.nothing_found("Spline", "agent", "plan or event", parts, document_kind.AGENT)
+        nothing = line_files.nothing_found("Spline", "agent", "plan or event", parts, AGENT)
         notices = (*notices, nothing)
 
     events = found.map_partitions(partial(_event_rows, context, since=_since(context.spline, newest or 0)))

@@ -3,15 +3,14 @@
 from collections.abc import Iterator
 from typing import Any
 
-from lineage_merge.sources.letters.source import Letters
+from lineage_merge.sources.letters.source import LINES, Letters
 from lineage_merge.sources.letters.translator import translate
 
 from lineage_merge.infra.storage import Slice, StoredFile
 from lineage_merge.model.elements import Problem
-from lineage_merge.sources import line_files, log_diagnosis
+from lineage_merge.sources import line_files
 from lineage_merge.sources.airflow_support import AirflowSupport, ConnectionSettings
-from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck
-from lineage_merge.sources.document_kind import Kind
+from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck, examine_lines
 
 _FIX = "write lines such as copier: a -> b"
 
@@ -26,7 +25,7 @@ def _inspect(part: Slice) -> tuple[bool, Problem | None]:
 
 def _examine(letters: Letters) -> Iterator[Diagnosis]:
     files = (letters.file,)
-    return log_diagnosis.examine("Letters", "letters.file", files, _inspect, _FIX, Kind("letters"))
+    return examine_lines("Letters", "letters.file", files, _inspect, _FIX, LINES)
 
 
 def has_letters(file: StoredFile) -> bool:

@@ -1,10 +1,11 @@
 """Declaration of the letters source, and its settings."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lineage_merge.sources.source import LineFiles, Source
+from lineage_merge.sources.source import Kind, LineFiles, Source, files_option
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,8 @@ def parse(settings: Mapping[str, Any]) -> Letters:
     return Letters(**settings)
 
 
+LINES = Kind("letters", "give them as letters.file", pattern=re.compile(r"(?m)^\w+: \w+ -> \w+$"))
+
 LETTERS = Source(
     "Letters",
     "letters",
@@ -30,8 +33,9 @@ LETTERS = Source(
     preflight="lineage_merge.sources.letters.reader:preflight",
     checks="lineage_merge.sources.letters.doctor:CHECKS",
     files=lambda letters: [letters.file],
-    flags={"file": "--letters"},
-    line_files=LineFiles("file", "letters", "lineage_merge.sources.letters.doctor:has_letters"),
+    kinds=(LINES,),
+    options=(files_option("--letters", "file", "letters"),),
+    line_files=LineFiles("file", "lineage_merge.sources.letters.doctor:has_letters"),
     job_word="copier",
     location_keys=("file",),
     airflow="lineage_merge.sources.letters.doctor:SUPPORT",

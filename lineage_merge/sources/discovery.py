@@ -1,0 +1,186 @@
+"""How `init` finds the input of a source, and proposes its settings."""
+
+import os
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lineage_merge.infra.storage import StoredFile
+from lineage_merge.model.errors import SourceError
+from lineage_merge.sources.source import Source, imported
+
+# Per folder: the files of one folder usually have one format.
+_MAX_TESTED = 3
+_TEXTS = (".json", ".jsonl", ".ndjson", ".log")
+
+Prompt = Callable[..., str]
+"""Asks for a text (`text`, `default`)."""
+
+
+class SourceInput(NamedTuple):
+    """The input of a source: the locations of `key`, or `settings` (with locations: those beside it)."""
+
+    key: str
+    locations: tuple[str, ...] = ()
+    settings: Mapping[str, str] = {}
+
+
+class Discovered(NamedTuple):
+    """What a folder contains of a source. `notes`: lines about what was found and not used."""
+
+    input: SourceInput | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectFindings:
+    """What the document of a project contains, which names no host.
+
+    `source`: the key of its source. `sources` and `built` are the names of its datasets in the warehouse,
+    whose kind is `platform`; `schemas` are their ``database.schema``, the most frequent first. `version` is
+    that of what wrote it, `beside` the locations of other documents by the key of the configuration.
+    """
+
+    source: str
+    location: str
+    project: str
+    platform: str
+    version: str = ""
+    generated_at: int = 0
+    nodes: int = 0
+    sources: frozenset[str] = frozenset()
+    built: frozenset[str] = frozenset()
+    schemas: tuple[str, ...] = ()
+    beside: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+class SourceDiscovery:
+    """The discovery of a source with files of lines; sources with other input override its methods."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+
+    def named(self, given: Mapping[str, Any]) -> SourceInput | None:
+        """Return the input that options name; `given` are their values by key. Raises `ConfigError`."""
+        for option in self.source.locations:
+            if value := given[option.key]:
+                return SourceInput(option.key, (value,) if isinstance(value, str) else tuple(value))
+        return None
+
+    def asked(self, prompt: Prompt) -> SourceInput | None:
+        """Ask for the input, if no source of this kind is known."""
+        return None
+
+    def own_files(self, files: Iterable[StoredFile]) -> Iterable[str]:
+        """Return the locations of files that no source reads as lines."""
+        return ()
+
+    def search(self, files: Sequence[StoredFile], rest: Sequence[StoredFile]) -> Discovered:
+        """Return the input among files; `rest` are those that no source owns."""
+        return Discovered(self.in_lines(rest))
+
+    def in_lines(self, files: Iterable[StoredFile]) -> SourceInput | None:
+        """Return folders or files of lines with documents of the source.
+
+        Its parser decides: a log may contain documents of several sources, and long ones.
+        """
+        if not self.source.line_files.key:
+            return None
+        by_folder: dict[str, list[StoredFile]] = defaultdict(list)
+        for file in files:
+            if file.size and _may_be_text(file_name(file.location)):
+                by_folder[folder_of(file.location)].append(file)
+        has_documents: Callable[[StoredFile], bool] = imported(self.source.line_files.has_documents)
+        locations: list[str] = []
+        for folder, in_folder in by_folder.items():
+            tested = in_folder[:_MAX_TESTED]
+            matching = []
+            for file in tested:
+                with suppress(SourceError):
+                    matching += [file.location] if has_documents(file) else []
+            is_whole = len(matching) == len(tested) and len(in_folder) > 1
+            locations += [folder] if matching and is_whole else matching
+        return SourceInput(self.source.line_files.key, _outermost(locations)) if locations else None
+
+    def settings(
+        self, source_input: SourceInput, folder: Path | None, _namespaces: Mapping[str, str] = {}
+    ) -> Any:
+        """Return the section of the configuration, in a file in `folder` (see `located`).
+
+        `namespaces`: those of projects by platform, and of "" the given one.
+        """
+        locations = [located(location, folder) for location in source_input.locations]
+        if self.source.schema()["type"] == "array":
+            return [{source_input.key: location, **source_input.settings} for location in locations]
+        if not locations:
+            return {source_input.key: dict(source_input.settings)}
+        return {source_input.key: locations[0] if len(locations) == 1 else locations}
+
+    def command(self, key: str, location: str) -> str:
+        """Return the option that reads a location as the documents of `key`, "" if none can."""
+        (flag,) = (option.flag for option in self.source.locations if key in (option.key, *option.also))
+        return f"{flag} {location}"
+
+    def fix(self, _error: SourceError) -> str:
+        """Return the remedy for input without a location."""
+        return ""
+
+
+def discovery_of(source: Source) -> SourceDiscovery:
+    """Return the discovery of a source."""
+    discovery: SourceDiscovery = imported(source.discovery)(source)
+    return discovery
+
+
+def located(location: str, folder: Path | None) -> str:
+    """Return a location as a configuration file in `folder` has it; None: unchanged.
+
+    A local path below the folder becomes relative, another one absolute.
+    """
+    if folder is None or "://" in location:
+        return location
+    # Links are not resolved: a link below the folder is below it.
+    path, root = (Path(os.path.normpath(Path(text).expanduser().absolute())) for text in (location, folder))
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
+
+
+def file_name(location: str) -> str:
+    """Return the last part of a location."""
+    return location.rpartition("/")[2]
+
+
+def folder_of(location: str) -> str:
+    """Return the folder of a file."""
+    return location.rpartition("/")[0] or "."
+
+
+def parent(location: str) -> str:
+    """Return the folder of a file or folder; "." at the root."""
+    head = location.rstrip("/").rpartition("/")[0]
+    return head if head and not re.fullmatch(r"\w+:/?", head) else "."
+
+
+def is_below(location: str, folder: str) -> bool:
+    """Return whether a location is a folder, or in it."""
+    if folder == ".":
+        return not location.startswith("/") and "://" not in location
+    return location == folder or location.startswith(folder.rstrip("/") + "/")
+
+
+def _may_be_text(name: str) -> bool:
+    plain = name.lower().removesuffix(".gz")
+    return plain.endswith(_TEXTS) or ".log." in plain
+
+
+def _outermost(locations: Iterable[str]) -> tuple[str, ...]:
+    ordered = sorted(set(locations))
+    return tuple(
+        location
+        for location in ordered
+        if not any(location != other and is_below(location, other) for other in ordered)
+    )
