@@ -315,7 +315,7 @@ def _text(result: "ReviewResult", options: QueryOptions, scope: "GraphScope", ba
     from lineage_merge.questions.formats.json_text import json_text
 
     if options.format == "markdown":
-        from lineage_merge.review.review_markdown import review_markdown
+        from lineage_merge.review.review_formats import review_markdown
 
         return review_markdown(result)
     if options.format == "csv":
@@ -323,7 +323,7 @@ def _text(result: "ReviewResult", options: QueryOptions, scope: "GraphScope", ba
         from lineage_merge.questions.formats.csv_text import csv_text
 
         return csv_text([finding_table(result)])
-    from lineage_merge.review.review_json import review_as_json, review_sarif
+    from lineage_merge.review.review_formats import review_as_json, review_sarif
 
     if options.format == "sarif":
         return json_text(review_sarif(result)) + "\n"

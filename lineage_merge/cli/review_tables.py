@@ -44,8 +44,7 @@ def _table(result: "ReviewResult", limit: int | None) -> AnswerTable:
 
 
 def _names_of(found: "Assessed") -> Iterator[list[str]]:
-    broken = (each for each in found.broken if each.kind in ("dataset", "exposure"))
-    yield [each.vertex.title for each in broken]
+    yield [vertex.title for vertex in found.broken_datasets.values()]
     yield [each.vertex.title for each in found.affected]
     yield found.owners
     yield [each.vertex.name for each in found.tests]

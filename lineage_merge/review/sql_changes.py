@@ -1,7 +1,7 @@
 """Findings of changed SQL files: differences between two versions of their folders. Pure."""
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from sqlglot import Dialect, exp
@@ -10,13 +10,12 @@ from lineage_merge.column_lineage.sql import notes
 from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.graph_format.elements import dataset_of, title_of_id
 from lineage_merge.questions.effects import Change
-from lineage_merge.review import clause_comparison
-from lineage_merge.review.clauses import ComparableQuery, query_of_tree
+from lineage_merge.review import comparison
+from lineage_merge.review.clauses import ComparableQuery, query_of
 from lineage_merge.review.findings import EdgeKey, Finding, Severity, Subject
 from lineage_merge.review.sql_versions import FileKey, SqlFolders, SqlVersion
-from lineage_merge.sources.sql.project import ProjectLineage
 from lineage_merge.sources.sql.shapes import NOTHING
-from lineage_merge.sources.sql.syntax import Parsed, Script, Unload
+from lineage_merge.sources.sql.syntax import Script, Unload
 
 TABLE_REMOVED = "table removed"
 COLUMN_DROPPED = "column dropped"
@@ -27,6 +26,7 @@ EXPRESSION_CHANGED = "expression changed"
 COLUMNS_UNKNOWN = "columns unknown"
 READER_BREAKS = "reader breaks"
 
+_DESCRIBED = ("write_mode", "transformation", "expression")
 _LINEAGE = ("feeds", "feeds_column", "influences")
 # Prefixes of notes on statements that will fail.
 _ERROR_NOTES = (notes.MISSING_COLUMNS, notes.WRONG_COLUMN_COUNT)
@@ -58,8 +58,7 @@ def compare_files(change: SqlChange) -> Iterator[Finding]:
     removed = sorted(_datasets_of(before) - _datasets_of(after))
     yield from _edge_findings(change)
     for dataset in removed:
-        finding = _subject(dataset).finding(TABLE_REMOVED, "is no longer created")
-        yield replace(finding, change=Change.DROP)
+        yield _subject(dataset).finding(TABLE_REMOVED, "is no longer created", change=Change.DROP)
     yield from _column_findings(before, after)
     yield from _clause_findings(change)
     yield from _failing_references(change)
@@ -76,29 +75,25 @@ def _subject(dataset: str) -> Subject:
 
 
 def _edge_findings(change: SqlChange) -> Iterator[Finding]:
-    jobs = change.folders.jobs(change.old_files), change.folders.jobs(change.new_files)
-    old, new = _edges(change.before.edges), _edges(change.after.edges)
-    owned_before = _edges(edge for edge in change.before.edges if edge.get("job_name") in jobs[0])
-    owned_after = _edges(edge for edge in change.after.edges if edge.get("job_name") in jobs[1])
-    for key in sorted(owned_after.keys() - old.keys()):
-        yield _of_edge(INPUT_ADDED, key, f"is computed from {_source(key)}", Severity.INFO)
-    for key in sorted(owned_before.keys() - new.keys()):
-        yield _of_edge(INPUT_REMOVED, key, f"is no longer computed from {_source(key)}")
-    for key in sorted(owned_before.keys() & owned_after.keys()):
-        texts = _description(owned_before[key]), _description(owned_after[key])
-        if texts[0] != texts[1]:
-            found = _of_edge(EXPRESSION_CHANGED, key, f"was {texts[0]}, is {texts[1]}")
-            yield replace(found, before=texts[0], after=texts[1])
+    before, after, folders = change.before, change.after, change.folders
+    old, new = _edges(before), _edges(after)
+    own_old = _edges(before, folders.jobs(change.old_files))
+    own_new = _edges(after, folders.jobs(change.new_files))
+    for key in sorted(own_new.keys() - old.keys()):
+        yield _of_edge(key, INPUT_ADDED, f"is computed from {_source(key)}", severity=Severity.INFO)
+    for key in sorted(own_old.keys() - new.keys()):
+        yield _of_edge(key, INPUT_REMOVED, f"is no longer computed from {_source(key)}")
+    for key in sorted(own_old.keys() & own_new.keys()):
+        was, now = own_old[key], own_new[key]
+        if was != now:
+            yield _of_edge(key, EXPRESSION_CHANGED, f"was {was}, is {now}", before=was, after=now)
 
 
-def _of_edge(kind: str, edge: EdgeKey, message: str, severity: Severity = Severity.CHANGED) -> Finding:
+def _of_edge(edge: EdgeKey, kind: str, message: str, **fields: Any) -> Finding:
     is_column = edge.label == "feeds_column"
-    subject = _subject(dataset_of(edge.target) if is_column else edge.target)
-    if is_column:
-        found = subject.of_column(kind, edge.target.rpartition("|")[2], message)
-    else:
-        found = subject.finding(kind, message)
-    return replace(found, severity=severity, unique_id=edge.target, edge=edge)
+    dataset, column = edge.target.rpartition("|")[::2] if is_column else (edge.target, "")
+    subject = Subject(title_of_id(dataset), edge.target, dataset)
+    return subject.finding(kind, message, column=column, edge=edge, **fields)
 
 
 def _source(edge: EdgeKey) -> str:
@@ -107,21 +102,17 @@ def _source(edge: EdgeKey) -> str:
     return f"{title_of_id(dataset_of(edge.source))}#{edge.source.rpartition('|')[2]}"
 
 
-def _edges(edges: Iterable[Mapping[str, Any]]) -> dict[EdgeKey, list[Mapping[str, Any]]]:
-    by_key: dict[EdgeKey, list[Mapping[str, Any]]] = {}
-    for edge in edges:
-        if edge["label"] in _LINEAGE:
-            by_key.setdefault(EdgeKey(edge["label"], edge["from"], edge["to"]), []).append(edge)
-    return by_key
-
-
-def _description(edges: Iterable[Mapping[str, Any]]) -> str:
-    """Return write mode, transformation and expression of edges as text."""
-    descriptions = {
-        " ".join(str(edge[key]) for key in ("write_mode", "transformation", "expression") if edge.get(key))
-        for edge in edges
-    }
-    return " | ".join(sorted(descriptions))
+def _edges(version: SqlVersion, jobs: Container[str] | None = None) -> dict[EdgeKey, str]:
+    """Return the edges, of these jobs, with their write mode, transformation and expression as text."""
+    texts: dict[EdgeKey, set[str]] = {}
+    for edge in version.edges:
+        if edge["label"] in _LINEAGE and (jobs is None or edge.get("job_name") in jobs):
+            shown = (
+                str(edge[key]) for key in ("write_mode", "transformation", "expression") if edge.get(key)
+            )
+            key = EdgeKey(edge["label"], edge["from"], edge["to"])
+            texts.setdefault(key, set()).add(" ".join(shown))
+    return {key: " | ".join(sorted(several)) for key, several in texts.items()}
 
 
 def _canonical(version: SqlVersion, key: str) -> str:
@@ -139,26 +130,23 @@ def _datasets_of(version: SqlVersion) -> set[str]:
 
 def _known(version: SqlVersion) -> dict[str, dict[str, tuple[str, str]]]:
     """Return columns (name and type, by lowercase name) of datasets whose columns are all known."""
-    found: dict[str, dict[str, tuple[str, str]]] = {}
+    known: dict[str, dict[str, tuple[str, str]]] = {}
     for folder in version.folders:
-        for key, columns in _columns_of(folder).items():
-            found.setdefault(_canonical(version, key), columns)
-    return found
-
-
-def _columns_of(folder: ProjectLineage) -> dict[str, dict[str, tuple[str, str]]]:
-    found: dict[str, dict[str, tuple[str, str]]] = {}
-    for file in folder.files:
-        for each in file.created:
-            shape = folder.shapes.get(each.key, NOTHING)
-            if shape.complete:
-                columns = {fold(column.name): (column.name, column.data_type) for column in shape.columns}
-                found[each.key] = columns
-        for write in file.writes:
-            if write.label == "file":
-                named = {fold(name): (name, "") for name, _ in write.columns}
-                found.setdefault(write.target, {}).update(named)
-    return found
+        columns: dict[str, dict[str, tuple[str, str]]] = {}
+        for file in folder.files:
+            for table in file.created:
+                shape = folder.shapes.get(table.key, NOTHING)
+                if shape.complete:
+                    columns[table.key] = {
+                        fold(each.name): (each.name, each.data_type) for each in shape.columns
+                    }
+            for write in file.writes:
+                if write.label == "file":
+                    named = {fold(name): (name, "") for name, _ in write.columns}
+                    columns.setdefault(write.target, {}).update(named)
+        for key, shown in columns.items():
+            known.setdefault(_canonical(version, key), shown)
+    return known
 
 
 def _column_findings(before: SqlVersion, after: SqlVersion) -> Iterator[Finding]:
@@ -166,13 +154,11 @@ def _column_findings(before: SqlVersion, after: SqlVersion) -> Iterator[Finding]
     for dataset in sorted(old.keys() & new.keys()):
         subject = _subject(dataset)
         for name in sorted(name for key, (name, _) in old[dataset].items() if key not in new[dataset]):
-            found = subject.of_column(COLUMN_DROPPED, name, "is dropped")
-            yield replace(found, before=name, change=Change.DROP)
+            yield subject.finding(COLUMN_DROPPED, "is dropped", column=name, before=name, change=Change.DROP)
         for key, (name, data_type) in sorted(old[dataset].items()):
             now = new[dataset].get(key, ("", ""))[1]
             if data_type and now and data_type != now:
-                found = subject.of_column(TYPE_CHANGED, name, f"was {data_type}, is {now}")
-                yield replace(found, before=data_type, after=now, change=Change.RETYPE)
+                yield subject.altered(TYPE_CHANGED, data_type, now, column=name, change=Change.RETYPE)
     for dataset in sorted((old.keys() - new.keys()) & _datasets_of(after)):
         yield _subject(dataset).finding(COLUMNS_UNKNOWN, "columns are no longer known", Severity.INFO)
 
@@ -188,10 +174,10 @@ def _clause_findings(change: SqlChange) -> Iterator[Finding]:
     new = _queries(change.folders, change.after, change.new_scripts, {*pairs})
     for dataset in sorted(old.keys() & new.keys()):
         subject, queries = _subject(dataset), (old[dataset], new[dataset])
-        changed = clause_comparison.difference(*queries)
-        expressions = clause_comparison.altered_expressions(*queries)
+        changed = comparison.difference(*queries)
+        expressions = comparison.altered_expressions(*queries)
         if not changed and not expressions:
-            changed = clause_comparison.moved(*queries)
+            changed = comparison.moved(*queries)
         for kind, (removed, added) in changed.items():
             yield subject.clause(kind, removed, added)
         for expression, was, now in expressions:
@@ -203,12 +189,12 @@ def _queries(
     folders: SqlFolders, version: SqlVersion, scripts: Mapping[FileKey, Script], keys: Container[FileKey]
 ) -> dict[str, ComparableQuery]:
     """Return what the statements of files contain, by the dataset that they write."""
-    found: dict[str, list[ComparableQuery]] = {}
+    queries: dict[str, list[ComparableQuery]] = {}
     for (at, name), script in scripts.items():
         if (at, name) in keys:
             for dataset, query in _writes(folders, version, at, script):
-                found.setdefault(dataset, []).append(query)
-    return {dataset: clause_comparison.together(queries) for dataset, queries in found.items()}
+                queries.setdefault(dataset, []).append(query)
+    return {dataset: comparison.together(of_dataset) for dataset, of_dataset in queries.items()}
 
 
 def _writes(
@@ -216,23 +202,15 @@ def _writes(
 ) -> Iterator[tuple[str, ComparableQuery]]:
     """Yield the queries of a file with the dataset that their statement writes."""
     dialect = Dialect.get_or_raise(folders.settings[at].dialect)
-    statements = {statement.line: statement for statement in script.statements}
+    statements = {statement.line: statement.tree for statement in script.statements}
     file = next((each for each in version.folders[at].files if each.name == script.name), None)
-    seen: set[tuple[str, int]] = set()
-    for write in file.writes if file else ():
-        dataset = version.aliases.get(write.target, write.target)
-        tree = _tree(statements.get(write.line))
-        if tree is None or (dataset, write.line) in seen:
-            continue
-        seen.add((dataset, write.line))
-        yield dataset, query_of_tree(tree, dialect)
-
-
-def _tree(statement: Parsed | None) -> exp.Expr | None:
-    if statement is None:
-        return None
-    tree = statement.tree.query if isinstance(statement.tree, Unload) else statement.tree
-    return tree if isinstance(tree, exp.Expr) else None
+    writes = ((_canonical(version, write.target), write.line) for write in (file.writes if file else ()))
+    for dataset, line in dict.fromkeys(writes):
+        tree = statements.get(line)
+        if isinstance(tree, Unload):
+            tree = tree.query
+        if isinstance(tree, exp.Expr):
+            yield dataset, query_of(tree, dialect)
 
 
 def _failing_references(change: SqlChange) -> Iterator[Finding]:

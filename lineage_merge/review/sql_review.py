@@ -4,12 +4,11 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lineage_merge.graph_format.elements import Edge, Vertex, title_of_id
+from lineage_merge.graph_format.elements import Edge, title_of_id
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.review import git
-from lineage_merge.review.consequences import consequences
+from lineage_merge.review.consequences import GraphLookup, consequences
 from lineage_merge.review.findings import Assessed, Finding, ReviewResult, Severity, in_order
-from lineage_merge.review.graph_lookup import column_vertex, dataset_vertex
 from lineage_merge.review.sql_changes import (
     COLUMN_DROPPED,
     COLUMNS_UNKNOWN,
@@ -118,7 +117,8 @@ def review_changes(folders: SqlFolders, revision: str, graph: LineageGraph | Non
     assessed = [Assessed(finding) for finding in compare_files(change)]
     if graph is not None:
         own_jobs = folders.jobs((*old, *new, *earlier.files, *texts.now))
-        assessed = list(_with_readers(assessed, graph, own_jobs, folders.names.environment))
+        lookup = GraphLookup(graph, folders.names.environment)
+        assessed = list(_with_readers(assessed, lookup, own_jobs))
     shown = version(folders, texts.now, texts, known, new)
     unique = {(item.finding, item.readers): item for item in assessed}
     return SqlReview(
@@ -138,16 +138,17 @@ def _invalid_statements(shown: SqlVersion) -> Iterator[Assessed]:
 
 
 def _with_readers(
-    assessed: Iterable[Assessed], graph: LineageGraph, own_jobs: Set[str], environment: str
+    assessed: Iterable[Assessed], lookup: GraphLookup, own_jobs: Set[str]
 ) -> Iterator[Assessed]:
     """Yield findings with their consequences in the graph, and a finding per reader of a dropped element.
 
     `own_jobs`: those of the files, which are reviewed themselves.
     """
+    graph = lookup.graph
     breaking: list[Assessed] = []
     for item in assessed:
         finding = item.finding
-        vertex = _vertex(finding, graph, environment)
+        vertex = None if finding.severity is Severity.INFO else lookup.element(finding)
         if vertex is None:
             yield item
             continue
@@ -161,15 +162,6 @@ def _with_readers(
             breaking += (Assessed(reader_breaks(reader, why)) for reader in readers)
         yield replace(consequences(finding, vertex.id, graph, is_adapted=False), readers=tuple(readers))
     yield from breaking
-
-
-def _vertex(finding: Finding, graph: LineageGraph, environment: str) -> Vertex | None:
-    if not finding.dataset or finding.severity is Severity.INFO:
-        return None
-    owner = dataset_vertex(graph, finding.dataset, environment)
-    if owner is None or not finding.column:
-        return owner
-    return column_vertex(graph, owner, finding.column)
 
 
 def _is_file_job(edge: Edge, jobs: Set[str]) -> bool:
@@ -197,14 +189,11 @@ def _read_columns(graph: LineageGraph | None, of_files: SqlVersion, folders: Sql
         if reference.namespace and not folder.shapes.get(key, NOTHING).complete
     }
     shapes: dict[str, Shape] = {}
+    lookup = GraphLookup(graph, folders.names.environment)
     for dataset in sorted(unknown):
-        vertex = dataset_vertex(graph, dataset, folders.names.environment)
-        if vertex is None:
-            continue
-        owned = graph.edges_from([vertex.id], ["has_column"])
-        columns = graph.vertices([edge.to_id for edge in owned])
-        if columns:
-            columns = sorted(columns, key=lambda column: (column.properties.get("position", 0), column.id))
+        vertex = lookup.dataset(dataset)
+        if columns := lookup.columns(vertex.id) if vertex else []:
+            columns.sort(key=lambda column: (column.properties.get("position", 0), column.id))
             positions = sorted(column.properties.get("position", -1) for column in columns)
             complete = positions == list(range(len(columns)))
             placed = (ShapeColumn(c.name, str(c.properties.get("data_type", ""))) for c in columns)

@@ -1,16 +1,28 @@
-"""A review as Markdown for a comment on a pull or merge request.
+"""A review as JSON, as SARIF 2.1.0, and as Markdown for a comment on a pull or merge request.
 
-Names and expressions are code spans: they can contain no markup, and mention no user.
+In Markdown, names and expressions are code spans: they can contain no markup, and mention no user.
 """
 
+import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from html import escape
+from typing import Any
+from urllib.parse import quote
 
 from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex, dataset_id_of, subgraph, title_of_id
-from lineage_merge.questions.effects import Effect
+from lineage_merge.model.version import __version__
 from lineage_merge.questions.formats.mermaid import mermaid
+from lineage_merge.questions.formats.sarif import SCHEMA
+from lineage_merge.questions.impact_question import impact_as_json
 from lineage_merge.review.findings import NO_DAG, Assessed, Finding, ReviewResult, Severity
 
+_LEVELS = {
+    Severity.BREAKING: "error",
+    Severity.POLICY: "error",
+    Severity.CHANGED: "warning",
+    Severity.INFO: "note",
+}
 # GitHub refuses comments of more than 65,536 characters; Mermaid, diagrams of 50,000 characters or 500 edges.
 _MAX_COMMENT = 60_000
 _MAX_TABLE = 30_000
@@ -23,6 +35,83 @@ _MAX_NAMES = 3
 _MAX_TEXT = 300
 # The first line, by which CI finds its comment again.
 MARKER = "<!-- lineage-merge review -->"
+
+
+def review_as_json(result: ReviewResult) -> dict[str, Any]:
+    """Return the fields of a review; fields are only added::
+
+    {"counts": {"breaking": 1, "policy": 0, "changed": 2, "info": 0},
+     "findings": [{"severity": "breaking", "kind": "column renamed", "title": "shop.orders#revenue",
+                   "unique_id": "model.shop.orders", "message": "...", "before": "revenue",
+                   "after": "net_revenue", "is_guess": true, "file_path": "models/orders.sql",
+                   "impact": {...}}],
+     "notes": []}
+
+    `impact` is that of the command impact with the finding's change, null if the graph lacks the element.
+    """
+    return {
+        "counts": {severity.value: number for severity, number in result.counts.items()},
+        "findings": [_as_json(assessed) for assessed in result.findings],
+        "notes": list(result.notes),
+    }
+
+
+def _as_json(assessed: Assessed) -> dict[str, Any]:
+    finding = assessed.finding
+    shown = ("kind", "title", "unique_id", "message", "before", "after", "is_guess", "file_path")
+    return {
+        "severity": finding.severity.value,
+        **{name: getattr(finding, name) for name in shown},
+        "owners": assessed.owners,
+        "impact": impact_as_json(assessed.dependents, assessed.tests) if assessed.dependents else None,
+    }
+
+
+def review_sarif(result: ReviewResult) -> dict[str, Any]:
+    """Return a log with one run: a rule per kind of finding, a result per finding, located in its file."""
+    kinds = sorted({finding.finding.kind for finding in result.findings})
+    rules = [{"id": _rule_id(kind), "shortDescription": {"text": kind}} for kind in kinds]
+    notifications = [{"level": "note", "message": {"text": note}} for note in result.notes]
+    run = {
+        "tool": {"driver": {"name": "lineage-merge review", "version": __version__, "rules": rules}},
+        "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": notifications}],
+        "columnKind": "unicodeCodePoints",
+        "results": [_sarif_result(finding, kinds.index(finding.finding.kind)) for finding in result.findings],
+    }
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _rule_id(kind: str) -> str:
+    return kind.replace(" ", "-")
+
+
+def _sarif_result(assessed: Assessed, index: int) -> dict[str, Any]:
+    finding = assessed.finding
+    lines = [f"{finding.title}: {finding.kind}: {finding.message}"]
+    if broken := sorted({vertex.title for vertex in assessed.broken_datasets.values()}):
+        lines.append(f"breaks: {', '.join(broken)}")
+    if assessed.affected:
+        lines.append(f"affected: {', '.join(each.vertex.title for each in assessed.affected)}")
+    kind = "member" if finding.column else "resource"
+    location: dict[str, Any] = {"logicalLocations": [{"fullyQualifiedName": finding.title, "kind": kind}]}
+    if finding.file_path:
+        path = finding.file_path.replace("\\", "/").lstrip("/")
+        uri = quote(path.encode("utf-8", "replace"), safe="/")
+        location["physicalLocation"] = {"artifactLocation": {"uri": uri}, "region": {"startLine": 1}}
+    identity = "\n".join((finding.kind, finding.unique_id, finding.title, finding.after))
+    return {
+        "ruleId": _rule_id(finding.kind),
+        "ruleIndex": index,
+        "level": _LEVELS[finding.severity],
+        "message": {"text": "\n".join(lines)},
+        "locations": [location],
+        "partialFingerprints": {
+            "lineageMerge/v1": hashlib.sha256(identity.encode("utf-8", "replace")).hexdigest()
+        },
+    }
+
+
+# ---- Markdown
 
 
 def review_markdown(result: ReviewResult) -> str:
@@ -88,7 +177,7 @@ def _cells(found: Assessed) -> Iterator[str]:
     yield finding.severity.value
     yield _in_table(code(finding.title))
     yield _in_table(_change(finding))
-    broken = {each.vertex.id: each.vertex for each in found.broken if each.kind in ("dataset", "exposure")}
+    broken = found.broken_datasets
     yield _in_table(_names(each.title for each in broken.values()))
     others = (each.vertex.title for each in found.affected if each.vertex.id not in broken)
     yield _in_table(_names(others))
@@ -128,9 +217,13 @@ def _names(names: Iterable[str]) -> str:
     return f"{shown} and {len(found) - _MAX_NAMES:,} more" if len(found) > _MAX_NAMES else shown
 
 
+def _one_line(text: str) -> str:
+    return " ".join("".join(each if each.isprintable() else " " for each in text).split())
+
+
 def code(text: str) -> str:
     """Return a code span; long texts are cut."""
-    line = " ".join("".join(each if each.isprintable() else " " for each in text).split())
+    line = _one_line(text)
     line = line if len(line) <= _MAX_TEXT else line[: _MAX_TEXT - 1] + "…"
     if not line:
         return ""
@@ -206,14 +299,11 @@ def _details(result: ReviewResult) -> Iterator[str]:
         lines = list(_of_finding(finding))
         is_addition = finding.finding.severity is Severity.INFO and not finding.affected
         if lines and not is_addition:
-            title = _html(f"{finding.finding.title}: {finding.finding.kind}")
+            title = escape(_one_line(f"{finding.finding.title}: {finding.finding.kind}"), quote=False)[
+                :_MAX_TEXT
+            ]
             body = "\n".join(lines)
             yield f"<details><summary><code>{title}</code></summary>\n\n{body}\n\n</details>"
-
-
-def _html(text: str) -> str:
-    line = " ".join("".join(each if each.isprintable() else " " for each in text).split())
-    return line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")[:_MAX_TEXT]
 
 
 def _of_finding(found: Assessed) -> Iterator[str]:
@@ -233,9 +323,8 @@ def _of_finding(found: Assessed) -> Iterator[str]:
         ]
         yield f"- {each.vertex.label} {code(each.vertex.title)}{': ' if facts else ''}{', '.join(facts)}"
     yield from _more(affected)
-    columns = [each for each in found.of_effect(Effect.BREAKS) if each.kind == "column"]
-    if columns:
-        yield f"- columns that break: {_names(column.vertex.title for column in columns)}"
+    if columns := [each.vertex.title for each in found.broken if each.kind == "column"]:
+        yield f"- columns that break: {_names(columns)}"
     for test in found.tests[:_MAX_LISTED]:
         yield f"- test {code(test.vertex.name)}{f': {test.effect.value}' if test.effect else ''}"
     yield from _more(found.tests, " tests")
