@@ -5,6 +5,7 @@ In Markdown, names and expressions are code spans: they can contain no markup, a
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import Any
@@ -118,7 +119,8 @@ def review_markdown(result: ReviewResult) -> str:
     """Return a comment: summary, table, diagram of what is affected, folded details, as far as they fit."""
     head = "\n".join((MARKER, f"**Lineage review: {result.summary}**{_reach(result)}", "", *_table(result)))
     parts = [head]
-    notes = _notes(result)
+    listed = (f"- {code(note)}" for note in result.notes[:_MAX_LISTED])
+    notes = "\n".join((*listed, *_more(result.notes, " notes")))
     used = len(head) + len(notes) + 200
     for part in (_diagram(result), *_details(result)):
         if part and used + len(part) <= _MAX_COMMENT:
@@ -133,35 +135,31 @@ def review_markdown(result: ReviewResult) -> str:
 
 
 def _reach(result: ReviewResult) -> str:
-    affected = {each.vertex.id: each.vertex for finding in result.findings for each in finding.affected}
+    affected = {(each.kind, each.vertex.id) for assessed in result.findings for each in assessed.affected}
     if not affected:
         return ""
-    exposures = sum(each.label == "exposure" for each in affected.values())
-    tests = {test.vertex.id for finding in result.findings for test in finding.tests}
-    dags = {dag for finding in result.findings for dag in finding.dags}
-    counted = (
-        (len(affected) - exposures, "dataset"),
-        (exposures, "exposure"),
-        (len(tests), "test"),
-        (len(dags), "DAG"),
-    )
-    shown = [f"{number:,} {noun}{'' if number == 1 else 's'}" for number, noun in counted if number]
+    numbers: Counter[str] = Counter(kind for kind, _ in affected)
+    numbers["test"] = len({test.vertex.id for assessed in result.findings for test in assessed.tests})
+    numbers["DAG"] = len({dag for assessed in result.findings for dag in assessed.dags})
+    shown = [
+        f"{numbers[noun]:,} {noun}{'' if numbers[noun] == 1 else 's'}"
+        for noun in ("dataset", "exposure", "test", "DAG")
+        if numbers[noun]
+    ]
     return f" · affected: {', '.join(shown)}"
 
 
 def _table(result: ReviewResult) -> Iterator[str]:
-    if not result.findings and result.notes:
-        # A note says what is not compared.
-        yield "No findings."
-        return
     if not result.findings:
-        yield "Nothing that affects lineage is changed: columns, conditions, joins, relations and tests."
+        nothing = "Nothing that affects lineage is changed: columns, conditions, joins, relations and tests."
+        # A note says what is not compared.
+        yield "No findings." if result.notes else nothing
         return
     yield "| severity | element | change | breaks | also affected | owners |"
     yield "| --- | --- | --- | --- | --- | --- |"
     used = shown = 0
-    for finding in result.findings[:_MAX_ROWS]:
-        row = f"| {' | '.join(_cells(finding))} |"
+    for assessed in result.findings[:_MAX_ROWS]:
+        row = f"| {' | '.join(map(_in_table, _cells(assessed)))} |"
         used += len(row)
         if used > _MAX_TABLE:
             break
@@ -172,16 +170,14 @@ def _table(result: ReviewResult) -> Iterator[str]:
         yield f"and {len(result.findings) - shown:,} more findings"
 
 
-def _cells(found: Assessed) -> Iterator[str]:
-    finding = found.finding
+def _cells(assessed: Assessed) -> Iterator[str]:
+    finding, broken = assessed.finding, assessed.broken_datasets
     yield finding.severity.value
-    yield _in_table(code(finding.title))
-    yield _in_table(_change(finding))
-    broken = found.broken_datasets
-    yield _in_table(_names(each.title for each in broken.values()))
-    others = (each.vertex.title for each in found.affected if each.vertex.id not in broken)
-    yield _in_table(_names(others))
-    yield _in_table(_names(found.owners))
+    yield code(finding.title)
+    yield _change(finding)
+    yield _names(vertex.title for vertex in broken.values())
+    yield _names(each.vertex.title for each in assessed.affected if each.vertex.id not in broken)
+    yield _names(assessed.owners)
 
 
 def _change(finding: Finding) -> str:
@@ -212,9 +208,9 @@ def _in_table(text: str) -> str:
 
 
 def _names(names: Iterable[str]) -> str:
-    found = list(dict.fromkeys(names))
-    shown = ", ".join(map(code, found[:_MAX_NAMES]))
-    return f"{shown} and {len(found) - _MAX_NAMES:,} more" if len(found) > _MAX_NAMES else shown
+    different = list(dict.fromkeys(names))
+    shown = ", ".join(map(code, different[:_MAX_NAMES]))
+    return f"{shown} and {len(different) - _MAX_NAMES:,} more" if different[_MAX_NAMES:] else shown
 
 
 def _one_line(text: str) -> str:
@@ -239,20 +235,18 @@ def affected_part(result: ReviewResult) -> tuple[Subgraph, int]:
     """Return the datasets and exposures that changes affect, and how many of them are omitted."""
     nearest: dict[str, tuple[int, Vertex]] = {}
     pairs: set[tuple[str, str]] = set()
-    for finding in result.findings:
-        if finding.dependents is None or not finding.affected:
+    for assessed in result.findings:
+        if assessed.dependents is None or not assessed.affected:
             continue
-        start = dataset_id_of(finding.dependents.changed.id)
-        changed = finding.dependents.changed
-        own = (
-            changed if changed.is_dataset else Vertex(start, "table", {"qualified_name": title_of_id(start)})
-        )
-        nearest[start] = (0, own)
-        for each in finding.affected:
-            there = nearest.get(each.vertex.id)
-            if there is None or there[0] > each.distance:
+        changed = assessed.dependents.changed
+        if not changed.is_dataset:
+            start = dataset_id_of(changed.id)
+            changed = Vertex(start, "table", {"qualified_name": title_of_id(start)})
+        nearest[changed.id] = (0, changed)
+        for each in assessed.affected:
+            if each.vertex.id not in nearest or nearest[each.vertex.id][0] > each.distance:
                 nearest[each.vertex.id] = (each.distance, each.vertex)
-        for edge in finding.dependents.impact.subgraph.edges:
+        for edge in assessed.dependents.impact.subgraph.edges:
             if edge.label in ("feeds", "feeds_column", "influences"):
                 pairs.add((dataset_id_of(edge.from_id), dataset_id_of(edge.to_id)))
     order = sorted(nearest.values(), key=lambda each: (each[0], each[1].id))
@@ -272,18 +266,14 @@ def _diagram(result: ReviewResult) -> str:
     text = mermaid(part) + "".join(_styles(result, part))
     if len(text) > _MAX_DIAGRAM:
         return ""
-    note = (
-        f"\n\nThe diagram omits {omitted:,} datasets and exposures at a greater distance." if omitted else ""
-    )
-    return f"```mermaid\n{text}```{note}"
+    note = f"The diagram omits {omitted:,} datasets and exposures at a greater distance."
+    return f"```mermaid\n{text}```" + (f"\n\n{note}" if omitted else "")
 
 
 def _styles(result: ReviewResult, part: Subgraph) -> Iterator[str]:
     """Yield lines that mark what is changed (thick) and what breaks (red)."""
-    changed = {
-        dataset_id_of(finding.dependents.changed.id) for finding in result.findings if finding.dependents
-    }
-    broken = {found.vertex.id for finding in result.findings for found in finding.broken}
+    changed = {dataset_id_of(each.dependents.changed.id) for each in result.findings if each.dependents}
+    broken = {each.vertex.id for assessed in result.findings for each in assessed.broken}
     for number, identifier in enumerate(part.vertices):
         if identifier in changed:
             yield f"  style n{number} stroke-width:4px\n"
@@ -295,24 +285,20 @@ def _styles(result: ReviewResult, part: Subgraph) -> Iterator[str]:
 
 
 def _details(result: ReviewResult) -> Iterator[str]:
-    for finding in result.findings:
-        lines = list(_of_finding(finding))
-        is_addition = finding.finding.severity is Severity.INFO and not finding.affected
+    for assessed in result.findings:
+        finding, lines = assessed.finding, "\n".join(_of_finding(assessed))
+        is_addition = finding.severity is Severity.INFO and not assessed.affected
         if lines and not is_addition:
-            title = escape(_one_line(f"{finding.finding.title}: {finding.finding.kind}"), quote=False)[
-                :_MAX_TEXT
-            ]
-            body = "\n".join(lines)
-            yield f"<details><summary><code>{title}</code></summary>\n\n{body}\n\n</details>"
+            title = escape(_one_line(f"{finding.title}: {finding.kind}"), quote=False)[:_MAX_TEXT]
+            yield f"<details><summary><code>{title}</code></summary>\n\n{lines}\n\n</details>"
 
 
-def _of_finding(found: Assessed) -> Iterator[str]:
-    finding = found.finding
+def _of_finding(assessed: Assessed) -> Iterator[str]:
+    finding, affected = assessed.finding, assessed.affected
     if finding.file_path:
         yield f"- file: {code(finding.file_path)}"
     if finding.kind == "policy violated":
         yield f"- fix: {code(finding.after)}"
-    affected = found.affected
     for each in affected[:_MAX_LISTED]:
         held = each.vertex.properties
         facts = [
@@ -323,16 +309,11 @@ def _of_finding(found: Assessed) -> Iterator[str]:
         ]
         yield f"- {each.vertex.label} {code(each.vertex.title)}{': ' if facts else ''}{', '.join(facts)}"
     yield from _more(affected)
-    if columns := [each.vertex.title for each in found.broken if each.kind == "column"]:
+    if columns := [each.vertex.title for each in assessed.broken if each.kind == "column"]:
         yield f"- columns that break: {_names(columns)}"
-    for test in found.tests[:_MAX_LISTED]:
+    for test in assessed.tests[:_MAX_LISTED]:
         yield f"- test {code(test.vertex.name)}{f': {test.effect.value}' if test.effect else ''}"
-    yield from _more(found.tests, " tests")
-
-
-def _notes(result: ReviewResult) -> str:
-    listed = (f"- {code(note)}" for note in result.notes[:_MAX_LISTED])
-    return "\n".join((*listed, *_more(result.notes, " notes")))
+    yield from _more(assessed.tests, " tests")
 
 
 def _more(listed: Sequence[object], of_what: str = "") -> Iterator[str]:

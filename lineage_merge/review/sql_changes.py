@@ -14,8 +14,9 @@ from lineage_merge.review import comparison
 from lineage_merge.review.clauses import ComparableQuery, query_of
 from lineage_merge.review.findings import EdgeKey, Finding, Severity, Subject
 from lineage_merge.review.sql_versions import FileKey, SqlFolders, SqlVersion
+from lineage_merge.sources.sql.results import FileLineage
 from lineage_merge.sources.sql.shapes import NOTHING
-from lineage_merge.sources.sql.syntax import Script, Unload
+from lineage_merge.sources.sql.syntax import Unload
 
 TABLE_REMOVED = "table removed"
 COLUMN_DROPPED = "column dropped"
@@ -36,11 +37,7 @@ _UNKNOWN_COLUMN_NOTES = (notes.UNKNOWN_TABLE, notes.UNKNOWN_STAR, notes.UNKNOWN_
 
 @dataclass(frozen=True, slots=True)
 class SqlChange:
-    """Two versions of the same folders, and the files that changed.
-
-    `old_files` and `new_files`: the changed files; `renamed`: old by new file; the scripts are those of all
-    files.
-    """
+    """Two versions of the same folders, and the files that changed in each. `renamed`: old by new file."""
 
     folders: SqlFolders
     before: SqlVersion
@@ -48,8 +45,6 @@ class SqlChange:
     old_files: Set[FileKey]
     new_files: Set[FileKey]
     renamed: Mapping[FileKey, FileKey]
-    old_scripts: Mapping[FileKey, Script]
-    new_scripts: Mapping[FileKey, Script]
 
 
 def compare_files(change: SqlChange) -> Iterator[Finding]:
@@ -115,16 +110,12 @@ def _edges(version: SqlVersion, jobs: Container[str] | None = None) -> dict[Edge
     return {key: " | ".join(sorted(several)) for key, several in texts.items()}
 
 
-def _canonical(version: SqlVersion, key: str) -> str:
-    return version.aliases.get(key, key)
-
-
 def _datasets_of(version: SqlVersion) -> set[str]:
     """Return the canonical ids of the datasets that files create or write."""
-    files = [file for folder in version.folders for file in folder.files]
-    created = {_canonical(version, each.key) for file in files for each in file.created}
-    written = {_canonical(version, write.target) for file in files for write in file.writes}
-    dropped = {_canonical(version, key) for file in files for key in file.dropped}
+    files = [file for _, file in _files(version)]
+    created = {version.canonical(table.key) for file in files for table in file.created}
+    written = {version.canonical(write.target) for file in files for write in file.writes}
+    dropped = {version.canonical(key) for file in files for key in file.dropped}
     return created | (written - dropped)
 
 
@@ -145,7 +136,7 @@ def _known(version: SqlVersion) -> dict[str, dict[str, tuple[str, str]]]:
                     named = {fold(name): (name, "") for name, _ in write.columns}
                     columns.setdefault(write.target, {}).update(named)
         for key, shown in columns.items():
-            known.setdefault(_canonical(version, key), shown)
+            known.setdefault(version.canonical(key), shown)
     return known
 
 
@@ -170,8 +161,8 @@ def _clause_findings(change: SqlChange) -> Iterator[Finding]:
     """
     pairs = {key: change.renamed.get(key, key) for key in change.new_files}
     pairs = {key: was for key, was in pairs.items() if was in change.old_files}
-    old = _queries(change.folders, change.before, change.old_scripts, {*pairs.values()})
-    new = _queries(change.folders, change.after, change.new_scripts, {*pairs})
+    old = _queries(change.folders, change.before, {*pairs.values()})
+    new = _queries(change.folders, change.after, {*pairs})
     for dataset in sorted(old.keys() & new.keys()):
         subject, queries = _subject(dataset), (old[dataset], new[dataset])
         changed = comparison.difference(*queries)
@@ -186,61 +177,51 @@ def _clause_findings(change: SqlChange) -> Iterator[Finding]:
 
 
 def _queries(
-    folders: SqlFolders, version: SqlVersion, scripts: Mapping[FileKey, Script], keys: Container[FileKey]
+    folders: SqlFolders, version: SqlVersion, keys: Container[FileKey]
 ) -> dict[str, ComparableQuery]:
     """Return what the statements of files contain, by the dataset that they write."""
     queries: dict[str, list[ComparableQuery]] = {}
-    for (at, name), script in scripts.items():
-        if (at, name) in keys:
-            for dataset, query in _writes(folders, version, at, script):
-                queries.setdefault(dataset, []).append(query)
+    for (at, name), script in version.scripts.items():
+        if (at, name) not in keys:
+            continue
+        dialect = Dialect.get_or_raise(folders.settings[at].dialect)
+        statements = {statement.line: statement.tree for statement in script.statements}
+        writes = (write for file in version.folders[at].files if file.name == name for write in file.writes)
+        for dataset, line in dict.fromkeys((version.canonical(write.target), write.line) for write in writes):
+            tree = statements.get(line)
+            if isinstance(tree, Unload):
+                tree = tree.query
+            if isinstance(tree, exp.Expr):
+                queries.setdefault(dataset, []).append(query_of(tree, dialect))
     return {dataset: comparison.together(of_dataset) for dataset, of_dataset in queries.items()}
-
-
-def _writes(
-    folders: SqlFolders, version: SqlVersion, at: int, script: Script
-) -> Iterator[tuple[str, ComparableQuery]]:
-    """Yield the queries of a file with the dataset that their statement writes."""
-    dialect = Dialect.get_or_raise(folders.settings[at].dialect)
-    statements = {statement.line: statement.tree for statement in script.statements}
-    file = next((each for each in version.folders[at].files if each.name == script.name), None)
-    writes = ((_canonical(version, write.target), write.line) for write in (file.writes if file else ()))
-    for dataset, line in dict.fromkeys(writes):
-        tree = statements.get(line)
-        if isinstance(tree, Unload):
-            tree = tree.query
-        if isinstance(tree, exp.Expr):
-            yield dataset, query_of(tree, dialect)
 
 
 def _failing_references(change: SqlChange) -> Iterator[Finding]:
     """Yield references that were valid before the change."""
-    known = {
-        (at, file.name): {note.message for note in file.notes}
-        for at, folder in enumerate(change.before.folders)
-        for file in folder.files
-    }
-    for at, folder in enumerate(change.after.folders):
-        for file in folder.files:
-            key = (at, file.name)
-            is_changed = key in change.new_files
-            fails = _ERROR_NOTES if is_changed else (*_ERROR_NOTES, *_UNKNOWN_COLUMN_NOTES)
-            earlier = known.get(change.renamed.get(key, key), set())
-            for note in file.notes:
-                if note.message not in earlier and note.message.startswith(fails):
-                    yield _in_file(change.folders.path_of(key), note.line, note.message)
+    known = {key: {note.message for note in file.notes} for key, file in _files(change.before)}
+    for key, file in _files(change.after):
+        is_changed = key in change.new_files
+        fails = _ERROR_NOTES if is_changed else (*_ERROR_NOTES, *_UNKNOWN_COLUMN_NOTES)
+        earlier = known.get(change.renamed.get(key, key), set())
+        for note in file.notes:
+            if note.message not in earlier and note.message.startswith(fails):
+                yield _in_file(change.folders.path_of(key), note.line, note.message)
 
 
 def _failing_readers(removed: Iterable[str], change: SqlChange) -> Iterator[Finding]:
-    wanted, available = set(removed), _datasets_of(change.after)
-    for at, folder in enumerate(change.after.folders):
-        for file in folder.files:
-            for write in file.writes:
-                for key in sorted(write.reads):
-                    dataset = _canonical(change.before, key)
-                    if dataset in wanted and _canonical(change.after, key) not in available:
-                        why = f"reads {title_of_id(dataset)}, which is no longer created"
-                        yield _in_file(change.folders.path_of((at, file.name)), write.line, why)
+    unavailable, available = set(removed), _datasets_of(change.after)
+    for key, file in _files(change.after):
+        for write in file.writes:
+            for source in sorted(write.reads):
+                dataset = change.before.canonical(source)
+                if dataset in unavailable and change.after.canonical(source) not in available:
+                    why = f"reads {title_of_id(dataset)}, which is no longer created"
+                    yield _in_file(change.folders.path_of(key), write.line, why)
+
+
+def _files(version: SqlVersion) -> Iterator[tuple[FileKey, FileLineage]]:
+    for at, folder in enumerate(version.folders):
+        yield from (((at, file.name), file) for file in folder.files)
 
 
 def _in_file(path: str, line: int, why: str) -> Finding:

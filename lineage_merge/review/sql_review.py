@@ -83,10 +83,7 @@ def review_files(folders: SqlFolders, graph: LineageGraph | None = None) -> SqlR
     """
     folders = folders.with_insert_names(assumed=True)
     texts = SqlTexts(folders)
-    shown = version(folders, texts.now, texts)
-    known = _read_columns(graph, shown, folders)
-    if known:
-        shown = version(folders, texts.now, texts, known)
+    shown, _ = _with_known_columns(folders, texts, graph)
     return SqlReview(shown, _paths(texts.now, folders), tuple(_invalid_statements(shown)))
 
 
@@ -101,10 +98,7 @@ def review_changes(folders: SqlFolders, revision: str, graph: LineageGraph | Non
     texts = SqlTexts(folders)
     earlier = texts.before(since)
     old, new = set(earlier.changed), set(earlier.changing)
-    now = version(folders, texts.now, texts)
-    known = _read_columns(graph, now, folders)
-    if known:
-        now = version(folders, texts.now, texts, known)
+    now, known = _with_known_columns(folders, texts, graph)
     before = version(folders, earlier.files, texts, known)
     old_files = {path: key for key, path in earlier.changed.items()}
     old_paths = {file.after: file.before for file in since.changed}
@@ -113,7 +107,7 @@ def review_changes(folders: SqlFolders, revision: str, graph: LineageGraph | Non
         for key, path in earlier.changing.items()
         if old_paths.get(path) in old_files
     }
-    change = SqlChange(folders, before, now, old, new, renamed, earlier.files, texts.now)
+    change = SqlChange(folders, before, now, old, new, renamed)
     assessed = [Assessed(finding) for finding in compare_files(change)]
     if graph is not None:
         own_jobs = folders.jobs((*old, *new, *earlier.files, *texts.now))
@@ -128,6 +122,35 @@ def review_changes(folders: SqlFolders, revision: str, graph: LineageGraph | Non
         since.changed,
         is_compared=True,
     )
+
+
+def _with_known_columns(
+    folders: SqlFolders, texts: SqlTexts, graph: LineageGraph | None
+) -> tuple[SqlVersion, Shapes]:
+    """Return the current version, and columns of the graph for datasets that the files do not define.
+
+    Such columns are complete if each has a position.
+    """
+    shown = version(folders, texts.now, texts)
+    if graph is None:
+        return shown, {}
+    unknown = {
+        key
+        for folder in shown.folders
+        for key, reference in folder.datasets.references.items()
+        if reference.namespace and not folder.shapes.get(key, NOTHING).complete
+    }
+    shapes: dict[str, Shape] = {}
+    lookup = GraphLookup(graph, folders.names.environment)
+    for dataset in sorted(unknown):
+        vertex = lookup.dataset(dataset)
+        if columns := lookup.columns(vertex.id) if vertex else []:
+            columns.sort(key=lambda column: (column.properties.get("position", 0), column.id))
+            positions = sorted(column.properties.get("position", -1) for column in columns)
+            complete = positions == list(range(len(columns)))
+            placed = (ShapeColumn(c.name, str(c.properties.get("data_type", ""))) for c in columns)
+            shapes[dataset] = Shape(tuple(placed), complete, declared=complete)
+    return (version(folders, texts.now, texts, shapes) if shapes else shown), shapes
 
 
 def _invalid_statements(shown: SqlVersion) -> Iterator[Assessed]:
@@ -173,32 +196,6 @@ def _reader(edge: Edge) -> str:
     job_type = edge.properties.get("job_type", "")
     dag = edge.properties.get("dag_name", "")
     return f"{job_type} {edge.job} (DAG {dag}), into {title_of_id(target)}"
-
-
-def _read_columns(graph: LineageGraph | None, of_files: SqlVersion, folders: SqlFolders) -> Shapes:
-    """Return columns of the graph for datasets whose columns the files do not define.
-
-    They are complete if each has a position.
-    """
-    if graph is None:
-        return {}
-    unknown = {
-        key
-        for folder in of_files.folders
-        for key, reference in folder.datasets.references.items()
-        if reference.namespace and not folder.shapes.get(key, NOTHING).complete
-    }
-    shapes: dict[str, Shape] = {}
-    lookup = GraphLookup(graph, folders.names.environment)
-    for dataset in sorted(unknown):
-        vertex = lookup.dataset(dataset)
-        if columns := lookup.columns(vertex.id) if vertex else []:
-            columns.sort(key=lambda column: (column.properties.get("position", 0), column.id))
-            positions = sorted(column.properties.get("position", -1) for column in columns)
-            complete = positions == list(range(len(columns)))
-            placed = (ShapeColumn(c.name, str(c.properties.get("data_type", ""))) for c in columns)
-            shapes[dataset] = Shape(tuple(placed), complete, declared=complete)
-    return shapes
 
 
 def _paths(keys: Iterable[FileKey], folders: SqlFolders) -> tuple[str, ...]:

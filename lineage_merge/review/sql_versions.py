@@ -29,15 +29,20 @@ FileKey = tuple[int, str]
 class SqlVersion:
     """All folders at one time: the lineage of their files, and the resulting graph.
 
-    `edges`: rows as in edge files; `problems`: what could not be read.
+    `edges`: rows as in edge files; `problems`: what could not be read; `aliases`: canonical ids by alias: a
+    table stored at a path is identified by its path.
     """
 
+    scripts: Mapping[FileKey, Script]
     folders: tuple[ProjectLineage, ...]
     graph: InMemory
     edges: tuple[Mapping[str, Any], ...]
     problems: tuple[Problem, ...]
-    # Canonical ids by alias: a table stored at a path is identified by its path.
     aliases: Mapping[str, str]
+
+    def canonical(self, key: str) -> str:
+        """Return the canonical id of a dataset."""
+        return self.aliases.get(key, key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +58,10 @@ class SqlFolders:
     def path_of(self, key: FileKey) -> str:
         """Return the path of a file for reports: relative to `root`, or below its folder as given."""
         at, name = key
-        given = self.settings[at].path.rstrip("/")
+        path = self.settings[at].path.rstrip("/")
         # A folder may be a single file.
-        path = given if files.is_sql(given) and given.rpartition("/")[2] == name else f"{given}/{name}"
+        if not (files.is_sql(path) and path.rpartition("/")[2] == name):
+            path = f"{path}/{name}"
         if self.root is None:
             return path
         whole, top = Path(path).expanduser().absolute(), self.root.resolve()
@@ -64,8 +70,8 @@ class SqlFolders:
 
     def with_insert_names(self, *, assumed: bool) -> "SqlFolders":
         """Return the folders with or without assumed names of columns that INSERT fills."""
-        settings = (replace(setting, assume_insert_names=assumed) for setting in self.settings)
-        return replace(self, settings=tuple(settings))
+        settings = tuple(replace(setting, assume_insert_names=assumed) for setting in self.settings)
+        return replace(self, settings=settings)
 
     def jobs(self, keys: Iterable[FileKey]) -> set[str]:
         """Return the names of the jobs of files."""
@@ -81,14 +87,14 @@ class SqlTexts:
         self.schema = [schema_of(setting) for setting in folders.settings]
         # Shared by all versions: unchanged files are not read again.
         self.readers = [reader_of(setting, folders.names) for setting in folders.settings]
-        for at, each in enumerate(folders.settings):
-            for script in parsed(files.read(_find(each.path).items()), each):
+        for at, setting in enumerate(folders.settings):
+            for script in parsed(files.read(_find(setting.path).items()), setting):
                 self.now[at, script.name] = script
 
     def before(self, since: GitChanges) -> "EarlierFiles":
         """Return the files before the changes."""
-        changed = {each.before for each in since.changed} - {""}
-        after = {(since.root / each.after).resolve(): each.after for each in since.changed if each.after}
+        changed = {file.before for file in since.changed} - {""}
+        after = {(since.root / file.after).resolve(): file.after for file in since.changed if file.after}
         earlier_files = EarlierFiles({}, {}, {})
         texts = contents(since, sorted(changed))
         for at, folder in enumerate(self._folders.settings):
@@ -104,7 +110,8 @@ class SqlTexts:
                 elif (at, name) in self.now:
                     earlier_files.files[at, name] = self.now[at, name]
         for at, name in self.now:
-            here = _path(Path(self._folders.settings[at].path).expanduser(), name)
+            root = Path(self._folders.settings[at].path).expanduser()
+            here = (root if root.is_file() else root / name).resolve()
             if here in after:
                 earlier_files.changing[at, name] = after[here]
         return earlier_files
@@ -127,10 +134,6 @@ def _find(path: str) -> dict[str, str]:
         if Path(path).expanduser().is_dir():
             return {}
         raise
-
-
-def _path(root: Path, name: str) -> Path:
-    return (root if root.is_file() else root / name).resolve()
 
 
 def _name(path: Path, root: Path) -> str | None:
@@ -162,13 +165,13 @@ def version(
         shown = project.only({name for of, name in only if of == at}) if only is not None else project
         # Only the file's name: `path_of` adds the folder.
         elements += (
-            replace(each, document=folders.path_of((at, each.document.removeprefix("/"))))
-            if isinstance(each, Problem)
-            else each
-            for each in translate(shown, folder.project, folder.dialect, "")
+            replace(element, document=folders.path_of((at, element.document.removeprefix("/"))))
+            if isinstance(element, Problem)
+            else element
+            for element in translate(shown, folder.project, folder.dialect, "")
         )
     merged = join.merge_locally(folders.names.records(elements), folders.names.environment, folders.dag_name)
     graph = InMemory(map(vertex_of_row, merged.nodes), map(edge_of_row, merged.edges))
     problems = dict.fromkeys(element for element in elements if isinstance(element, Problem))
-    aliases = {other: means[0] for other, means in merged.aliases.items() if len(means) == 1}
-    return SqlVersion(tuple(projects), graph, tuple(merged.edges), tuple(problems), aliases)
+    aliases = {alias: ids[0] for alias, ids in merged.aliases.items() if len(ids) == 1}
+    return SqlVersion(scripts, tuple(projects), graph, tuple(merged.edges), tuple(problems), aliases)
