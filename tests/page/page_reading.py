@@ -8,6 +8,18 @@ from playwright.sync_api import Locator, Page
 Opened = Callable[..., Page]
 
 
+def follow(page: Page, link: str) -> None:
+    """Follow a link within the page, until it is drawn."""
+    page.evaluate(
+        """link => new Promise((done) => {
+          const drawn = () => requestAnimationFrame(() => requestAnimationFrame(done));
+          addEventListener("popstate", drawn, { once: true });
+          location.hash = link;
+        })""",
+        link,
+    )
+
+
 def show(page: Page, view: str) -> None:
     """Go to a view: overview, pipeline, column, list."""
     page.locator(f"#views [data-view='{view}']").click()

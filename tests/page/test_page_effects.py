@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.page import compared_page, effects_page
 from tests.page.effects_page import joined, loaded, shop
 from tests.page.page_reading import Opened, cards, entries, selected
-from tests.page.test_page_accessibility import PHONE, check
+from tests.page.test_page_accessibility import PHONE, check, check_both_themes
 
 COMPARED = f"#compare={effects_page.FIRST}"
 RAW, ORDERS = "s3://shop-raw/orders", "dev.marts.orders"
@@ -98,13 +98,10 @@ def test_a_page_without_dashboards_has_no_such_section(opened: Opened, tmp_path:
     assert page.get_by_role("heading", name=TITLE).count() == 0
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_section_has_contrast_and_names(opened: Opened, file: Path, scheme: str) -> None:
+def test_the_section_has_contrast_and_names(opened: Opened, file: Path) -> None:
     page = opened(file, COMPARED)
-    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
     page.get_by_role("heading", name=TITLE).scroll_into_view_if_needed()
-    assert check(page, "contrast") == []
-    assert check(page, "controls") == []
+    check_both_themes(page)
 
 
 def test_the_section_on_a_phone(browser: Browser, file: Path) -> None:
