@@ -11,6 +11,7 @@ from lineage_merge.cli.command import Command, Option
 from lineage_merge.cli.error_handling import epilog, handle_errors, progress
 from lineage_merge.cli.query_options import QueryOptions, print_merges, query_command
 from lineage_merge.cli.review_project import MANIFEST, project_of
+from lineage_merge.cli.sql import open_named_graph, sql_folders, with_environment
 from lineage_merge.cli.warehouse_namespace import warehouse_namespace
 from lineage_merge.model.errors import CheckFailed, ConfigError
 
@@ -135,7 +136,7 @@ def review(
                     result = _review_sql(paths, given, config, environment, options, graph, base or "")
         else:
             with _graph_or_folder(options, config, environment, on_progress) as (found, scope):
-                config = _with_environment(config, environment, found)
+                config = with_environment(config, environment, found)
                 project = project_of(config.sources.get("dbt", ()), head, namespace)
                 if catalog:
                     project = replace(project, catalog=catalog)
@@ -157,7 +158,6 @@ def _graph(
     options: QueryOptions, config: "Config", environment: str | None, on_progress: Any
 ) -> "Iterator[tuple[LineageGraph | None, GraphScope]]":
     """Open the graph if one is named; with --history alone its newest entry."""
-    from lineage_merge.cli.sql import open_named_graph
     from lineage_merge.infra.engine.local import collection_off
     from lineage_merge.query.session import open_session
     from lineage_merge.questions.scoped_graph import GraphScope
@@ -188,17 +188,6 @@ def _graph_or_folder(
         return
     with _graph(options, config, environment, on_progress) as found:
         yield found
-
-
-def _with_environment(
-    config: "Config", environment: str | None, graph: "LineageGraph | ParquetFolder | None"
-) -> "Config":
-    if graph is None or environment is not None:
-        return config
-    environments = graph.environments()
-    if len(environments) > 1:
-        raise ConfigError("environment", f"the graph has {', '.join(environments)}: set --environment")
-    return replace(config, environment=environments[0]) if environments else config
 
 
 def _review_dbt(
@@ -245,7 +234,7 @@ def _review_capture(
     if before is None and graph is None:
         raise ConfigError("--base", "is missing, and no graph has the job. Fix: set --folder or --config")
     if environment is None:
-        found = _with_environment(config, None, graph).environment if graph else ""
+        found = with_environment(config, None, graph).environment if graph else ""
         environment = found or head.environment
     return review_capture(
         head, before, graph, environment, dag=options.dag, settings=_policy_settings(config)
@@ -282,7 +271,6 @@ def _review_sql(
     graph: "LineageGraph | None",
     base: str,
 ) -> "ReviewResult":
-    from lineage_merge.cli.sql import sql_folders
     from lineage_merge.review.sql_review import review_changes
 
     folders, namespace = sql_folders(paths, given, config, environment, options, graph)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -20,6 +20,7 @@ from lineage_merge.questions.scoped_graph import GraphScope
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
+    from lineage_merge.questions.backends.parquet_folder import ParquetFolder
     from lineage_merge.questions.graph import LineageGraph
     from lineage_merge.review.sql_review import SqlReview
     from lineage_merge.review.sql_versions import SqlFolders
@@ -169,6 +170,18 @@ def open_named_graph(
         yield graph
 
 
+def with_environment(
+    config: "Config", environment: str | None, graph: "LineageGraph | ParquetFolder | None"
+) -> "Config":
+    """Return the configuration with the only environment of the graph, unless the command names one."""
+    if graph is None or environment is not None:
+        return config
+    environments = graph.environments()
+    if len(environments) > 1:
+        raise ConfigError("environment", f"the graph has {', '.join(environments)}: set --environment")
+    return replace(config, environment=environments[0]) if environments else config
+
+
 def sql_folders(
     paths: tuple[str, ...],
     given: dict[str, Any],
@@ -178,19 +191,13 @@ def sql_folders(
     graph: "LineageGraph | None",
 ) -> "tuple[SqlFolders, Namespace | None]":
     """Return the folders: PATHS with their namespace, or those of the configuration."""
-    from dataclasses import replace
-
     from lineage_merge.config import parse_default_schema
     from lineage_merge.merge.dataset_resolver import from_config
     from lineage_merge.review.sql_versions import SqlFolders
     from lineage_merge.sources.sql.files import check_dialect, preflight
     from lineage_merge.sources.sql.settings import SqlFiles, default_namespace, project_of
 
-    if graph is not None and environment is None:
-        environments = graph.environments()
-        if len(environments) > 1:
-            raise ConfigError("environment", f"the graph has {', '.join(environments)}: set --environment")
-        config = replace(config, environment=environments[0]) if environments else config
+    config = with_environment(config, environment, graph)
     settings: tuple[SqlFiles, ...] = config.sources.get("sql", ())
     namespace: Namespace | None = None
     if paths:

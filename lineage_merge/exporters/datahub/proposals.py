@@ -11,8 +11,7 @@ from datahub.specific.dataset import DatasetPatchBuilder
 from datahub.utilities.urns.urn import guess_entity_type
 
 from lineage_merge.exporters.changed_elements import ChangedElements, changed_elements
-from lineage_merge.exporters.datahub import datasets as of_datasets
-from lineage_merge.exporters.datahub import jobs as of_jobs
+from lineage_merge.exporters.datahub import entities
 from lineage_merge.exporters.datahub.assertions import assertions
 from lineage_merge.exporters.datahub.fields import tag_of
 from lineage_merge.exporters.datahub.names import Names
@@ -57,18 +56,18 @@ def proposals(export: Export) -> Iterator[Proposal]:
     for dataset in datasets(graph, environment, dag, only=only):
         identifier = dataset.schema.dataset.id
         if not lineage_only and (changes is None or identifier in changes.datasets):
-            yield from of_datasets.description(names, dataset.schema)
+            yield from entities.description(names, dataset.schema)
             if before is not None:
                 yield from _withdrawn_of_dataset(names, dataset.schema, before)
-            yield from of_jobs.last_write(names, dataset)
+            yield from entities.last_write(names, dataset)
         sources = {feed.from_id for feed in (*dataset.flow.column_feeds, *dataset.flow.influences)}
         columns = {vertex.id: vertex for vertex in graph.vertices(sorted(sources))}
-        yield from of_datasets.lineage(names, dataset, columns)
+        yield from entities.lineage(names, dataset, columns)
         if changes and identifier in changes.fed and not dataset.flow.feeds:
             nothing = UpstreamLineageClass(upstreams=[])
             yield MetadataChangeProposalWrapper(entityUrn=names.dataset(identifier), aspect=nothing)
     for exposure in datasets(graph, environment, dag, [EXPOSURE], only=only):
-        yield from of_datasets.exposure(names, exposure)
+        yield from entities.exposure(names, exposure)
     known_dags: set[str] = set()
     for job in jobs(graph, environment, dag, only=changes.jobs if changes else None):
         if job.vertex is None:
@@ -79,7 +78,7 @@ def proposals(export: Export) -> Iterator[Proposal]:
             for old in before.vertices([job.vertex.id]):
                 _withdraw(names, patch, old, job.vertex)
             yield from patch.build()
-        yield from of_jobs.last_run(names, job, job.vertex)
+        yield from entities.last_run(names, job, job.vertex)
     if changes and before is not None:
         yield from _removals(export, before, names, changes)
     elif not lineage_only:
@@ -94,11 +93,11 @@ def _job_with_dag(
     dag = names.dag(job.environment, job.dag)
     if dag not in known_dags:
         known_dags.add(dag)
-        yield from of_jobs.dag(names, job)
+        yield from entities.dag(names, job)
     edges = [edge for flow in job.flows for edge in flow.column_feeds]
     ends = {end for each in edges for end in (each.from_id, each.to_id)}
     columns = {each.id: each for each in graph.vertices(sorted(ends))}
-    yield from of_jobs.job(names, job, vertex, columns)
+    yield from entities.job(names, job, vertex, columns)
 
 
 @dataclass
