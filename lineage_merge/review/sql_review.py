@@ -19,7 +19,7 @@ from lineage_merge.review.sql_changes import (
     compare_files,
     reader_breaks,
 )
-from lineage_merge.review.sql_versions import FileKey, SqlFolders, SqlTexts, SqlVersion, version
+from lineage_merge.review.sql_versions import FileKey, SqlFolders, SqlTexts, SqlVersion
 from lineage_merge.sources.sql.shapes import NOTHING, Shape, ShapeColumn, Shapes
 from lineage_merge.sources.sql.translator import JOB_TYPE
 
@@ -99,7 +99,7 @@ def review_changes(folders: SqlFolders, revision: str, graph: LineageGraph | Non
     earlier = texts.before(since)
     old, new = set(earlier.changed), set(earlier.changing)
     now, known = _with_known_columns(folders, texts, graph)
-    before = version(folders, earlier.files, texts, known)
+    before = texts.version(earlier.files, known)
     old_files = {path: key for key, path in earlier.changed.items()}
     old_paths = {file.after: file.before for file in since.changed}
     renamed = {
@@ -113,7 +113,7 @@ def review_changes(folders: SqlFolders, revision: str, graph: LineageGraph | Non
         own_jobs = folders.jobs((*old, *new, *earlier.files, *texts.now))
         lookup = GraphLookup(graph, folders.names.environment)
         assessed = list(_with_readers(assessed, lookup, own_jobs))
-    shown = version(folders, texts.now, texts, known, new)
+    shown = texts.version(texts.now, known, new)
     unique = {(item.finding, item.readers): item for item in assessed}
     return SqlReview(
         shown,
@@ -131,7 +131,7 @@ def _with_known_columns(
 
     Such columns are complete if each has a position.
     """
-    shown = version(folders, texts.now, texts)
+    shown = texts.version(texts.now)
     if graph is None:
         return shown, {}
     unknown = {
@@ -150,7 +150,7 @@ def _with_known_columns(
             complete = positions == list(range(len(columns)))
             placed = (ShapeColumn(c.name, str(c.properties.get("data_type", ""))) for c in columns)
             shapes[dataset] = Shape(tuple(placed), complete, declared=complete)
-    return (version(folders, texts.now, texts, shapes) if shapes else shown), shapes
+    return (texts.version(texts.now, shapes) if shapes else shown), shapes
 
 
 def _invalid_statements(shown: SqlVersion) -> Iterator[Assessed]:

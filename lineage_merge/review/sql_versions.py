@@ -1,6 +1,6 @@
 """Versions of folders of SQL files as graphs in memory."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -84,12 +84,37 @@ class SqlTexts:
     def __init__(self, folders: SqlFolders) -> None:
         self._folders = folders
         self.now: dict[FileKey, Script] = {}
-        self.schema = [schema_of(setting) for setting in folders.settings]
+        self._schema = [schema_of(setting) for setting in folders.settings]
         # Shared by all versions: unchanged files are not read again.
-        self.readers = [reader_of(setting, folders.names) for setting in folders.settings]
+        self._readers = [reader_of(setting, folders.names) for setting in folders.settings]
         for at, setting in enumerate(folders.settings):
             for script in parsed(files.read(_find(setting.path).items()), setting):
                 self.now[at, script.name] = script
+
+    def version(
+        self, scripts: Mapping[FileKey, Script], known: Shapes | None = None, only: Set[FileKey] | None = None
+    ) -> SqlVersion:
+        """Return the lineage of files. `known`: columns by dataset; `only`: files whose lineage is shown."""
+        folders = self._folders
+        projects: list[ProjectLineage] = []
+        elements: list[Element] = []
+        for at, folder in enumerate(folders.settings):
+            own = [script for (of, _), script in scripts.items() if of == at]
+            project = read_project(own, self._readers[at], schema=self._schema[at], known=known)
+            projects.append(project)
+            shown = project.only({name for of, name in only if of == at}) if only is not None else project
+            for element in translate(shown, folder.project, folder.dialect, ""):
+                if isinstance(element, Problem):
+                    # Only the file's name: `path_of` adds the folder.
+                    key = at, element.document.removeprefix("/")
+                    element = replace(element, document=folders.path_of(key))
+                elements.append(element)
+        names = folders.names
+        merged = join.merge_locally(names.records(elements), names.environment, folders.dag_name)
+        graph = InMemory(map(vertex_of_row, merged.nodes), map(edge_of_row, merged.edges))
+        problems = dict.fromkeys(element for element in elements if isinstance(element, Problem))
+        aliases = {alias: ids[0] for alias, ids in merged.aliases.items() if len(ids) == 1}
+        return SqlVersion(scripts, tuple(projects), graph, tuple(merged.edges), tuple(problems), aliases)
 
     def before(self, since: GitChanges) -> "EarlierFiles":
         """Return the files before the changes."""
@@ -146,32 +171,3 @@ def _name(path: Path, root: Path) -> str | None:
     name = whole.relative_to(top).as_posix()
     hidden = any(part.startswith(".") for part in name.split("/"))
     return name if files.is_sql(name) and not hidden else None
-
-
-def version(
-    folders: SqlFolders,
-    scripts: Mapping[FileKey, Script],
-    texts: SqlTexts,
-    known_columns: Shapes | None = None,
-    only: set[FileKey] | None = None,
-) -> SqlVersion:
-    """Return the lineage of files. `known_columns`: by dataset; `only`: files whose lineage is included."""
-    projects: list[ProjectLineage] = []
-    elements: list[Element] = []
-    for at, folder in enumerate(folders.settings):
-        own = [script for (of, _), script in scripts.items() if of == at]
-        project = read_project(own, texts.readers[at], schema=texts.schema[at], known=known_columns)
-        projects.append(project)
-        shown = project.only({name for of, name in only if of == at}) if only is not None else project
-        # Only the file's name: `path_of` adds the folder.
-        elements += (
-            replace(element, document=folders.path_of((at, element.document.removeprefix("/"))))
-            if isinstance(element, Problem)
-            else element
-            for element in translate(shown, folder.project, folder.dialect, "")
-        )
-    merged = join.merge_locally(folders.names.records(elements), folders.names.environment, folders.dag_name)
-    graph = InMemory(map(vertex_of_row, merged.nodes), map(edge_of_row, merged.edges))
-    problems = dict.fromkeys(element for element in elements if isinstance(element, Problem))
-    aliases = {alias: ids[0] for alias, ids in merged.aliases.items() if len(ids) == 1}
-    return SqlVersion(scripts, tuple(projects), graph, tuple(merged.edges), tuple(problems), aliases)
