@@ -6,17 +6,19 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Request, ViewportSize, sync_playwright
+from playwright.sync_api import Error as PlaywrightError
 
 from lineage_merge.exporters.page import Options, render
 from lineage_merge.exporters.page.document import document
 from lineage_merge.graph_format.elements import Subgraph
 from tests.page import chromium
 from tests.page.page_graphs import large
-from tests.page.page_reading import Opened
+from tests.page.page_reading import Opened, OpenedOnPhone
 
 # The page's data of a merge of all captures: TICKIT in two environments, TPC-H, Hive tables.
 CAPTURES = Path(__file__).parents[1] / "data" / "page_captures.json"
 WIDE: ViewportSize = {"width": 1440, "height": 900}
+PHONE: ViewportSize = {"width": 390, "height": 844}
 
 
 @pytest.fixture(scope="module")
@@ -49,12 +51,34 @@ def context(profile: BrowserContext) -> Iterator[BrowserContext]:
     yield profile
     profile.clear_permissions()
     for page in profile.pages:
-        page.evaluate("location.protocol === 'file:' && localStorage.clear()")
-        page.goto("about:blank")
-        page.emulate_media(reduced_motion="reduce", color_scheme="light")
-        if page.viewport_size != WIDE:
-            page.set_viewport_size(WIDE)
-        page.mouse.move(0, 0)
+        try:
+            _reset(page)
+        except PlaywrightError:  # such as a page that hangs: the next test gets another one
+            page.close()
+
+
+def _reset(page: Page) -> None:
+    page.evaluate("location.protocol === 'file:' && localStorage.clear()")
+    page.goto("about:blank")
+    page.emulate_media(reduced_motion="reduce", color_scheme="light")
+    if page.viewport_size != WIDE:
+        page.set_viewport_size(WIDE)
+    page.mouse.move(0, 0)
+
+
+@pytest.fixture
+def phone(browser: Browser) -> Iterator[OpenedOnPhone]:
+    """Open a file on a phone."""
+    context = browser.new_context(viewport=PHONE, has_touch=True, reduced_motion="reduce")
+
+    def open_page(file: Path, link: str = "") -> Page:
+        page = context.new_page()
+        page.goto(f"{file.as_uri()}{link}")
+        page.wait_for_selector("html[data-ready]", state="attached")
+        return page
+
+    yield open_page
+    context.close()
 
 
 @pytest.fixture

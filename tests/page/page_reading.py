@@ -6,6 +6,8 @@ from playwright.sync_api import Locator, Page
 
 # Type of the fixture `opened`: opens a graph or a file, optionally with a link, as a page.
 Opened = Callable[..., Page]
+# Type of the fixture `phone`: opens a file, optionally with a link.
+OpenedOnPhone = Callable[..., Page]
 
 
 def follow(page: Page, link: str) -> None:

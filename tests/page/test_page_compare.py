@@ -6,12 +6,13 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.page import compared_page, geometry
 from tests.page.compared_page import KEYS
-from tests.page.page_reading import Opened, card, cards, columns, entries, find, selected, show
-from tests.page.test_page_accessibility import PHONE, check, check_both_themes
+from tests.page.conftest import PHONE
+from tests.page.page_reading import Opened, OpenedOnPhone, card, cards, columns, entries, find, selected, show
+from tests.page.test_page_accessibility import check, check_both_themes
 from tests.page.test_page_names import HOSTILE
 
 FIRST, SECOND, LAST = KEYS
@@ -316,11 +317,8 @@ def test_marks_have_contrast_and_names(opened: Opened, file: Path, view: str) ->
     check_both_themes(page)
 
 
-def test_a_phone_lists_the_changes(browser: Browser, file: Path) -> None:
-    context = browser.new_context(viewport=PHONE, has_touch=True, reduced_motion="reduce")
-    page = context.new_page()
-    page.goto(f"{file.as_uri()}{COMPARED}")
-    page.wait_for_selector("html[data-ready]", state="attached")
+def test_a_phone_lists_the_changes(phone: OpenedOnPhone, file: Path) -> None:
+    page = phone(file, COMPARED)
     assert sorted(entries(page)) == ["customers", "orders", "orders", "orders_csv", "revenue"]
     assert check(page, "targets") == []
     assert check(page, "contrast") == []
@@ -334,7 +332,6 @@ def test_a_phone_lists_the_changes(browser: Browser, file: Path) -> None:
     page.locator("#panel .close").tap()
     page.locator("#panel .close").tap()
     expect(page.locator("#listing")).to_be_visible()
-    context.close()
 
 
 @pytest.mark.parametrize("name", HOSTILE[:4])

@@ -14,9 +14,10 @@ from playwright.sync_api import Page, expect
 from lineage_merge.questions.expectations import Expectations
 from lineage_merge.questions.staleness import freshness
 from tests.page import geometry, shop_page
+from tests.page.conftest import PHONE
 from tests.page.page_graphs import WAREHOUSE, PageGraph
 from tests.page.page_reading import Opened, card, choose_filter, entries, find, follow, selected, show
-from tests.page.test_page_accessibility import PHONE, check, check_both_themes
+from tests.page.test_page_accessibility import check, check_both_themes
 from tests.page.test_page_names import HOSTILE
 
 MAIN = "dev|duckdb://shop|shop.main."
