@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -274,13 +275,14 @@ def full(words: list[str]) -> None:
     """Run the command, with all entries and the whole graph."""
     from lineage_merge.cli import main as command
     from lineage_merge.questions.backends.parquet_folder import ParquetFolder
-    from lineage_merge.review import assessment, dbt_files
+    from lineage_merge.review import assessment, dbt_files, dbt_versions
 
-    def everything(before: Any, after: Any) -> set[str]:
-        return {*before.nodes, *after.nodes}
+    def everything(before: Any, after: Any) -> dbt_versions.ChangedEntries:
+        entries = dbt_versions.changed_entries(before, after)
+        return replace(entries, relevant={*before.nodes, *after.nodes})
 
     with (
-        patch.object(assessment, "relevant", everything),
+        patch.object(assessment, "changed_entries", everything),
         patch.object(dbt_files, "reduce_documents", lambda _base, _head: None),
         patch.object(ParquetFolder, "is_at", lambda _folder: False),
     ):

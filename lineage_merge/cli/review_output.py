@@ -12,8 +12,7 @@ from lineage_merge.infra import storage
 from lineage_merge.questions.formats.conversions import json_text
 from lineage_merge.questions.formats.table import AnswerTable, csv_text
 from lineage_merge.questions.result import answer_header
-from lineage_merge.review.review_json import review_as_json, review_sarif
-from lineage_merge.review.review_markdown import review_markdown
+from lineage_merge.review.review_formats import review_as_json, review_markdown, review_sarif
 
 if TYPE_CHECKING:
     from lineage_merge.questions.scoped_graph import GraphScope
@@ -71,9 +70,8 @@ def _table(result: "ReviewResult", limit: int | None) -> AnswerTable:
 
 
 def _names_of(item: "Assessed") -> Iterator[list[str]]:
-    broken = [element for element in item.broken if element.kind in ("dataset", "exposure")]
-    for elements in (broken, item.affected):
-        yield [element.vertex.title for element in elements]
+    yield [vertex.title for vertex in item.broken_datasets.values()]
+    yield [element.vertex.title for element in item.affected]
     yield item.owners
     yield [test.vertex.name for test in item.tests]
 

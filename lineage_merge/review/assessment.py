@@ -1,27 +1,27 @@
-"""Consequences of a change of a dbt project: what breaks downstream, and newly violated policies."""
+"""Review of a change of a dbt project: its findings, with their consequences in the merged graph."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import replace
 
+from lineage_merge.graph_format.elements import Edge, Vertex, dataset_of
+from lineage_merge.graph_format.schema import SETS
+from lineage_merge.questions.backends.in_memory import InMemory
 from lineage_merge.questions.backends.parquet_folder import ParquetFolder
 from lineage_merge.questions.effects import Change
 from lineage_merge.questions.graph import LineageGraph
-from lineage_merge.review.consequences import PolicySettings, consequences, new_violations
-from lineage_merge.review.dbt_changes import compare
-from lineage_merge.review.dbt_targets import with_places_of_base
-from lineage_merge.review.dbt_uncompiled import notes_on_manifests
-from lineage_merge.review.dbt_versions import (
-    DbtFile,
-    DbtVersion,
-    ReviewScope,
-    affected_entries,
-    changed_entries,
-    relevant,
-    version_of,
+from lineage_merge.review.consequences import (
+    GraphLookup,
+    PolicySettings,
+    consequences,
+    downstream,
+    everything,
+    new_violations,
 )
+from lineage_merge.review.dbt_changes import NOT_COMPARED, compare
+from lineage_merge.review.dbt_targets import with_places_of_base
+from lineage_merge.review.dbt_versions import DbtFile, DbtVersion, ReviewScope, changed_entries, version_of
 from lineage_merge.review.findings import Assessed, Finding, ReviewResult, in_order
-from lineage_merge.review.graph_lookup import GraphIds
-from lineage_merge.review.replaced_graph import downstream, everything, replaced
+from lineage_merge.sources.dbt.jobs import JOB_TYPE, project_of, unique_id_of
 
 
 def review_dbt(
@@ -36,70 +36,80 @@ def review_dbt(
     Without a graph, the manifest before the change is the graph: it knows dbt's models and exposures only.
     Policies need a whole graph, not a `ParquetFolder`.
     """
+    settings = settings or PolicySettings()
     after, of_targets = with_places_of_base(before, after)
-    only = relevant(before.manifest, after.manifest)
-    is_alone = graph is None
-    if is_alone and settings and settings.policies:
+    entries = changed_entries(before.manifest, after.manifest)
+    only = entries.relevant
+    if graph is None and settings.policies:
         only = {*before.manifest.nodes, *after.manifest.nodes}
     versions = version_of(before, scope, only), version_of(after, scope, only)
-    findings, notes = compare(*versions)
-    changed = changed_entries(before.manifest, after.manifest)
-    notes = list(dict.fromkeys([*notes_on_manifests(before, after), *notes]))
-    notes += (
+    findings, unknown = compare(*versions)
+    problems = [
         f"{problem.document}: {problem.message}"
         for file in (before, after)
         for problem in file.problems
         if problem.kind == "rejected"
-    )
-    incomparable = tuple(notes)
-    notes += of_targets
-    touched = affected_entries(changed, before.manifest, after.manifest)
-    own = {dataset for version in versions for key, dataset in version.datasets.items() if key in touched}
+    ]
+    incomparable = (*dict.fromkeys([*_notes_on_manifests(before, after), *unknown]), *problems)
+    notes = [*incomparable, *of_targets]
+    own = {
+        dataset
+        for version in versions
+        for key, dataset in version.datasets.items()
+        if key in entries.affected
+    }
     if graph is None:
         graph = versions[0].graph
-    elif isinstance(graph, ParquetFolder):
-        graph = graph.below(own, {each for version in versions for each in version.datasets.values()})
-    assessed = _assess(findings, *versions, changed, own, graph, scope, settings)
-    if is_alone:
         notes.append(
             "no graph: only the project's own models and exposures are known. Fix: set --folder or --config"
         )
+    elif isinstance(graph, ParquetFolder):
+        graph = graph.below(own, {dataset for version in versions for dataset in version.datasets.values()})
+    lookup = GraphLookup(graph, scope.names.environment)
+    assessed = _assess(findings, *versions, entries.changed, own, lookup, settings)
     return ReviewResult(in_order(assessed), tuple(notes), incomparable)
+
+
+def _notes_on_manifests(before: DbtFile, after: DbtFile) -> Iterator[str]:
+    """Yield a note if one or both manifests have no compiled SQL at all."""
+    missing = []
+    for name, file in (("base", before), ("head", after)):
+        models = [relation for relation in file.built.values() if relation.kind != "seed"]
+        if models and not any(model.is_compiled for model in models):
+            missing.append(name)
+    if missing:
+        noun = f"manifest of the {missing[0]} has" if len(missing) == 1 else "manifests of base and head have"
+        yield f"the {noun} no compiled SQL (dbt parse): {NOT_COMPARED}, macros neither. Fix: dbt compile"
 
 
 def _assess(
     findings: Iterable[Finding],
     before: DbtVersion,
     after: DbtVersion,
-    changed: set[str],
-    own: set[str],
-    graph: LineageGraph,
-    scope: ReviewScope,
-    settings: PolicySettings | None,
+    changed: Set[str],
+    own: Set[str],
+    lookup: GraphLookup,
+    settings: PolicySettings,
 ) -> Iterator[Assessed]:
-    environment = scope.names.environment
-    ids = GraphIds(graph, environment)
-    has_policies = bool(settings and settings.policies)
-    elements = everything(graph, environment) if has_policies else downstream(graph, map(ids.of, own))
+    graph, id_of, environment = lookup.graph, lookup.id_of, lookup.environment
+    elements = everything(graph, environment) if settings.policies else downstream(graph, map(id_of, own))
     # What the change adapts reads the new version; everything else reads what it read before.
-    rewritten = {each for each in changed if not _has_equal_code(each, before, after)}
-    adapted = replaced(elements, before, after, rewritten, ids.of, with_new_columns=False)
-    known = {each.id for each in elements[0]}
+    rewritten = {unique_id for unique_id in changed if not _has_equal_code(unique_id, before, after)}
+    adapted = _replaced(elements, before, after, rewritten, id_of, with_new_columns=False)
+    known = {vertex.id for vertex in elements[0]}
     removed: set[str] = set()
     for finding in findings:
-        if finding.change in (Change.DROP, Change.RENAME) and finding.dataset:
-            identifier = _element_id(finding, before, ids)
-            if identifier:
-                removed.add(identifier)
-        identifier = _element_id(finding, before, ids)
+        identifier = _element_id(finding, before, id_of)
+        if identifier and finding.change in (Change.DROP, Change.RENAME):
+            removed.add(identifier)
         if finding.kind in ("source moved", "source renamed") and identifier and identifier not in known:
             finding = replace(finding, message=f"{finding.message}, which the graph does not have")
         yield consequences(finding, identifier, adapted)
     # Another entry may build a relation that one no longer builds.
-    removed -= {ids.of(after.datasets[key]) for key in after.built if key in after.datasets}
-    if settings and settings.policies:
-        original = replaced(elements, before, before, changed, ids.of)
-        after_change = replaced(elements, before, after, changed, ids.of, without=removed)
+    removed -= {id_of(after.datasets[key]) for key in after.built if key in after.datasets}
+    if settings.policies:
+        original = _replaced(elements, before, before, changed, id_of)
+        after_change = _replaced(elements, before, after, changed, id_of, without=removed)
         yield from new_violations(original, after_change, settings, environment)
 
 
@@ -108,15 +118,98 @@ def _has_equal_code(unique_id: str, before: DbtVersion, after: DbtVersion) -> bo
     old, new = (version.manifest.nodes.get(unique_id) for version in (before, after))
     if old is None or new is None or not old.code.sql.strip():
         return False
-    relations = before.datasets.get(unique_id), after.datasets.get(unique_id)
-    return old.code.sql == new.code.sql and relations[0] == relations[1] and old.folded == new.folded
+    is_same_relation = before.dataset(old) == after.dataset(new) and old.folded == new.folded
+    return old.code.sql == new.code.sql and is_same_relation
 
 
-def _element_id(finding: Finding, before: DbtVersion, ids: GraphIds) -> str:
-    if not finding.dataset:
-        return ""
-    if not finding.column:
-        return ids.of(finding.dataset)
-    unique_id = next((key for key, each in before.datasets.items() if each == finding.dataset), "")
-    column = before.column_id(unique_id, finding.column)
-    return ids.of(column) if column else ""
+def _element_id(finding: Finding, before: DbtVersion, id_of: Callable[[str], str]) -> str:
+    identifier = finding.dataset
+    if identifier and finding.column:
+        identifier = before.column_id(identifier, finding.column)
+    return id_of(identifier) if identifier else ""
+
+
+# ---- the merged graph with one version of the project
+
+
+def _replaced(
+    elements: tuple[list[Vertex], list[Edge]],
+    before: DbtVersion,
+    version: DbtVersion,
+    unique_ids: Set[str],
+    id_of: Callable[[str], str],
+    *,
+    without: Set[str] = frozenset(),
+    with_new_columns: bool = True,
+) -> InMemory:
+    """Return a graph in which `version` determines what the entries `unique_ids` read and write.
+
+    `before` is what the graph knows of the project: of its properties, only changed ones are replaced.
+    `without`: ids of removed datasets and columns. `with_new_columns` false: datasets of the graph get no
+    columns, so that a job that copies all of them is still recognised.
+    """
+    jobs, project = set(unique_ids), before.manifest.project
+    old_vertices, old_edges = everything(before.graph, None)
+    known = {id_of(vertex.id): vertex for vertex in old_vertices}
+    declared = {_ends(edge, id_of) for edge in old_edges if _is_declared(edge)}
+    vertices = {vertex.id: vertex for vertex in elements[0] if not _is_without(vertex.id, without)}
+    edges = {
+        edge.id: edge
+        for edge in elements[1]
+        if not _is_of(edge, jobs, project) and (edge.label, edge.from_id, edge.to_id) not in declared
+    }
+    owners = {edge.from_id for edge in elements[1] if edge.label == "has_column"}
+    new_vertices, new_edges = everything(version.graph, None)
+    for vertex in new_vertices:
+        identifier = id_of(vertex.id)
+        if not _is_without(identifier, without):
+            vertices[identifier] = _updated(
+                vertices.get(identifier), known.get(identifier), vertex, identifier
+            )
+    for edge in new_edges:
+        _, source, target = _ends(edge, id_of)
+        is_column = edge.label == "has_column" and (with_new_columns or source not in owners)
+        if is_column or _is_of(edge, jobs, project) or _is_declared(edge):
+            edges.setdefault(edge.id, replace(edge, from_id=source, to_id=target))
+    return InMemory(vertices.values(), edges.values())
+
+
+def _ends(edge: Edge, id_of: Callable[[str], str]) -> tuple[str, str, str]:
+    return edge.label, id_of(edge.from_id), id_of(edge.to_id)
+
+
+def _is_declared(edge: Edge) -> bool:
+    """Return whether the manifest declares an edge apart from jobs: of exposures and tests."""
+    return edge.label in ("checks", "references") or (edge.label != "has_column" and not edge.job)
+
+
+def _is_of(edge: Edge, unique_ids: Set[str], project: str) -> bool:
+    """Return whether a job of these entries has the edge. Another project may install the same package."""
+    if edge.properties.get("job_type") != JOB_TYPE or unique_id_of(edge.job) not in unique_ids:
+        return False
+    return not project or project_of(edge.job) == project
+
+
+def _is_without(identifier: str, without: Set[str]) -> bool:
+    return identifier in without or dataset_of(identifier) in without
+
+
+def _updated(stored: Vertex | None, was: Vertex | None, now: Vertex, identifier: str) -> Vertex:
+    """Return a vertex of the graph with the properties that the change changes."""
+    if stored is None:
+        return Vertex(identifier, now.label, now.properties)
+    properties = dict(stored.properties)
+    old = was.properties if was else {}
+    for key in {*old, *now.properties}:
+        before, after = old.get(key), now.properties.get(key)
+        if before == after or key in ("dag_name", "environment"):
+            continue
+        if key in SETS:
+            others = set(properties.get(key, ())) - set(before or ())
+            after = tuple(sorted({*others, *(after or ())}))
+        if after:
+            properties[key] = after
+        else:
+            properties.pop(key, None)
+    label = now.label if was is None or was.label != now.label else stored.label
+    return Vertex(identifier, label, properties)

@@ -1,22 +1,70 @@
 """Review of a captured Spark job: what its new plan changes of the datasets that it writes."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 
+from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.graph_format.captures import CaptureDocument, Clause
-from lineage_merge.graph_format.elements import dataset_id_of, title_of_id
+from lineage_merge.graph_format.elements import (
+    COLUMN,
+    Edge,
+    Vertex,
+    dataset_id_of,
+    edge_of_row,
+    title_of_id,
+    vertex_of_row,
+)
+from lineage_merge.model.elements import encode
 from lineage_merge.questions.backends.in_memory import InMemory
 from lineage_merge.questions.effects import Change
 from lineage_merge.questions.graph import LineageGraph
-from lineage_merge.review import clause_comparison
-from lineage_merge.review.captured_jobs import JobVersion, WrittenDataset, is_of_job, of_document, of_graph
+from lineage_merge.review import comparison
 from lineage_merge.review.clauses import ComparableQuery, QueryClause
-from lineage_merge.review.column_comparison import compare_columns
-from lineage_merge.review.consequences import PolicySettings, consequences, new_violations
+from lineage_merge.review.comparison import ColumnInput, Columns, compare_columns
+from lineage_merge.review.consequences import (
+    GraphLookup,
+    PolicySettings,
+    consequences,
+    everything,
+    new_violations,
+)
 from lineage_merge.review.findings import Finding, ReviewResult, Severity, Subject, in_order
-from lineage_merge.review.graph_lookup import GraphIds, column_vertex
-from lineage_merge.review.replaced_graph import everything
+from lineage_merge.review.query_sources import without_qualifiers
+from lineage_merge.sources.dbt.columns import Column
+
+_OF_JOB = ("feeds", "feeds_column", "influences")
+# Vertices that are not part of the comparison.
+_APART = ("job", "operation")
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenDataset:
+    """A dataset that a job writes: its columns, inputs, and the columns that determine its rows, by kind.
+
+    `is_known` false: the job has no column lineage into it.
+    """
+
+    columns: Columns
+    inputs: frozenset[str]
+    modes: frozenset[str]
+    influences: Mapping[str, Set[str]]
+    is_known: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class JobVersion:
+    """A job at one time. `written`: by id in the graph; `clauses` None: not known.
+
+    `vertices` and `edges` are those of a document, with ids of the graph; none for a job of the graph.
+    """
+
+    name: str
+    written: Mapping[str, WrittenDataset]
+    clauses: Sequence[Clause] | None
+    vertices: tuple[Vertex, ...] = ()
+    edges: tuple[Edge, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def review_capture(
@@ -30,42 +78,143 @@ def review_capture(
 ) -> ReviewResult:
     """Return the findings of a changed job. Without a base, the graph's own state of the job is the base."""
     known: LineageGraph = graph or InMemory((), ())
-    ids = GraphIds(known, environment)
-    after = of_document(head, environment, ids)
+    lookup = GraphLookup(known, environment)
+    after = _of_document(head, environment, lookup.id_of)
     if base is None:
-        before = of_graph(known, head.job_type, head.job_name, after.written, dag)
+        before = _of_graph(lookup, head, after.written, dag)
     else:
-        before = of_document(base, environment, ids)
-    findings, notes = compare_jobs(before, after)
+        before = _of_document(base, environment, lookup.id_of)
+    findings, notes = _compare_jobs(before, after)
     if graph is None:
         notes.append("no graph: what depends on the job is not known. Fix: set --folder or --config")
-    assessed = [consequences(finding, _element_id(known, finding), known) for finding in findings]
+    assessed = []
+    for finding in findings:
+        element = lookup.element(finding)
+        assessed.append(consequences(finding, element.id if element else "", known))
     if graph is not None and settings and settings.policies:
-        elements = everything(graph, environment)
-        own = set(after.written)
-        edges = [
-            each
-            for each in elements[1]
-            if not (is_of_job(each, head.job_type, head.job_name) and dataset_id_of(each.to_id) in own)
+        vertices, edges = everything(graph, environment)
+        others = [
+            edge
+            for edge in edges
+            if not (_is_of_job(edge, head) and dataset_id_of(edge.to_id) in after.written)
         ]
-        held = {each.id for each in elements[0]}
+        held = {vertex.id for vertex in vertices}
         new = [vertex for vertex in after.vertices if vertex.id not in held]
-        changed = InMemory([*elements[0], *new], [*edges, *after.edges])
-        assessed += new_violations(InMemory(*elements), changed, settings, environment)
+        changed = InMemory([*vertices, *new], [*others, *after.edges])
+        assessed += new_violations(InMemory(vertices, edges), changed, settings, environment)
     return ReviewResult(in_order(assessed), tuple(dict.fromkeys((*notes, *after.notes))))
 
 
-def _element_id(graph: LineageGraph, finding: Finding) -> str:
-    vertices = graph.vertices([finding.dataset])
-    if not vertices or not finding.column:
-        return vertices[0].id if vertices else ""
-    column = column_vertex(graph, vertices[0], finding.column)
-    return column.id if column else ""
+# ---- versions of a job
 
 
-def compare_jobs(before: JobVersion, after: JobVersion) -> tuple[list[Finding], list[str]]:
+def _of_document(document: CaptureDocument, environment: str, id_of: Callable[[str], str]) -> JobVersion:
+    """Return the job of a document, in an environment of the graph: notebooks capture in their own one."""
+
+    def graph_id(identifier: str) -> str:
+        rest = identifier.removeprefix(f"{encode(document.environment)}|")
+        return id_of(f"{encode(environment)}|{rest}")
+
+    vertices = tuple(
+        Vertex(graph_id(vertex.id), vertex.label, {**vertex.properties, "environment": environment})
+        for vertex in map(vertex_of_row, document.nodes)
+        if vertex.label not in _APART
+    )
+    edges = tuple(
+        replace(
+            edge,
+            from_id=graph_id(edge.from_id),
+            to_id=graph_id(edge.to_id),
+            properties={**edge.properties, "environment": environment},
+        )
+        for edge in map(edge_of_row, document.edges)
+        if edge.label in (*_OF_JOB, "has_column")
+    )
+    own = [edge for edge in edges if edge.label in _OF_JOB]
+    written = dict(_written(vertices, [edge for edge in edges if edge.label == "has_column"], own))
+    return JobVersion(document.job_name, written, document.clauses, vertices, edges, tuple(document.notes))
+
+
+def _of_graph(
+    lookup: GraphLookup, job: CaptureDocument, targets: Iterable[str], dag: str | None
+) -> JobVersion:
+    """Return what the graph has of a job's writes to datasets."""
+    graph = lookup.graph
+    datasets = [vertex.id for vertex in graph.vertices(sorted(targets))]
+    owned = graph.edges_from(datasets, ["has_column"])
+    columns = graph.vertices([edge.to_id for edge in owned])
+    arriving = [
+        *graph.edges_to(datasets, ["feeds", "influences"], dag),
+        *graph.edges_to([column.id for column in columns], ["feeds_column"], dag),
+    ]
+    own = [edge for edge in arriving if _is_of_job(edge, job)]
+    # Columns that only another job writes are not the job's.
+    others = {edge.to_id for edge in arriving if edge not in own and edge.label == "feeds_column"}
+    others -= {edge.to_id for edge in own}
+    held = [column for column in columns if column.id not in others]
+    return JobVersion(job.job_name, dict(_written(held, owned, own)), None)
+
+
+def _is_of_job(edge: Edge, job: CaptureDocument) -> bool:
+    return edge.job == job.job_name and edge.properties.get("job_type") == job.job_type
+
+
+def _written(
+    vertices: Iterable[Vertex], owned: Iterable[Edge], own: Sequence[Edge]
+) -> Iterator[tuple[str, WrittenDataset]]:
+    columns = {vertex.id: vertex for vertex in vertices if vertex.label == COLUMN}
+    of_dataset: dict[str, list[Vertex]] = {}
+    for edge in owned:
+        if edge.to_id in columns:
+            of_dataset.setdefault(edge.from_id, []).append(columns[edge.to_id])
+    for dataset in sorted({edge.to_id for edge in own if edge.label == "feeds"}):
+        feeds, flows, influences = (
+            [edge for edge in own if edge.label == label and dataset_id_of(edge.to_id) == dataset]
+            for label in _OF_JOB
+        )
+        unavailable = any(feed.properties.get("column_lineage") == "unavailable" for feed in feeds)
+        yield (
+            dataset,
+            WrittenDataset(
+                Columns.of(_columns(of_dataset.get(dataset, ())), _inputs(flows), title_of_id),
+                frozenset(feed.from_id for feed in feeds),
+                frozenset(str(mode) for feed in feeds if (mode := feed.properties.get("write_mode"))),
+                _influences(influences),
+                bool(flows) and not unavailable,
+            ),
+        )
+
+
+def _columns(vertices: Iterable[Vertex]) -> Iterator[Column]:
+    for vertex in sorted(vertices, key=lambda vertex: (vertex.properties.get("position", 0), vertex.id)):
+        position = vertex.properties.get("position")
+        yield Column(vertex.name, str(vertex.properties.get("data_type", "")), "", position)
+
+
+def _inputs(flows: Iterable[Edge]) -> Iterator[tuple[str, ColumnInput]]:
+    for flow in flows:
+        source, _, column = flow.from_id.rpartition("|")
+        how = tuple(str(flow.properties.get("transformation", "")).split(","))
+        expression = without_qualifiers(str(flow.properties.get("expression", "")))
+        yield flow.to_id.rpartition("|")[2], ColumnInput(source, fold(column), how, expression)
+
+
+def _influences(edges: Iterable[Edge]) -> Mapping[str, Set[str]]:
+    influences: dict[str, set[str]] = {}
+    for edge in edges:
+        title = f"{title_of_id(dataset_id_of(edge.from_id))}#{fold(edge.from_id.rpartition('|')[2])}"
+        for kind in str(edge.properties.get("transformation", "")).split(","):
+            influences.setdefault(kind.strip(), set()).add(title)
+    return influences
+
+
+# ---- comparison
+
+
+def _compare_jobs(before: JobVersion, after: JobVersion) -> tuple[list[Finding], list[str]]:
     """Return the differences of a job's writes, and notes on what could not be compared. Pure."""
-    findings = list(_outputs(before, after))
+    moved = _moved(before, after)
+    findings = list(_outputs(before, after, moved))
     notes: list[str] = []
     if not before.written:
         targets = ", ".join(map(title_of_id, after.written))
@@ -73,19 +222,22 @@ def compare_jobs(before: JobVersion, after: JobVersion) -> tuple[list[Finding], 
             f"the graph has no job {after.name} that writes {targets}: nothing is compared."
             " Fix: capture with the name that the job has in the graph, or set --base"
         )
-    moved = _moved(before, after)
-    for dataset, now in {**{each: each for each in sorted(after.written)}, **moved}.items():
+    for dataset, now in {**{key: key for key in sorted(after.written)}, **moved}.items():
         if dataset not in before.written:
             continue
         old, new = before.written[dataset], after.written[now]
         subject = _subject(after.name, dataset)
         if not (old.is_known and new.is_known):
-            notes.append(f"{title_of_id(dataset)}: its columns have no lineage: they are not compared")
+            notes.append(f"{subject.title}: its columns have no lineage: they are not compared")
         else:
-            findings += compare_columns(subject.of_column, old.columns, new.columns)
-        findings += _rows(subject, old, new, has_clauses=before.clauses is not None)
-        if before.clauses is not None:
-            changed = clause_comparison.difference(_query(before.clauses), _query(after.clauses or ()))
+            findings += compare_columns(subject, old.columns, new.columns)
+        findings += _inputs_and_modes(subject, old, new)
+        if before.clauses is None:
+            # The graph has the columns of conditions, not their texts.
+            influences = comparison.altered_influences(old.influences, new.influences)
+            findings += (subject.clause(*altered) for altered in influences)
+        else:
+            changed = comparison.difference(_query(before.clauses), _query(after.clauses or ()))
             findings += (subject.clause(kind, *texts) for kind, texts in sorted(changed.items()))
     return findings, notes
 
@@ -94,24 +246,26 @@ def _subject(job: str, dataset: str) -> Subject:
     return Subject(title_of_id(dataset), job, dataset)
 
 
-def _outputs(before: JobVersion, after: JobVersion) -> Iterator[Finding]:
+def _outputs(before: JobVersion, after: JobVersion, moved: Mapping[str, str]) -> Iterator[Finding]:
     """Yield datasets that the job no longer writes, or newly writes."""
-    moved = _moved(before, after)
-    removed = sorted(before.written.keys() - after.written.keys() - moved.keys())
-    added = sorted(after.written.keys() - before.written.keys() - {*moved.values()}) if before.written else []
+    job = after.name
     for was, now in moved.items():
-        reason = _equal_parts(before.written[was], after.written[now])
-        message = f"is now written to {title_of_id(now)} (a guess: {reason})"
-        finding = _subject(after.name, was).finding("output moved", message)
-        yield replace(
-            finding, before=finding.title, after=title_of_id(now), change=Change.RENAME, is_guess=True
+        subject, target = _subject(job, was), title_of_id(now)
+        message = (
+            f"is now written to {target} (a guess: {_equal_parts(before.written[was], after.written[now])})"
         )
-    for each in removed:
-        finding = _subject(after.name, each).finding("output removed", f"{after.name} no longer writes it")
-        yield replace(finding, before=finding.title, change=Change.DROP)
-    for each in added:
-        finding = _subject(after.name, each).finding("output added", f"is written by {after.name}")
-        yield replace(finding, after=finding.title, severity=Severity.INFO)
+        yield subject.finding(
+            "output moved", message, before=subject.title, after=target, change=Change.RENAME, is_guess=True
+        )
+    for dataset in sorted(before.written.keys() - after.written.keys() - moved.keys()):
+        subject = _subject(job, dataset)
+        yield subject.finding(
+            "output removed", f"{job} no longer writes it", before=subject.title, change=Change.DROP
+        )
+    added = after.written.keys() - before.written.keys() - {*moved.values()} if before.written else ()
+    for dataset in sorted(added):
+        subject = _subject(job, dataset)
+        yield subject.finding("output added", f"is written by {job}", Severity.INFO, after=subject.title)
 
 
 def _moved(before: JobVersion, after: JobVersion) -> dict[str, str]:
@@ -136,24 +290,14 @@ def _equal_parts(old: WrittenDataset, new: WrittenDataset) -> str:
     return f"same {' and '.join(same)}" if same else ""
 
 
-def _rows(
-    subject: Subject, old: WrittenDataset, new: WrittenDataset, *, has_clauses: bool
-) -> Iterator[Finding]:
+def _inputs_and_modes(subject: Subject, old: WrittenDataset, new: WrittenDataset) -> Iterator[Finding]:
     if old.modes and new.modes and old.modes != new.modes:
         before, after = ", ".join(sorted(old.modes)), ", ".join(sorted(new.modes))
-        finding = subject.finding("write mode changed", f"was {before}, is {after}")
-        yield replace(finding, before=before, after=after)
+        yield subject.altered("write mode changed", before, after)
     for source in sorted(map(title_of_id, old.inputs - new.inputs)):
-        finding = subject.finding("input removed", f"is no longer computed from {source}")
-        yield replace(finding, before=source)
+        yield subject.finding("input removed", f"is no longer computed from {source}", before=source)
     for source in sorted(map(title_of_id, new.inputs - old.inputs)):
-        finding = subject.finding("input added", f"is computed from {source}")
-        yield replace(finding, after=source, severity=Severity.INFO)
-    if has_clauses:
-        return
-    # The graph has the columns of conditions, not their texts.
-    for kind, removed, added in clause_comparison.altered_influences(old.influences, new.influences):
-        yield subject.clause(kind, removed, added)
+        yield subject.finding("input added", f"is computed from {source}", Severity.INFO, after=source)
 
 
 def _query(clauses: Iterable[Clause]) -> ComparableQuery:

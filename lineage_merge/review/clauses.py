@@ -12,8 +12,14 @@ from sqlglot import Dialect, exp
 from sqlglot.errors import SqlglotError
 
 from lineage_merge.column_lineage.sql.parsing import with_deep_stack
-from lineage_merge.review.qualifiers import Qualifiers, SelectPlace
-from lineage_merge.review.relations import Relations, plain, text_of, without_qualifiers, written
+from lineage_merge.review.query_sources import (
+    QuerySources,
+    SelectPlace,
+    plain,
+    text_of,
+    without_qualifiers,
+    written,
+)
 
 FILTER = "filter"
 JOIN = "join"
@@ -50,97 +56,79 @@ class ComparableQuery:
     """
 
     text: str
-    clauses: Mapping[QueryClause, int]
+    clauses: Counter[QueryClause] = field(default_factory=Counter)
     rest: str = ""
     is_parsed: bool = True
-    expressions: Mapping[QueryClause, int] = field(default_factory=dict)
-    placed: Mapping[tuple[QueryClause, SelectPlace], int] = field(default_factory=dict)
+    expressions: Counter[QueryClause] = field(default_factory=Counter)
+    placed: Counter[tuple[QueryClause, SelectPlace]] = field(default_factory=Counter)
     sources: frozenset[str] = frozenset()
 
 
-def query_of(sql: str, dialect: Dialect, relations: Mapping[tuple[str, ...], str]) -> ComparableQuery:
-    """Return the clauses of a query. `relations`: names of tables by their folded parts."""
+def query_of(
+    sql: str | exp.Expr, dialect: Dialect, relations: Mapping[tuple[str, ...], str] | None = None
+) -> ComparableQuery:
+    """Return the clauses of a query or parsed statement. `relations`: names of tables by their folded parts.
+
+    Only its text (of a parsed statement: nothing) if it is invalid, or nested too deeply.
+    """
     try:
-        return with_deep_stack(lambda: _query(sql, dialect, relations))
+        return with_deep_stack(lambda: _query(sql, dialect, relations or {}))
     except (SqlglotError, RecursionError, ValueError):
-        text = " ".join(sql.split())
-        return ComparableQuery(text, {}, text, is_parsed=False)
+        text = " ".join(sql.split()) if isinstance(sql, str) else ""
+        return ComparableQuery(text, rest=text, is_parsed=False)
 
 
-def parts_of(relation: str, dialect: Dialect) -> tuple[str, ...]:
-    """Return the folded parts of a relation's name; () if it is no name."""
-    try:
-        table = exp.to_table(relation, dialect=dialect)
-    except (SqlglotError, ValueError):
-        return ()
-    return tuple(part.name.lower() for part in table.parts)
-
-
-def _query(sql: str, dialect: Dialect, relations: Mapping[tuple[str, ...], str]) -> ComparableQuery:
-    statements = [each for each in dialect.parse(sql) if each is not None]
-    if not statements:
-        return ComparableQuery("", {})
-    return _of_tree(statements[0], dialect, relations)
-
-
-def query_of_tree(tree: exp.Expr, dialect: Dialect) -> ComparableQuery:
-    """Return the clauses of a parsed statement; only an empty text if it is nested too deeply."""
-    try:
-        return with_deep_stack(lambda: _of_tree(tree.copy(), dialect, {}))
-    except (SqlglotError, RecursionError, ValueError):
-        return ComparableQuery("", {}, is_parsed=False)
-
-
-def _of_tree(tree: exp.Expr, dialect: Dialect, relations: Mapping[tuple[str, ...], str]) -> ComparableQuery:
+def _query(
+    sql: str | exp.Expr, dialect: Dialect, relations: Mapping[tuple[str, ...], str]
+) -> ComparableQuery:
+    trees = filter(None, dialect.parse(sql) if isinstance(sql, str) else [sql.copy()])
+    tree = next(trees, None)
+    if tree is None:
+        return ComparableQuery("")
     for node in tree.walk():
         node.comments = None
         if isinstance(node, exp.Identifier) and _PLAIN_NAME.fullmatch(node.name):
             node.set("quoted", False)
-    reads = Relations(dialect)
-    _name_tables(tree, relations, reads)
-    qualifiers = Qualifiers(tree, reads)
-    found: Counter[QueryClause] = Counter()
-    of_select: dict[int, list[QueryClause]] = {}
-    for select in tree.find_all(exp.Select):
-        of_select[id(select)] = list(_clauses_of(select, reads, dialect, qualifiers))
-        found.update(of_select[id(select)])
+    sources = QuerySources(tree, dialect)
+    _name_tables(tree, relations, sources)
+    of_select = {id(select): list(_clauses_of(select, sources)) for select in tree.find_all(exp.Select)}
+    clauses = Counter(clause for listed in of_select.values() for clause in listed)
     for union in tree.find_all(exp.SetOperation):
         distinct = "" if union.args.get("distinct") else " all"
-        found[QueryClause(SET, f"{type(union).__name__.lower()}{distinct}")] += 1
+        clauses[QueryClause(SET, f"{type(union).__name__.lower()}{distinct}")] += 1
     for limit in tree.find_all(exp.Limit, exp.Fetch):
-        found[QueryClause(LIMIT, text_of(limit, dialect))] += 1
+        clauses[QueryClause(LIMIT, text_of(limit, dialect))] += 1
     placed = Counter(
         (clause, place)
-        for select, place in qualifiers.places()
+        for select, place in sources.places()
         for clause in of_select.get(id(select), ())
         if clause.kind != JOIN
     )
-    text = text_of(_anonymous(tree, reads), dialect)
     return ComparableQuery(
-        text,
-        dict(found),
-        "\n".join(sorted(set(_rest(tree, reads, dialect)))),
-        expressions=dict(Counter(_expressions(tree, dialect, qualifiers))),
-        placed=dict(placed),
-        sources=qualifiers.all(),
+        text_of(_anonymous(tree, sources), dialect),
+        clauses,
+        "\n".join(sorted(set(_rest(tree, sources)))),
+        expressions=Counter(_expressions(tree, sources)),
+        placed=placed,
+        sources=sources.all(),
     )
 
 
-def _expressions(tree: exp.Expr, dialect: Dialect, qualifiers: Qualifiers) -> Iterator[QueryClause]:
+def _expressions(tree: exp.Expr, sources: QuerySources) -> Iterator[QueryClause]:
     """Yield what the SELECT lists compute, columns of tables that are read twice, and orders."""
     for select in tree.find_all(exp.Select):
         for expression in select.expressions:
             value = expression.unalias()
-            if not isinstance(value, exp.Column) or qualifiers.is_ambiguous(value):
-                clause = _clause(EXPRESSION, value, dialect, qualifiers, expression.alias_or_name.lower())
+            if not isinstance(value, exp.Column) or sources.is_ambiguous(value):
+                clause = _clause(EXPRESSION, value, sources, expression.alias_or_name.lower())
                 if any(clause.sources):
                     yield clause
     for node in tree.find_all(exp.Order, exp.Lateral, exp.Unnest, exp.Pivot):
         if not node.find_ancestor(exp.Window):
-            yield _clause(EXPRESSION, node, dialect, qualifiers)
+            yield _clause(EXPRESSION, node, sources)
 
 
-def _rest(tree: exp.Expr, reads: Relations, dialect: Dialect) -> Iterator[str]:
+def _rest(tree: exp.Expr, sources: QuerySources) -> Iterator[str]:
     """Yield texts of what neither columns nor clauses contain: constants, orders, sources without a name.
 
     Independent of the order of columns, and of CTEs and subqueries that only pass columns on.
@@ -150,20 +138,20 @@ def _rest(tree: exp.Expr, reads: Relations, dialect: Dialect) -> Iterator[str]:
         while isinstance(around, exp.Subquery | exp.Paren):
             around = around.parent
         in_set = isinstance(around, exp.SetOperation)
-        for position, each in enumerate(select.expressions):
-            if not isinstance(each.unalias(), exp.Column | exp.Star):
+        for position, expression in enumerate(select.expressions):
+            value = expression.unalias()
+            if not isinstance(value, exp.Column | exp.Star):
                 # In a set operation, positions determine the column.
-                shown = f"{position}: " if in_set else ""
-                yield shown + text_of(each.unalias() if in_set else each, dialect)
-    for node in tree.find_all(*_OTHERS):
-        yield text_of(node, dialect)
-    yield from (f"from {relation}" for relation in reads.below(tree))
+                place = f"{position}: " if in_set else ""
+                yield place + text_of(value if in_set else expression, sources.dialect)
+    yield from (text_of(node, sources.dialect) for node in tree.find_all(*_OTHERS))
+    yield from (f"from {relation}" for relation in sources.below(tree))
 
 
-def _name_tables(tree: exp.Expr, relations: Mapping[tuple[str, ...], str], reads: Relations) -> None:
+def _name_tables(tree: exp.Expr, relations: Mapping[tuple[str, ...], str], sources: QuerySources) -> None:
     """Replace the names of relations by those of `relations`, which a move does not change."""
     for table in list(tree.find_all(exp.Table)):
-        if not isinstance(table.this, exp.Identifier) or reads.cte_of(table) is not None:
+        if not isinstance(table.this, exp.Identifier) or sources.cte_of(table) is not None:
             continue
         parts = tuple(part.name.lower() for part in table.parts)
         if name := relations.get(parts):
@@ -174,13 +162,11 @@ def _name_tables(tree: exp.Expr, relations: Mapping[tuple[str, ...], str], reads
             table.set("alias", exp.TableAlias(this=exp.to_identifier(alias)))
 
 
-def _clauses_of(
-    select: exp.Select, reads: Relations, dialect: Dialect, qualifiers: Qualifiers
-) -> Iterator[QueryClause]:
+def _clauses_of(select: exp.Select, sources: QuerySources) -> Iterator[QueryClause]:
     for key in ("where", "having", "qualify"):
         if clause := select.args.get(key):
             for condition in _conditions(clause.this):
-                yield _clause(FILTER, condition, dialect, qualifiers)
+                yield _clause(FILTER, condition, sources)
     for join in select.args.get("joins") or ():
         # A condition of a comma join is in the filter.
         kind = " ".join(
@@ -190,64 +176,56 @@ def _clauses_of(
         )
         on = join.args.get("on")
         using = join.args.get("using") or ()
-        parts = [_clause(JOIN, each, dialect, qualifiers) for each in _conditions(on)] if on else []
-        equal = [f"{each.name.lower()} = {each.name.lower()}" for each in using]
-        parts += [QueryClause(JOIN, each, ("", ""), shown=each) for each in equal]
-        source = "+".join(sorted(reads.below(join.this)))
-        start = f"{kind or 'inner'} join {source}{' on ' if parts else ''}"
+        parts = [_clause(JOIN, condition, sources) for condition in _conditions(on)] if on else []
+        equal = [f"{column.name.lower()} = {column.name.lower()}" for column in using]
+        parts += [QueryClause(JOIN, text, ("", ""), shown=text) for text in equal]
+        start = f"{kind or 'inner'} join {sources.name_below(join.this)}{' on ' if parts else ''}"
         yield _joined(JOIN, start, " and ", parts)
     if group := select.args.get("group"):
-        keys = [_clause(GROUPING, each, dialect, qualifiers) for each in _grouped(select, group)]
+        keys = [_clause(GROUPING, key, sources) for key in _grouped(select, group)]
         yield _joined(GROUPING, "group by ", ", ", keys)
     if select.args.get("distinct"):
         yield QueryClause(GROUPING, "distinct")
 
 
-def _clause(
-    kind: str, node: exp.Expr, dialect: Dialect, qualifiers: Qualifiers, column: str = ""
-) -> QueryClause:
-    text = written(node, dialect)
+def _clause(kind: str, node: exp.Expr, sources: QuerySources, column: str = "") -> QueryClause:
+    text = written(node, sources.dialect)
     shown = plain(text, is_qualified=True)
-    return QueryClause(kind, without_qualifiers(text), qualifiers.of(node), column, shown)
+    return QueryClause(kind, without_qualifiers(text), sources.of_columns(node), column, shown)
 
 
 def _joined(kind: str, start: str, separator: str, parts: Iterable[QueryClause]) -> QueryClause:
     """Return one clause of several, in the order of their texts."""
     ordered = sorted(parts)
-    texts = [
-        start + separator.join(texts) for texts in zip(*((e.text, e.shown) for e in ordered), strict=True)
-    ]
-    text, shown = texts or (start, start)
+    text = start + separator.join(part.text for part in ordered)
+    shown = start + separator.join(part.shown for part in ordered)
     return QueryClause(kind, text, tuple(source for part in ordered for source in part.sources), shown=shown)
 
 
 def _grouped(select: exp.Select, group: exp.Expr) -> Iterator[exp.Expr]:
-    for key, value in group.args.items():
-        for each in value if isinstance(value, list) else [value]:
-            if not isinstance(each, exp.Expr):
-                continue
-            shown: exp.Expr = each
-            if isinstance(each, exp.Literal) and each.is_int and key == "expressions":
-                at = int(each.name) - 1
-                if 0 <= at < len(select.expressions):
-                    shown = select.expressions[at].unalias()
-            yield shown
+    for argument, value in group.args.items():
+        for key in value if isinstance(value, list) else [value]:
+            if isinstance(key, exp.Literal) and key.is_int and argument == "expressions":
+                at = int(key.name) - 1
+                yield select.expressions[at].unalias() if 0 <= at < len(select.expressions) else key
+            elif isinstance(key, exp.Expr):
+                yield key
 
 
 def _conditions(condition: exp.Expr) -> Iterator[exp.Expr]:
     inner = condition.unnest()
     if isinstance(inner, exp.And):
-        for each in inner.flatten():
-            yield from _conditions(each)
+        for part in inner.flatten():
+            yield from _conditions(part)
     else:
         yield inner
 
 
-def _anonymous(tree: exp.Expr, reads: Relations) -> exp.Expr:
+def _anonymous(tree: exp.Expr, sources: QuerySources) -> exp.Expr:
     """Return a copy of a query with numbered CTEs and without aliases of tables."""
     copy = tree.copy()
     numbers = {id(cte): f"cte{number}" for number, cte in enumerate(copy.find_all(exp.CTE))}
-    tables = [(table, reads.cte_of(table)) for table in copy.find_all(exp.Table)]
+    tables = [(table, sources.cte_of(table)) for table in copy.find_all(exp.Table)]
     for cte in list(copy.find_all(exp.CTE)):
         cte.args["alias"].set("this", exp.to_identifier(numbers[id(cte)]))
     for table, of_cte in tables:

@@ -1,28 +1,108 @@
-"""Consequences of findings in a graph: what breaks downstream, and newly violated policies."""
+"""Consequences of findings in the merged graph: what breaks downstream, and newly violated policies."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lineage_merge.config import Policy
 from lineage_merge.config.policies import UpdateRule
 from lineage_merge.config.propagation import Propagation
-from lineage_merge.graph_format.elements import COLUMN, Vertex, dataset_id_of, title_of_id
-from lineage_merge.questions.dependents import Dependents, affected_tests, dependents
+from lineage_merge.graph_format.elements import (
+    ALL_VERTEX_LABELS,
+    COLUMN,
+    LABELS_WITH_TESTS,
+    Edge,
+    Vertex,
+    dataset_id_of,
+    name_parts,
+    title_of_id,
+)
+from lineage_merge.graph_format.schema import DATASET_LABELS
+from lineage_merge.questions.dependents import affected_tests, dependents
 from lineage_merge.questions.effects import Effect
 from lineage_merge.questions.graph import LineageGraph
+from lineage_merge.questions.impact import job_of
 from lineage_merge.questions.layers import Layer
 from lineage_merge.questions.policies import check_policies
-from lineage_merge.questions.policies.violations import PolicyCheck, Violation
+from lineage_merge.questions.policies.violations import Violation
 from lineage_merge.review.findings import Assessed, Finding, Severity
 
+_EDGE_LABELS = tuple(label for label in LABELS_WITH_TESTS if label not in ALL_VERTEX_LABELS)
 
-@dataclass(frozen=True, slots=True)
-class PolicySettings:
-    """The policies of a configuration, and what they refer to."""
 
-    policies: Sequence[Policy] = ()
-    layers: Sequence[Layer] = ()
-    propagation: Mapping[str, Propagation] = field(default_factory=dict)
+class GraphLookup:
+    """Datasets and columns of the merged graph, by ids that do not know all aliases."""
+
+    def __init__(self, graph: LineageGraph, environment: str) -> None:
+        self.graph = graph
+        self.environment = environment
+        self._ids: dict[str, str] = {}
+
+    def id_of(self, identifier: str) -> str:
+        """Return the id in the graph of a dataset or column; its own if the graph does not have it."""
+        dataset = dataset_id_of(identifier)
+        if dataset not in self._ids:
+            vertex = self.dataset(dataset)
+            self._ids[dataset] = vertex.id if vertex else dataset
+        return self._ids[dataset] + identifier.removeprefix(dataset)
+
+    def dataset(self, dataset: str) -> Vertex | None:
+        """Return the dataset with an id, or the one with this alias."""
+        if vertices := self.graph.vertices([dataset]):
+            return vertices[0]
+        _, namespace, name = name_parts(dataset)
+        alias = f"{namespace}|{name} ("
+        named = [
+            vertex
+            for vertex in self.graph.named(name, DATASET_LABELS, self.environment)
+            if any(str(other).startswith(alias) for other in vertex.properties.get("aliases", ()))
+        ]
+        return named[0] if len(named) == 1 else None
+
+    def columns(self, dataset: str) -> list[Vertex]:
+        """Return the columns of a dataset."""
+        return self.graph.vertices([edge.to_id for edge in self.graph.edges_from([dataset], ["has_column"])])
+
+    def element(self, finding: Finding) -> Vertex | None:
+        """Return the dataset or column, in any case, that a finding is about."""
+        owner = self.dataset(finding.dataset) if finding.dataset else None
+        if owner is None or not finding.column:
+            return owner
+        name = finding.column.lower()
+        return next((vertex for vertex in self.columns(owner.id) if vertex.name.lower() == name), None)
+
+
+def everything(graph: LineageGraph, environment: str | None) -> tuple[list[Vertex], list[Edge]]:
+    """Return the vertices and edges of a graph that a review asks for."""
+    vertices: list[Vertex] = []
+    edges: list[Edge] = []
+    for element in graph.everything(environment, None, LABELS_WITH_TESTS):
+        if isinstance(element, Vertex):
+            vertices.append(element)
+        else:
+            edges.append(element)
+    return vertices, edges
+
+
+def downstream(graph: LineageGraph, datasets: Iterable[str]) -> tuple[list[Vertex], list[Edge]]:
+    """Return what is downstream of datasets, with jobs and tests, and what those read directly.
+
+    In a remote graph, that is a small part of everything.
+    """
+    reached = set(datasets)
+    new = set(reached)
+    while new:
+        columns = {edge.to_id for edge in graph.edges_from(sorted(new), ["has_column"])}
+        ids = graph.reach(sorted(new), ["feeds"], "down")
+        ids |= graph.reach(sorted(columns), ["feeds_column", "influences"], "down")
+        new = {dataset_id_of(identifier) for identifier in ids} - reached
+        reached |= new
+    columns = {edge.to_id for edge in graph.edges_from(sorted(reached), ["has_column"])}
+    starts = sorted(reached | columns)
+    around = (*graph.edges_from(starts, _EDGE_LABELS), *graph.edges_to(starts, _EDGE_LABELS))
+    edges = {edge.id: edge for edge in around}
+    ends = {end for edge in edges.values() for end in (edge.from_id, edge.to_id)}
+    jobs = {job for edge in edges.values() if (job := job_of(edge))}
+    return graph.vertices(sorted({*reached, *ends, *jobs})), list(edges.values())
 
 
 def consequences(
@@ -38,20 +118,26 @@ def consequences(
     vertices = graph.vertices([identifier])
     if not vertices:
         return Assessed(finding)
-    found = dependents(graph, vertices[0], change=finding.change)
-    found = _without_own(found, vertices[0])
-    tests = affected_tests(graph, found)
-    effects = [*(element.effect for element in found.elements), *(test.effect for test in tests)]
+    changed = vertices[0]
+    affected = dependents(graph, changed, change=finding.change)
+    # Without the changed dataset itself, which a self reference reaches.
+    own = dataset_id_of(changed.id) if changed.label == COLUMN else changed.id
+    elements = tuple(each for each in affected.elements if dataset_id_of(each.vertex.id) != own)
+    affected = replace(affected, elements=elements)
+    tests = affected_tests(graph, affected)
+    effects = {*(element.effect for element in elements), *(test.effect for test in tests)}
     if is_adapted and finding.change and Effect.BREAKS in effects:
         finding = replace(finding, severity=Severity.BREAKING)
-    return Assessed(finding, found, tests)
+    return Assessed(finding, affected, tests)
 
 
-def _without_own(found: Dependents, changed: Vertex) -> Dependents:
-    """Return dependents without the changed dataset itself, which a self reference reaches."""
-    own = dataset_id_of(changed.id) if changed.label == COLUMN else changed.id
-    elements = tuple(element for element in found.elements if dataset_id_of(element.vertex.id) != own)
-    return replace(found, elements=elements)
+@dataclass(frozen=True, slots=True)
+class PolicySettings:
+    """The policies of a configuration, and what they refer to."""
+
+    policies: Sequence[Policy] = ()
+    layers: Sequence[Layer] = ()
+    propagation: Mapping[str, Propagation] = field(default_factory=dict)
 
 
 def new_violations(
@@ -62,43 +148,37 @@ def new_violations(
     Policies on last updates are about data, which the change has not written yet.
     """
     policies = [policy for policy in settings.policies if not isinstance(policy.rule, UpdateRule)]
-    checks = [
-        check_policies(
-            each,
-            policies,
-            layers=settings.layers,
-            propagation=settings.propagation,
-            environment=environment,
+    old, new = (
+        [
+            (result.policy, violation)
+            for result in check_policies(
+                graph,
+                policies,
+                layers=settings.layers,
+                propagation=settings.propagation,
+                environment=environment,
+            ).results
+            for violation in result.violations
+        ]
+        for graph in (before, after)
+    )
+    known = {(policy.name, *_key(violation)) for policy, violation in old}
+    for policy, violation in new:
+        if (policy.name, *_key(violation)) in known:
+            continue
+        ends = [edge.from_id for edge in violation.path[:1]] + [edge.to_id for edge in violation.path]
+        path = " -> ".join(title_of_id(dataset_id_of(identifier)) for identifier in ends)
+        yield Assessed(
+            Finding(
+                "policy violated",
+                violation.title,
+                policy.name,
+                f"{policy.name}: {violation.message}" + (f" ({path})" if path else ""),
+                Severity.POLICY if policy.severity == "error" else Severity.CHANGED,
+                after=violation.fix,
+                file_path=violation.file_path,
+            )
         )
-        for each in (before, after)
-    ]
-    yield from _new_violations(*checks)
-
-
-def _new_violations(before: PolicyCheck, after: PolicyCheck) -> Iterator[Assessed]:
-    was = {
-        (result.policy.name, *_key(violation)) for result in before.results for violation in result.violations
-    }
-    for result in after.results:
-        for violation in result.violations:
-            if (result.policy.name, *_key(violation)) in was:
-                continue
-            is_error = result.policy.severity == "error"
-            path = " -> ".join(
-                [title_of_id(dataset_id_of(edge.from_id)) for edge in violation.path[:1]]
-                + [title_of_id(dataset_id_of(edge.to_id)) for edge in violation.path]
-            )
-            yield Assessed(
-                Finding(
-                    "policy violated",
-                    violation.title,
-                    result.policy.name,
-                    f"{result.policy.name}: {violation.message}" + (f" ({path})" if path else ""),
-                    Severity.POLICY if is_error else Severity.CHANGED,
-                    after=violation.fix,
-                    file_path=violation.file_path,
-                )
-            )
 
 
 def _key(violation: Violation) -> tuple[str, str]:

@@ -1,48 +1,50 @@
-"""Differences between two versions of a dbt project: entries, relations, tests. Pure."""
+"""Differences between two versions of a dbt project: entries, relations, columns, queries, tests. Pure."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from lineage_merge.graph_format.elements import title_of_id
 from lineage_merge.questions.effects import Change
-from lineage_merge.review.column_changes import (
-    DbtPair,
-    column_findings,
-    columns_of,
+from lineage_merge.review.comparison import compare_columns
+from lineage_merge.review.dbt_queries import (
+    BUILT,
+    DbtEntry,
+    DbtQueries,
+    file_of,
+    is_relation,
     query_findings,
-    unparsed_findings,
+    short,
+    subject_of,
+    unparsed_finding,
 )
-from lineage_merge.review.dbt_renames import BUILT, DbtQueries, renamed_entries, short
-from lineage_merge.review.dbt_uncompiled import (
-    change_of,
-    is_compiled,
-    is_uncompiled,
-    notes_on_entries,
-)
-from lineage_merge.review.dbt_versions import DbtVersion
-from lineage_merge.review.findings import Finding, Severity
+from lineage_merge.review.dbt_versions import DbtVersion, readers_of
+from lineage_merge.review.findings import Finding, Severity, Subject
 from lineage_merge.sources.dbt.declared_tests import DeclaredTest
 from lineage_merge.sources.dbt.nodes import Manifest, Node
+
+NOT_COMPARED = "columns, filters and joins are not compared"
+
+_MAX_NOTES = 5
 
 
 def compare(before: DbtVersion, after: DbtVersion) -> tuple[list[Finding], list[str]]:
     """Return the findings of a change, and notes on what could not be compared."""
-    renamed = renamed_entries(before, after)
-    findings: list[Finding] = []
+    renamed = _renamed_entries(before, after)
+    findings = list(_removed_and_added(before, after, renamed))
     notes: list[str] = []
-    findings += _removed_and_added(before, after, renamed)
-    texts = DbtQueries(before, after, renamed)
+    queries = DbtQueries(before, after, renamed)
+    # New by old names of dropped ("") and renamed columns of an entry.
     columns: dict[tuple[str, str], str] = {}
     uncompiled: list[tuple[str, str]] = []
-    are_compiled = is_compiled(before.manifest), is_compiled(after.manifest)
-    for old, new in texts.pairs():
+    are_compiled = all(_is_compiled(version.manifest) for version in (before, after))
+    for old, new in queries.pairs():
         findings += _relation_findings(before, after, old, new)
         if old.kind not in BUILT:
             continue
-        if is_uncompiled(old) or is_uncompiled(new):
+        if _is_uncompiled(old) or _is_uncompiled(new):
             # Ephemeral models are compared in the models that read them, if those are compiled.
-            is_elsewhere = (old.folded or new.folded) and all(are_compiled)
-            if (verb := change_of(old, new)) and not is_elsewhere:
+            is_elsewhere = (old.folded or new.folded) and are_compiled
+            if (verb := _code_change(old, new)) and not is_elsewhere:
                 uncompiled.append((new.unique_id, verb))
             continue
         if old.folded or new.folded:
@@ -50,41 +52,125 @@ def compare(before: DbtVersion, after: DbtVersion) -> tuple[list[Finding], list[
         if old.kind != new.kind and "seed" in (old.kind, new.kind):
             notes.append(f"{new.unique_id} was a {old.kind}, is a {new.kind}: its columns are not compared")
             continue
-        if old.code == new.code and columns_of(before, old) == columns_of(after, new):
+        if old.code == new.code and before.lineage(old).columns == after.lineage(new).columns:
             continue
-        queries = texts.query(old, new)
-        # DbtQueries have no aliases: those of equal queries may read columns of another relation.
-        is_alike = queries[0].text == queries[1].text and old.code.columns == new.code.columns
+        entries = (
+            DbtEntry(before, old, queries.of(0, old), renamed),
+            DbtEntry(after, new, queries.of(1, new), {}),
+        )
+        texts = [entry.query.text for entry in entries]
+        # Without aliases: those of equal queries may read columns of another relation.
+        is_alike = texts[0] == texts[1] and old.code.columns == new.code.columns
         if is_alike and old.code.sql == new.code.sql:
             continue
-        pair = DbtPair(before, after, old, new, *queries, renamed)
-        if not all(query.is_parsed for query in queries):
-            findings += unparsed_findings(pair)
+        if not all(entry.query.is_parsed for entry in entries):
+            findings += [unparsed_finding(*entries)] if texts[0] != texts[1] else []
             continue
-        of_columns, unknown = column_findings(pair)
+        known = entries[0].columns(), entries[1].columns()
+        of_columns = list(compare_columns(subject_of(*entries), *known))
         if is_alike:
-            of_columns, unknown = [column for column in of_columns if column.kind == "expression changed"], []
-        found = [*of_columns, *query_findings(pair, of_columns)]
+            of_columns = [finding for finding in of_columns if finding.kind == "expression changed"]
+        elif known[0].named and not all(side.is_complete for side in known):
+            notes.append(f"{new.unique_id}: its columns are not all known: dropped ones are not reported")
         columns |= {
-            (new.unique_id, column.column.lower()): column.after.lower()
-            for column in of_columns
-            if column.change
+            (new.unique_id, finding.column.lower()): finding.after.lower()
+            for finding in of_columns
+            if finding.change
         }
-        notes += unknown
-        findings += found
+        findings += [*of_columns, *query_findings(*entries, of_columns)]
     findings += _tests(before.manifest, after, renamed, columns)
-    return findings, [*notes_on_entries(uncompiled), *notes]
+    return findings, [*_notes_on_entries(uncompiled), *notes]
 
 
-def _title(version: DbtVersion, unique_id: str) -> str:
-    dataset = version.datasets.get(unique_id, "")
-    is_relation = version.manifest.nodes[unique_id].kind in (*BUILT, "source")
-    return title_of_id(dataset) if dataset and is_relation else short(unique_id)
+# ---- models without compiled SQL, as in manifests of ``dbt parse``
 
 
-def file_of(node: Node) -> str:
-    """Return the file of an entry, relative to its project."""
-    return node.metadata.properties.get("file_path", "")
+def _is_uncompiled(node: Node) -> bool:
+    return node.kind in ("model", "snapshot") and not node.code.sql.strip()
+
+
+def _is_compiled(manifest: Manifest) -> bool:
+    """Return whether a manifest has compiled code of a model or snapshot."""
+    return any(
+        node.code.sql.strip() for node in manifest.nodes.values() if node.kind in ("model", "snapshot")
+    )
+
+
+def _code_change(old: Node, new: Node) -> str:
+    """Return "differs" or, if its code before compilation is unknown, "may differ"; "" if it is equal."""
+    if old.code.source_digest and new.code.source_digest:
+        return "differs" if old.code.source_digest != new.code.source_digest else ""
+    return "may differ" if old != new else ""
+
+
+def _notes_on_entries(changed: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Yield notes on changed entries without compiled SQL: the first ones, and the number of the others.
+
+    `changed`: unique ids, with "differs" or "may differ".
+    """
+    for unique_id, verb in changed[:_MAX_NOTES]:
+        yield f"{unique_id} {verb}, but has no compiled SQL: its {NOT_COMPARED}"
+    rest = len(changed) - _MAX_NOTES
+    if rest > 0:
+        noun = "model has" if rest == 1 else "models have"
+        yield f"{rest:,} more changed {noun} no compiled SQL: their {NOT_COMPARED}"
+
+
+# ---- entries
+
+
+def _renamed_entries(before: DbtVersion, after: DbtVersion) -> dict[str, str]:
+    """Return new by old unique id of models and sources that are, or seem to be, renamed.
+
+    The relation is the same. Otherwise, a model: the new one has the same SQL; a source: the same models read
+    it.
+    """
+    versions = before, after
+    removed = sorted(before.manifest.nodes.keys() - after.manifest.nodes.keys())
+    added = sorted(after.manifest.nodes.keys() - before.manifest.nodes.keys())
+    if not removed or not added:
+        return {}
+
+    def relation(at: int, unique_id: str) -> tuple[bool, str] | None:
+        node = versions[at].manifest.nodes[unique_id]
+        dataset = versions[at].dataset(node)
+        return (node.kind == "source", dataset) if dataset and is_relation(node) else None
+
+    there = {relation(1, unique_id): unique_id for unique_id in added}
+    there.pop(None, None)
+    renamed: dict[str, str] = {}
+    for unique_id in removed:
+        if other := there.pop(relation(0, unique_id), ""):
+            renamed[unique_id] = other
+
+    queries = DbtQueries(before, after, {})
+    readers = [readers_of(version.manifest) for version in versions]
+
+    def content(at: int, unique_id: str) -> tuple[str, str | frozenset[str]] | None:
+        node = versions[at].manifest.nodes[unique_id]
+        if node.kind == "source":
+            found = readers[at].get(unique_id)
+            return (node.kind, frozenset(found)) if found else None
+        if node.code.sql.strip():
+            return node.kind, queries.of(at, node).text
+        return (node.kind, f"#{node.code.source_digest}") if node.code.source_digest else None
+
+    candidates: dict[tuple[str, str | frozenset[str]], list[str]] = {}
+    for unique_id in added:
+        if unique_id not in renamed.values() and (key := content(1, unique_id)):
+            candidates.setdefault(key, []).append(unique_id)
+    for unique_id in removed:
+        key = None if unique_id in renamed else content(0, unique_id)
+        if key and len(others := candidates.get(key, [])) == 1:
+            renamed[unique_id] = others.pop()
+    return renamed
+
+
+def _subject(version: DbtVersion, node: Node, reported: Node, dataset: str = "") -> Subject:
+    """Return an entry as the subject of findings, under the id and file of `reported`."""
+    own = version.dataset(node)
+    title = title_of_id(own) if own and node.kind in (*BUILT, "source") else short(node.unique_id)
+    return Subject(title, reported.unique_id, dataset, file_of(reported))
 
 
 def _removed_and_added(
@@ -93,47 +179,46 @@ def _removed_and_added(
     old, new = before.manifest.nodes, after.manifest.nodes
     for unique_id in sorted(old.keys() - new.keys()):
         node = old[unique_id]
-        title, dataset = _title(before, unique_id), before.datasets.get(unique_id, "")
-        other = renamed.get(unique_id)
-        if other and dataset and dataset == after.datasets.get(other):
-            what = "" if node.kind == new[other].kind else f"the {new[other].kind} "
-            yield Finding(
-                f"{node.kind} renamed", title, other, f"renamed to {what}{short(other)}; its relation stays",
-                Severity.INFO, before=short(unique_id), after=short(other), dataset=dataset,
-                file_path=file_of(new[other]),
-            )  # fmt: skip
-        elif other:
-            where = _title(after, other)
-            reason = "the same models read it" if node.kind == "source" else "the SQL is equal"
-            yield Finding(
-                f"{node.kind} renamed",
-                title,
-                other,
-                f"renamed to {where} (a guess: {reason})",
-                before=title,
-                after=where,
-                dataset=after.datasets.get(other, "") if node.kind == "source" else dataset,
-                is_guess=True,
-                change=Change.RENAME if node.is_built and not node.folded else None,
-                file_path=file_of(new[other]),
-            )
+        if other := new.get(renamed.get(unique_id, "")):
+            yield _renamed(before, after, node, other)
         elif node.kind in BUILT and not node.folded:
-            message = "is no longer built" if not after.manifest.left_out.get(unique_id) else "is disabled"
-            yield Finding(
-                f"{node.kind} removed", title, unique_id, message,
-                before=title, dataset=dataset, change=Change.DROP, file_path=file_of(node),
-            )  # fmt: skip
+            subject = _subject(before, node, node, before.dataset(node))
+            message = "is disabled" if after.manifest.left_out.get(unique_id) else "is no longer built"
+            yield subject.finding(f"{node.kind} removed", message, before=subject.title, change=Change.DROP)
         else:
-            yield Finding(
-                f"{_kind(node)} removed", title, unique_id, "is removed from the project",
-                Severity.INFO, before=title, file_path=file_of(node),
-            )  # fmt: skip
+            subject = _subject(before, node, node)
+            message = "is removed from the project"
+            yield subject.finding(f"{_kind(node)} removed", message, Severity.INFO, before=subject.title)
     for unique_id in sorted(new.keys() - old.keys() - set(renamed.values())):
         node = new[unique_id]
-        yield Finding(
-            f"{_kind(node)} added", _title(after, unique_id), unique_id, "is new",
-            Severity.INFO, after=_title(after, unique_id), file_path=file_of(node),
-        )  # fmt: skip
+        subject = _subject(after, node, node)
+        yield subject.finding(f"{_kind(node)} added", "is new", Severity.INFO, after=subject.title)
+
+
+def _renamed(before: DbtVersion, after: DbtVersion, old: Node, new: Node) -> Finding:
+    was, now = before.dataset(old), after.dataset(new)
+    if was and was == now:
+        kind = "" if old.kind == new.kind else f"the {new.kind} "
+        name = short(new.unique_id)
+        return _subject(before, old, new, was).finding(
+            f"{old.kind} renamed",
+            f"renamed to {kind}{name}; its relation stays",
+            Severity.INFO,
+            before=short(old.unique_id),
+            after=name,
+        )
+    is_source = old.kind == "source"
+    subject = _subject(before, old, new, now if is_source else was)
+    place = _subject(after, new, new).title
+    reason = "the same models read it" if is_source else "the SQL is equal"
+    return subject.finding(
+        f"{old.kind} renamed",
+        f"renamed to {place} (a guess: {reason})",
+        before=subject.title,
+        after=place,
+        is_guess=True,
+        change=Change.RENAME if old.is_built and not old.folded else None,
+    )
 
 
 def _kind(node: Node) -> str:
@@ -143,35 +228,27 @@ def _kind(node: Node) -> str:
 
 
 def _relation_findings(before: DbtVersion, after: DbtVersion, old: Node, new: Node) -> Iterator[Finding]:
-    was, now = before.datasets.get(old.unique_id, ""), after.datasets.get(new.unique_id, "")
-    title = _title(before, old.unique_id)
+    was, now = before.dataset(old), after.dataset(new)
     if old.unique_id == new.unique_id and was and now and was != now and old.kind in (*BUILT, "source"):
-        moved_to = title_of_id(now) if title_of_id(now) != title_of_id(was) else now
         is_source = old.kind == "source"
-        yield Finding(
+        subject = _subject(before, old, new, now if is_source else was)
+        place = title_of_id(now) if title_of_id(now) != title_of_id(was) else now
+        yield subject.finding(
             f"{old.kind} moved",
-            title,
-            new.unique_id,
-            f"{'now refers to' if is_source else 'is now built as'} {moved_to}",
-            before=title,
-            after=moved_to,
-            dataset=now if is_source else was,
+            f"{'now refers to' if is_source else 'is now built as'} {place}",
+            before=subject.title,
+            after=place,
             change=None if is_source else Change.RENAME,
-            file_path=file_of(new),
         )
     if old.kind in ("model", "snapshot") and old.materialized != new.materialized:
         is_dropped = new.folded and not old.folded
-        yield Finding(
+        message = f"was {old.materialized}, is {new.materialized}"
+        yield _subject(before, old, new, was).finding(
             "materialization changed",
-            title,
-            new.unique_id,
-            f"was {old.materialized}, is {new.materialized}"
-            + (": its relation is no longer built" if is_dropped else ""),
+            message + (": its relation is no longer built" if is_dropped else ""),
             before=old.materialized,
             after=new.materialized,
-            dataset=was,
             change=Change.DROP if is_dropped else None,
-            file_path=file_of(new),
         )
 
 
@@ -186,28 +263,24 @@ def _tests(
 ) -> Iterator[Finding]:
     """Yield removed and added tests of entries that both versions have."""
     new_ids = after.manifest.nodes.keys()
-    old = {each.unique_id: (_test_key(each, renamed, columns), each) for each in before.tests}
-    new = {each.unique_id: (_test_key(each, {}, {}), each) for each in after.manifest.tests}
+    old = {test.unique_id: (_test_key(test, renamed, columns), test) for test in before.tests}
+    new = {test.unique_id: (_test_key(test, {}, {}), test) for test in after.manifest.tests}
     there = Counter(key for key, _ in new.values())
     was = Counter(key for key, _ in old.values())
-    for unique_id, (key, test) in sorted(old.items()):
-        of = [renamed.get(check, check) for check in test.checks]
-        if there[key] < was[key] and any(each in new_ids for each in of):
+    for _, (key, test) in sorted(old.items()):
+        checks = [renamed.get(check, check) for check in test.checks]
+        if there[key] < was[key] and any(check in new_ids for check in checks):
             was[key] -= 1
-            if columns.get((of[0] if of else "", test.column.lower())) == "":
+            if columns.get((checks[0], test.column.lower())) == "":
                 continue  # the column is dropped, which is a finding of its own
-            yield Finding(
-                "test removed", _test_title(test), unique_id, f"{test.type} is no longer checked",
-                before=test.name, file_path=test.file_path,
-            )  # fmt: skip
+            subject = _test_subject(test)
+            yield subject.finding("test removed", f"{test.type} is no longer checked", before=test.name)
     was = Counter(key for key, _ in old.values())
-    for unique_id, (key, test) in sorted(new.items()):
+    for _, (key, test) in sorted(new.items()):
         if was[key] < there[key]:
             there[key] -= 1
-            yield Finding(
-                "test added", _test_title(test), unique_id, f"{test.type} is checked",
-                Severity.INFO, after=test.name, file_path=test.file_path,
-            )  # fmt: skip
+            subject = _test_subject(test)
+            yield subject.finding("test added", f"{test.type} is checked", Severity.INFO, after=test.name)
 
 
 _TestKey = tuple[str, str, tuple[str, ...], str, str]
@@ -231,6 +304,7 @@ def _test_key(
     )
 
 
-def _test_title(test: DeclaredTest) -> str:
-    of = ", ".join(short(check) for check in test.checks)
-    return f"{of}#{test.column}" if test.column else of or test.name
+def _test_subject(test: DeclaredTest) -> Subject:
+    checks = ", ".join(short(check) for check in test.checks)
+    title = f"{checks}#{test.column}" if test.column else checks or test.name
+    return Subject(title, test.unique_id, "", test.file_path)

@@ -5,7 +5,6 @@ which nothing is needed cost no more than their parsing.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,44 +42,42 @@ def read_files(
     """
     branch = head.manifest if _is_revision(head.manifest) else "HEAD"
     with collection_off():
-        parsed = [_parse(base.manifest, inside, branch), _parse(head.manifest, inside)]
-        built = [_built(document) for _, document in parsed]
+        base_location, old = _parse(base.manifest, inside, branch)
+        head_location, new = _parse(head.manifest, inside)
+        projects = _built(old), _built(new)
         if not whole:
-            reduce_documents(parsed[0][1], parsed[1][1])
-        found = [
-            replace(_file(location, document, each.catalog), built=all_built)
-            for (location, document), each, all_built in zip(parsed, (base, head), built, strict=True)
-        ]
-    return found[0], found[1]
+            reduce_documents(old, new)
+        return (
+            _file(base_location, old, base.catalog, projects[0]),
+            _file(head_location, new, head.catalog, projects[1]),
+        )
 
 
-def _file(location: str, document: _Json, catalog: str) -> DbtFile:
+def _file(location: str, document: _Json, catalog_file: str, project: Mapping[str, BuiltRelation]) -> DbtFile:
     manifest, problems = manifest_of(location, document)
-    found_catalog: Catalog = {}
-    if catalog:
-        found_catalog, more = read_catalog(catalog, artefact.read(catalog, "catalog"))
+    catalog: Catalog = {}
+    if catalog_file:
+        catalog, more = read_catalog(catalog_file, artefact.read(catalog_file, "catalog"))
         problems += more
-    return DbtFile(manifest, found_catalog, tuple(problems))
+    return DbtFile(manifest, catalog, tuple(problems), project)
 
 
 def _built(document: _Json) -> dict[str, BuiltRelation]:
     """Return what a project builds. Nothing is validated yet."""
-    metadata, entries = document.get("metadata"), document.get("nodes")
-    adapter = str(metadata.get("adapter_type") or "") if isinstance(metadata, dict) else ""
-    found: dict[str, BuiltRelation] = {}
-    for unique_id, entry in entries.items() if isinstance(entries, dict) else ():
+    adapter = str(_mapping(document, "metadata").get("adapter_type") or "")
+    built: dict[str, BuiltRelation] = {}
+    for unique_id, entry in _mapping(document, "nodes").items():
         if not isinstance(entry, dict) or entry.get("resource_type") not in ("model", "snapshot", "seed"):
             continue
-        config = entry.get("config")
-        is_ephemeral = isinstance(config, dict) and config.get("materialized") == "ephemeral"
+        is_ephemeral = _mapping(entry, "config").get("materialized") == "ephemeral"
         if is_ephemeral or entry.get("path") == entry.get("original_file_path") == "":
             continue
         fields = [entry.get(each) for each in ("relation_name", "database", "schema", "alias")]
         relation, *names = (field if isinstance(field, str) else "" for field in fields)
         database, schema, _ = names_of(adapter, relation, (names[0], names[1], names[2]))
         code = entry.get("compiled_code") or entry.get("compiled_sql")
-        found[unique_id] = BuiltRelation(str(entry["resource_type"]), database, schema, bool(code))
-    return found
+        built[unique_id] = BuiltRelation(str(entry["resource_type"]), database, schema, bool(code))
+    return built
 
 
 def _parse(place: str, inside: str, branch: str = "") -> tuple[str, _Json]:
@@ -96,27 +93,22 @@ def _is_revision(place: str) -> bool:
 def _text(place: str, inside: str, branch: str) -> tuple[str, str]:
     """Return the location of a manifest for messages, and its text."""
     if _is_revision(place):
-        return f"{place}:{inside}", _at_revision(place, inside, branch)
+        file = git.file_at(place, Path(inside).expanduser(), branch=branch)
+        if file is None:
+            where = f"the branch point of {place} and {branch}" if branch else place
+            artifact = "base, such as an artifact of its last CI run" if branch else "head"
+            raise SourceMissing(
+                f"git: {where} has no file {inside}. Fix: commit it, or name the manifest of the {artifact}"
+            )
+        return f"{place}:{inside}", file.decode("utf-8-sig", "replace")
     path = Path(place).expanduser()
     location = place
     if storage.is_s3(place):
         location = place if place.endswith(".json") else f"{place.rstrip('/')}/manifest.json"
     elif path.is_dir():
-        found = [each for each in (path / "manifest.json", path / _MANIFEST) if each.is_file()]
-        location = str(found[0] if found else path / "manifest.json")
+        files = [path / "manifest.json", path / _MANIFEST]
+        location = str(next((file for file in files if file.is_file()), files[0]))
     return location, artefact.read(location, "manifest")
-
-
-def _at_revision(revision: str, inside: str, branch: str) -> str:
-    """Return a file's content in a revision, or at its branch point from `branch`."""
-    file = git.file_at(revision, Path(inside).expanduser(), branch=branch)
-    if file is None:
-        where = f"the branch point of {revision} and {branch}" if branch else revision
-        artifact = "base, such as an artifact of its last CI run" if branch else "head"
-        raise SourceMissing(
-            f"git: {where} has no file {inside}. Fix: commit it, or name the manifest of the {artifact}"
-        )
-    return file.decode("utf-8-sig", "replace")
 
 
 def reduce_documents(base: _Json, head: _Json) -> None:
@@ -126,71 +118,64 @@ def reduce_documents(base: _Json, head: _Json) -> None:
     needed = _needed(base, head)
     for document in (base, head):
         for section in (*SECTIONS, *MAPS):
-            entries = document.get(section)
-            if isinstance(entries, dict):
+            if entries := _mapping(document, section):
                 document[section] = {key: entry for key, entry in entries.items() if key in needed}
 
 
 def _can_reduce(base: _Json, head: _Json) -> bool:
     """Return whether equal entries mean the same in both manifests."""
-    found = [document.get("metadata") for document in (base, head)]
-    kinds: list[_Json] = [each for each in found if isinstance(each, dict)]
-    if len(kinds) < len(found) or not all(kind.get("project_name") for kind in kinds):
-        return False  # before v10 the project's name is found among all entries
-    shared = [tuple(str(kind.get(key)) for key in ("adapter_type", "project_name")) for kind in kinds]
-    return shared[0] == shared[1] and base.get("groups") == head.get("groups")
+    old, new = (_mapping(document, "metadata") for document in (base, head))
+    # Before v10 the project's name is found among all entries.
+    has_names = bool(old.get("project_name") and new.get("project_name"))
+    is_same = all(str(old.get(key)) == str(new.get(key)) for key in ("adapter_type", "project_name"))
+    return has_names and is_same and base.get("groups") == head.get("groups")
 
 
 def _needed(base: _Json, head: _Json) -> set[str]:
     """Return the ids of changed entries, their descendants, what those read, and tests of all of these."""
-    entries = [dict(_entries(document)) for document in (base, head)]
-    ids = {*entries[0], *entries[1]}
-    changed = {identifier for identifier in ids if entries[0].get(identifier) != entries[1].get(identifier)}
-    units = [document.get(_UNIT_TESTS) or {} for document in (base, head)]
+    documents = base, head
+    old, new = (
+        {key: entry for section in SECTIONS for key, entry in _mapping(document, section).items()}
+        for document in documents
+    )
+    changed = {identifier for identifier in {*old, *new} if old.get(identifier) != new.get(identifier)}
     parents: dict[str, set[str]] = {}
     children: dict[str, set[str]] = {}
     tests: dict[str, set[str]] = {}
-    for document, found in zip((base, head), entries, strict=True):
-        for child, parent in (*_stated(found), *_mapped(document)):
-            if child.startswith("test."):
-                tests.setdefault(child, set()).add(parent)
-            else:
-                parents.setdefault(child, set()).add(parent)
-                children.setdefault(parent, set()).add(child)
+    for child, parent in (*_stated(old), *_mapped(base), *_stated(new), *_mapped(head)):
+        if child.startswith("test."):
+            tests.setdefault(child, set()).add(parent)
+        else:
+            parents.setdefault(child, set()).add(parent)
+            children.setdefault(parent, set()).add(child)
     # A changed test changes what it checks.
     changed |= {parent for identifier in changed for parent in tests.get(identifier, ())}
+    units = [_mapping(document, _UNIT_TESTS) for document in documents]
     if units[0] != units[1]:
-        changed |= {parent for unit in units for parent in _tested(unit)}
+        changed |= {parent for unit in units for _, parent in _stated(unit)}
     needed = closure(closure(changed, children), parents)
     own_tests = {test for test, checked in tests.items() if not checked.isdisjoint(needed)}
-    return needed | own_tests | {each for test in own_tests for each in tests[test]}
+    return needed | own_tests | {parent for test in own_tests for parent in tests[test]}
 
 
-def _entries(document: _Json) -> Iterator[tuple[str, Any]]:
-    for section in SECTIONS:
-        entries = document.get(section)
-        if isinstance(entries, dict):
-            yield from entries.items()
+def _mapping(document: _Json, key: str) -> _Json:
+    """Return a part of a document; nothing is validated yet."""
+    part = document.get(key)
+    return part if isinstance(part, dict) else {}
 
 
 def _stated(entries: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield entries with what they depend on. Nothing is validated yet."""
+    """Yield entries with what they depend on."""
     for unique_id, entry in entries.items():
-        depends_on = entry.get("depends_on") if isinstance(entry, dict) else None
-        parents = depends_on.get("nodes") if isinstance(depends_on, dict) else None
+        depends_on = _mapping(entry, "depends_on") if isinstance(entry, dict) else {}
+        parents = depends_on.get("nodes")
         if isinstance(parents, list):
             yield from ((unique_id, parent) for parent in parents if isinstance(parent, str))
 
 
 def _mapped(document: _Json) -> Iterator[tuple[str, str]]:
     for name in MAPS:
-        found = document.get(name)
-        for unique_id, others in (found if isinstance(found, dict) else {}).items():
+        for unique_id, others in _mapping(document, name).items():
             for other in others if isinstance(others, list) else ():
                 if isinstance(other, str):
                     yield (unique_id, other) if name == "parent_map" else (other, unique_id)
-
-
-def _tested(unit_tests: object) -> Iterator[str]:
-    for _, parent in _stated(unit_tests if isinstance(unit_tests, dict) else {}):
-        yield parent

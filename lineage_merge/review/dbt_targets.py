@@ -6,11 +6,11 @@ base.
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from lineage_merge.review.dbt_versions import BuiltRelation, DbtFile, built_of
+from lineage_merge.review.dbt_versions import BuiltRelation, DbtFile
 from lineage_merge.sources.dbt.nodes import Manifest, Node
 
 # Fewer models that move together may be a change of the project.
@@ -33,7 +33,7 @@ class SchemaPlace(NamedTuple):
 
 def with_places_of_base(base: DbtFile, head: DbtFile) -> tuple[DbtFile, list[str]]:
     """Return the head with the relations of the base's target, and a note if the targets differ."""
-    places = _places(built_of(base), built_of(head))
+    places = _places(base.built, head.built)
     if not places:
         return head, []
     moved = [f"{was} (base) is {now} (head)" for was, now in sorted(places.items()) if was != now]
@@ -50,40 +50,39 @@ def _places(
     base: Mapping[str, BuiltRelation], head: Mapping[str, BuiltRelation]
 ) -> dict[SchemaPlace, SchemaPlace]:
     """Return the place in the head by that in the base; nothing unless nearly all models follow it."""
+    pairs = [
+        (was.kind, SchemaPlace(was.database, was.schema), SchemaPlace(now.database, now.schema))
+        for key, was in base.items()
+        if (now := head.get(key))
+    ]
     counted: dict[SchemaPlace, Counter[SchemaPlace]] = {}
-    pairs = [(each, head[key]) for key, each in base.items() if key in head]
-    for was, now in pairs:
-        places = counted.setdefault(SchemaPlace(was.database, was.schema), Counter())
-        places[SchemaPlace(now.database, now.schema)] += 1
-    found = {was: places.most_common(1)[0][0] for was, places in counted.items()}
-    models = [(was, now) for was, now in pairs if was.kind == "model"]
-    following = 0
-    for was, now in models:
-        place = SchemaPlace(was.database, was.schema)
-        following += place != found[place] == SchemaPlace(now.database, now.schema)
+    for _, old, new in pairs:
+        counted.setdefault(old, Counter())[new] += 1
+    places = {was: counts.most_common(1)[0][0] for was, counts in counted.items()}
+    models = [(was, now) for kind, was, now in pairs if kind == "model"]
+    following = sum(was != places[was] == now for was, now in models)
     is_target = following >= max(_MIN_MODELS, _MIN_SHARE * len(models))
-    return found if is_target else {}
+    return places if is_target else {}
 
 
 def _renamed(base: Manifest, head: Manifest, places: Mapping[SchemaPlace, SchemaPlace]) -> Manifest:
     nodes = {key: _at_base(base.nodes.get(key), node, places) for key, node in head.nodes.items()}
-    names = _RelationNames(base, head)
+    prefixes = _prefixes(base, head)
     relations = {
-        node.code.relation_name: names.of_base(node, nodes[key], base.nodes.get(key))
+        node.code.relation_name: _name_at_base(node, nodes[key], base.nodes.get(key), prefixes)
         for key, node in head.nodes.items()
         if nodes[key] != node and node.code.relation_name
     }
-    prefixes = {match[1] for relation in relations if (match := _LAST_NAME.match(relation))}
-    if not prefixes:
+    starts = {match[1] for relation in relations if (match := _LAST_NAME.match(relation))}
+    if not starts:
         return replace(head, nodes=nodes)
-    several = "|".join(re.escape(prefix) for prefix in sorted(prefixes, key=len, reverse=True))
+    several = "|".join(re.escape(start) for start in sorted(starts, key=len, reverse=True))
     pattern = re.compile(rf"""(?<![\w."`\]])(?:{several}){_NAME}""")
     for key, node in nodes.items():
-        code = node.code
-        sql = pattern.sub(lambda match: relations.get(match[0], match[0]), code.sql) if code.sql else ""
-        name = relations.get(code.relation_name, code.relation_name)
-        if nodes[key] == head.nodes[key]:
-            name = code.relation_name
+        code, name = node.code, node.code.relation_name
+        sql = pattern.sub(lambda match: relations.get(match[0], match[0]), code.sql)
+        if node != head.nodes[key]:
+            name = relations.get(name, name)
         if (sql, name) != (code.sql, code.relation_name):
             nodes[key] = replace(node, code=replace(code, sql=sql, relation_name=name))
     return replace(head, nodes=nodes)
@@ -104,33 +103,28 @@ def _at_base(old: Node | None, new: Node, places: Mapping[SchemaPlace, SchemaPla
     return new
 
 
-class _RelationNames:
-    """Names of relations in SQL, which the adapter quotes."""
+def _name_at_base(
+    node: Node, renamed: Node, old: Node | None, prefixes: Mapping[tuple[str, SchemaPlace], str]
+) -> str:
+    """Return the name of a relation in the target of the base, as its adapter quotes it."""
+    name = node.code.relation_name
+    if old is not None and old.code.relation_name and _is_at(old, renamed):
+        return old.code.relation_name
+    match = _LAST_NAME.match(name)
+    prefix = prefixes.get((match[1], SchemaPlace(renamed.database, renamed.schema))) if match else None
+    return f"{prefix}{match[2]}" if match and prefix is not None else name
 
-    def __init__(self, base: Manifest, head: Manifest) -> None:
-        self._prefixes: dict[tuple[str, SchemaPlace], str] = {}
-        for key, prefix, place in self._known(base, head):
-            self._prefixes.setdefault((key, place), prefix)
 
-    def of_base(self, node: Node, renamed: Node, old: Node | None) -> str:
-        """Return the name in the target of the base."""
-        if old is not None and old.code.relation_name and _is_at(old, renamed):
-            return old.code.relation_name
-        match = _LAST_NAME.match(node.code.relation_name)
-        if match is None:
-            return node.code.relation_name
-        prefix = self._prefixes.get((match[1], SchemaPlace(renamed.database, renamed.schema)))
-        return f"{prefix}{match[2]}" if prefix is not None else node.code.relation_name
-
-    @staticmethod
-    def _known(base: Manifest, head: Manifest) -> Iterator[tuple[str, str, SchemaPlace]]:
-        """Yield prefixes in the head and in the base, with the place in the base."""
-        for key, old in base.nodes.items():
-            new = head.nodes.get(key)
-            was = _LAST_NAME.match(old.code.relation_name)
-            now = _LAST_NAME.match(new.code.relation_name) if new is not None else None
-            if was and now and was[2] == now[2]:
-                yield now[1], was[1], SchemaPlace(old.database, old.schema)
+def _prefixes(base: Manifest, head: Manifest) -> dict[tuple[str, SchemaPlace], str]:
+    """Return the start of relation names in the base, by that in the head and the place in the base."""
+    prefixes: dict[tuple[str, SchemaPlace], str] = {}
+    for key, old in base.nodes.items():
+        new = head.nodes.get(key)
+        was = _LAST_NAME.match(old.code.relation_name)
+        now = _LAST_NAME.match(new.code.relation_name) if new is not None else None
+        if was and now and was[2] == now[2]:
+            prefixes.setdefault((now[1], SchemaPlace(old.database, old.schema)), was[1])
+    return prefixes
 
 
 def _is_at(one: Node, other: Node) -> bool:

@@ -18,10 +18,12 @@ from lineage_merge.sources.dbt.catalog import Catalog
 from lineage_merge.sources.dbt.column_elements import column_elements
 from lineage_merge.sources.dbt.columns import ColumnLineage, column_lineage
 from lineage_merge.sources.dbt.jobs import Jobs
-from lineage_merge.sources.dbt.nodes import Manifest
+from lineage_merge.sources.dbt.nodes import Manifest, Node
 from lineage_merge.sources.dbt.semantic_elements import semantic_elements
 from lineage_merge.sources.dbt.source_freshness import FreshnessResults
 from lineage_merge.sources.dbt.translator import dataset_references, translate
+
+_NO_COLUMNS = ColumnLineage()
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +34,6 @@ class ReviewScope:
     dag_name: str
     namespace: str
     target: str = ""
-
-    def jobs(self, manifest: Manifest) -> Jobs:
-        """Return the names of a manifest's jobs."""
-        return Jobs(manifest.project, self.target)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +50,16 @@ class DbtVersion:
         """The unique ids of the entries that build a relation."""
         return [key for key, node in self.manifest.nodes.items() if node.is_built and not node.folded]
 
-    def column_id(self, unique_id: str, column: str) -> str:
-        """Return the id of a column in the graph, "" if its dataset has none."""
-        dataset = self.datasets.get(unique_id, "")
+    def dataset(self, node: Node) -> str:
+        """Return the id of an entry's dataset in the graph, "" if it has none."""
+        return self.datasets.get(node.unique_id, "")
+
+    def lineage(self, node: Node) -> ColumnLineage:
+        """Return the columns of an entry; none if they are unknown."""
+        return self.columns.get(node.unique_id, _NO_COLUMNS)
+
+    def column_id(self, dataset: str, column: str) -> str:
+        """Return the id of a dataset's column in the graph, "" if there is none."""
         owned = self.graph.vertices([e.to_id for e in self.graph.edges_from([dataset], ["has_column"])])
         return next((vertex.id for vertex in owned if fold(vertex.name) == fold(column)), "")
 
@@ -72,71 +77,79 @@ class BuiltRelation(NamedTuple):
 class DbtFile:
     """A manifest that was read, and its catalog.
 
-    `built`: what the whole project builds, None if `manifest` has all entries.
+    `project`: what the whole project builds, None if `manifest` has all entries.
     """
 
     manifest: Manifest
     catalog: Catalog
     problems: tuple[Problem, ...] = ()
-    built: Mapping[str, BuiltRelation] | None = None
+    project: Mapping[str, BuiltRelation] | None = None
+
+    @property
+    def built(self) -> Mapping[str, BuiltRelation]:
+        """What the whole project builds, by unique id."""
+        if self.project is not None:
+            return self.project
+        return {
+            unique_id: BuiltRelation(node.kind, node.database, node.schema, bool(node.code.sql.strip()))
+            for unique_id, node in self.manifest.nodes.items()
+            if node.is_built and not node.folded
+        }
 
 
-def built_of(file: DbtFile) -> Mapping[str, BuiltRelation]:
-    """Return what the whole project builds, by unique id."""
-    if file.built is not None:
-        return file.built
-    return {
-        unique_id: BuiltRelation(node.kind, node.database, node.schema, bool(node.code.sql.strip()))
-        for unique_id, node in file.manifest.nodes.items()
-        if node.is_built and not node.folded
+@dataclass(frozen=True, slots=True)
+class ChangedEntries:
+    """Unique ids of entries.
+
+    `changed`: those that only one manifest has, or that differ; `affected`: these and their descendants;
+    `relevant`: to translate, these and what they read.
+    """
+
+    changed: Set[str]
+    affected: Set[str]
+    relevant: Set[str]
+
+
+def changed_entries(before: Manifest, after: Manifest) -> ChangedEntries:
+    """Return the entries that a change concerns."""
+    changed = {
+        unique_id
+        for unique_id in {*before.nodes, *after.nodes}
+        if before.nodes.get(unique_id) != after.nodes.get(unique_id)
     }
-
-
-def changed_entries(before: Manifest, after: Manifest) -> set[str]:
-    """Return the unique ids of entries that only one manifest has, or that differ."""
-    ids = {*before.nodes, *after.nodes}
-    found = {identifier for identifier in ids if before.nodes.get(identifier) != after.nodes.get(identifier)}
-    tests = [{each.unique_id: each for each in manifest.tests} for manifest in (before, after)]
-    for test in {*tests[0], *tests[1]}:
-        old, new = tests[0].get(test), tests[1].get(test)
-        if old != new:
-            found |= {check for declared in (old, new) if declared for check in declared.checks}
-    return found
-
-
-def affected_entries(changed: Set[str], before: Manifest, after: Manifest) -> set[str]:
-    """Return the unique ids of changed entries and their descendants."""
-    return closure(changed, _children(before, after))
-
-
-def relevant(before: Manifest, after: Manifest) -> set[str]:
-    """Return the unique ids to translate: changed entries, their descendants, and what those read."""
+    old, new = ({test.unique_id: test for test in manifest.tests} for manifest in (before, after))
+    for unique_id in {*old, *new}:
+        tests = old.get(unique_id), new.get(unique_id)
+        if tests[0] != tests[1]:
+            changed |= {check for test in tests if test for check in test.checks}
+    children = readers_of(before, after)
     parents: dict[str, set[str]] = {}
-    for parent, children in _children(before, after).items():
-        for child in children:
+    for parent, readers in children.items():
+        for child in readers:
             parents.setdefault(child, set()).add(parent)
-    return closure(affected_entries(changed_entries(before, after), before, after), parents)
+    affected = closure(changed, children)
+    return ChangedEntries(changed, affected, closure(affected, parents))
 
 
-def _children(*manifests: Manifest) -> dict[str, set[str]]:
-    children: dict[str, set[str]] = {}
+def readers_of(*manifests: Manifest) -> dict[str, set[str]]:
+    """Return the entries that read an entry, by unique id."""
+    readers: dict[str, set[str]] = {}
     for manifest in manifests:
         for unique_id, node in manifest.nodes.items():
             for parent in node.parents:
-                children.setdefault(parent, set()).add(unique_id)
-    return children
+                readers.setdefault(parent, set()).add(unique_id)
+    return readers
 
 
 def closure(start: Iterable[str], following: Mapping[str, Set[str]]) -> set[str]:
     """Return everything that is reached from `start`, and `start` itself."""
-    found = set(start)
-    waiting = list(found)
+    reached = set(start)
+    waiting = list(reached)
     while waiting:
-        for each in following.get(waiting.pop(), ()):
-            if each not in found:
-                found.add(each)
-                waiting.append(each)
-    return found
+        new = following.get(waiting.pop(), set()) - reached
+        reached |= new
+        waiting += new
+    return reached
 
 
 def version_of(file: DbtFile, scope: ReviewScope, only: Set[str]) -> DbtVersion:
@@ -147,7 +160,7 @@ def version_of(file: DbtFile, scope: ReviewScope, only: Set[str]) -> DbtVersion:
         tests=tuple(each for each in file.manifest.tests if only >= set(each.checks)),
     )
     lineage = column_lineage(manifest, file.catalog)
-    jobs = scope.jobs(manifest)
+    jobs = Jobs(manifest.project, scope.target)
     references = dataset_references(manifest, scope.namespace)
     metadata_only = {unique_id: found.metadata_only for unique_id, found in lineage.items()}
     elements: list[Element] = [
@@ -159,9 +172,9 @@ def version_of(file: DbtFile, scope: ReviewScope, only: Set[str]) -> DbtVersion:
     merged = join.merge_locally(scope.names.records(elements), scope.names.environment, scope.dag_name)
     graph = InMemory(map(vertex_of_row, merged.nodes), map(edge_of_row, merged.edges))
     canonical = {alias: ids[0] for alias, ids in merged.aliases.items() if len(ids) == 1}
-    datasets: dict[str, str] = {}
-    for unique_id, reference in references.items():
-        identifier = scope.names.resolve_id(reference)
-        if identifier:
-            datasets[unique_id] = canonical.get(identifier, identifier)
+    datasets = {
+        unique_id: canonical.get(identifier, identifier)
+        for unique_id, reference in references.items()
+        if (identifier := scope.names.resolve_id(reference))
+    }
     return DbtVersion(manifest, lineage, datasets, graph)

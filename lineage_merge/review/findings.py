@@ -1,10 +1,12 @@
 """Findings of a review: what a change does, how severe it is, and what depends on it."""
 
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from lineage_merge.graph_format.elements import Vertex
 from lineage_merge.questions.dependents import AffectedTest, Dependent, Dependents
 from lineage_merge.questions.effects import Change, Effect
 
@@ -71,28 +73,39 @@ class Subject:
     dataset: str
     file_path: str = ""
 
-    def finding(self, kind: str, message: str, severity: Severity = Severity.CHANGED) -> Finding:
-        """Return a finding on the dataset."""
+    def finding(
+        self,
+        kind: str,
+        message: str,
+        severity: Severity = Severity.CHANGED,
+        *,
+        column: str = "",
+        **fields: Any,
+    ) -> Finding:
+        """Return a finding on the dataset, or on a column, with other fields of `Finding`."""
         return Finding(
             kind,
-            self.title,
+            f"{self.title}#{column}" if column else self.title,
             self.unique_id,
             message,
             severity,
             dataset=self.dataset,
+            column=column,
             file_path=self.file_path,
+            **fields,
         )
 
-    def of_column(self, kind: str, column: str, message: str) -> Finding:
-        """Return a finding on a column."""
-        return replace(self.finding(kind, message), title=f"{self.title}#{column}", column=column)
+    def altered(self, kind: str, before: str, after: str, **fields: Any) -> Finding:
+        """Return the finding that a value changed."""
+        message = f"was {before}, is {after}"
+        return self.finding(kind, message, before=before, after=after, **fields)
 
     def clause(self, kind: str, removed: Iterable[str], added: Iterable[str]) -> Finding:
         """Return a finding on conditions, joins, groupings or other clauses of a kind."""
         clauses = tuple(removed), tuple(added)
         before, after = (" and ".join(texts) for texts in clauses)
-        finding = self.finding(f"{kind} changed", f"was {before or 'none'}, is {after or 'none'}")
-        return replace(finding, before=before, after=after, clauses=clauses)
+        message = f"was {before or 'none'}, is {after or 'none'}"
+        return self.finding(f"{kind} changed", message, before=before, after=after, clauses=clauses)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,20 +121,26 @@ class Assessed:
     readers: tuple[str, ...] = ()
 
     @property
+    def elements(self) -> tuple[Dependent, ...]:
+        """Everything downstream."""
+        return self.dependents.elements if self.dependents else ()
+
+    @property
     def broken(self) -> list[Dependent]:
         """The elements that break."""
-        return [] if self.dependents is None else self.of_effect(Effect.BREAKS)
+        return [element for element in self.elements if element.effect is Effect.BREAKS]
 
-    def of_effect(self, effect: Effect) -> list[Dependent]:
-        """Return the dependents with an effect."""
-        return [element for element in self._elements if element.effect is effect]
+    @property
+    def broken_datasets(self) -> dict[str, Vertex]:
+        """The datasets and exposures that break, by id."""
+        return {each.vertex.id: each.vertex for each in self.broken if each.kind in ("dataset", "exposure")}
 
     @property
     def affected(self) -> list[Dependent]:
         """The datasets and exposures downstream, the nearest first."""
         return [
             element
-            for element in self._elements
+            for element in self.elements
             if element.kind in ("dataset", "exposure") and element.effect is not Effect.UNAFFECTED
         ]
 
@@ -135,10 +154,6 @@ class Assessed:
         """The DAGs downstream."""
         dags = self.dependents.impact.dags if self.dependents else ()
         return [dag for dag in dags if dag != NO_DAG]
-
-    @property
-    def _elements(self) -> tuple[Dependent, ...]:
-        return self.dependents.elements if self.dependents else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,32 +170,26 @@ class ReviewResult:
     @property
     def counts(self) -> dict[Severity, int]:
         """The number of findings by severity."""
-        return {
-            severity: sum(a.finding.severity is severity for a in self.findings) for severity in SEVERITIES
-        }
+        numbers = Counter(assessed.finding.severity for assessed in self.findings)
+        return {severity: numbers[severity] for severity in SEVERITIES}
 
     def at_least(self, severity: Severity) -> list[Assessed]:
         """Return the findings of this severity or a worse one."""
         allowed = SEVERITIES[: SEVERITIES.index(severity) + 1]
-        return [finding for finding in self.findings if finding.finding.severity in allowed]
+        return [assessed for assessed in self.findings if assessed.finding.severity in allowed]
 
     @property
     def summary(self) -> str:
         """``2 breaking, 1 changed``; ``no findings``."""
-        found = [f"{number:,} {severity.value}" for severity, number in self.counts.items() if number]
-        return ", ".join(found) or "no findings"
+        counts = (f"{number:,} {severity.value}" for severity, number in self.counts.items() if number)
+        return ", ".join(counts) or "no findings"
 
 
 def in_order(findings: Iterable[Assessed]) -> tuple[Assessed, ...]:
     """Return findings by severity, then by name."""
-    return tuple(
-        sorted(
-            findings,
-            key=lambda finding: (
-                SEVERITIES.index(finding.finding.severity),
-                finding.finding.title,
-                finding.finding.kind,
-                finding.finding.message,
-            ),
-        )
-    )
+
+    def place(assessed: Assessed) -> tuple[int, str, str, str]:
+        finding = assessed.finding
+        return SEVERITIES.index(finding.severity), finding.title, finding.kind, finding.message
+
+    return tuple(sorted(findings, key=place))

@@ -4,6 +4,7 @@ The working tree, committed or not, or another revision is compared with the bra
 merge-base``): later commits on the other branch are not part of the change.
 """
 
+import io
 import subprocess
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -41,17 +42,16 @@ def read_changes(revision: str, paths: Sequence[Path]) -> GitChanges:
 
     Raises `SourceError` if git, the repository or the revision is missing.
     """
-    start = next((each if each.is_dir() else each.parent for each in paths), Path())
+    start = next((path if path.is_dir() else path.parent for path in paths), Path())
     root = Path(_git_line(start, "rev-parse", "--show-toplevel"))
     if revision.startswith("-"):
         raise SourceError(f"git: invalid revision: {revision}")
     base = _git_line(start, "merge-base", revision, "HEAD")
-    within = [str(each.resolve()) for each in paths]
+    within = [str(path.resolve()) for path in paths]
     output = _parts(_run_git(root, "diff", "--name-status", "-M", "-z", "--no-ext-diff", base, "--", *within))
     new = _parts(_run_git(root, "ls-files", "--others", "--exclude-standard", "-z", "--", *within))
-    return GitChanges(
-        root, base, (*_parse_changes(output), *(ChangedFile("added", "", path) for path in new))
-    )
+    added = (ChangedFile("added", "", path) for path in new)
+    return GitChanges(root, base, (*_parse_changes(output), *added))
 
 
 def files_at(since: GitChanges, paths: Sequence[Path]) -> list[str]:
@@ -68,7 +68,7 @@ def file_at(revision: str, path: Path, *, branch: str = "") -> bytes | None:
     """
     if revision.startswith("-") or branch.startswith("-"):
         raise SourceError(f"git: invalid revision: {revision if revision.startswith('-') else branch}")
-    there = next(each for each in (path.absolute().parent, *path.absolute().parents) if each.is_dir())
+    there = next(folder for folder in path.absolute().parents if folder.is_dir())
     root = Path(_git_line(there, "rev-parse", "--show-toplevel"))
     if branch:
         commit = _git_line(root, "merge-base", revision, branch)
@@ -81,50 +81,41 @@ def file_at(revision: str, path: Path, *, branch: str = "") -> bytes | None:
 
 def contents(since: GitChanges, files: Iterable[str]) -> dict[str, bytes]:
     """Return the contents of files in the base commit, in one request."""
-    wanted = [file for file in files if "\n" not in file]
-    asked = "".join(f"{since.base}:{file}\n" for file in wanted).encode()
-    output = _run_git(since.root, "cat-file", "--batch", given=asked)
-    found: dict[str, bytes] = {}
-    at = 0
-    for file in wanted:
-        end = output.index(b"\n", at)
-        head = output[at:end].split()
-        if head[-1] == b"missing":
-            at = end + 1
-            continue
-        size = int(head[-1])
-        found[file] = output[end + 1 : end + 1 + size]
-        at = end + 1 + size + 1
-    return found
+    names = [file for file in files if "\n" not in file]
+    request = "".join(f"{since.base}:{file}\n" for file in names).encode()
+    output = io.BytesIO(_run_git(since.root, "cat-file", "--batch", standard_input=request))
+    texts: dict[str, bytes] = {}
+    for file in names:
+        size = output.readline().split()[-1]
+        if size != b"missing":
+            texts[file] = output.read(int(size))
+            output.readline()
+    return texts
 
 
 def _parse_changes(output: Sequence[str]) -> Iterable[ChangedFile]:
     parts = iter(output)
-    for letter in parts:
-        status = _STATUS.get(letter[:1], "changed")
-        first = next(parts)
-        if letter[:1] in "RC":
-            yield ChangedFile(status, first if status == "renamed" else "", next(parts))
-        else:
-            yield ChangedFile(
-                status, "" if status == "added" else first, "" if status == "deleted" else first
-            )
+    for letters in parts:
+        status = _STATUS.get(letters[:1], "changed")
+        before = next(parts)
+        after = next(parts) if letters[:1] in "RC" else before
+        yield ChangedFile(status, "" if status == "added" else before, "" if status == "deleted" else after)
 
 
 def _parts(output: bytes) -> list[str]:
-    return [each.decode("utf-8", "surrogateescape") for each in output.split(b"\0") if each]
+    return [part.decode("utf-8", "surrogateescape") for part in output.split(b"\0") if part]
 
 
 def _git_line(folder: Path, *arguments: str) -> str:
     return _run_git(folder, *arguments).decode("utf-8", "surrogateescape").strip()
 
 
-def _run_git(folder: Path, *arguments: str, given: bytes = b"") -> bytes:
+def _run_git(folder: Path, *arguments: str, standard_input: bytes = b"") -> bytes:
     # -c: independent of the user's settings.
     command = ["git", "-C", str(folder), "-c", "core.quotepath=off", *arguments]
     try:
         done = subprocess.run(  # noqa: S603 - no shell, and the arguments are paths and a revision
-            command, input=given, capture_output=True, timeout=_TIMEOUT_SECONDS, check=False
+            command, input=standard_input, capture_output=True, timeout=_TIMEOUT_SECONDS, check=False
         )
     except FileNotFoundError:
         raise SourceMissing("revisions need the git program") from None
@@ -135,9 +126,8 @@ def _run_git(folder: Path, *arguments: str, given: bytes = b"") -> bytes:
         hint = ""
         if arguments[0] == "merge-base":
             hint = ". Fix: in CI, fetch the history (GIT_DEPTH: 0 or fetch-depth: 0)"
-            message = (
-                message if done.stderr else [f"{arguments[1]} and {arguments[2]} have no commit in common"]
-            )
+            if not done.stderr:
+                message = [f"{arguments[1]} and {arguments[2]} have no commit in common"]
         elif "--verify" in arguments:
             message = [f"{arguments[-1].removesuffix('^{commit}')} is not a commit"]
         raise SourceError(f"git: {message[0].removeprefix('fatal: ')}{hint}")

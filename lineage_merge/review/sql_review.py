@@ -4,12 +4,11 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lineage_merge.graph_format.elements import Edge, Vertex, title_of_id
+from lineage_merge.graph_format.elements import Edge, title_of_id
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.review import git
-from lineage_merge.review.consequences import consequences
+from lineage_merge.review.consequences import GraphLookup, consequences
 from lineage_merge.review.findings import Assessed, Finding, ReviewResult, Severity, in_order
-from lineage_merge.review.graph_lookup import column_vertex, dataset_vertex
 from lineage_merge.review.sql_changes import (
     COLUMN_DROPPED,
     COLUMNS_UNKNOWN,
@@ -20,7 +19,7 @@ from lineage_merge.review.sql_changes import (
     compare_files,
     reader_breaks,
 )
-from lineage_merge.review.sql_versions import FileKey, SqlFolders, SqlTexts, SqlVersion, version
+from lineage_merge.review.sql_versions import FileKey, SqlFolders, SqlTexts, SqlVersion
 from lineage_merge.sources.sql.shapes import NOTHING, Shape, ShapeColumn, Shapes
 from lineage_merge.sources.sql.translator import JOB_TYPE
 
@@ -84,10 +83,7 @@ def review_files(folders: SqlFolders, graph: LineageGraph | None = None) -> SqlR
     """
     folders = folders.with_insert_names(assumed=True)
     texts = SqlTexts(folders)
-    shown = version(folders, texts.now, texts)
-    known = _read_columns(graph, shown, folders)
-    if known:
-        shown = version(folders, texts.now, texts, known)
+    shown, _ = _with_known_columns(folders, texts, graph)
     return SqlReview(shown, _paths(texts.now, folders), tuple(_invalid_statements(shown)))
 
 
@@ -102,11 +98,8 @@ def review_changes(folders: SqlFolders, revision: str, graph: LineageGraph | Non
     texts = SqlTexts(folders)
     earlier = texts.before(since)
     old, new = set(earlier.changed), set(earlier.changing)
-    now = version(folders, texts.now, texts)
-    known = _read_columns(graph, now, folders)
-    if known:
-        now = version(folders, texts.now, texts, known)
-    before = version(folders, earlier.files, texts, known)
+    now, known = _with_known_columns(folders, texts, graph)
+    before = texts.version(earlier.files, known)
     old_files = {path: key for key, path in earlier.changed.items()}
     old_paths = {file.after: file.before for file in since.changed}
     renamed = {
@@ -114,12 +107,13 @@ def review_changes(folders: SqlFolders, revision: str, graph: LineageGraph | Non
         for key, path in earlier.changing.items()
         if old_paths.get(path) in old_files
     }
-    change = SqlChange(folders, before, now, old, new, renamed, earlier.files, texts.now)
+    change = SqlChange(folders, before, now, old, new, renamed)
     assessed = [Assessed(finding) for finding in compare_files(change)]
     if graph is not None:
         own_jobs = folders.jobs((*old, *new, *earlier.files, *texts.now))
-        assessed = list(_with_readers(assessed, graph, own_jobs, folders.names.environment))
-    shown = version(folders, texts.now, texts, known, new)
+        lookup = GraphLookup(graph, folders.names.environment)
+        assessed = list(_with_readers(assessed, lookup, own_jobs))
+    shown = texts.version(texts.now, known, new)
     unique = {(item.finding, item.readers): item for item in assessed}
     return SqlReview(
         shown,
@@ -130,6 +124,35 @@ def review_changes(folders: SqlFolders, revision: str, graph: LineageGraph | Non
     )
 
 
+def _with_known_columns(
+    folders: SqlFolders, texts: SqlTexts, graph: LineageGraph | None
+) -> tuple[SqlVersion, Shapes]:
+    """Return the current version, and columns of the graph for datasets that the files do not define.
+
+    Such columns are complete if each has a position.
+    """
+    shown = texts.version(texts.now)
+    if graph is None:
+        return shown, {}
+    unknown = {
+        key
+        for folder in shown.folders
+        for key, reference in folder.datasets.references.items()
+        if reference.namespace and not folder.shapes.get(key, NOTHING).complete
+    }
+    shapes: dict[str, Shape] = {}
+    lookup = GraphLookup(graph, folders.names.environment)
+    for dataset in sorted(unknown):
+        vertex = lookup.dataset(dataset)
+        if columns := lookup.columns(vertex.id) if vertex else []:
+            columns.sort(key=lambda column: (column.properties.get("position", 0), column.id))
+            positions = sorted(column.properties.get("position", -1) for column in columns)
+            complete = positions == list(range(len(columns)))
+            placed = (ShapeColumn(c.name, str(c.properties.get("data_type", ""))) for c in columns)
+            shapes[dataset] = Shape(tuple(placed), complete, declared=complete)
+    return (texts.version(texts.now, shapes) if shapes else shown), shapes
+
+
 def _invalid_statements(shown: SqlVersion) -> Iterator[Assessed]:
     for problem in shown.problems:
         if problem.kind == "rejected":
@@ -138,16 +161,17 @@ def _invalid_statements(shown: SqlVersion) -> Iterator[Assessed]:
 
 
 def _with_readers(
-    assessed: Iterable[Assessed], graph: LineageGraph, own_jobs: Set[str], environment: str
+    assessed: Iterable[Assessed], lookup: GraphLookup, own_jobs: Set[str]
 ) -> Iterator[Assessed]:
     """Yield findings with their consequences in the graph, and a finding per reader of a dropped element.
 
     `own_jobs`: those of the files, which are reviewed themselves.
     """
+    graph = lookup.graph
     breaking: list[Assessed] = []
     for item in assessed:
         finding = item.finding
-        vertex = _vertex(finding, graph, environment)
+        vertex = None if finding.severity is Severity.INFO else lookup.element(finding)
         if vertex is None:
             yield item
             continue
@@ -163,15 +187,6 @@ def _with_readers(
     yield from breaking
 
 
-def _vertex(finding: Finding, graph: LineageGraph, environment: str) -> Vertex | None:
-    if not finding.dataset or finding.severity is Severity.INFO:
-        return None
-    owner = dataset_vertex(graph, finding.dataset, environment)
-    if owner is None or not finding.column:
-        return owner
-    return column_vertex(graph, owner, finding.column)
-
-
 def _is_file_job(edge: Edge, jobs: Set[str]) -> bool:
     return edge.properties.get("job_type") == JOB_TYPE and edge.job in jobs
 
@@ -181,35 +196,6 @@ def _reader(edge: Edge) -> str:
     job_type = edge.properties.get("job_type", "")
     dag = edge.properties.get("dag_name", "")
     return f"{job_type} {edge.job} (DAG {dag}), into {title_of_id(target)}"
-
-
-def _read_columns(graph: LineageGraph | None, of_files: SqlVersion, folders: SqlFolders) -> Shapes:
-    """Return columns of the graph for datasets whose columns the files do not define.
-
-    They are complete if each has a position.
-    """
-    if graph is None:
-        return {}
-    unknown = {
-        key
-        for folder in of_files.folders
-        for key, reference in folder.datasets.references.items()
-        if reference.namespace and not folder.shapes.get(key, NOTHING).complete
-    }
-    shapes: dict[str, Shape] = {}
-    for dataset in sorted(unknown):
-        vertex = dataset_vertex(graph, dataset, folders.names.environment)
-        if vertex is None:
-            continue
-        owned = graph.edges_from([vertex.id], ["has_column"])
-        columns = graph.vertices([edge.to_id for edge in owned])
-        if columns:
-            columns = sorted(columns, key=lambda column: (column.properties.get("position", 0), column.id))
-            positions = sorted(column.properties.get("position", -1) for column in columns)
-            complete = positions == list(range(len(columns)))
-            placed = (ShapeColumn(c.name, str(c.properties.get("data_type", ""))) for c in columns)
-            shapes[dataset] = Shape(tuple(placed), complete, declared=complete)
-    return shapes
 
 
 def _paths(keys: Iterable[FileKey], folders: SqlFolders) -> tuple[str, ...]:

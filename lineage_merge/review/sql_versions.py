@@ -1,6 +1,6 @@
 """Versions of folders of SQL files as graphs in memory."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -29,15 +29,20 @@ FileKey = tuple[int, str]
 class SqlVersion:
     """All folders at one time: the lineage of their files, and the resulting graph.
 
-    `edges`: rows as in edge files; `problems`: what could not be read.
+    `edges`: rows as in edge files; `problems`: what could not be read; `aliases`: canonical ids by alias: a
+    table stored at a path is identified by its path.
     """
 
+    scripts: Mapping[FileKey, Script]
     folders: tuple[ProjectLineage, ...]
     graph: InMemory
     edges: tuple[Mapping[str, Any], ...]
     problems: tuple[Problem, ...]
-    # Canonical ids by alias: a table stored at a path is identified by its path.
     aliases: Mapping[str, str]
+
+    def canonical(self, key: str) -> str:
+        """Return the canonical id of a dataset."""
+        return self.aliases.get(key, key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +58,10 @@ class SqlFolders:
     def path_of(self, key: FileKey) -> str:
         """Return the path of a file for reports: relative to `root`, or below its folder as given."""
         at, name = key
-        given = self.settings[at].path.rstrip("/")
+        path = self.settings[at].path.rstrip("/")
         # A folder may be a single file.
-        path = given if files.is_sql(given) and given.rpartition("/")[2] == name else f"{given}/{name}"
+        if not (files.is_sql(path) and path.rpartition("/")[2] == name):
+            path = f"{path}/{name}"
         if self.root is None:
             return path
         whole, top = Path(path).expanduser().absolute(), self.root.resolve()
@@ -64,8 +70,8 @@ class SqlFolders:
 
     def with_insert_names(self, *, assumed: bool) -> "SqlFolders":
         """Return the folders with or without assumed names of columns that INSERT fills."""
-        settings = (replace(setting, assume_insert_names=assumed) for setting in self.settings)
-        return replace(self, settings=tuple(settings))
+        settings = tuple(replace(setting, assume_insert_names=assumed) for setting in self.settings)
+        return replace(self, settings=settings)
 
     def jobs(self, keys: Iterable[FileKey]) -> set[str]:
         """Return the names of the jobs of files."""
@@ -78,17 +84,42 @@ class SqlTexts:
     def __init__(self, folders: SqlFolders) -> None:
         self._folders = folders
         self.now: dict[FileKey, Script] = {}
-        self.schema = [schema_of(setting) for setting in folders.settings]
+        self._schema = [schema_of(setting) for setting in folders.settings]
         # Shared by all versions: unchanged files are not read again.
-        self.readers = [reader_of(setting, folders.names) for setting in folders.settings]
-        for at, each in enumerate(folders.settings):
-            for script in parsed(files.read(_find(each.path).items()), each):
+        self._readers = [reader_of(setting, folders.names) for setting in folders.settings]
+        for at, setting in enumerate(folders.settings):
+            for script in parsed(files.read(_find(setting.path).items()), setting):
                 self.now[at, script.name] = script
+
+    def version(
+        self, scripts: Mapping[FileKey, Script], known: Shapes | None = None, only: Set[FileKey] | None = None
+    ) -> SqlVersion:
+        """Return the lineage of files. `known`: columns by dataset; `only`: files whose lineage is shown."""
+        folders = self._folders
+        projects: list[ProjectLineage] = []
+        elements: list[Element] = []
+        for at, folder in enumerate(folders.settings):
+            own = [script for (of, _), script in scripts.items() if of == at]
+            project = read_project(own, self._readers[at], schema=self._schema[at], known=known)
+            projects.append(project)
+            shown = project.only({name for of, name in only if of == at}) if only is not None else project
+            for element in translate(shown, folder.project, folder.dialect, ""):
+                if isinstance(element, Problem):
+                    # Only the file's name: `path_of` adds the folder.
+                    key = at, element.document.removeprefix("/")
+                    element = replace(element, document=folders.path_of(key))
+                elements.append(element)
+        names = folders.names
+        merged = join.merge_locally(names.records(elements), names.environment, folders.dag_name)
+        graph = InMemory(map(vertex_of_row, merged.nodes), map(edge_of_row, merged.edges))
+        problems = dict.fromkeys(element for element in elements if isinstance(element, Problem))
+        aliases = {alias: ids[0] for alias, ids in merged.aliases.items() if len(ids) == 1}
+        return SqlVersion(scripts, tuple(projects), graph, tuple(merged.edges), tuple(problems), aliases)
 
     def before(self, since: GitChanges) -> "EarlierFiles":
         """Return the files before the changes."""
-        changed = {each.before for each in since.changed} - {""}
-        after = {(since.root / each.after).resolve(): each.after for each in since.changed if each.after}
+        changed = {file.before for file in since.changed} - {""}
+        after = {(since.root / file.after).resolve(): file.after for file in since.changed if file.after}
         earlier_files = EarlierFiles({}, {}, {})
         texts = contents(since, sorted(changed))
         for at, folder in enumerate(self._folders.settings):
@@ -104,7 +135,8 @@ class SqlTexts:
                 elif (at, name) in self.now:
                     earlier_files.files[at, name] = self.now[at, name]
         for at, name in self.now:
-            here = _path(Path(self._folders.settings[at].path).expanduser(), name)
+            root = Path(self._folders.settings[at].path).expanduser()
+            here = (root if root.is_file() else root / name).resolve()
             if here in after:
                 earlier_files.changing[at, name] = after[here]
         return earlier_files
@@ -129,10 +161,6 @@ def _find(path: str) -> dict[str, str]:
         raise
 
 
-def _path(root: Path, name: str) -> Path:
-    return (root if root.is_file() else root / name).resolve()
-
-
 def _name(path: Path, root: Path) -> str | None:
     """Return the name below a folder of a file from git; None if it is not read."""
     whole, top = path.resolve(), root.resolve()
@@ -143,32 +171,3 @@ def _name(path: Path, root: Path) -> str | None:
     name = whole.relative_to(top).as_posix()
     hidden = any(part.startswith(".") for part in name.split("/"))
     return name if files.is_sql(name) and not hidden else None
-
-
-def version(
-    folders: SqlFolders,
-    scripts: Mapping[FileKey, Script],
-    texts: SqlTexts,
-    known_columns: Shapes | None = None,
-    only: set[FileKey] | None = None,
-) -> SqlVersion:
-    """Return the lineage of files. `known_columns`: by dataset; `only`: files whose lineage is included."""
-    projects: list[ProjectLineage] = []
-    elements: list[Element] = []
-    for at, folder in enumerate(folders.settings):
-        own = [script for (of, _), script in scripts.items() if of == at]
-        project = read_project(own, texts.readers[at], schema=texts.schema[at], known=known_columns)
-        projects.append(project)
-        shown = project.only({name for of, name in only if of == at}) if only is not None else project
-        # Only the file's name: `path_of` adds the folder.
-        elements += (
-            replace(each, document=folders.path_of((at, each.document.removeprefix("/"))))
-            if isinstance(each, Problem)
-            else each
-            for each in translate(shown, folder.project, folder.dialect, "")
-        )
-    merged = join.merge_locally(folders.names.records(elements), folders.names.environment, folders.dag_name)
-    graph = InMemory(map(vertex_of_row, merged.nodes), map(edge_of_row, merged.edges))
-    problems = dict.fromkeys(element for element in elements if isinstance(element, Problem))
-    aliases = {other: means[0] for other, means in merged.aliases.items() if len(means) == 1}
-    return SqlVersion(tuple(projects), graph, tuple(merged.edges), tuple(problems), aliases)

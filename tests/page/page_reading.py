@@ -6,6 +6,20 @@ from playwright.sync_api import Locator, Page
 
 # Type of the fixture `opened`: opens a graph or a file, optionally with a link, as a page.
 Opened = Callable[..., Page]
+# Type of the fixture `phone`: opens a file, optionally with a link.
+OpenedOnPhone = Callable[..., Page]
+
+
+def follow(page: Page, link: str) -> None:
+    """Follow a link within the page, until it is drawn."""
+    page.evaluate(
+        """link => new Promise((done) => {
+          const drawn = () => requestAnimationFrame(() => requestAnimationFrame(done));
+          addEventListener("popstate", drawn, { once: true });
+          location.hash = link;
+        })""",
+        link,
+    )
 
 
 def show(page: Page, view: str) -> None:

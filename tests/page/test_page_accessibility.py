@@ -1,13 +1,14 @@
 """Contrast in both themes, names of controls, keyboard and phone."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Browser, Page, ViewportSize, expect
+from playwright.sync_api import Page, expect
 
-from tests.page.page_reading import Opened, entries, find, focused, selected
+from tests.page.conftest import PHONE
+from tests.page.page_reading import Opened, OpenedOnPhone, entries, find, focused, selected
 
 STG_SALES = quote("dev|redshift://tickit-wh.us-east-1:5439|dev.tickit_staging.stg_sales")
 VIEWS = {
@@ -19,24 +20,24 @@ VIEWS = {
     "list": "#view=list",
 }
 _FUNCTIONS = (Path(__file__).parent / "accessibility.js").read_text(encoding="utf-8").partition("\n")[2]
-PHONE: ViewportSize = {"width": 390, "height": 844}
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
 def check(page: Page, function: str) -> Any:
     return page.evaluate(f"() => {_FUNCTIONS.strip()}.{function}()")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("view", VIEWS)
-def test_texts_have_contrast(opened: Opened, captures: Path, view: str, scheme: str) -> None:
-    page = opened(captures, VIEWS[view])
-    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-    assert check(page, "contrast") == []
+def check_both_themes(page: Page) -> None:
+    """Check contrast in both themes, and the names of controls."""
+    for scheme in SCHEMES:
+        page.emulate_media(color_scheme=scheme)
+        assert (scheme, check(page, "contrast")) == (scheme, [])
+    assert check(page, "controls") == []
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_controls_have_names(opened: Opened, captures: Path, view: str) -> None:
-    assert check(opened(captures, VIEWS[view]), "controls") == []
+def test_texts_have_contrast_and_controls_have_names(opened: Opened, captures: Path, view: str) -> None:
+    check_both_themes(opened(captures, VIEWS[view]))
 
 
 def test_contrast_is_measured(opened: Opened, captures: Path) -> None:
@@ -79,45 +80,39 @@ def test_results_are_announced(opened: Opened, captures: Path) -> None:
     expect(said).to_have_text("nothing selected")
 
 
-@pytest.fixture
-def phone(browser: Browser, captures: Path) -> Page:
-    context = browser.new_context(viewport=PHONE, has_touch=True, reduced_motion="reduce")
-    page = context.new_page()
-    page.goto(captures.as_uri())
-    page.wait_for_selector("html[data-ready]", state="attached")
-    return page
-
-
-def test_a_phone_shows_the_list(phone: Page) -> None:
-    assert phone.locator("body").get_attribute("data-view") == "list"
-    assert entries(phone)[:2] == ["sales_dashboard", "dim_people"]
-    rows = [box["height"] for each in phone.locator(".entry").all() if (box := each.bounding_box())]
+def test_a_phone_shows_the_list(phone: OpenedOnPhone, captures: Path) -> None:
+    page = phone(captures)
+    assert page.locator("body").get_attribute("data-view") == "list"
+    assert entries(page)[:2] == ["sales_dashboard", "dim_people"]
+    rows = [box["height"] for each in page.locator(".entry").all() if (box := each.bounding_box())]
     assert min(rows) >= 56
-    assert phone.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-    assert check(phone, "targets") == []
-    assert check(phone, "contrast") == []
-    phone.locator(".show-more").first.click()
-    assert len(entries(phone)) > 30
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    assert check(page, "targets") == []
+    assert check(page, "contrast") == []
+    page.locator(".show-more").first.click()
+    assert len(entries(page)) > 30
 
 
-def test_a_phone_answers_where_a_column_comes_from(phone: Page) -> None:
-    phone.locator(".entry", has_text="fct_sales").first.tap()
-    expect(phone.locator("#panel h2")).to_have_text("fct_sales")
-    assert check(phone, "targets") == []
-    phone.locator("#panel [data-to-column]", has_text="net_amount").tap()
-    expect(phone.locator("#panel h2")).to_have_text("net_amount")
-    expect(phone.locator("#panel code").first).to_have_text("pricepaid - commission")
-    assert phone.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-    phone.locator("#panel .close").tap()
-    phone.locator("#panel .close").tap()
-    expect(phone.locator("#listing")).to_be_visible()
+def test_a_phone_answers_where_a_column_comes_from(phone: OpenedOnPhone, captures: Path) -> None:
+    page = phone(captures)
+    page.locator(".entry", has_text="fct_sales").first.tap()
+    expect(page.locator("#panel h2")).to_have_text("fct_sales")
+    assert check(page, "targets") == []
+    page.locator("#panel [data-to-column]", has_text="net_amount").tap()
+    expect(page.locator("#panel h2")).to_have_text("net_amount")
+    expect(page.locator("#panel code").first).to_have_text("pricepaid - commission")
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    page.locator("#panel .close").tap()
+    page.locator("#panel .close").tap()
+    expect(page.locator("#listing")).to_be_visible()
 
 
-def test_a_phone_has_jobs_and_filters(phone: Page) -> None:
-    phone.locator("[data-listed='jobs']").tap()
-    assert "tickit_sales_ingest" in entries(phone)
-    phone.locator("[data-listed='filters']").tap()
-    phone.locator("#filter-environment").select_option("prod")
-    assert phone.locator("#listing section").count() == 1
-    find(phone, "fct_sales")
-    expect(phone.locator("#panel h2")).to_have_text("fct_sales")
+def test_a_phone_has_jobs_and_filters(phone: OpenedOnPhone, captures: Path) -> None:
+    page = phone(captures)
+    page.locator("[data-listed='jobs']").tap()
+    assert "tickit_sales_ingest" in entries(page)
+    page.locator("[data-listed='filters']").tap()
+    page.locator("#filter-environment").select_option("prod")
+    assert page.locator("#listing section").count() == 1
+    find(page, "fct_sales")
+    expect(page.locator("#panel h2")).to_have_text("fct_sales")

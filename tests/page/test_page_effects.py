@@ -3,12 +3,13 @@
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.page import compared_page, effects_page
+from tests.page.conftest import PHONE
 from tests.page.effects_page import joined, loaded, shop
-from tests.page.page_reading import Opened, cards, entries, selected
-from tests.page.test_page_accessibility import PHONE, check
+from tests.page.page_reading import Opened, OpenedOnPhone, cards, entries, selected
+from tests.page.test_page_accessibility import check, check_both_themes
 
 COMPARED = f"#compare={effects_page.FIRST}"
 RAW, ORDERS = "s3://shop-raw/orders", "dev.marts.orders"
@@ -98,20 +99,14 @@ def test_a_page_without_dashboards_has_no_such_section(opened: Opened, tmp_path:
     assert page.get_by_role("heading", name=TITLE).count() == 0
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_section_has_contrast_and_names(opened: Opened, file: Path, scheme: str) -> None:
+def test_the_section_has_contrast_and_names(opened: Opened, file: Path) -> None:
     page = opened(file, COMPARED)
-    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
     page.get_by_role("heading", name=TITLE).scroll_into_view_if_needed()
-    assert check(page, "contrast") == []
-    assert check(page, "controls") == []
+    check_both_themes(page)
 
 
-def test_the_section_on_a_phone(browser: Browser, file: Path) -> None:
-    context = browser.new_context(viewport=PHONE, has_touch=True, reduced_motion="reduce")
-    page = context.new_page()
-    page.goto(f"{file.as_uri()}{COMPARED}")
-    page.wait_for_selector("html[data-ready]", state="attached")
+def test_the_section_on_a_phone(phone: OpenedOnPhone, file: Path) -> None:
+    page = phone(file, COMPARED)
     page.locator("#moments [data-action='changes']").tap()
     assert set(effects(page)) == {"sales_dashboard", "new_dashboard", "stock_dashboard"}
     assert check(page, "targets") == []
@@ -119,4 +114,3 @@ def test_the_section_on_a_phone(browser: Browser, file: Path) -> None:
     page.locator("#changes .item", has_text="sales_dashboard").last.tap()
     expect(page.locator("#panel h2")).to_have_text("sales_dashboard")
     assert "sales_dashboard" in entries(page)
-    context.close()

@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from lineage_merge.exporters.page import Options, render
-from tests.page.page_graphs import large
 from tests.page.page_reading import Opened, cards, choose_filter, find, selected, show
 
 # The limit of time is generous, so that only a page that hangs fails.
@@ -17,17 +15,10 @@ MAX_ELEMENTS = 2500
 MAX_SECONDS = 20.0
 
 
-@pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    written = tmp_path_factory.mktemp("large") / "lineage.html"
-    written.write_text(render(large(), Options(title="Large")), encoding="utf-8")
-    return written
-
-
 @pytest.fixture
-def page(opened: Opened, file: Path) -> Page:
+def page(opened: Opened, large_page: Path) -> Page:
     started = time.monotonic()
-    page = opened(file)
+    page = opened(large_page)
     assert time.monotonic() - started < MAX_SECONDS
     return page
 
@@ -46,8 +37,7 @@ def test_begins_with_the_pipelines(page: Page) -> None:
     assert page.locator("*").count() < MAX_ELEMENTS
 
 
-def test_pipelines_below_the_window_are_drawn_on_the_scroll(opened: Opened) -> None:
-    page = opened(large(6000))
+def test_pipelines_below_the_window_are_drawn_on_the_scroll(page: Page) -> None:
     drawn = page.locator(".band").count()
     assert drawn < 13
     # A fast scroll: the window is at the end again before the browser has painted what was drawn.
@@ -61,14 +51,14 @@ def test_pipelines_below_the_window_are_drawn_on_the_scroll(opened: Opened) -> N
     expect(page.locator(".band")).to_have_count(13)
 
 
-def test_everything_begins_with_groups_in_the_order_of_the_data(opened: Opened, file: Path) -> None:
-    page = opened(file, "#view=pipeline")
+def test_everything_begins_with_groups_in_the_order_of_the_data(opened: Opened, large_page: Path) -> None:
+    page = opened(large_page, "#view=pipeline")
     assert cards(page) == ["calendar", "lake…", "mart…", "s3://raw", "staging…"]
     assert page.locator("#counts").text_content() == "3,001 datasets; 3,000 in 4 groups"
 
 
-def test_groups_are_nested(opened: Opened, file: Path) -> None:
-    page = opened(file, "#view=pipeline")
+def test_groups_are_nested(opened: Opened, large_page: Path) -> None:
+    page = opened(large_page, "#view=pipeline")
     page.locator(".card", has_text="mart…").click()
     assert {"mart_00", "mart_24", "lake…"} <= set(cards(page))
     page.locator(".card", has_text="mart_03").first.click()

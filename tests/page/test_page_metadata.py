@@ -13,9 +13,10 @@ from playwright.sync_api import Page, expect
 
 from lineage_merge.questions.staleness import Expectations, freshness
 from tests.page import geometry, shop_page
+from tests.page.conftest import PHONE
 from tests.page.page_graphs import WAREHOUSE, PageGraph
-from tests.page.page_reading import Opened, card, choose_filter, entries, find, selected, show
-from tests.page.test_page_accessibility import PHONE, check
+from tests.page.page_reading import Opened, card, choose_filter, entries, find, follow, selected, show
+from tests.page.test_page_accessibility import check, check_both_themes
 from tests.page.test_page_names import HOSTILE
 
 MAIN = "dev|duckdb://shop|shop.main."
@@ -49,9 +50,15 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def panel(opened: Opened, file: Path) -> Callable[..., Page]:
     """Open the panel of a dataset, optionally of its column."""
+    pages: list[Page] = []
 
     def select(identifier: str, column: str = "") -> Page:
-        return opened(file, f"#dataset={quote(identifier)}" + (f"&column={column}" if column else ""))
+        link = f"#dataset={quote(identifier)}" + (f"&column={column}" if column else "")
+        if not pages:
+            pages.append(opened(file, link))
+        else:
+            follow(pages[0], link)
+        return pages[0]
 
     return select
 
@@ -241,9 +248,8 @@ def test_an_exposure_links_to_its_address(panel: Callable[..., Page]) -> None:
     expect(page.locator("#panel section", has_text="More")).to_contain_text("audience: board")
 
 
-@pytest.mark.parametrize(
-    "address",
-    [
+def test_only_http_addresses_become_links(opened: Opened) -> None:
+    addresses = [
         "javascript:window.hacked=1",
         " JaVaScript:window.hacked=1",
         "java\nscript:window.hacked=1",
@@ -254,16 +260,19 @@ def test_an_exposure_links_to_its_address(panel: Callable[..., Page]) -> None:
         "/relative",
         "http://",
         "",
-    ],
-)
-def test_only_http_addresses_become_links(opened: Opened, address: str) -> None:
+    ]
     made = PageGraph()
-    made.dataset("dbt://shop", "board", label="exposure", url=address)
-    page = opened(made.graph(), f"#dataset={quote('dev|dbt://shop|board')}")
-    expect(page.locator("#panel h2")).to_have_text("board")
-    assert page.locator("a[href]").count() == 0
-    if address:
-        expect(page.locator("#panel")).to_contain_text(address.split("\n")[0].strip())
+    boards = [
+        made.dataset("dbt://shop", f"board_{number}", label="exposure", url=address)
+        for number, address in enumerate(addresses)
+    ]
+    page = opened(made.graph())
+    for board, address in zip(boards, addresses, strict=True):
+        follow(page, f"#dataset={quote(board)}")
+        expect(page.locator("#panel h2")).to_have_text(board.rpartition("|")[2])
+        assert page.locator("a[href]").count() == 0
+        if address:
+            expect(page.locator("#panel")).to_contain_text(address.split("\n")[0].strip())
 
 
 def test_the_semantic_layer_has_kinds_of_its_own(opened: Opened, file: Path) -> None:
@@ -314,32 +323,34 @@ def test_metrics_belong_to_their_dbt_project(opened: Opened, file: Path) -> None
     assert "revenue.revenue" in page.locator("#table .what").all_text_contents()
 
 
-@pytest.mark.parametrize(
-    ("link", "names"),
-    [
-        ("status=tests-failed", {"orders", "stg_customers", "stg_orders"}),
-        ("status=tests-warned", {"stg_customers"}),
-        ("status=tests-passed", {"raw_orders"}),
-        ("status=current", {"days"}),
-        ("status=fresh", {"raw_orders", "stg_orders"}),
-        ("status=unknown", {"unloaded"}),
-        ("status=stale&kind=seed", {"raw_customers"}),
-        ("status=ok&owner=-", {"stg_orders"}),
-        ("older=1d", {"raw_customers"}),
-        ("older=5d", set()),
-        ("older=1h&kind=view", set()),
-        ("older=1h&kind=snapshot", {"customers_history"}),
-        ("owner=-&kind=metric", SEMANTIC - {"revenue"}),
-        ("tag=pii&status=tests-failed", {"stg_customers"}),
-        ("older=junk&kind=seed", {"raw_customers", "raw_orders"}),
-    ],
-)
-def test_links_filter(opened: Opened, file: Path, link: str, names: set[str]) -> None:
-    page = opened(file, f"#view=list&{link}")
-    assert set(entries(page)) == names
-    written = page.evaluate("lineage.links.write(lineage.app.model, lineage.app.state, null)")
-    again = opened(file, f"#{written}")
-    assert set(entries(again)) == names
+FILTERS: list[tuple[str, set[str]]] = [
+    ("status=tests-failed", {"orders", "stg_customers", "stg_orders"}),
+    ("status=tests-warned", {"stg_customers"}),
+    ("status=tests-passed", {"raw_orders"}),
+    ("status=current", {"days"}),
+    ("status=fresh", {"raw_orders", "stg_orders"}),
+    ("status=unknown", {"unloaded"}),
+    ("status=stale&kind=seed", {"raw_customers"}),
+    ("status=ok&owner=-", {"stg_orders"}),
+    ("older=1d", {"raw_customers"}),
+    ("older=5d", set()),
+    ("older=1h&kind=view", set()),
+    ("older=1h&kind=snapshot", {"customers_history"}),
+    ("owner=-&kind=metric", SEMANTIC - {"revenue"}),
+    ("tag=pii&status=tests-failed", {"stg_customers"}),
+    ("older=junk&kind=seed", {"raw_customers", "raw_orders"}),
+]
+
+
+def test_links_filter(opened: Opened, file: Path) -> None:
+    page = opened(file)
+    for link, names in FILTERS:
+        follow(page, f"#view=list&{link}")
+        assert (link, set(entries(page))) == (link, names)
+        written = page.evaluate("lineage.links.write(lineage.app.model, lineage.app.state, null)")
+        follow(page, "#view=overview")
+        follow(page, f"#{written}")
+        assert (written, set(entries(page))) == (written, names)
 
 
 def test_a_link_with_a_value_that_is_not_offered_is_shown_in_the_filters(opened: Opened, file: Path) -> None:
@@ -426,23 +437,36 @@ def test_a_test_of_two_dags_is_one_entry_with_its_newest_result(opened: Opened) 
     assert page.locator("#panel .test dd").last.locator("div").all_text_contents() == ["early", "late"]
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-def test_hostile_metadata_is_shown_as_text(opened: Opened, text: str) -> None:
+def test_hostile_metadata_is_shown_as_text(opened: Opened) -> None:
     made = PageGraph()
-    many: dict[str, Any] = {"owners": (text,), "tags": (text,)}
-    one = made.dataset(
-        WAREHOUSE, "dev.public.one", ("a",), **many, meta=text, deprecation_date=text, version=text
-    )
-    made.check(text, one, status=text, assertion_type=text, severity=text, column_name=text, **many)
-    made.check(f"failed {text}", f"{one}|a", status="failed", **many)
-    page = opened(made.graph(), f"#dataset={quote(one)}")
-    assert text in page.locator("#panel .test summary bdi").all_text_contents()
-    assert text in page.locator("#panel .tag bdi").all_text_contents()
-    page.locator("#panel [data-owner]").first.click()
-    assert page.locator("#filter-owner").input_value() == text
-    again = opened(made.graph(), page.evaluate("location.hash"))
-    assert again.locator("#filter-owner").input_value() == text
-    assert page.evaluate("window.hacked") is None
+    ids: list[str] = []
+    for number, text in enumerate(HOSTILE):
+        many: dict[str, Any] = {"owners": (text,), "tags": (text,)}
+        ids.append(
+            one := made.dataset(
+                WAREHOUSE,
+                f"dev.public.table_{number}",
+                ("a",),
+                **many,
+                meta=text,
+                deprecation_date=text,
+                version=text,
+            )
+        )
+        made.check(text, one, status=text, assertion_type=text, severity=text, column_name=text, **many)
+        made.check(f"failed {text}", f"{one}|a", status="failed", **many)
+    page = opened(made.graph())
+    for identifier, text in zip(ids, HOSTILE, strict=True):
+        follow(page, f"#dataset={quote(identifier)}")
+        assert text in page.locator("#panel .test summary bdi").all_text_contents()
+        assert text in page.locator("#panel .tag bdi").all_text_contents()
+        page.locator("#panel [data-owner]").first.click()
+        assert page.locator("#filter-owner").input_value() == text
+        link = page.evaluate("location.hash")
+        follow(page, "#view=overview")
+        follow(page, link)
+        assert page.locator("#filter-owner").input_value() == text
+        assert page.evaluate("window.hacked") is None
 
 
 def saved(page: Page, kind: str, tmp_path: Path) -> str:
@@ -494,11 +518,7 @@ VIEWS = {
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_texts_have_contrast_and_controls_have_names(opened: Opened, file: Path, view: str) -> None:
-    page = opened(file, VIEWS[view])
-    for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)
-        assert check(page, "contrast") == []
-    assert check(page, "controls") == []
+    check_both_themes(opened(file, VIEWS[view]))
 
 
 def test_a_phone_shows_tests_and_owners(opened: Opened, file: Path) -> None:

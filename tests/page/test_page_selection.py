@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.page.page_graphs import WAREHOUSE, PageGraph, large
+from tests.page.page_graphs import WAREHOUSE, PageGraph
 from tests.page.page_reading import Opened, card, cards, choose_filter, click_in_graph, find, selected, show
 
 
@@ -137,8 +138,8 @@ def differs(page: Page, before: list[str]) -> bool:
     return cards(page) != before
 
 
-def test_opening_a_group_is_one_step_back(opened: Opened) -> None:
-    page = opened(large(), "#view=pipeline")
+def test_opening_a_group_is_one_step_back(opened: Opened, large_page: Path) -> None:
+    page = opened(large_page, "#view=pipeline")
     for _ in range(6):
         before, steps_before = cards(page), history_length(page)
         click_in_graph(page.locator(".card.group:not(.is-outside)").first)

@@ -19,7 +19,7 @@ import yaml
 
 from lineage_merge.cli.commands import main
 from lineage_merge.model.version import __version__
-from lineage_merge.review.review_markdown import MARKER
+from lineage_merge.review.review_formats import MARKER
 
 CI = Path(__file__).parents[2] / "deploy" / "ci"
 

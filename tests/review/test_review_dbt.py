@@ -14,7 +14,7 @@ from lineage_merge.review.consequences import PolicySettings
 from lineage_merge.review.dbt_changes import compare
 from lineage_merge.review.dbt_versions import version_of
 from lineage_merge.review.findings import Assessed, ReviewResult, Severity
-from lineage_merge.review.review_json import review_as_json, review_sarif
+from lineage_merge.review.review_formats import review_as_json, review_sarif
 from tests.review.dbt_pull_requests.project import FILES, PULL_REQUESTS
 from tests.review.dbt_pull_requests.versions import SETTINGS, document, file_of, pull_request, scope
 

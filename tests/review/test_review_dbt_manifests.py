@@ -12,7 +12,7 @@ from lineage_merge.review import clauses
 from lineage_merge.review.assessment import review_dbt
 from lineage_merge.review.consequences import PolicySettings
 from lineage_merge.review.dbt_files import ManifestPlace, read_files
-from lineage_merge.review.dbt_renames import DbtQueries
+from lineage_merge.review.dbt_queries import DbtQueries
 from lineage_merge.review.findings import ReviewResult
 from tests.review.dbt_pull_requests.versions import SETTINGS, document, file_of, scope
 

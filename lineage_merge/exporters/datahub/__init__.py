@@ -19,12 +19,11 @@ _NAMES_BY_NAMESPACE: Schema = {
 def send(export: Export) -> ExportResult:
     """Export to the server if set, otherwise to the file or standard output."""
     from lineage_merge.exporters.datahub.delivery import emit, write
-    from lineage_merge.exporters.datahub.proposals import change_proposals, proposals
+    from lineage_merge.exporters.datahub.proposals import proposals
 
-    exported = proposals(export) if export.before is None else change_proposals(export, export.before)
     if export.url is None:
-        return ExportResult(export.out or "", write(export.out, exported))
-    return ExportResult(export.url, emit(export, exported))
+        return ExportResult(export.out or "", write(export.out, proposals(export)))
+    return ExportResult(export.url, emit(export, proposals(export)))
 
 
 EXPORTER = Exporter(

@@ -10,10 +10,8 @@ from datahub.specific.datajob import DataJobPatchBuilder
 from datahub.specific.dataset import DatasetPatchBuilder
 from datahub.utilities.urns.urn import guess_entity_type
 
-from lineage_merge.exporters.changed_elements import changed_elements
-from lineage_merge.exporters.datahub import datasets as of_datasets
-from lineage_merge.exporters.datahub import jobs as of_jobs
-from lineage_merge.exporters.datahub import jobs as of_runs
+from lineage_merge.exporters.changed_elements import ChangedElements, changed_elements
+from lineage_merge.exporters.datahub import entities
 from lineage_merge.exporters.datahub.assertions import assertions
 from lineage_merge.exporters.datahub.fields import tag_of
 from lineage_merge.exporters.datahub.names import Names
@@ -21,7 +19,6 @@ from lineage_merge.exporters.exporter import Export
 from lineage_merge.exporters.graph_batches import (
     EXPOSURE,
     STORED,
-    DatasetLineage,
     DatasetSchema,
     JobLineage,
     checked_datasets,
@@ -46,48 +43,61 @@ _ENTITY_NAMES = {
 
 
 def proposals(export: Export) -> Iterator[Proposal]:
-    """Yield all proposals. Raises `ConfigError` for an environment without a fabric in DataHub."""
-    graph = export.graph
+    """Yield all proposals, or those of what changed since `before`, without checks, which are not compared.
+
+    Raises `ConfigError` for an environment without a fabric in DataHub.
+    """
+    graph, environment, dag, before = export.graph, export.environment, export.dag, export.before
     names = Names.of(export.settings)
-    names.check_distinct_fabrics([export.environment] if export.environment else graph.environments())
+    names.check_distinct_fabrics([environment] if environment else graph.environments())
     lineage_only = bool(export.settings.get("lineage_only"))
-    for dataset in datasets(graph, export.environment, export.dag):
-        if not lineage_only:
-            yield from of_datasets.description(names, dataset.schema)
-            yield from of_runs.last_write(names, dataset)
-        yield from dataset_lineage(graph, names, dataset)
-    for exposure in datasets(graph, export.environment, export.dag, labels=[EXPOSURE]):
-        yield from of_datasets.exposure(names, exposure)
+    changes = changed_elements(before, graph, environment, dag) if before is not None else None
+    only = changes.datasets | changes.fed if changes else None
+    for dataset in datasets(graph, environment, dag, only=only):
+        identifier = dataset.schema.dataset.id
+        if not lineage_only and (changes is None or identifier in changes.datasets):
+            yield from entities.description(names, dataset.schema)
+            if before is not None:
+                yield from _withdrawn_of_dataset(names, dataset.schema, before)
+            yield from entities.last_write(names, dataset)
+        sources = {feed.from_id for feed in (*dataset.flow.column_feeds, *dataset.flow.influences)}
+        columns = {vertex.id: vertex for vertex in graph.vertices(sorted(sources))}
+        yield from entities.lineage(names, dataset, columns)
+        if changes and identifier in changes.fed and not dataset.flow.feeds:
+            nothing = UpstreamLineageClass(upstreams=[])
+            yield MetadataChangeProposalWrapper(entityUrn=names.dataset(identifier), aspect=nothing)
+    for exposure in datasets(graph, environment, dag, [EXPOSURE], only=only):
+        yield from entities.exposure(names, exposure)
     known_dags: set[str] = set()
-    for job in jobs(graph, export.environment, export.dag):
+    for job in jobs(graph, environment, dag, only=changes.jobs if changes else None):
         if job.vertex is None:
             continue  # of an exposure, which no job runs
-        yield from job_with_dag(graph, names, job, job.vertex, known_dags)
-        yield from of_runs.last_run(names, job, job.vertex)
-    if not lineage_only:
-        for checked in checked_datasets(graph, export.environment, export.dag):
+        yield from _job_with_dag(graph, names, job, job.vertex, known_dags)
+        if before is not None:
+            patch = DataJobPatchBuilder(names.job(job))
+            for old in before.vertices([job.vertex.id]):
+                _withdraw(names, patch, old, job.vertex)
+            yield from patch.build()
+        yield from entities.last_run(names, job, job.vertex)
+    if changes and before is not None:
+        yield from _removals(export, before, names, changes)
+    elif not lineage_only:
+        for checked in checked_datasets(graph, environment, dag):
             yield from assertions(names, checked)
 
 
-def dataset_lineage(graph: LineageGraph, names: Names, dataset: DatasetLineage) -> Iterator[Proposal]:
-    """Yield the lineage of a dataset and its columns."""
-    sources = {feed.from_id for feed in (*dataset.flow.column_feeds, *dataset.flow.influences)}
-    columns = {vertex.id: vertex for vertex in graph.vertices(sorted(sources))}
-    yield from of_datasets.lineage(names, dataset, columns)
-
-
-def job_with_dag(
+def _job_with_dag(
     graph: LineageGraph, names: Names, job: JobLineage, vertex: Vertex, known_dags: set[str]
 ) -> Iterator[Proposal]:
     """Yield the proposals of a job, and before them those of its DAG unless it is one of `known_dags`."""
     dag = names.dag(job.environment, job.dag)
     if dag not in known_dags:
         known_dags.add(dag)
-        yield from of_jobs.dag(names, job)
+        yield from entities.dag(names, job)
     edges = [edge for flow in job.flows for edge in flow.column_feeds]
     ends = {end for each in edges for end in (each.from_id, each.to_id)}
     columns = {each.id: each for each in graph.vertices(sorted(ends))}
-    yield from of_jobs.job(names, job, vertex, columns)
+    yield from entities.job(names, job, vertex, columns)
 
 
 @dataclass
@@ -110,42 +120,6 @@ class ProposalCounter:
     def counts(self) -> dict[str, int]:
         """``{"datasets": 12, "jobs": 5, "aspects": 70}``."""
         return {**self._entities, "aspects": self._aspects}
-
-
-def change_proposals(export: Export, before: LineageGraph) -> Iterator[Proposal]:
-    """Yield the proposals of changed datasets and jobs, then of removed ones. Checks are not compared.
-
-    Raises `ConfigError` for an environment without a fabric in DataHub.
-    """
-    graph, environment, dag = export.graph, export.environment, export.dag
-    names = Names.of(export.settings)
-    names.check_distinct_fabrics([environment] if environment else graph.environments())
-    lineage_only = bool(export.settings.get("lineage_only"))
-    found = changed_elements(before, graph, environment, dag)
-    changed = found.datasets | found.fed
-    for dataset in datasets(graph, environment, dag, only=changed):
-        identifier = dataset.schema.dataset.id
-        if not lineage_only and identifier in found.datasets:
-            yield from of_datasets.description(names, dataset.schema)
-            yield from _withdrawn_of_dataset(names, dataset.schema, before)
-            yield from of_runs.last_write(names, dataset)
-        yield from dataset_lineage(graph, names, dataset)
-        if identifier in found.fed and not dataset.flow.feeds:
-            nothing = UpstreamLineageClass(upstreams=[])
-            yield MetadataChangeProposalWrapper(entityUrn=names.dataset(identifier), aspect=nothing)
-    for exposure in datasets(graph, environment, dag, [EXPOSURE], only=changed):
-        yield from of_datasets.exposure(names, exposure)
-    known_dags: set[str] = set()
-    for job in jobs(graph, environment, dag, only=found.jobs):
-        if job.vertex is None:
-            continue  # of an exposure, which no job runs
-        yield from job_with_dag(graph, names, job, job.vertex, known_dags)
-        patch = DataJobPatchBuilder(names.job(job))
-        for old in before.vertices([job.vertex.id]):
-            _withdraw(names, patch, old, job.vertex)
-        yield from patch.build()
-        yield from of_runs.last_run(names, job, job.vertex)
-    yield from _removals(export, before, names, found.removed_datasets, found.removed_jobs)
 
 
 def _withdrawn_of_dataset(names: Names, schema: DatasetSchema, before: LineageGraph) -> Iterator[Proposal]:
@@ -178,32 +152,27 @@ def _missing(key: str, old: Vertex, new: Vertex) -> list[str]:
 def _dashboards(names: Names, graph: LineageGraph, export: Export, only: frozenset[str] | None) -> set[str]:
     """Return the URNs of exposures; without `only` those of all environments, which have the same URNs."""
     environment, dag = (None, None) if only is None else (export.environment, export.dag)
-    found = datasets(graph, environment, dag, [EXPOSURE], only=only)
-    return {names.exposure(unique_id_of(edge.job)) for dataset in found for edge in dataset.flow.feeds}
+    exposures = datasets(graph, environment, dag, [EXPOSURE], only=only)
+    return {names.exposure(unique_id_of(edge.job)) for each in exposures for edge in each.flow.feeds}
 
 
 def _removals(
-    export: Export,
-    before: LineageGraph,
-    names: Names,
-    removed_datasets: frozenset[str],
-    removed_jobs: frozenset[str],
+    export: Export, before: LineageGraph, names: Names, changes: ChangedElements
 ) -> Iterator[Proposal]:
     """Yield the removed status of entities, except those that another element of the graph still is."""
-    graph = export.graph
+    graph, removed_datasets = export.graph, changes.removed_datasets
     removed: list[str] = []
     if removed_datasets:
         # Two ids may have one name in DataHub, such as spellings.
         existing = {names.dataset(identifier) for identifier in graph.ids(list(STORED), export.environment)}
-        found = datasets(before, export.environment, export.dag, only=removed_datasets)
-        removed += [
-            urn for dataset in found if (urn := names.dataset(dataset.schema.dataset.id)) not in existing
-        ]
+        earlier = datasets(before, export.environment, export.dag, only=removed_datasets)
+        urns = (names.dataset(dataset.schema.dataset.id) for dataset in earlier)
+        removed += [urn for urn in urns if urn not in existing]
         removed += sorted(
             _dashboards(names, before, export, removed_datasets) - _dashboards(names, graph, export, None)
         )
     removed_dags: dict[str, None] = {}
-    for job in jobs(before, export.environment, export.dag, only=removed_jobs):
+    for job in jobs(before, export.environment, export.dag, only=changes.removed_jobs):
         if job.vertex is not None:
             removed.append(names.job(job))
             if not graph.ids([JOB], job.environment, job.dag):

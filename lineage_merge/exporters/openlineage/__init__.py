@@ -6,12 +6,11 @@ from lineage_merge.exporters.exporter import OUT, TOKEN_ENV, URL, Export, Export
 def send(export: Export) -> ExportResult:
     """Export to the server if set, otherwise to the file or standard output."""
     from lineage_merge.exporters.openlineage.delivery import emit, write
-    from lineage_merge.exporters.openlineage.events import change_events, events
+    from lineage_merge.exporters.openlineage.events import events
 
-    exported = events(export) if export.before is None else change_events(export, export.before)
     if export.url is None:
-        return ExportResult(export.out or "", write(export.out, exported))
-    return ExportResult(export.url, emit(export, exported))
+        return ExportResult(export.out or "", write(export.out, events(export)))
+    return ExportResult(export.url, emit(export, events(export)))
 
 
 EXPORTER = Exporter(

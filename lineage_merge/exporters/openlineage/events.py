@@ -7,7 +7,7 @@ listener of OpenLineage.
 
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -58,51 +58,45 @@ Event = RunEvent | JobEvent
 _FAILED = "failed"
 
 
-def events(export: Export) -> Iterator[Event]:
+def events(export: Export) -> Iterator[Event | DatasetEvent]:
     """Yield one or more events per job, in a fixed order, then the events of checks.
 
-    Exposures are jobs without runs.
+    Exposures are jobs without runs. With `before`, those of what changed since.
     """
+    if export.before is not None:
+        yield from _change_events(export, export.before)
+        return
     for job in jobs(export.graph, export.environment, export.dag):
-        datasets = {end for flow in job.flows for end in (*flow.sources, flow.target)}
-        known = read_schemas(export.graph, datasets)
-        columns = {vertex.id: vertex for vertex in export.graph.vertices(sorted(ends(job.flows)))}
-        yield from of_job(job, known, columns, export.settings.get("namespace") or job.environment, export.at)
+        yield from _events_of(export.graph, job, export)
     yield from check_events(export)
 
 
-def of_job(
-    job: JobLineage,
-    known: Mapping[str, DatasetSchema],
-    columns: Mapping[str, Vertex],
-    namespace: str,
-    now: datetime,
-) -> Iterator[Event]:
-    """Yield the events of one job. `known`: its datasets by id; `columns`: the ends of its column edges."""
+def _events_of(graph: LineageGraph, job: JobLineage, export: Export) -> Iterator[Event]:
+    known = read_schemas(graph, {end for flow in job.flows for end in (*flow.sources, flow.target)})
+    columns = {vertex.id: vertex for vertex in graph.vertices(sorted(ends(job.flows)))}
     name = f"{job.dag}.{job.key.job_type}.{job.key.name}"
+    namespace = export.settings.get("namespace") or job.environment
     groups: dict[tuple[str, ...], list[Flow]] = defaultdict(list)
     for flow in job.flows:
         groups[flow.sources].append(flow)
+
+    def event(flows: Sequence[Flow], named: Job, parent: parent_run.ParentRunFacet | None = None) -> Event:
+        sources = sorted({source for flow in flows for source in flow.sources})
+        inputs = [InputDataset(*name_parts(source)[1:], facets=_facets(source, known)) for source in sources]
+        outputs = [_output(flow, known, columns) for flow in flows]
+        return _event(job, named, inputs, outputs, export.at, (flows[0].target, parent) if parent else None)
+
     if len(groups) < 2:
-        yield _event(
-            job,
-            list(job.flows),
-            known,
-            columns,
-            Job(namespace, name, _of_job(job, _job_kind(job, known))),
-            None,
-            now,
-        )
+        yield event(job.flows, Job(namespace, name, _of_job(job, _job_kind(job, known))))
         return
     titles = [title_of_id(flows[0].target) for flows in groups.values()]
     for flows, title in zip(groups.values(), titles, strict=True):
         # Tables of two clusters may have the same name.
         last = title if titles.count(title) == 1 else "|".join(name_parts(flows[0].target)[1:])
-        part = Job(namespace, f"{name}.{last}", _of_job(job, "JOB"))
         parent = parent_run.ParentRunFacet(
             parent_run.Run(run_id(job)), parent_run.Job(namespace, name), producer=PRODUCER
         )
-        yield _event(job, flows, known, columns, part, parent, now)
+        yield event(flows, Job(namespace, f"{name}.{last}", _of_job(job, "JOB")), parent)
 
 
 def run_id(job: JobLineage, part: str = "") -> str:
@@ -120,35 +114,34 @@ def run_id(job: JobLineage, part: str = "") -> str:
 
 def _event(
     job: JobLineage,
-    flows: list[Flow],
-    known: Mapping[str, DatasetSchema],
-    columns: Mapping[str, Vertex],
     named: Job,
-    parent: parent_run.ParentRunFacet | None,
+    inputs: list[InputDataset],
+    outputs: list[OutputDataset],
     now: datetime,
+    part: tuple[str, parent_run.ParentRunFacet] | None,
 ) -> Event:
+    """Return the event of a job, or of a `part` of it: the first dataset that it writes, and its parent."""
     properties = job.vertex.properties if job.vertex else {}
     at = properties.get("last_run_at")
     last = utc_moment(at) if at else None
-    sources = sorted({source for flow in flows for source in flow.sources})
     event_fields: dict[str, Any] = {
         "job": named,
-        "inputs": [InputDataset(*_named(source), facets=_facets(source, known)) for source in sources],
-        "outputs": [_output(flow, known, columns) for flow in flows],
+        "inputs": inputs,
+        "outputs": outputs,
         "eventTime": moment(last or now),
         "producer": PRODUCER,
     }
     # The lineage is that of a successful run. If the newest run failed, its time and id do not belong to it.
     if not last or properties.get("status") == _FAILED:
         return JobEvent(**event_fields)
-    facets: dict[str, RunFacet] = {"parent": parent} if parent else {}
+    facets: dict[str, RunFacet] = {"parent": part[1]} if part else {}
     engine, _, version = properties.get("framework", "").partition(" ")
     if version:
         facets["processing_engine"] = processing_engine_run.ProcessingEngineRunFacet(
             version=version, name=engine, producer=PRODUCER
         )
-    part = flows[0].target if parent else ""
-    return RunEvent(run=Run(run_id(job, part), facets), eventType=RunState.COMPLETE, **event_fields)
+    run = Run(run_id(job, part[0] if part else ""), facets)
+    return RunEvent(run=run, eventType=RunState.COMPLETE, **event_fields)
 
 
 def _job_kind(job: JobLineage, known: Mapping[str, DatasetSchema]) -> str:
@@ -183,15 +176,11 @@ def _output(flow: Flow, known: Mapping[str, DatasetSchema], columns: Mapping[str
     lineage = column_lineage(flow, columns)
     if lineage:
         facets["columnLineage"] = lineage
-    return OutputDataset(*_named(flow.target), facets=facets)
+    return OutputDataset(*name_parts(flow.target)[1:], facets=facets)
 
 
 def _facets(identifier: str, known: Mapping[str, DatasetSchema]) -> dict[str, Any]:
     return dict(of_dataset(known[identifier])) if identifier in known else {}
-
-
-def _named(identifier: str) -> tuple[str, str]:
-    return name_parts(identifier)[1:]
 
 
 _DROPPED = lifecycle_state_change_dataset.LifecycleStateChangeDatasetFacet(
@@ -199,44 +188,37 @@ _DROPPED = lifecycle_state_change_dataset.LifecycleStateChangeDatasetFacet(
 )
 
 
-def change_events(export: Export, before: LineageGraph) -> Iterator[Event | DatasetEvent]:
+def _change_events(export: Export, before: LineageGraph) -> Iterator[Event | DatasetEvent]:
     """Yield the events of changed jobs, of jobs without lineage any more, then of changed datasets.
 
     A dataset that is part of another event has none of its own. Checks are not compared.
     """
-    found = changed_elements(before, export.graph, export.environment, export.dag)
+    changes = changed_elements(before, export.graph, export.environment, export.dag)
     names: set[tuple[str, str]] = set()
     shown: set[tuple[str, str]] = set()
-    for job in jobs(export.graph, export.environment, export.dag, only=found.jobs):
+    for job in jobs(export.graph, export.environment, export.dag, only=changes.jobs):
         for event in _events_of(export.graph, job, export):
             names.add((event.job.namespace, event.job.name))
-            shown |= {
-                (input_.namespace, input_.name) for input_ in (*(event.inputs or ()), *(event.outputs or ()))
-            }
+            moved = (*(event.inputs or ()), *(event.outputs or ()))
+            shown |= {(dataset.namespace, dataset.name) for dataset in moved}
             yield event
     now = moment(export.at)
-    for job in jobs(before, export.environment, export.dag, only=found.earlier_jobs):
+    for job in jobs(before, export.environment, export.dag, only=changes.earlier_jobs):
         for event in _events_of(before, job, export):
             name = event.job.namespace, event.job.name
             if name not in names:  # the job was removed, or has fewer groups of outputs
                 names.add(name)
                 yield JobEvent(job=Job(*name), inputs=[], outputs=[], eventTime=now, producer=PRODUCER)
-    for identifier, schema in sorted(read_schemas(export.graph, found.datasets).items()):
+    for identifier, schema in sorted(read_schemas(export.graph, changes.datasets).items()):
         named = name_parts(identifier)[1:]
         if named not in shown:
             yield _dataset_event(named, of_dataset(schema), now)
-    if found.removed_datasets:
+    if changes.removed_datasets:
         # Environments are no part of names: the dataset of another one may have the same.
         existing = {name_parts(each)[1:] for each in export.graph.ids(list(DATASET_LABELS))}
-        for identifier in sorted(found.removed_datasets):
+        for identifier in sorted(changes.removed_datasets):
             if (named := name_parts(identifier)[1:]) not in existing:
                 yield _dataset_event(named, {"lifecycleStateChange": _DROPPED}, now)
-
-
-def _events_of(graph: LineageGraph, job: JobLineage, export: Export) -> Iterator[Event]:
-    known = read_schemas(graph, {end for flow in job.flows for end in (*flow.sources, flow.target)})
-    columns = {vertex.id: vertex for vertex in graph.vertices(sorted(ends(job.flows)))}
-    return of_job(job, known, columns, export.settings.get("namespace") or job.environment, export.at)
 
 
 def _dataset_event(named: tuple[str, str], facets: dict[str, DatasetFacet], now: str) -> DatasetEvent:

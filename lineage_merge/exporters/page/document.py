@@ -116,8 +116,8 @@ SCRIPTS = tuple(
     dom.js theme.js measure.js places.js processes.js assertions.js bands.js model.js attention.js
     clusters.js ranking.js isotonic.js ordering.js routing.js layout.js frames.js scene.js
     overview_scene.js column_graph.js matching.js viewport.js cards.js board.js pipeline.js overview.js
-    column.js listing.js details.js panel.js search.js environments.js filters.js links.js keyboard.js
-    picture.js exporting.js heading.js table_rows.js transitions.js events.js main.js
+    column.js listing.js details.js panel.js search.js filters.js links.js keyboard.js
+    picture.js exporting.js heading.js transitions.js events.js main.js
     """.split()
 )
 # Only of a page with several moments, before `main.js`.

@@ -134,5 +134,26 @@ lineage.filters = (() => {
     }
   }
 
-  return { start, show, none, KEYS };
+  // The switch of environments. Whether the view is of one environment, without a filter.
+  const isOne = (state) =>
+    state.view === "column" || (state.view === "pipeline" && (state.band !== null || state.focus !== null));
+
+  /** Return the environment of what is shown; "": all. */
+  function environmentOf(model, state) {
+    if (!isOne(state)) return state.filters.environment;
+    if (state.view === "column") return model.datasets[model.columns[state.column].dataset].environment;
+    if (state.focus !== null) return model.datasets[state.focus].environment;
+    return model.bands.find((each) => each.key === state.band).environment;
+  }
+
+  /** Return the change to the same pipeline of another environment, or to all pipelines; none if it is shown already. */
+  function toEnvironment(model, state, environment) {
+    if (!isOne(state) || environmentOf(model, state) === environment) return {};
+    const band = model.bands.find((each) => each.key === state.band);
+    const twin = band && model.bands.find((each) => each.dag === band.dag && each.environment === environment);
+    const cleared = { dataset: null, column: null, edge: null, frame: null, focus: null, depth: null };
+    return { view: "pipeline", band: twin?.key ?? null, ...cleared };
+  }
+
+  return { environmentOf, toEnvironment, start, show, none, KEYS };
 })();

@@ -212,7 +212,7 @@ lineage.main = (() => {
   }
 
   function filtered(filters, isSwitch = false) {
-    change({ filters, groups: [], ...(isSwitch && lineage.environments.leave(model, state, filters.environment)) }, { opens: true });
+    change({ filters, groups: [], ...(isSwitch && lineage.filters.toEnvironment(model, state, filters.environment)) }, { opens: true });
   }
 
   function render(options = {}) {
@@ -224,7 +224,7 @@ lineage.main = (() => {
     if (isPhone() && state.view !== "column") state.view = "list";
     const shown = shownBands(passes);
     document.body.dataset.view = isPhone() ? "list" : state.view;
-    lineage.filters.show(state.filters, lineage.environments.shown(model, state));
+    lineage.filters.show(state.filters, lineage.filters.environmentOf(model, state));
     lineage.heading.views(state);
     let boxes = shown.length;
     if (state.view === "overview") drawOverview(passes, shown);

@@ -153,7 +153,7 @@ lineage.transitions = (() => {
       const band = model.bands.find((each) => each.key === app.state.band);
       const title =
         app.state.view === "column" ? lineage.column.nameOf(model, app.state.column) : app.state.view === "pipeline" && band ? band.dag : model.title;
-      lineage.exporting.run(kind, app.state.view, `${title} ${app.state.view}`, () => lineage.tableRows.rows(app));
+      lineage.exporting.run(kind, app.state.view, `${title} ${app.state.view}`, () => lineage.exporting.rows(app));
     }
 
     const actions = {

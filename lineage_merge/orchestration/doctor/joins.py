@@ -7,6 +7,7 @@ from lineage_merge.merge.report import NearMiss, Report
 from lineage_merge.merge.report_builder import SAME_NAME
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import InputTooLarge, LineageMergeError, TooFewJoined
+from lineage_merge.orchestration import read_sources
 from lineage_merge.orchestration.read_sources import configured_sources, input_bytes
 from lineage_merge.sources import registry
 from lineage_merge.sources.diagnosis import Diagnosis, failed, ok, skipped, warning

@@ -1,4 +1,4 @@
-"""DataHub aspects of datasets and exposures."""
+"""DataHub aspects of datasets and exposures, of DAGs, jobs, their newest run, and of newest writes."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -9,6 +9,7 @@ from datahub.emitter import mce_builder
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.metadata import schema_classes as classes
 from datahub.specific.dashboard import DashboardPatchBuilder
+from datahub.specific.datajob import DataJobPatchBuilder
 from datahub.specific.dataset import DatasetPatchBuilder
 
 from lineage_merge.exporters.datahub.fields import (
@@ -20,8 +21,9 @@ from lineage_merge.exporters.datahub.fields import (
     tag_of,
 )
 from lineage_merge.exporters.datahub.names import Names
-from lineage_merge.exporters.graph_batches import DatasetLineage, DatasetSchema, Flow
+from lineage_merge.exporters.graph_batches import DatasetLineage, DatasetSchema, Flow, JobLineage
 from lineage_merge.graph_format.elements import Edge, Vertex, dataset_of, name_parts
+from lineage_merge.questions.last_updates import LastUpdate
 from lineage_merge.sources.dbt.jobs import unique_id_of
 
 _SUBTYPES = {
@@ -36,12 +38,16 @@ _SUBTYPES = {
     "saved_query": "Saved Query",
 }
 # Properties without an aspect in DataHub.
-_CUSTOM = tuple(
+_CUSTOM_OF_DATASETS = tuple(
     """
     environment dag_name location format aliases group access contract version latest_version
     deprecation_date materialization file_path exposure_type maturity metric_type meta
     """.split()
 )
+_CUSTOM_OF_JOBS = tuple(
+    "environment job_type framework project last_run_id last_run_at duration_ms rows_written status".split()
+)
+_RESULTS = {"succeeded": classes.RunResultTypeClass.SUCCESS, "failed": classes.RunResultTypeClass.FAILURE}
 
 
 def description(
@@ -131,8 +137,88 @@ def exposure(
         yield from patch.build()
 
 
+def dag(names: Names, job: JobLineage) -> Iterator[MetadataChangeProposalWrapper]:
+    """Yield the DAG of a job."""
+    info = classes.DataFlowInfoClass(
+        name=job.dag, customProperties={"environment": job.environment}, env=names.fabric(job.environment)
+    )
+    yield from aspects(names.dag(job.environment, job.dag), [info, classes.StatusClass(removed=False)])
+
+
+def job(
+    names: Names, job: JobLineage, vertex: Vertex, columns: Mapping[str, Vertex]
+) -> Iterator[MetadataChangeProposalWrapper | classes.MetadataChangeProposalClass]:
+    """Yield a job: its newest run, inputs and outputs. `columns`: the ends of its column edges by id."""
+    properties = vertex.properties
+    info = classes.DataJobInfoClass(
+        name=job.key.name,
+        type=job.key.job_type.upper(),
+        flowUrn=names.dag(job.environment, job.dag),
+        customProperties={name: str(properties[name]) for name in _CUSTOM_OF_JOBS if name in properties},
+        env=names.fabric(job.environment),
+    )
+    edges = [edge for flow in job.flows for edge in flow.column_feeds]
+    moves = classes.DataJobInputOutputClass(
+        inputDatasets=sorted({names.dataset(source) for flow in job.flows for source in flow.sources}),
+        outputDatasets=sorted({names.dataset(flow.target) for flow in job.flows}),
+        fineGrainedLineages=fine_grained(names, edges, columns) or None,
+    )
+    urn = names.job(job)
+    yield from aspects(urn, [info, moves, classes.StatusClass(removed=False)])
+    patch = DataJobPatchBuilder(urn)
+    add_owners_and_tags(names, patch, vertex)
+    yield from patch.build()
+
+
+def last_run(names: Names, job: JobLineage, vertex: Vertex) -> Iterator[MetadataChangeProposalWrapper]:
+    """Yield the newest run of a job with its result, if it is known."""
+    properties = vertex.properties
+    at, result = properties.get("last_run_at"), _RESULTS.get(properties.get("status", ""))
+    if at is None or result is None:
+        return
+    run_id = str(properties.get("last_run_id", at))
+    values: list[Any] = [
+        classes.DataProcessInstancePropertiesClass(
+            name=run_id, created=classes.AuditStampClass(time=at, actor=NO_USER)
+        ),
+        classes.DataProcessInstanceRelationshipsClass(upstreamInstances=[], parentTemplate=names.job(job)),
+        classes.DataProcessInstanceRunEventClass(
+            timestampMillis=at,
+            status=classes.DataProcessRunStatusClass.COMPLETE,
+            result=classes.DataProcessInstanceRunResultClass(type=result, nativeResultType=job.key.job_type),
+            durationMillis=properties.get("duration_ms"),
+        ),
+        classes.StatusClass(removed=False),
+    ]
+    yield from aspects(names.run(vertex.id, run_id), values)
+
+
+def last_write(names: Names, dataset: DatasetLineage) -> Iterator[MetadataChangeProposalWrapper]:
+    """Yield the newest successful write of a dataset, from which DataHub shows its freshness.
+
+    A view holds no rows: building it does not make its data newer.
+    """
+    vertex = dataset.schema.dataset
+    written_at = LastUpdate(vertex, dataset.writers).written_at
+    if vertex.label == "view" or written_at is None:
+        return
+    kinds = classes.OperationTypeClass
+    appends = {feed.properties.get("write_mode") for feed in dataset.flow.feeds} == {"append"}
+    yield from aspects(
+        names.dataset(vertex.id),
+        [
+            classes.OperationClass(
+                timestampMillis=written_at,
+                lastUpdatedTimestamp=written_at,
+                operationType=kinds.INSERT if appends else kinds.UPDATE,
+                sourceType=classes.OperationSourceTypeClass.DATA_PROCESS,
+            )
+        ],
+    )
+
+
 def _custom(vertex: Vertex) -> dict[str, str]:
-    properties = ((name, vertex.properties.get(name)) for name in _CUSTOM)
+    properties = ((name, vertex.properties.get(name)) for name in _CUSTOM_OF_DATASETS)
     return {
         name: ", ".join(value) if isinstance(value, tuple) else str(value)
         for name, value in properties

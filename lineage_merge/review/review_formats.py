@@ -1,0 +1,321 @@
+"""A review as JSON, as SARIF 2.1.0, and as Markdown for a comment on a pull or merge request.
+
+In Markdown, names and expressions are code spans: they can contain no markup, and mention no user.
+"""
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
+from typing import Any
+from urllib.parse import quote
+
+from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex, dataset_id_of, subgraph, title_of_id
+from lineage_merge.model.version import __version__
+from lineage_merge.questions.formats.diagrams import mermaid
+from lineage_merge.questions.impact_question import impact_as_json
+from lineage_merge.questions.policies.reports import SCHEMA
+from lineage_merge.review.findings import NO_DAG, Assessed, Finding, ReviewResult, Severity
+
+_LEVELS = {
+    Severity.BREAKING: "error",
+    Severity.POLICY: "error",
+    Severity.CHANGED: "warning",
+    Severity.INFO: "note",
+}
+# GitHub refuses comments of more than 65,536 characters; Mermaid, diagrams of 50,000 characters or 500 edges.
+_MAX_COMMENT = 60_000
+_MAX_TABLE = 30_000
+_MAX_DIAGRAM = 20_000
+_MAX_EDGES = 400
+_MAX_VERTICES = 40
+_MAX_ROWS = 50
+_MAX_LISTED = 25
+_MAX_NAMES = 3
+_MAX_TEXT = 300
+# The first line, by which CI finds its comment again.
+MARKER = "<!-- lineage-merge review -->"
+
+
+def review_as_json(result: ReviewResult) -> dict[str, Any]:
+    """Return the fields of a review; fields are only added::
+
+    {"counts": {"breaking": 1, "policy": 0, "changed": 2, "info": 0},
+     "findings": [{"severity": "breaking", "kind": "column renamed", "title": "shop.orders#revenue",
+                   "unique_id": "model.shop.orders", "message": "...", "before": "revenue",
+                   "after": "net_revenue", "is_guess": true, "file_path": "models/orders.sql",
+                   "impact": {...}}],
+     "notes": []}
+
+    `impact` is that of the command impact with the finding's change, null if the graph lacks the element.
+    """
+    return {
+        "counts": {severity.value: number for severity, number in result.counts.items()},
+        "findings": [_as_json(assessed) for assessed in result.findings],
+        "notes": list(result.notes),
+    }
+
+
+def _as_json(assessed: Assessed) -> dict[str, Any]:
+    finding = assessed.finding
+    shown = ("kind", "title", "unique_id", "message", "before", "after", "is_guess", "file_path")
+    return {
+        "severity": finding.severity.value,
+        **{name: getattr(finding, name) for name in shown},
+        "owners": assessed.owners,
+        "impact": impact_as_json(assessed.dependents, assessed.tests) if assessed.dependents else None,
+    }
+
+
+def review_sarif(result: ReviewResult) -> dict[str, Any]:
+    """Return a log with one run: a rule per kind of finding, a result per finding, located in its file."""
+    kinds = sorted({finding.finding.kind for finding in result.findings})
+    rules = [{"id": _rule_id(kind), "shortDescription": {"text": kind}} for kind in kinds]
+    notifications = [{"level": "note", "message": {"text": note}} for note in result.notes]
+    run = {
+        "tool": {"driver": {"name": "lineage-merge review", "version": __version__, "rules": rules}},
+        "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": notifications}],
+        "columnKind": "unicodeCodePoints",
+        "results": [_sarif_result(finding, kinds.index(finding.finding.kind)) for finding in result.findings],
+    }
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _rule_id(kind: str) -> str:
+    return kind.replace(" ", "-")
+
+
+def _sarif_result(assessed: Assessed, index: int) -> dict[str, Any]:
+    finding = assessed.finding
+    lines = [f"{finding.title}: {finding.kind}: {finding.message}"]
+    if broken := sorted({vertex.title for vertex in assessed.broken_datasets.values()}):
+        lines.append(f"breaks: {', '.join(broken)}")
+    if assessed.affected:
+        lines.append(f"affected: {', '.join(each.vertex.title for each in assessed.affected)}")
+    kind = "member" if finding.column else "resource"
+    location: dict[str, Any] = {"logicalLocations": [{"fullyQualifiedName": finding.title, "kind": kind}]}
+    if finding.file_path:
+        path = finding.file_path.replace("\\", "/").lstrip("/")
+        uri = quote(path.encode("utf-8", "replace"), safe="/")
+        location["physicalLocation"] = {"artifactLocation": {"uri": uri}, "region": {"startLine": 1}}
+    identity = "\n".join((finding.kind, finding.unique_id, finding.title, finding.after))
+    return {
+        "ruleId": _rule_id(finding.kind),
+        "ruleIndex": index,
+        "level": _LEVELS[finding.severity],
+        "message": {"text": "\n".join(lines)},
+        "locations": [location],
+        "partialFingerprints": {
+            "lineageMerge/v1": hashlib.sha256(identity.encode("utf-8", "replace")).hexdigest()
+        },
+    }
+
+
+# ---- Markdown
+
+
+def review_markdown(result: ReviewResult) -> str:
+    """Return a comment: summary, table, diagram of what is affected, folded details, as far as they fit."""
+    head = "\n".join((MARKER, f"**Lineage review: {result.summary}**{_reach(result)}", "", *_table(result)))
+    parts = [head]
+    listed = (f"- {code(note)}" for note in result.notes[:_MAX_LISTED])
+    notes = "\n".join((*listed, *_more(result.notes, " notes")))
+    used = len(head) + len(notes) + 200
+    for part in (_diagram(result), *_details(result)):
+        if part and used + len(part) <= _MAX_COMMENT:
+            parts.append(part)
+            used += len(part) + 2
+        elif part:
+            parts.append(
+                "Details are omitted: the comment would be too long. The JSON format has all of them."
+            )
+            break
+    return "\n\n".join((*parts, *([notes] if notes else []))) + "\n"
+
+
+def _reach(result: ReviewResult) -> str:
+    affected = {(each.kind, each.vertex.id) for assessed in result.findings for each in assessed.affected}
+    if not affected:
+        return ""
+    numbers: Counter[str] = Counter(kind for kind, _ in affected)
+    numbers["test"] = len({test.vertex.id for assessed in result.findings for test in assessed.tests})
+    numbers["DAG"] = len({dag for assessed in result.findings for dag in assessed.dags})
+    shown = [
+        f"{numbers[noun]:,} {noun}{'' if numbers[noun] == 1 else 's'}"
+        for noun in ("dataset", "exposure", "test", "DAG")
+        if numbers[noun]
+    ]
+    return f" · affected: {', '.join(shown)}"
+
+
+def _table(result: ReviewResult) -> Iterator[str]:
+    if not result.findings:
+        nothing = "Nothing that affects lineage is changed: columns, conditions, joins, relations and tests."
+        # A note says what is not compared.
+        yield "No findings." if result.notes else nothing
+        return
+    yield "| severity | element | change | breaks | also affected | owners |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    used = shown = 0
+    for assessed in result.findings[:_MAX_ROWS]:
+        row = f"| {' | '.join(map(_in_table, _cells(assessed)))} |"
+        used += len(row)
+        if used > _MAX_TABLE:
+            break
+        shown += 1
+        yield row
+    if len(result.findings) > shown:
+        yield ""
+        yield f"and {len(result.findings) - shown:,} more findings"
+
+
+def _cells(assessed: Assessed) -> Iterator[str]:
+    finding, broken = assessed.finding, assessed.broken_datasets
+    yield finding.severity.value
+    yield code(finding.title)
+    yield _change(finding)
+    yield _names(vertex.title for vertex in broken.values())
+    yield _names(each.vertex.title for each in assessed.affected if each.vertex.id not in broken)
+    yield _names(assessed.owners)
+
+
+def _change(finding: Finding) -> str:
+    """Return the kind of a change with what it was and is; a rename with the reason why it is a guess."""
+    _, guess, reason = finding.message.rpartition(" (a guess: ")
+    note = f" (a guess: {reason}" if finding.is_guess and guess else ""
+    if finding.before and finding.after:
+        # Such as what happens to the relation of a model that becomes ephemeral.
+        rest = finding.message.removeprefix(f"was {finding.before}, is {finding.after}")
+        note = note or (rest if rest.startswith(": ") else "")
+        return f"{_kind(finding)}: {code(finding.before)} → {code(finding.after)}{note}"
+    if finding.kind in _SELF_EXPLANATORY:
+        return finding.kind
+    return f"{_kind(finding)}: {code(finding.message)}"
+
+
+def _kind(finding: Finding) -> str:
+    """Return the kind; as a code span if it is not in plain words."""
+    return finding.kind if re.fullmatch(r"[A-Za-z]+(?:[ -][A-Za-z]+)*", finding.kind) else code(finding.kind)
+
+
+_SELF_EXPLANATORY = frozenset({"column dropped", "column added"})
+
+
+def _in_table(text: str) -> str:
+    # A backslash before a pipe would undo its escape: GitHub looks for the ends of cells first.
+    return re.sub(r"\\+(?=\|)", r"\g<0> ", text).replace("|", "\\|")
+
+
+def _names(names: Iterable[str]) -> str:
+    different = list(dict.fromkeys(names))
+    shown = ", ".join(map(code, different[:_MAX_NAMES]))
+    return f"{shown} and {len(different) - _MAX_NAMES:,} more" if different[_MAX_NAMES:] else shown
+
+
+def _one_line(text: str) -> str:
+    return " ".join("".join(each if each.isprintable() else " " for each in text).split())
+
+
+def code(text: str) -> str:
+    """Return a code span; long texts are cut."""
+    line = _one_line(text)
+    line = line if len(line) <= _MAX_TEXT else line[: _MAX_TEXT - 1] + "…"
+    if not line:
+        return ""
+    fence = "`" * (max((len(each) for each in re.findall("`+", line)), default=0) + 1)
+    space = " " if "`" in line else ""
+    return f"{fence}{space}{line}{space}{fence}"
+
+
+# ---- diagram
+
+
+def affected_part(result: ReviewResult) -> tuple[Subgraph, int]:
+    """Return the datasets and exposures that changes affect, and how many of them are omitted."""
+    nearest: dict[str, tuple[int, Vertex]] = {}
+    pairs: set[tuple[str, str]] = set()
+    for assessed in result.findings:
+        if assessed.dependents is None or not assessed.affected:
+            continue
+        changed = assessed.dependents.changed
+        if not changed.is_dataset:
+            start = dataset_id_of(changed.id)
+            changed = Vertex(start, "table", {"qualified_name": title_of_id(start)})
+        nearest[changed.id] = (0, changed)
+        for each in assessed.affected:
+            if each.vertex.id not in nearest or nearest[each.vertex.id][0] > each.distance:
+                nearest[each.vertex.id] = (each.distance, each.vertex)
+        for edge in assessed.dependents.impact.subgraph.edges:
+            if edge.label in ("feeds", "feeds_column", "influences"):
+                pairs.add((dataset_id_of(edge.from_id), dataset_id_of(edge.to_id)))
+    order = sorted(nearest.values(), key=lambda each: (each[0], each[1].id))
+    shown = [vertex for _, vertex in order[:_MAX_VERTICES]]
+    edges = [Edge(f"{a}>{b}", "feeds", a, b) for a, b in sorted(pairs) if a != b]
+    return subgraph(shown, edges), len(order) - len(shown)
+
+
+def _diagram(result: ReviewResult) -> str:
+    part, omitted = affected_part(result)
+    while len(part.edges) > _MAX_EDGES:
+        nearest = list(part.vertices.values())[: len(part.vertices) * 3 // 4]
+        omitted += len(part.vertices) - len(nearest)
+        part = subgraph(nearest, part.edges)
+    if not part.edges:
+        return ""
+    text = mermaid(part) + "".join(_styles(result, part))
+    if len(text) > _MAX_DIAGRAM:
+        return ""
+    note = f"The diagram omits {omitted:,} datasets and exposures at a greater distance."
+    return f"```mermaid\n{text}```" + (f"\n\n{note}" if omitted else "")
+
+
+def _styles(result: ReviewResult, part: Subgraph) -> Iterator[str]:
+    """Yield lines that mark what is changed (thick) and what breaks (red)."""
+    changed = {dataset_id_of(each.dependents.changed.id) for each in result.findings if each.dependents}
+    broken = {each.vertex.id for assessed in result.findings for each in assessed.broken}
+    for number, identifier in enumerate(part.vertices):
+        if identifier in changed:
+            yield f"  style n{number} stroke-width:4px\n"
+        elif identifier in broken:
+            yield f"  style n{number} stroke:#d1242f,stroke-width:2px\n"
+
+
+# ---- details
+
+
+def _details(result: ReviewResult) -> Iterator[str]:
+    for assessed in result.findings:
+        finding, lines = assessed.finding, "\n".join(_of_finding(assessed))
+        is_addition = finding.severity is Severity.INFO and not assessed.affected
+        if lines and not is_addition:
+            title = escape(_one_line(f"{finding.title}: {finding.kind}"), quote=False)[:_MAX_TEXT]
+            yield f"<details><summary><code>{title}</code></summary>\n\n{lines}\n\n</details>"
+
+
+def _of_finding(assessed: Assessed) -> Iterator[str]:
+    finding, affected = assessed.finding, assessed.affected
+    if finding.file_path:
+        yield f"- file: {code(finding.file_path)}"
+    if finding.kind == "policy violated":
+        yield f"- fix: {code(finding.after)}"
+    for each in affected[:_MAX_LISTED]:
+        held = each.vertex.properties
+        facts = [
+            *([each.effect.value] if each.effect else []),
+            *(f"DAG {code(dag)}" for dag in each.vertex.dags if dag != NO_DAG),
+            *(f"owner {code(owner)}" for owner in held.get("owners", ())),
+            *(f"tag {code(tag)}" for tag in held.get("tags", ())),
+        ]
+        yield f"- {each.vertex.label} {code(each.vertex.title)}{': ' if facts else ''}{', '.join(facts)}"
+    yield from _more(affected)
+    if columns := [each.vertex.title for each in assessed.broken if each.kind == "column"]:
+        yield f"- columns that break: {_names(columns)}"
+    for test in assessed.tests[:_MAX_LISTED]:
+        yield f"- test {code(test.vertex.name)}{f': {test.effect.value}' if test.effect else ''}"
+    yield from _more(assessed.tests, " tests")
+
+
+def _more(listed: Sequence[object], of_what: str = "") -> Iterator[str]:
+    if len(listed) > _MAX_LISTED:
+        yield f"- and {len(listed) - _MAX_LISTED:,} more{of_what}"
