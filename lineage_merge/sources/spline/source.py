@@ -9,9 +9,9 @@ SPLINE = Source(
     "lineage_merge.sources.spline",
     parse,
     "lineage_merge.sources.spline.reader:read_spline",
-    size="lineage_merge.sources.spline.preflight:size",
+    size="lineage_merge.sources.spline.inspection:size",
     paths=("export", "agent", "kafka.landing"),
-    preflight="lineage_merge.sources.spline.preflight:preflight",
+    preflight="lineage_merge.sources.spline.inspection:preflight",
     checks="lineage_merge.sources.spline.doctor:CHECKS",
     files=lambda spline: (spline.export, *spline.agent),
     needs_aws=lambda spline: bool(spline.arango and spline.arango.password_secret),
@@ -21,12 +21,12 @@ SPLINE = Source(
     job_types=("spark",),
     flags={"export": "--spline-export", "agent": "--spline-agent"},
     line_files=LineFiles(
-        "agent", "files of Spline's agent", "lineage_merge.sources.spline.preflight:has_messages"
+        "agent", "files of Spline's agent", "lineage_merge.sources.spline.inspection:has_messages"
     ),
     job_word="application",
     selected_by="applications",
-    version="lineage_merge.sources.spline.sampling:version",
-    sample="lineage_merge.sources.spline.sampling:sample",
+    version="lineage_merge.sources.spline.inspection:version",
+    sample="lineage_merge.sources.spline.inspection:sample",
     how_to_create=(
         "export Spline's database with arangoexport --type jsonl, one file per collection, into this folder"
     ),
