@@ -22,8 +22,8 @@ from benchmarks.generated.spline import Documents, plan_documents
 from benchmarks.results import Figure
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.orchestration.configuration import CONFIGURATION
+from lineage_merge.sources.spline.database_state import EVERYTHING
 from lineage_merge.sources.spline.documents import assemble, parse
-from lineage_merge.sources.spline.transactions import EVERYTHING
 from lineage_merge.sources.spline.translator import translate
 
 # Maximum time per part of the largest plan, relative to the smallest: larger memory is slower.

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from lineage_merge.sources.spline.transactions import Snapshot, newest
+from lineage_merge.sources.spline.database_state import Snapshot, newest
 from tests.spline_documents import Document
 
 Message = tuple[str, Document]

@@ -16,8 +16,8 @@ from benchmarks.generated.spline import COLLECTIONS, documents, plan_documents
 from benchmarks.generated.templates import Template
 from lineage_merge.model.elements import FeedsColumn, Influences
 from lineage_merge.sources.dbt.manifest import read_manifest
+from lineage_merge.sources.spline.database_state import EVERYTHING
 from lineage_merge.sources.spline.documents import assemble
-from lineage_merge.sources.spline.transactions import EVERYTHING
 from lineage_merge.sources.spline.translator import translate
 
 ROOT = Path(__file__).parents[1]

@@ -19,8 +19,7 @@ from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources import line_files
 from lineage_merge.sources.registry import configured
 from lineage_merge.sources.source import imported
-from lineage_merge.sources.spline import arango as spline_arango
-from lineage_merge.sources.spline import export
+from lineage_merge.sources.spline import arango_queries, export
 from lineage_merge.sources.spline.agent.messages import messages
 from tests.arango_fixtures import ArangoServer
 from tests.s3_fixtures import S3
@@ -181,14 +180,14 @@ def test_the_answers_of_a_database_count(arango: ArangoServer, monkeypatch: pyte
     ).sources["spline"]
     assert settings
     assert settings.arango
-    server = spline_arango.log_in(settings.arango)
-    documents = sum(len(repr(each)) for each in spline_arango.events(server, 0, 1 << 60))
+    server = settings.arango
+    documents = sum(len(repr(each)) for each in arango_queries.events(server, 0, 1 << 60))
 
     with input_budget.limited(2 * documents):
-        assert len(list(spline_arango.events(server, 0, 1 << 60))) == 200
+        assert len(list(arango_queries.events(server, 0, 1 << 60))) == 200
     received: list[object] = []
     with pytest.raises(InputTooLarge), input_budget.limited(documents // 2):
-        received.extend(spline_arango.events(server, 0, 1 << 60))
+        received.extend(arango_queries.events(server, 0, 1 << 60))
 
     assert 0 < len(received) < 150  # in batches, each counted when it arrives
 

@@ -7,7 +7,7 @@ from lineage_merge.column_lineage.transformations import Transformation
 from lineage_merge.infra.redaction import redact, redact_sql
 from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.model.elements import Reference, path_of
-from lineage_merge.sources.spline.columns.attributes import build
+from lineage_merge.sources.spline.columns.attributes import Attributes
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.expressions import ExpressionTexts
 from lineage_merge.sources.spline.columns.lineage import column_lineage
@@ -87,10 +87,9 @@ class _OriginReader:
         self._plan = plan
         self._names = names
         self._tables = tables
-        self._attributes = build(plan)
+        self._attributes = Attributes(plan)
         self._texts = ExpressionTexts(plan)
-        read = (key for key, each in plan.operations.items() if each.get("type") == "Read")
-        columns = (each for key in read if not plan.queries(key) for each in plan.output(key))
+        columns = (each for key in plan.reads if not plan.queries(key) for each in plan.output(key))
         # Columns of metadata tables, and pseudo-columns.
         self._metadata = {column for column in columns if column not in self._attributes.graph.columns}
         self._steps: dict[Node, _Step] = {}

@@ -17,7 +17,7 @@ from lineage_merge.column_lineage.table_parts import part_of_path
 from lineage_merge.model.elements import Reference
 from lineage_merge.model.errors import SourceError
 from lineage_merge.naming import redact
-from lineage_merge.sources.spline.columns.stored_columns import PSEUDO_COLUMNS
+from lineage_merge.sources.spline.columns.documents import PSEUDO_COLUMNS
 from lineage_merge.spark_capture.plan_tree import Json, PlanNode, RddSources, SparkRelation, build_tree
 
 _CONSTANTS = frozenset({"LocalRelation", "OneRowRelation", "Range", "EmptyRelation", "CommandResult"})

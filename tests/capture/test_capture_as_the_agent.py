@@ -22,8 +22,8 @@ from lineage_merge.model.elements import (
     Writes,
 )
 from lineage_merge.sources.spline.agent.plans import documents
+from lineage_merge.sources.spline.database_state import EVERYTHING
 from lineage_merge.sources.spline.documents import assemble
-from lineage_merge.sources.spline.transactions import EVERYTHING
 from lineage_merge.sources.spline.translator import translate
 from lineage_merge.spark_capture import Captured
 

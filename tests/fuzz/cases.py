@@ -19,7 +19,7 @@ import pytest
 
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.records import ProblemRecord, Record
-from lineage_merge.sources.spline.plans import PlanOutput, Translated
+from lineage_merge.sources.spline.document_rows import PlanOutput, TranslatedPlan
 from tests import drawing
 from tests.fuzz.mutation import SECRET
 
@@ -147,7 +147,7 @@ def less_text(text: bytes) -> Iterator[bytes]:
         size //= 2
 
 
-_MADE_DDL = "database string, plan string, job_type string, job string, dataset string, created bigint"
+_MADE_DDL = "database string, plan string, job string, dataset string, created bigint"
 _LARGEST = {"int": 2**31, "bigint": 2**63}
 
 
@@ -208,9 +208,9 @@ def assert_plain(value: Any) -> None:
             assert value is None or type(value) is str, repr(value)
 
 
-def assert_made(plan: Translated) -> None:
+def assert_made(plan: TranslatedPlan) -> None:
     """A translated plan, of which it is known who made it, or that says nothing of it."""
-    assert_fits((plan.database, plan.plan, *(plan.made or (None,) * len(PlanOutput._fields))), _MADE_DDL)
+    assert_fits((plan.database, plan.plan, *(plan.output or (None,) * len(PlanOutput._fields))), _MADE_DDL)
 
 
 def assert_named(problem: Problem) -> None:

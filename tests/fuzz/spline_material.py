@@ -9,9 +9,9 @@ from typing import Any
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.runs.run_selection import PlanKey, SelectedPlan
+from lineage_merge.sources.spline.document_rows import Context
 from lineage_merge.sources.spline.documents import PLAN_PARTS, plan_key_of
-from lineage_merge.sources.spline.plans import Context
-from lineage_merge.sources.spline.reader import Texts
+from lineage_merge.sources.spline.reader import DocumentTexts
 from tests.conftest import DATA
 from tests.fuzz.mutation import ADDRESSES
 from tests.spline_documents import Document, Read, SplineDatabase, table_text
@@ -95,5 +95,5 @@ def bundle(
 ) -> tuple[PlanKey, list[tuple[PlanKey, object]]]:
     """A plan's key and its rows as `_translate_texts` takes them: documents, what is known of its runs."""
     plan = ("", key)
-    rows: list[tuple[PlanKey, object]] = [(plan, Texts(*each)) for each in texts]
+    rows: list[tuple[PlanKey, object]] = [(plan, DocumentTexts(*each)) for each in texts]
     return plan, [*rows, (plan, SelectedPlan("app", 1, 1))] if chosen else rows

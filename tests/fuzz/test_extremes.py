@@ -26,10 +26,9 @@ from lineage_merge.sources.openlineage import files as openlineage
 from lineage_merge.sources.openlineage.jobs import job_of
 from lineage_merge.sources.openlineage.runs import combine_events
 from lineage_merge.sources.openlineage.translator import targets, translate
-from lineage_merge.sources.runs.run_selection import SelectedPlan
+from lineage_merge.sources.runs.run_selection import PlanKey, SelectedPlan
 from lineage_merge.sources.spline import export
-from lineage_merge.sources.spline.agent.reader import _found, _together, _translate
-from lineage_merge.sources.spline.plans import PlanFacts
+from lineage_merge.sources.spline.agent.reader import AgentPlan, _translate, join_messages, read_slice
 from lineage_merge.sources.sql.reader import elements as of_sql
 from lineage_merge.sources.sql.settings import SqlFiles
 from tests.agent_lines import line, of_database
@@ -88,8 +87,8 @@ def _read(found: export.Text) -> object:
 
 def test_a_deep_message_of_an_agent_costs_itself(tmp_path: Path, deep: str) -> None:
     plan = line(of_database(made().collections)[0])
-    found = list(_found(_part(tmp_path / "a.log", plan, f'["plan", {{"id": {deep}}}]', plan), 0, []))
-    assert [each.kind for each in found] == ["plan", "problem", "plan"]
+    part = _part(tmp_path / "a.log", plan, f'["plan", {{"id": {deep}}}]', plan)
+    assert [type(each) for each in read_slice((0, part), [])] == [AgentPlan, Problem, AgentPlan]
 
 
 @pytest.mark.parametrize("name", ["e.jsonl", "e.json"])
@@ -245,11 +244,13 @@ def test_an_agents_plan_in_circles_ends(tmp_path: Path) -> None:
         }
         for n in range(2)
     ]
-    [found] = _found(_part(tmp_path / "a.log", line((kind, plan))), 0, [])
+    [message] = read_slice((0, _part(tmp_path / "a.log", line((kind, plan)))), [])
+    assert isinstance(message, AgentPlan)
     with cases.limit():
-        [together] = _together(found.plan, [found])
-        assert together.plan
-        [translated] = _translate(context("agent"), together.plan, PlanFacts(SelectedPlan("app", 1, 1)))
+        [joined] = join_messages(message.plan, [message])
+        key = ("", message.plan)
+        rows: list[tuple[PlanKey, object]] = [(key, joined.plan), (key, SelectedPlan("app", 1, 1))]
+        [translated] = _translate(context("agent"), key, rows, unrecorded=())
     assert records_of(FeedsRecord, translated.records)
 
 

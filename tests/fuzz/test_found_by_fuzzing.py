@@ -23,9 +23,8 @@ from lineage_merge.sources.hive.log import Found
 from lineage_merge.sources.hive.query import Query, read_query
 from lineage_merge.sources.hive.reader import _read_part
 from lineage_merge.sources.openlineage import files as openlineage
-from lineage_merge.sources.spline.agent.checks import problem as agent_problem
-from lineage_merge.sources.spline.agent.messages import Message
-from lineage_merge.sources.spline.agent.reader import _found
+from lineage_merge.sources.spline.agent.messages import Message, check_message
+from lineage_merge.sources.spline.agent.reader import read_slice
 from lineage_merge.sources.spline.documents import check, name_of
 from lineage_merge.sources.sql.reader import elements as of_sql
 from lineage_merge.sources.sql.settings import SqlFiles, project_of
@@ -54,8 +53,8 @@ def _openlineage(part: Slice) -> tuple[int, list[str]]:
 
 
 def _agent(part: Slice) -> tuple[int, list[str]]:
-    found = list(_found(part, 0, []))
-    problems = [json.loads(each.text or "")[3] for each in found if each.kind == "problem"]
+    found = list(read_slice((0, part), []))
+    problems = [each.message for each in found if isinstance(each, Problem)]
     return len(found) - len(problems), problems
 
 
@@ -146,7 +145,7 @@ def test_an_event_of_a_time_that_is_none_does_not_make_all_others_old(timestamp:
     progress = {**made().collections["progress"][0], "timestamp": timestamp}
     spline = check("progress", progress)
     body = {"planId": "0" * 8 + "-0000" * 3 + "-" + "0" * 12, "timestamp": timestamp}
-    agent = agent_problem(Message("log, line 1", "event", body))
+    agent = check_message(Message("log, line 1", "event", body))
     assert (spline and spline.field, agent and agent.field) == ("timestamp", "timestamp")
 
 

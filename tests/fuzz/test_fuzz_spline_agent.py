@@ -3,6 +3,7 @@
 import gzip
 import json
 import random
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,15 +12,15 @@ import pytest
 
 from lineage_merge.infra.storage import Slice
 from lineage_merge.model.elements import Problem
-from lineage_merge.sources.runs.run_selection import SelectedPlan
+from lineage_merge.sources.runs.run_selection import PlanKey, SelectedPlan
 from lineage_merge.sources.spline.agent.reader import (
-    Found,
+    AgentEvent,
+    AgentPlan,
     _event_rows,
-    _found,
-    _together,
     _translate,
+    join_messages,
+    read_slice,
 )
-from lineage_merge.sources.spline.plans import PlanFacts
 from tests.agent_lines import Message, as_1_0, of_database
 from tests.conftest import DATA
 from tests.fuzz import cases
@@ -28,9 +29,9 @@ from tests.fuzz.mutation import encoded, mutated, written
 from tests.fuzz.spline_material import context, made
 
 _LONGEST = 6_000
-_FOUND_DDL = (
-    "kind string, plan string, at bigint, rank int, position bigint, header string, text string, place string"
-)
+_EVENT_DDL = "plan string, at bigint, text string, place string"
+
+Read = AgentPlan | AgentEvent | Problem
 
 
 @cache
@@ -76,21 +77,22 @@ def _good() -> list[bytes]:
 
 @pytest.mark.parametrize("numbers", cases.blocks(14_000, 2000), ids=str)
 def test_a_log(numbers: range, tmp_path: Path) -> None:
-    def search(name: str, content: bytes) -> list[Found]:
+    def search(name: str, content: bytes) -> list[Read]:
         path = tmp_path / name
         path.write_bytes(content)
-        return list(_found(Slice(str(path), 0, len(content)), 0, ["appName"]))
+        return list(read_slice((0, Slice(str(path), 0, len(content))), ["appName"]))
 
     @cache
-    def alone(line: bytes) -> list[tuple[Any, ...]]:
+    def alone(line: bytes) -> list[Read]:
         return [_without_position(each) for each in search("good.log", line)]
 
     def check(log: Log) -> None:
         found = search(log.name, log.content)
         for each in found:
-            cases.assert_fits(each, _FOUND_DDL)
-            if each.kind == "problem":
-                cases.assert_named(Problem(*json.loads(each.text or "")))
+            if isinstance(each, Problem):
+                cases.assert_named(each)
+            elif isinstance(each, AgentEvent):
+                cases.assert_fits(each, _EVENT_DDL)
         beside = [_without_position(each) for each in found]
         good = [each for line in log.good for each in alone(line)]
         assert all(each in beside for each in good)
@@ -99,23 +101,30 @@ def test_a_log(numbers: range, tmp_path: Path) -> None:
     cases.run("agent log", numbers, _log, check, smaller)
 
 
-def _without_position(found: Found) -> tuple[Any, ...]:
+def _without_position(found: Read) -> Read:
     """Without its place, which is another one where it stands alone."""
-    return found._replace(position=None, location=None)
+    match found:
+        case AgentPlan():
+            return found._replace(position=0, location="")
+        case AgentEvent():
+            return found._replace(location="")
+    return replace(found, document="")
 
 
-def _translated(found: list[Found]) -> None:
+def _translated(found: list[Read]) -> None:
     """What becomes of the damaged message alone, with the plan that it has: the good ones are others'."""
-    plans = {each.plan: each for each in found if each.kind == "plan" and each.rank}
+    plans = {each.plan: each for each in found if isinstance(each, AgentPlan) and each.rank}
     for each in found:
-        own = [plans[each.plan]] if each.kind == "event" and each.plan in plans else []
-        [together] = _together(each.plan, [each, *own])
-        if each.kind == "plan" and together.plan:
-            for plan in _translate(context("agent"), together.plan, PlanFacts(SelectedPlan("app", 1, 1))):
+        if isinstance(each, AgentPlan):
+            [joined] = join_messages(each.plan, [each])
+            key = ("", each.plan)
+            rows: list[tuple[PlanKey, object]] = [(key, joined.plan), (key, SelectedPlan("app", 1, 1))]
+            for plan in _translate(context("agent"), key, rows, unrecorded=()):
                 cases.assert_made(plan)
                 cases.assert_records(plan.records)
-        elif each.kind == "event":
-            events = list(_event_rows(context("agent"), [together], since=-(2**63)))
+        elif isinstance(each, AgentEvent):
+            own = [plans[each.plan]] if each.plan in plans else []
+            events = list(_event_rows(context("agent"), join_messages(each.plan, [each, *own]), -(2**63)))
             assert events
             for event in events:
                 cases.assert_fits(event, cases.EVENT_DDL)

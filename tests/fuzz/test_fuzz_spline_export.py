@@ -14,15 +14,13 @@ from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import DocumentError
 from lineage_merge.model.records import Record
 from lineage_merge.sources.spline import export
+from lineage_merge.sources.spline.document_rows import event_rows
 from lineage_merge.sources.spline.documents import TRANSACTIONS, check, parse
-from lineage_merge.sources.spline.events import event_rows
 from lineage_merge.sources.spline.reader import (
-    _parsed,
     _text_rows,
     _transactions,
     _translate_texts,
 )
-from lineage_merge.sources.spline.transactions import EVERYTHING
 from tests.fuzz import cases
 from tests.fuzz.mutation import damaged, encoded, mutated, packed, written
 from tests.fuzz.spline_material import bundle, context, documents, plans
@@ -85,30 +83,30 @@ def test_a_file_of_documents(numbers: range, tmp_path: Path) -> None:
 
 def _check_documents(part: export.Part, file: File) -> None:
     texts: list[bytes] = []
-    for (database, key), (collection, text) in _text_rows(part):
-        cases.assert_fits((database, key, collection, text), _TEXT_DDL)
-        if key.startswith("!"):
-            found = _translated(key, [(collection, text)], chosen=False)
-            assert {document for _, document, _, _ in problems_of(found)} == {key[1:]}
-            assert len(found) == 1
+    for (database, key), row in _text_rows(part):
+        if isinstance(row, Problem):
+            [plan] = _translate_texts(context(), (database, key), [((database, key), row)], unrecorded=())
+            [(_, document, _, _)] = problems_of(cases.assert_records(plan.records))
+            assert document == row.document
             continue
+        collection, text = row
+        cases.assert_fits((database, key, collection, text), _TEXT_DDL)
         for line in text.split("\n"):
             texts.append(encoded(line))
-            document = parse(collection, line)
-            problem = document if isinstance(document, Problem) else check(collection, document)
+            parsed = parse(collection, line)
+            problem = parsed if isinstance(parsed, Problem) else check(collection, parsed)
             if problem:
                 cases.assert_named(problem)
     assert all(text in texts for text in file.good)
 
 
 def _check_events(part: export.Part, file: File) -> None:
-    wanted = context().wanted()
-    rows = list(event_rows("", _parsed(part), wanted, EVERYTHING))
+    rows = list(event_rows(context(), "", export.documents(part)))
     for row in rows:
         cases.assert_fits(row, cases.EVENT_DDL)
         if row.problem:
             cases.assert_named(Problem(*json.loads(row.problem)))
-    alone = event_rows("", (json.loads(text) for text in file.good), wanted, EVERYTHING)
+    alone = event_rows(context(), "", (json.loads(text) for text in file.good))
     assert all(row in rows for row in alone)
 
 

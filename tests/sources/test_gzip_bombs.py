@@ -51,7 +51,7 @@ READERS: dict[str, tuple[str, Callable[[str], Iterable[object]], str]] = {
     "openlineage lines": ("events.jsonl.gz", lambda at: openlineage.events(part(at)), LINE),
     "openlineage array": ("events.json.gz", lambda at: openlineage.events(part(at)), RATIO),
     "hive": ("hive.log.gz", lambda at: hive._read_part(part(at)), LINE),
-    "agent": ("agent.log.gz", lambda at: agent._found(part(at), 0, []), LINE),
+    "agent": ("agent.log.gz", lambda at: agent.read_slice((0, part(at)), []), LINE),
     "export lines": ("executionPlan.jsonl.gz", lambda at: exported(at, is_json=False), LINE),
     "export array": ("executionPlan.json.gz", lambda at: exported(at, is_json=True), RATIO),
     "dbt manifest": (

@@ -18,7 +18,7 @@ from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing,
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.registry import SOURCES, configured
 from lineage_merge.sources.source import imported
-from lineage_merge.sources.spline import arango as spline_arango
+from lineage_merge.sources.spline import arango_queries
 from tests.arango_fixtures import ArangoServer
 from tests.s3_fixtures import S3
 from tests.spline_documents import SplineDatabase
@@ -247,4 +247,4 @@ def test_a_server_that_does_not_answer_is_the_error_of_reading(
 
 def spline_overview(place: Any) -> None:
     """What reading a database begins with."""
-    spline_arango.overview(spline_arango.log_in(place))
+    arango_queries.overview(place)

@@ -13,8 +13,8 @@ from lineage_merge.model.elements import (
     Scalar,
 )
 from lineage_merge.sources.spline.columns.documents import PlanColumns
-from lineage_merge.sources.spline.columns.lineage import Column as PlanColumn
 from lineage_merge.sources.spline.columns.lineage import ColumnLineage, column_lineage
+from lineage_merge.sources.spline.columns.written_columns import PlanColumn
 from lineage_merge.sources.spline.documents import Plan
 
 
@@ -25,7 +25,7 @@ def read_columns(plan: Plan, application: str, document: str) -> ColumnLineage |
     free as Spark's classes: an unexpected one loses the plan's columns, and nothing else.
     """
     try:
-        return column_lineage(PlanColumns(plan.header, plan.parts), application)
+        return column_lineage(PlanColumns(plan.header, plan.parts, application))
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         what = f"cannot read the columns ({type(error).__name__}): please report the document"
         return Problem("no-columns", document, "", what)

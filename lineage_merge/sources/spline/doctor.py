@@ -1,11 +1,23 @@
-"""Checks of Spline's exports and of the files of its agents; `arango_doctor` checks the database."""
+"""Checks of Spline's database, of exports of it, and of the files of its agents."""
 
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Any
+
+from arango.exceptions import ArangoServerError
 
 from lineage_merge.infra.storage import Slice
 from lineage_merge.model.elements import Problem
-from lineage_merge.model.errors import SourceError
+from lineage_merge.model.errors import (
+    LineageMergeError,
+    SourceDenied,
+    SourceError,
+    SourceMissing,
+    SourceUnreachable,
+)
 from lineage_merge.naming import redact
 from lineage_merge.sources import line_files
 from lineage_merge.sources.diagnosis import (
@@ -15,19 +27,200 @@ from lineage_merge.sources.diagnosis import (
     failed,
     fix_for,
     ok,
+    skipped_all,
     validity,
     warning,
 )
-from lineage_merge.sources.spline import arango_doctor, documents, export, source
-from lineage_merge.sources.spline.agent import checks
-from lineage_merge.sources.spline.agent.messages import messages
-from lineage_merge.sources.spline.settings import Spline
-from lineage_merge.sources.spline.versions import COLLECTION as VERSION
-from lineage_merge.sources.spline.versions import LIMITS_OF_0_7, NO_LABELS, SUPPORTED, Versions
+from lineage_merge.sources.spline import arango, arango_queries, documents, export, source
+from lineage_merge.sources.spline.agent.messages import check_message, messages
+from lineage_merge.sources.spline.arango import ArangoDatabase
+from lineage_merge.sources.spline.database_state import (
+    LIMITS_OF_0_7,
+    NO_LABELS,
+    SUPPORTED,
+    VERSIONS,
+    Versions,
+)
+from lineage_merge.sources.spline.documents import COLLECTIONS, REQUIRED, TRANSACTIONS
+from lineage_merge.sources.spline.settings import Arango, Spline
 
+CONNECTION = "ArangoDB connection"
+LOGIN = "ArangoDB login"
+DATABASE = "ArangoDB database"
+COLLECTION = "ArangoDB collections"
+VERSION = "Spline version"
+READ = "ArangoDB read"
+INDEXES = "ArangoDB indexes"
+WRITES = "Spline writes"
 EXPORT = "Spline export"
 AGENT = "Spline agent"
+
+_STEPS = (CONNECTION, LOGIN, DATABASE, COLLECTION, VERSION, READ, INDEXES, WRITES)
+
+_SECONDS = 5.0
+# Attributes that queries filter by, besides keys and edge ends, which are always indexed.
+_INDEXED = (
+    ("operation", "_belongsTo"),
+    ("follows", "_belongsTo"),
+    ("progress", "timestamp"),
+    ("progress", "execPlanDetails.applicationName"),
+)
+_CLOCK_MS = 5 * 60 * 1000
+_DENIED = (11, 403)
 _DISPATCHER = "set spark.spline.lineageDispatcher=logging, or console, and its logger to INFO"
+
+
+def _examine_arango(spline: Spline) -> Iterator[Diagnosis]:
+    """Check from the connection to the newest write; skip the rest after the first failure."""
+    if spline.arango is None:
+        return
+    settings = spline.arango
+    quick = replace(settings, timeout_seconds=min(settings.timeout_seconds, _SECONDS))
+    reached = 0
+    try:
+        quick = quick.with_password()
+    except LineageMergeError as error:
+        yield failed(LOGIN, error, _password_fix(error))
+        yield from skipped_all((CONNECTION, *_STEPS[2:]), "no password to log in with")
+        return
+    try:
+        with arango.database(quick, retries=False) as db:
+            for diagnosis in _inside(db, has_labels=bool(spline.labels)):
+                reached = max(reached, _STEPS.index(diagnosis.check) + 1)
+                yield diagnosis
+    except SourceError as error:
+        # The steps before this error passed.
+        step = DATABASE if isinstance(error, SourceMissing) else CONNECTION
+        step = LOGIN if isinstance(error, SourceDenied) else step
+        at = max(reached, _STEPS.index(step))
+        for step in _STEPS[reached:at]:
+            yield ok(step, "passed")
+        yield failed(_STEPS[at], error, _fix_for(error, settings))
+        yield from skipped_all(_STEPS[at + 1 :], f"{_STEPS[at]} failed")
+
+
+def _password_fix(error: LineageMergeError) -> str:
+    match error:
+        case SourceDenied():
+            return "allow secretsmanager:GetSecretValue on this one secret (deploy/iam)"
+        case SourceUnreachable():
+            return "check the network (Secrets Manager endpoint of the VPC) and the region"
+    return "set the password that password_env or password_secret refers to"
+
+
+def _fix_for(error: SourceError, settings: Arango) -> str:
+    match error:
+        case SourceUnreachable():
+            return "correct spline.arango.hosts, and allow access to the port (security group, VPN)"
+        case SourceDenied():
+            return (
+                f"correct spline.arango.username and its password, and give {settings.username!r} "
+                f"read access to the database {settings.database!r}"
+            )
+        case SourceMissing():
+            return "correct spline.arango.database, or run spline-admin db-init URL"
+    return "check the log of the ArangoDB server"
+
+
+def _inside(db: ArangoDatabase, *, has_labels: bool) -> Iterator[Diagnosis]:
+    settings = db.settings
+    try:
+        version = str(db.client.version())
+    except (KeyError, TypeError):
+        raise SourceError(f"{settings.hosts} is not an ArangoDB server") from None
+    yield ok(CONNECTION, f"ArangoDB {version}")
+    yield ok(LOGIN, f"as {settings.username}")
+    names = db.collections
+    yield ok(DATABASE, settings.database)
+    versions = db.versions()
+    yield _collections(settings, names, versions)
+    yield _spline_version(names, versions, has_labels)
+    yield _readable(db, [name for name in COLLECTIONS if name in names])
+    yield _indexes(db)
+    if not names.issuperset(REQUIRED):
+        yield from skipped_all((WRITES,), f"{COLLECTION} failed")
+    elif versions.refusal:
+        yield from skipped_all((WRITES,), f"{VERSION} failed")
+    else:
+        yield _newest_write(settings)
+
+
+def _collections(settings: Arango, names: frozenset[str], versions: Versions) -> Diagnosis:
+    expected = [name for name in COLLECTIONS if not (versions.is_0_7 and name in TRANSACTIONS)]
+    missing = [name for name in expected if name not in names]
+    required = [name for name in missing if name in REQUIRED]
+    if required:
+        error = SourceMissing(f"the database {settings.database} has no {' and no '.join(required)}")
+        return failed(COLLECTION, error, "correct spline.arango.database, or run spline-admin db-init URL")
+    if "progress" in missing:
+        message = "no collection progress: the outcome of writes is unknown"
+        return warning(
+            COLLECTION, message, "upgrade Spline's server; now the newest plan of each target counts"
+        )
+    others = f", without {', '.join(missing)}" if missing else ""
+    return ok(COLLECTION, f"{len(expected) - len(missing)} of {len(expected)}{others}")
+
+
+def _spline_version(names: frozenset[str], versions: Versions, has_labels: bool) -> Diagnosis:
+    fix = "run spline-admin db-upgrade URL"
+    if VERSIONS not in names:
+        return warning(VERSION, "no collection dbVersion: older than all tested versions", fix)
+    if versions.preparing:
+        state = f"an upgrade to {versions.preparing} is not complete"
+        return warning(VERSION, state, "wait for it, or run spline-admin db-upgrade URL again")
+    if not versions.current:
+        return warning(VERSION, "dbVersion has no current version", fix)
+    if not versions.is_supported:
+        problem = f"Spline's database has version {versions.current}; supported: {SUPPORTED}"
+        return failed(VERSION, SourceError(versions.refusal or problem), fix)
+    state = f"{versions.current} of Spline's database"
+    return _limited(VERSION, state, has_labels=has_labels) if versions.is_0_7 else ok(VERSION, state)
+
+
+def _readable(db: ArangoDatabase, collections: list[str]) -> Diagnosis:
+    settings = db.settings
+    denied = []
+    for collection in collections:
+        try:
+            list(db.query("FOR d IN @@collection LIMIT 1 RETURN 1", **{"@collection": collection}))
+        except ArangoServerError as error:
+            if error.error_code not in _DENIED and error.http_code not in _DENIED:
+                raise
+            denied.append(collection)
+    if denied:
+        problem = SourceDenied(f"user {settings.username!r} may not read {', '.join(denied)}")
+        return failed(READ, problem, f"grant the user read-only access to database {settings.database!r}")
+    return ok(READ, f"{len(collections)} collections")
+
+
+def _indexes(db: ArangoDatabase) -> Diagnosis:
+    missing = []
+    for collection, attribute in _INDEXED:
+        if collection not in db.collections:
+            continue
+        listed: Any = db.client.collection(collection).indexes()
+        # An index supports filters by its first attribute.
+        if not any(index.get("fields", [])[:1] == [attribute] for index in listed):
+            missing.append(f"{collection}.{attribute}")
+    if missing:
+        message = f"missing on {', '.join(missing)}: queries read more documents than necessary"
+        return warning(INDEXES, message, "run spline-admin db-exec --indices-create URL")
+    return ok(INDEXES, "complete")
+
+
+def _newest_write(settings: Arango) -> Diagnosis:
+    overview = arango_queries.overview(settings)
+    if not overview.events:
+        fix = "run a Spark job with Spline's agent, and check the agent's log"
+        return warning(WRITES, "none: the merge would be empty", fix)
+    newest = datetime.fromtimestamp(overview.newest / 1000, tz=UTC).strftime("%Y-%m-%d %H:%M UTC")
+    message = f"{overview.events}, the newest at {newest}"
+    if overview.newest > time.time_ns() // 1_000_000 + _CLOCK_MS:
+        fix = "synchronize the clocks: spline.lookback is relative to the newest write"
+        return warning(WRITES, f"{message}, in the future", fix)
+    if overview.snapshot.open:
+        message += f"; {len(overview.snapshot.open)} uncommitted transactions, which are not read"
+    return ok(WRITES, message)
 
 
 def _examine_export(spline: Spline) -> Iterator[Diagnosis]:
@@ -38,7 +231,7 @@ def _examine_export(spline: Spline) -> Iterator[Diagnosis]:
     try:
         parts = export.find(folder)
         versions = export.versions_of(parts)
-        broken = list(_broken(parts))
+        broken = next(_broken(parts), None)
     except SourceError as error:
         yield failed(EXPORT, error, fix_for(error, folder, "spline.export", "folder"))
         return
@@ -49,47 +242,40 @@ def _examine_export(spline: Spline) -> Iterator[Diagnosis]:
         yield failed(EXPORT, SourceError(refused[0].refusal or problem), fix)
         return
     databases = {part.database for part in parts}
-    collections = {part.collection for part in parts} - {VERSION}
+    collections = {part.collection for part in parts} - {VERSIONS}
     message = f"{redact(folder)}: {len(collections)} collections"
     message += f" of {len(databases)} databases" if len(databases) > 1 else ""
     if broken:
-        first = f"{broken[0].document}: {broken[0].field}: {broken[0].message}".replace(": : ", ": ")
+        first = f"{broken.document}: {broken.field}: {broken.message}".replace(": : ", ": ")
         yield warning(EXPORT, f"{message}, but {first}", "export it again; a run skips invalid documents")
     elif "progress" not in collections:
         fix = "export the collection progress; until then the newest plan of each target counts"
         yield warning(EXPORT, f"{message}, without progress", fix)
+    elif not any(version.is_0_7 for version in versions.values()):
+        yield ok(EXPORT, message)
     else:
-        yield _export_finding(message, versions.values(), bool(spline.labels))
+        yield _limited(EXPORT, f"{message}; version 0.7", has_labels=bool(spline.labels))
 
 
-def _export_finding(contents: str, versions: Iterable[Versions], has_labels: bool) -> Diagnosis:
-    if not any(version.is_0_7 for version in versions):
-        return ok(EXPORT, contents)
-    state = f"{contents}; version 0.7: {LIMITS_OF_0_7}"
-    return (
-        warning(EXPORT, f"{state}, and spline.labels is set", NO_LABELS) if has_labels else ok(EXPORT, state)
-    )
+def _limited(check: str, state: str, *, has_labels: bool) -> Diagnosis:
+    """Return the state of a database of Spline 0.7 with its limits."""
+    state = f"{state}: {LIMITS_OF_0_7}"
+    return warning(check, f"{state}, and spline.labels is set", NO_LABELS) if has_labels else ok(check, state)
 
 
 def _broken(parts: list[export.Part]) -> Iterator[Problem]:
     """Yield the problem of the first document of each required collection, without reading large files."""
-    seen = set()
+    first: dict[tuple[str, str], export.Part] = {}
     for part in parts:
-        name = (part.database, part.collection)
-        if part.collection not in documents.REQUIRED or name in seen:
-            continue
-        seen.add(name)
+        if part.collection in REQUIRED:
+            first.setdefault((part.database, part.collection), part)
+    for (database, collection), part in first.items():
         beginning = replace(part, slice=replace(part.slice, end=min(part.slice.end, 1)))
-        found = next(export.texts(beginning), None)
-        if isinstance(found, export.Text):
-            document = documents.parse(part.collection, found.text, part.database)
-            if not isinstance(document, Problem):
-                problem = documents.check(part.collection, document, part.database)
-                found = None if problem is None else problem
-            else:
-                found = document
-        if isinstance(found, Problem):
-            yield found
+        for document in islice(export.documents(beginning), 1):
+            is_broken = isinstance(document, Problem)
+            problem = document if is_broken else documents.check(collection, document, database)
+            if isinstance(problem, Problem):
+                yield problem
 
 
 def _examine_agent(spline: Spline) -> Iterator[Diagnosis]:
@@ -99,11 +285,11 @@ def _examine_agent(spline: Spline) -> Iterator[Diagnosis]:
 
 def _inspect(part: Slice) -> tuple[bool, Problem | None]:
     """Return whether there is a valid message, else the problem of the first one."""
-    return validity(messages(line_files.numbered(part)), checks.problem)
+    return validity(messages(line_files.numbered(part)), check_message)
 
 
 CHECKS = (
-    SourceCheck("ArangoDB", arango_doctor.examine),
+    SourceCheck("ArangoDB", _examine_arango),
     SourceCheck(EXPORT, _examine_export),
     SourceCheck(AGENT, _examine_agent),
 )

@@ -15,8 +15,8 @@ from typing import Any
 from lineage_merge.infra.json_schema import Checker
 from lineage_merge.model.elements import Problem
 from lineage_merge.naming import redact
-from lineage_merge.sources.spline import transactions
-from lineage_merge.sources.spline.transactions import Snapshot
+from lineage_merge.sources.spline import database_state
+from lineage_merge.sources.spline.database_state import Snapshot
 
 REQUIRED = ("executionPlan", "operation")
 # The parts of a plan.
@@ -35,7 +35,7 @@ PLAN_PARTS = (
     "expression",
 )
 # Transaction state; Spline 0.7 has neither.
-TRANSACTIONS = (transactions.COUNTER, transactions.OPEN)
+TRANSACTIONS = (database_state.COUNTER, database_state.OPEN)
 COLLECTIONS = (*PLAN_PARTS, "progress", *TRANSACTIONS)
 
 Document = dict[str, Any]

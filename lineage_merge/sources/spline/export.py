@@ -17,10 +17,9 @@ from lineage_merge.infra.storage import Slice, StoredFile, is_s3, list_files, re
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceError, SourceMissing
 from lineage_merge.sources import line_files
+from lineage_merge.sources.spline.database_state import VERSIONS, Versions, versions
 from lineage_merge.sources.spline.documents import COLLECTIONS, REQUIRED, Document, parse, rejected
 from lineage_merge.sources.spline.source import EXPORT
-from lineage_merge.sources.spline.versions import COLLECTION as VERSION
-from lineage_merge.sources.spline.versions import Versions, versions
 
 # operation.json, operation.jsonl.gz, and arangodump's operation_<hash>.data.json.gz
 _FILE = re.compile(
@@ -29,7 +28,7 @@ _FILE = re.compile(
 )
 
 _ENDINGS = ("json", "jsonl", "json.gz", "jsonl.gz")
-_FOUND = (*COLLECTIONS, VERSION)
+_FOUND = (*COLLECTIONS, VERSIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +114,9 @@ def versions_of(parts: Iterable[Part]) -> dict[str, Versions]:
     """Read the version of each database that has a `dbVersion` file; these are small."""
     found: dict[str, list[Document]] = defaultdict(list)
     for part in parts:
-        if part.collection != VERSION:
-            continue
-        for text in texts(part):
-            document = parse(part.collection, text.text) if isinstance(text, Text) else text
-            if not isinstance(document, Problem):
-                found[part.database].append(document)
-    return {database: versions(documents) for database, documents in found.items()}
+        if part.collection == VERSIONS:
+            found[part.database].extend(valid_documents(part))
+    return {database: versions(documents) for database, documents in found.items() if documents}
 
 
 def _root(folder: str) -> PurePosixPath:
@@ -141,6 +136,17 @@ def texts(part: Part) -> Iterator[Text | Problem]:
         yield from _json_file(part)
     else:
         yield from _json_lines(line_files.numbered(part.slice), part.database)
+
+
+def documents(part: Part) -> Iterator[Document | Problem]:
+    """Yield the documents of a slice, not validated, and problems with malformed ones."""
+    for text in texts(part):
+        yield text if isinstance(text, Problem) else parse(part.collection, text.text, part.database)
+
+
+def valid_documents(part: Part) -> Iterator[Document]:
+    """Yield the documents of a slice without problems."""
+    return (document for document in documents(part) if not isinstance(document, Problem))
 
 
 def _json_lines(numbered: Iterable[tuple[str, bytes]], database: str) -> Iterator[Text | Problem]:

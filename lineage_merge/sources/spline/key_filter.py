@@ -7,9 +7,11 @@ plans pass, and a few others.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
+from operator import itemgetter
 from struct import unpack
+from typing import Any
 
-from lineage_merge.infra.engine.rows import Rows
+from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.sources.runs.run_selection import PlanKey
 
 # For less uncompressed text, selecting plans first takes longer than shuffling everything.
@@ -32,6 +34,15 @@ class KeyFilter:
         return all(
             self.bits[position >> 3] >> (position & 7) & 1 for position in _bit_positions(database, plan)
         )
+
+
+def share_filter(
+    plans: Rows[tuple[PlanKey, Any]], text_bytes: int, whole: Iterable[str]
+) -> Shared[KeyFilter] | None:
+    """Return the filter for all workers; None if there is too little text for it to be worth it."""
+    if text_bytes <= WORTH_BYTES:
+        return None
+    return plans.engine.share(build_filter(plans.map(itemgetter(0)), whole))
 
 
 def build_filter(plans: Rows[PlanKey], whole: Iterable[str] = ()) -> KeyFilter:

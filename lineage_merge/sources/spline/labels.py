@@ -1,8 +1,9 @@
-"""Labels set for an agent, in all forms in which Spline stores them. Pure.
+"""Labels, owners and tags that users set for an agent, in all forms in which Spline stores them. Pure.
 
 Spline stores labels as lists of values under a flat name (``{"airflow.dag_id": ["tickit_daily"]}``), on the
 plan, on its executions, and a copy of the plan's on each execution. Labels that users add by other means are
-in `extra`, nested or flat.
+in `extra`, nested or flat. The agent's filter `userExtraMeta` adds labels and extra fields, see
+docs/spline_agent.md: with owners and tags, among others.
 """
 
 import json
@@ -10,31 +11,33 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 Wanted = Mapping[str, tuple[str, ...]]
+# Name and value of a label.
+Label = tuple[str, str]
+
+_OWNERS_AND_TAGS = {"owners": ("owner", "owners"), "tags": ("tag", "tags")}
+_MAX_LENGTH = 300
 
 
-def of_event(wanted: Wanted, document: Mapping[str, Any]) -> set[str]:
-    """Return the names of requested labels that a `progress` document has."""
-    details = document.get("execPlanDetails") or {}
-    return _found(wanted, document.get("labels"), document.get("extra"), details.get("labels"))
+def present(wanted: Wanted, document: Mapping[str, Any]) -> set[str]:
+    """Return the names of requested labels that a `progress` or `executionPlan` document has."""
+    places = (document.get("labels"), document.get("extra"), _copied(document))
+    return {
+        name
+        for name, values in wanted.items()
+        if any(value in values for place in places for value in _values(place, name))
+    }
 
 
-def of_plan(wanted: Wanted, document: Mapping[str, Any]) -> set[str]:
-    """Return the names of requested labels that an `executionPlan` document has."""
-    return _found(wanted, document.get("labels"), document.get("extra"))
-
-
-def pairs(wanted: Wanted, document: Mapping[str, Any]) -> set[tuple[str, str]]:
+def pairs(wanted: Wanted, document: Mapping[str, Any]) -> set[Label]:
     """Return all labels of a `progress` or `executionPlan` document, and requested ones in its `extra`."""
-    details = document.get("execPlanDetails")
-    copied = details.get("labels") if isinstance(details, dict) else None
-    found = {
+    stored = {
         (name, value)
-        for labels in (document.get("labels"), copied)
+        for labels in (document.get("labels"), _copied(document))
         if isinstance(labels, dict)
         for name in labels
         for value in _values({"": labels[name]}, "")
     }
-    return found | {(name, value) for name in wanted for value in _values(document.get("extra"), name)}
+    return stored | {(name, value) for name in wanted for value in _values(document.get("extra"), name)}
 
 
 def heads(wanted: Wanted) -> list[str]:
@@ -47,14 +50,6 @@ def first_value(names: Iterable[str], *documents: object) -> str:
     return next((value for name in names for document in documents for value in _values(document, name)), "")
 
 
-def _found(wanted: Wanted, *documents: object) -> set[str]:
-    return {
-        name
-        for name, values in wanted.items()
-        if any(value in values for document in documents for value in _values(document, name))
-    }
-
-
 def _values(document: object, name: str) -> Iterator[str]:
     if not isinstance(document, dict):
         return
@@ -64,8 +59,8 @@ def _values(document: object, name: str) -> Iterator[str]:
         if rest:
             yield from _values(document[head], rest)
             continue
-        found = document[head]
-        for value in found if isinstance(found, list) else [found]:
+        stored = document[head]
+        for value in stored if isinstance(stored, list) else [stored]:
             yield value if isinstance(value, str) else json.dumps(value)
 
 
@@ -74,3 +69,27 @@ def _splits(name: str) -> Iterator[tuple[str, str]]:
     parts = name.split(".")
     for count in range(1, len(parts) + 1):
         yield ".".join(parts[:count]), ".".join(parts[count:])
+
+
+def owners_and_tags(document: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Return the owners and tags in an `executionPlan` or `progress` document, as sets of the graph."""
+    found: dict[str, set[str]] = {}
+    for place in (document.get("labels"), document.get("extra"), _copied(document)):
+        if isinstance(place, dict):
+            for kind, names in _OWNERS_AND_TAGS.items():
+                for name in names:
+                    found.setdefault(kind, set()).update(_texts(place.get(name)))
+    return {kind: tuple(sorted(values)) for kind, values in found.items() if values}
+
+
+def _copied(document: Mapping[str, Any]) -> Any:
+    """Return the copy of its plan's labels that a `progress` document has."""
+    details = document.get("execPlanDetails")
+    return details.get("labels") if isinstance(details, dict) else None
+
+
+def _texts(value: Any) -> set[str]:
+    """Return a text, or the texts of a list; nothing of other values."""
+    values = value if isinstance(value, list) else [value]
+    texts = (text.strip()[:_MAX_LENGTH] for text in values if isinstance(text, str))
+    return {text for text in texts if text}

@@ -10,10 +10,10 @@ from datetime import timedelta
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-from lineage_merge.sources.spline.arango import collections_of, database, log_in, run_query, snapshot
+from lineage_merge.sources.spline.arango import database
+from lineage_merge.sources.spline.database_state import COMMITTED
 from lineage_merge.sources.spline.naming import application
 from lineage_merge.sources.spline.settings import Arango
-from lineage_merge.sources.spline.transactions import COMMITTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,20 +80,19 @@ def missing_runs(settings: Arango, expected: Sequence[ExpectedRuns], lookback: t
     """
     if not expected:
         return []
-    with database(log_in(settings), retries=False) as db:
-        collections = collections_of(db, settings)
-        if "progress" not in collections:
+    with database(settings, retries=False) as db:
+        if "progress" not in db.collections:
             return [each for one in expected for each in _unreported(one, ())]
-        committed = snapshot(db, settings, collections).variables
+        committed = db.snapshot().variables
         names = sorted({name for one in expected for name in _names_on_glue(one)})
         of_runs: list[Report] = []
         if names:
             oldest = min(one.since for one in expected if one.run_ids) - lookback // timedelta(milliseconds=1)
-            rows = run_query(db, settings, _NAMED, names=names, since=max(oldest, 0), **committed)
+            rows = db.query(_NAMED, names=names, since=max(oldest, 0), **committed)
             of_runs = [*_reports(rows)]
-        since = {one.since for one in expected}
         later = {
-            each: [*_reports(run_query(db, settings, _SINCE, since=each, **committed))] for each in since
+            since: [*_reports(db.query(_SINCE, since=since, **committed))]
+            for since in {one.since for one in expected}
         }
     return [each for one in expected for each in _unreported(one, [*of_runs, *later[one.since]])]
 

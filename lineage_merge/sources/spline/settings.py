@@ -28,8 +28,11 @@ class Arango:
     auth_method: str = "basic"
     batch_size: int = 1000
     timeout_seconds: float = 60.0
-    # For executors, which lack the driver's environment.
     known_password: str | None = field(default=None, repr=False)
+
+    def with_password(self) -> "Arango":
+        """Return the settings with the password, for executors, which lack the driver's environment."""
+        return replace(self, known_password=self.password())
 
     def password(self) -> str:
         """Return the password from the configured variable or secret; empty without either.
@@ -72,7 +75,7 @@ class Spline(RunSelection):
         """Return the settings with the password, for executors."""
         if self.arango is None:
             return self
-        return replace(self, arango=replace(self.arango, known_password=self.arango.password()))
+        return replace(self, arango=self.arango.with_password())
 
     def wants(self, job_name: str, application: str) -> bool:
         """Return whether an application is selected, by its name or by its job on Glue."""
@@ -113,4 +116,4 @@ def _arango(settings: Mapping[str, Any]) -> Arango:
 
 def _label(value: Any) -> tuple[str, ...]:
     values = value if isinstance(value, list) else [value]
-    return tuple(each if isinstance(each, str) else json.dumps(each) for each in values)
+    return tuple(text if isinstance(text, str) else json.dumps(text) for text in values)

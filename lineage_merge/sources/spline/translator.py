@@ -19,7 +19,7 @@ from lineage_merge.model.elements import (
     Writes,
 )
 from lineage_merge.model.errors import NamingError
-from lineage_merge.sources.spline import jdbc_queries, job_metadata
+from lineage_merge.sources.spline import jdbc_queries, labels
 from lineage_merge.sources.spline.column_elements import column_elements, read_columns
 from lineage_merge.sources.spline.documents import Document, Plan
 from lineage_merge.sources.spline.naming import CatalogTable, application, catalog_table
@@ -69,7 +69,7 @@ def translate(
     output = Reference("", write["outputSource"], job.name)
     yield from _written(write, output, _table_of_write(plan, write))
     # `progress` has the facts about runs; without it, only the job itself is known.
-    yield Job(job, properties=_framework(plan), sets=job_metadata.of_plan(plan.header or {}))
+    yield Job(job, properties=_framework(plan), sets=labels.owners_and_tags(plan.header or {}))
     yield Writes(job, output)
 
     mode: dict[str, Scalar] = {"write_mode": "append" if write.get("append") else "overwrite"}

@@ -17,9 +17,8 @@ from lineage_merge.model.errors import (
     SourceMissing,
     SourceUnreachable,
 )
-from lineage_merge.sources.spline import arango as spline_arango
-from lineage_merge.sources.spline.arango import (
-    Server,
+from lineage_merge.sources.spline import arango_queries
+from lineage_merge.sources.spline.arango_queries import (
     events,
     malformed_events,
     overview,
@@ -27,9 +26,9 @@ from lineage_merge.sources.spline.arango import (
     plan_keys,
     plans,
 )
+from lineage_merge.sources.spline.database_state import EVERYTHING, Snapshot
 from lineage_merge.sources.spline.documents import COLLECTIONS, Document
 from lineage_merge.sources.spline.settings import Arango
-from lineage_merge.sources.spline.transactions import EVERYTHING, Snapshot
 from tests.arango_fixtures import ArangoServer
 from tests.http_server import receiving
 from tests.spline_documents import DAY, SplineDatabase, time
@@ -38,16 +37,16 @@ LEAVES = [f"Relation d.t{number}[a#1] csv" for number in range(3)]
 PARTS = ("executionPlan", "operation", "follows", "uses", "takes", "expression")
 ALL_PARTS = frozenset(PARTS)
 
-Loaded = Callable[..., Server]
+Loaded = Callable[..., Arango]
 
 
 @pytest.fixture
 def loaded(arango: ArangoServer) -> Loaded:
     """Load a database, and return its settings."""
 
-    def load(spline: SplineDatabase, **settings: Any) -> Server:
+    def load(spline: SplineDatabase, **settings: Any) -> Arango:
         name = arango.database("spline", spline.collections)
-        return Server(Arango(arango.url, name, arango.username, **settings), arango.password)
+        return Arango(arango.url, name, arango.username, known_password=arango.password, **settings)
 
     return load
 
@@ -80,7 +79,7 @@ def documents_of(spline: SplineDatabase) -> dict[str, dict[str, list[str]]]:
     return {key: {name: sorted(keys) for name, keys in parts.items()} for key, parts in found.items()}
 
 
-def fetched(server: Server, keys: list[str]) -> dict[str, dict[str, list[str]]]:
+def fetched(server: Arango, keys: list[str]) -> dict[str, dict[str, list[str]]]:
     return {
         key: {name: keys_of(iter(documents)) for name, documents in parts.items()}
         for key, parts in plans(server, iter(keys), ALL_PARTS)
@@ -158,12 +157,12 @@ def test_an_unknown_database_is_named(loaded: Loaded) -> None:
     server = loaded(some_plans())
 
     with pytest.raises(SourceMissing, match="missing database 'splin'"):
-        overview(replace(server, settings=replace(server.settings, database="splin")))
+        overview(replace(server, database="splin"))
 
 
 @pytest.mark.parametrize("method", ["basic", "jwt"])
 def test_a_wrong_password_is_reported_without_showing_it(loaded: Loaded, method: str) -> None:
-    server = replace(loaded(some_plans(), auth_method=method), password="hunter2")
+    server = replace(loaded(some_plans(), auth_method=method), known_password="hunter2")
 
     with pytest.raises(SourceDenied, match="rejects user 'root'") as caught:
         overview(server)
@@ -182,11 +181,11 @@ def test_a_token_lets_in_like_a_password(loaded: Loaded, arango: ArangoServer) -
 def test_the_password_is_read_from_the_named_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = Arango("http://host:8529", "spline", password_env="SPLINE_TEST_PASSWORD")
     with pytest.raises(ConfigError, match="password_env: the environment variable"):
-        spline_arango.log_in(settings)
+        overview(settings)
     monkeypatch.setenv("SPLINE_TEST_PASSWORD", "hunter2")
 
-    assert spline_arango.log_in(settings).password == "hunter2"
-    assert spline_arango.log_in(replace(settings, password_env="")).password == ""
+    assert settings.with_password().known_password == "hunter2"
+    assert replace(settings, password_env="").with_password().known_password == ""
 
 
 @pytest.fixture
@@ -201,7 +200,7 @@ def test_an_unreachable_server_is_reported_at_once(closed_port: int) -> None:
     started = clock.monotonic()
 
     with pytest.raises(SourceUnreachable, match=f"127.0.0.1:{closed_port}") as caught:
-        overview(Server(Arango(hosts, "spline"), ""))
+        overview(Arango(hosts, "spline"))
 
     assert clock.monotonic() - started < 10
     assert "hunter2" not in str(caught.value)
@@ -217,8 +216,8 @@ def test_a_server_that_times_out_is_unreachable(loaded: Loaded, arango: ArangoSe
 
 def test_one_available_host_of_several_is_enough(loaded: Loaded, closed_port: int) -> None:
     server = loaded(some_plans())
-    hosts = f"http://127.0.0.1:{closed_port} , {server.settings.hosts}"
-    server = replace(server, settings=replace(server.settings, hosts=hosts))
+    hosts = f"http://127.0.0.1:{closed_port} , {server.hosts}"
+    server = replace(server, hosts=hosts)
 
     assert overview(server).events == 7
     assert len(keys_of(events(server, 0, time(100 * DAY)))) == 7
@@ -230,7 +229,7 @@ def test_another_service_is_not_taken_for_arangodb(body: bytes) -> None:
         receiving(lambda _: (200, body)) as service,
         pytest.raises(SourceError, match="is not an ArangoDB server"),
     ):
-        overview(Server(Arango(service.url, "spline"), ""))
+        overview(Arango(service.url, "spline"))
 
 
 # Slices
@@ -259,8 +258,8 @@ def test_plans_come_with_all_their_parts_in_batches_and_bounded_requests(
 ) -> None:
     spline = some_plans()
     expected = documents_of(spline)
-    monkeypatch.setattr(spline_arango, "PLANS_PER_REQUEST", 2)
-    monkeypatch.setattr(spline_arango, "IDS_PER_REQUEST", 3)
+    monkeypatch.setattr(arango_queries, "PLANS_PER_REQUEST", 2)
+    monkeypatch.setattr(arango_queries, "IDS_PER_REQUEST", 3)
     server = loaded(spline, batch_size=2)
     wanted = sorted(expected)[:5]
 
@@ -367,8 +366,8 @@ def test_what_the_server_refuses_in_the_middle_is_one_clear_line(
 def test_a_server_that_stops_during_a_query_is_unreachable(loaded: Loaded, arango: ArangoServer) -> None:
     server = loaded(some_plans(), batch_size=2)
     # Named twice: with one host the client waits and tries again.
-    twice = replace(server.settings, hosts=f"{arango.url},{arango.url}")
-    reading = events(replace(server, settings=twice), 0, time(100 * DAY))
+    twice = replace(server, hosts=f"{arango.url},{arango.url}")
+    reading = events(twice, 0, time(100 * DAY))
     next(reading)
     arango.standin.stop()
 

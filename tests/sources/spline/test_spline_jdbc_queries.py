@@ -9,9 +9,9 @@ from lineage_merge import naming
 from lineage_merge.merge import dataset_resolver, identity_rules
 from lineage_merge.model.elements import Dataset, Element, Feeds, Problem, Reference
 from lineage_merge.model.records import DatasetRecord
+from lineage_merge.sources.spline.database_state import EVERYTHING
 from lineage_merge.sources.spline.documents import assemble
 from lineage_merge.sources.spline.jdbc_queries import Sources, redacted_connection, sources
-from lineage_merge.sources.spline.transactions import EVERYTHING
 from lineage_merge.sources.spline.translator import translate
 from tests.record_reading import flows_of, problems_of, records_of
 from tests.spline_documents import Read, SplineDatabase

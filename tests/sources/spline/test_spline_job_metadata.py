@@ -12,7 +12,7 @@ from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge.dataset_resolver import from_config
 from lineage_merge.merge.join import merge_locally
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.sources.spline import job_metadata
+from lineage_merge.sources.spline.labels import owners_and_tags
 from lineage_merge.sources.spline.reader import read_spline
 
 DATA = Path(__file__).parents[2] / "data"
@@ -87,10 +87,10 @@ def test_labels_that_an_agent_sends_are_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", [None, 7, {"a": "b"}, [None, 1, ["x"]], "", [" "]])
 def test_values_that_are_no_texts_are_ignored(value: Any) -> None:
-    assert job_metadata.of_plan({"labels": {"owner": value}, "extra": value}) == {}
-    assert job_metadata.of_event({"labels": value, "execPlanDetails": {"labels": {"tags": value}}}) == {}
+    assert owners_and_tags({"labels": {"owner": value}, "extra": value}) == {}
+    assert owners_and_tags({"labels": value, "execPlanDetails": {"labels": {"tags": value}}}) == {}
 
 
 def test_values_are_bounded() -> None:
-    found = job_metadata.of_plan({"labels": {"tags": ["x" * 1000]}})
+    found = owners_and_tags({"labels": {"tags": ["x" * 1000]}})
     assert found == {"tags": ("x" * 300,)}

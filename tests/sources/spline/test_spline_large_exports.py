@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from lineage_merge.infra.engine.rows import Engine
+from lineage_merge.infra.engine.local import LocalEngine
+from lineage_merge.infra.engine.rows import Engine, Shared
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.model.records import Record
 from lineage_merge.orchestration.configuration import CONFIGURATION
@@ -70,14 +71,17 @@ def test_documents_of_a_plan_that_follow_each_other_share_a_row(
     tmp_path.joinpath("operation.jsonl").write_bytes(lines(documents) + b"broken\n")
     parts = [part for part in export.find(str(tmp_path)) if part.collection == "operation"]
 
-    def rows(passes: reader.Passes = reader._every) -> list[tuple[str, int]]:
+    def rows(wanted: Shared[key_filter.KeyFilter] | None = None) -> list[tuple[str, int]]:
         return [
             (plan, found.text.count("\n") + 1)
             for part in parts
-            for (_, plan), found in reader._text_rows(part, passes)
+            for (_, plan), found in reader._text_rows(part, wanted)
+            if isinstance(found, reader.DocumentTexts)
         ]
 
-    assert sorted(rows())[1:] == [("p", 4), ("p", 4), ("q", 4)]
-    assert [row for row in rows(lambda _database, plan: plan == "q") if row[0] in ("p", "q")] == [("q", 4)]
+    engine = LocalEngine()
+    only_q = engine.share(build_filter(engine.rows([("", "q")])))
+    assert sorted(rows()) == [("p", 4), ("p", 4), ("q", 4)]
+    assert rows(only_q) == [("q", 4)]
     monkeypatch.setattr(reader, "_MAX_CHARACTERS", 150)
     assert [row for row in rows() if row[0] == "q"] == [("q", 2), ("q", 2)]

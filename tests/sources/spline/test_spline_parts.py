@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from lineage_merge.model.elements import Problem
+from lineage_merge.sources.spline.database_state import EVERYTHING, Snapshot, newest
 from lineage_merge.sources.spline.documents import Document, assemble, check, name_of, parse, plan_key
-from lineage_merge.sources.spline.transactions import EVERYTHING, Snapshot, newest
 from tests.spline_documents import SplineDatabase
 
 

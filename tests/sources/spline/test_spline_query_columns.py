@@ -11,8 +11,8 @@ from sqlglot import exp, parse
 from sqlglot.optimizer.qualify import qualify
 
 from lineage_merge.model.elements import Column, Feeds, FeedsColumn, Influences, Problem, Reference
+from lineage_merge.sources.spline.database_state import EVERYTHING
 from lineage_merge.sources.spline.documents import assemble
-from lineage_merge.sources.spline.transactions import EVERYTHING
 from lineage_merge.sources.spline.translator import translate
 from tests.sources.spline.columns.plan_building import PLAN, Operation, PlanBuilder
 from tests.sources.sql.test_sql_oracles import TPCH, TPCH_DDL

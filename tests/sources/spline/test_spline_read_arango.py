@@ -15,7 +15,7 @@ from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing
 from lineage_merge.model.records import Record
 from lineage_merge.orchestration import pipeline
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.sources.spline import arango as spline_arango
+from lineage_merge.sources.spline import arango_queries
 from lineage_merge.sources.spline.reader import read_spline
 from tests.arango_fixtures import ArangoServer, Contents
 from tests.record_reading import comparable, flows_of, jobs_of, problems_of, rows_of
@@ -147,11 +147,9 @@ def test_histories_give_the_records_of_their_export_without_full_scans(
         if request.method == "POST" and request.path == "/_api/cursor"
     ]
     bound = [query["bindVars"] for query in asked if "@collection" in query["bindVars"]]
-    limits = {"plans": spline_arango.PLANS_PER_REQUEST, "keys": spline_arango.IDS_PER_REQUEST}
     for variables in bound:
-        (kind,) = variables.keys() - {"@collection"}
-        assert len(variables[kind]) <= limits.get(kind, spline_arango.IDS_PER_REQUEST)
-        assert not any(forgotten in each for each in variables[kind])
+        assert len(variables["values"]) <= arango_queries.IDS_PER_REQUEST
+        assert not any(forgotten in each for each in variables["values"])
     assert {variables["@collection"] for variables in bound} == {"executionPlan", "operation", "follows"}
     # What else was asked: the overview, open transactions, and spans of `progress`.
     others = [query["query"] for query in asked if "@collection" not in query["bindVars"]]

@@ -183,7 +183,7 @@ def test_a_plan_that_many_runs_share_is_queried_once(read: Reading, arango: Aran
     ]
     by_collection = {each["@collection"]: each for each in asked if "@collection" in each}
     assert len([each for each in asked if "@collection" in each]) == len(by_collection) == 3
-    assert by_collection["executionPlan"]["keys"] == [plan]
+    assert by_collection["executionPlan"]["values"] == [plan]
     assert len(records_of(FeedsRecord, rows)) == 1
     assert runs_of(rows) == {"load": 200}
 

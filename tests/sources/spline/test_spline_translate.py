@@ -16,8 +16,8 @@ from lineage_merge.model.elements import (
     Reference,
     Writes,
 )
+from lineage_merge.sources.spline.database_state import EVERYTHING
 from lineage_merge.sources.spline.documents import assemble
-from lineage_merge.sources.spline.transactions import EVERYTHING
 from lineage_merge.sources.spline.translator import translate
 from tests.spline_documents import Read, SplineDatabase, table_structure, table_text
 

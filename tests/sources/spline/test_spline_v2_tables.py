@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from lineage_merge.model.elements import Alias, Authority, Dataset, Element, Reference
+from lineage_merge.sources.spline.database_state import EVERYTHING
 from lineage_merge.sources.spline.documents import assemble
 from lineage_merge.sources.spline.naming import CatalogTable, catalog_table
 from lineage_merge.sources.spline.subqueries import relations
-from lineage_merge.sources.spline.transactions import EVERYTHING
 from lineage_merge.sources.spline.translator import translate
 from tests.spline_documents import Read, SplineDatabase
 

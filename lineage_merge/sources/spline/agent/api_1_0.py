@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from lineage_merge.sources.spline.columns.argument_roles import class_of_hint
-from lineage_merge.sources.spline.columns.positions import values_by_position
+from lineage_merge.sources.spline.columns.documents import values_by_position
 from lineage_merge.sources.spline.documents import Document
 
 Reference = dict[str, str]

@@ -1,4 +1,4 @@
-"""Plans and events in the lines of a log. Pure.
+"""Plans and events in the lines of a log or the records of a topic, and their validation. Pure.
 
 Agents before 1.0.3 write ``["plan", {...}]`` and ``["event", {...}]``; later ones a line ``ExecutionPlan
 (apiVersion: 1.2):`` and the JSON on the next line. Both may follow any logger's prefix, between lines of
@@ -9,8 +9,14 @@ JSON.
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from importlib.resources import files
 from typing import Any, Literal, NamedTuple
+
+from lineage_merge.infra.json_schema import Checker
+from lineage_merge.model.elements import Problem
+from lineage_merge.sources.spline.documents import rejected
 
 Kind = Literal["plan", "event"]
 
@@ -31,6 +37,12 @@ _MAX_OPENINGS = 20
 # The fields in which collectors store the line: Docker and Fluent Bit, Logstash and CloudWatch, Google Cloud.
 _WRAPPED = ("log", "message", "msg", "textPayload")
 
+_VERSIONS = ("1", "1.0", "1.1", "1.2")
+# The headers of the agent's Kafka records: their type, and the version of the producer API.
+_ENTITY = "ABSA-Spline-Entity-Type"
+_API_VERSION = "ABSA-Spline-API-Version"
+_KINDS = {"ExecutionPlan": "plan", "ExecutionEvent": "event"}
+
 _decoder = json.JSONDecoder()
 
 
@@ -43,15 +55,8 @@ class Message(NamedTuple):
     version: str = ""
 
 
-class Malformed(NamedTuple):
-    """A malformed plan or event, and what is wrong."""
-
-    location: str
-    reason: str
-
-
-def messages(lines: Iterable[tuple[str, bytes]]) -> Iterator[Message | Malformed]:
-    """Yield the plans and events of numbered lines, in order."""
+def messages(lines: Iterable[tuple[str, bytes]]) -> Iterator[Message | Problem]:
+    """Yield the plans and events of numbered lines, in order, and problems with malformed ones."""
     version = ""
     for location, line in lines:
         if not _MAYBE.search(line):
@@ -61,28 +66,28 @@ def messages(lines: Iterable[tuple[str, bytes]]) -> Iterator[Message | Malformed
         try:
             text = line.decode("utf-8")
         except UnicodeDecodeError as error:
-            yield Malformed(location, f"not UTF-8 text (byte {error.start} of the line)")
+            yield rejected(location, "", f"not UTF-8 text (byte {error.start} of the line)")
             continue
         announced = _NAMED.search(text)
         if announced:
             version = announced["version"]
             if not text[announced.end() :].strip():
                 continue
-        found = list(_in_line(location, text))
-        for each in found:
-            yield each._replace(version=each.version or version) if isinstance(each, Message) else each
+        for message in [*_in_line(location, text)]:
+            if isinstance(message, Message) and not message.version:
+                message = message._replace(version=version)
+            yield message
         version = ""
 
 
-def _in_line(location: str, text: str) -> Iterator[Message | Malformed]:
+def _in_line(location: str, text: str) -> Iterator[Message | Problem]:
     arrays = list(_arrays(location, text))
     if arrays:
         yield from arrays
         return
     begins = _START_OF_JSON.search(text)
-    openings = [begins.start()] if begins else [found.start() for found in _OPENING.finditer(text)]
+    openings = [begins.start()] if begins else [opening.start() for opening in _OPENING.finditer(text)]
     end = 0
-    found: list[Message | Malformed] = []
     for start in openings[:_MAX_OPENINGS]:
         if start < end:
             continue
@@ -90,34 +95,33 @@ def _in_line(location: str, text: str) -> Iterator[Message | Malformed]:
             body, end = _decoder.raw_decode(text, start)
         except (ValueError, RecursionError) as error:
             if begins:
-                found.append(Malformed(location, _reason(error)))
+                yield _not_json(location, error)
             continue
-        found.extend(_of_body(location, body))
-    yield from found
+        yield from _of_body(location, body)
 
 
-def _arrays(location: str, text: str) -> Iterator[Message | Malformed]:
+def _arrays(location: str, text: str) -> Iterator[Message | Problem]:
     """Yield ``["plan", {...}]`` messages; after a truncated one another may follow on the same line."""
     end = 0
-    for found in _ARRAY.finditer(text):
-        if found.start() < end:
+    for opening in _ARRAY.finditer(text):
+        if opening.start() < end:
             continue
         try:
-            array, end = _decoder.raw_decode(text, found.start())
+            array, end = _decoder.raw_decode(text, opening.start())
         except (ValueError, RecursionError) as error:
-            yield Malformed(location, _reason(error))
+            yield _not_json(location, error)
             continue
         version = array[2] if len(array) > 2 else ""
-        kind: Kind = "plan" if found["kind"] == "plan" else "event"
+        kind: Kind = "plan" if opening["kind"] == "plan" else "event"
         for body in array[1] if isinstance(array[1], list) else [array[1]]:
             yield Message(location, kind, body, version if isinstance(version, str) else "")
 
 
-def _of_body(location: str, body: object) -> Iterator[Message | Malformed]:
+def _of_body(location: str, body: object) -> Iterator[Message | Problem]:
     if isinstance(body, list):
-        for each in body:
-            if isinstance(each, dict) and each.keys() >= _EVENT:
-                yield Message(location, "event", each)
+        for event in body:
+            if isinstance(event, dict) and event.keys() >= _EVENT:
+                yield Message(location, "event", event)
         return
     if not isinstance(body, dict):
         return
@@ -134,10 +138,38 @@ def _of_body(location: str, body: object) -> Iterator[Message | Malformed]:
         yield from messages((location, line.encode(errors="replace")) for line in inner.split("\n"))
 
 
-def _reason(error: Exception) -> str:
-    if isinstance(error, RecursionError):
-        return "nested too deeply"
-    return f"not JSON: {error.args[0]}"
+def _not_json(location: str, error: Exception) -> Problem:
+    is_deep = isinstance(error, RecursionError)
+    return rejected(location, "", "nested too deeply" if is_deep else f"not JSON: {error.args[0]}")
+
+
+def check_message(message: Message) -> Problem | None:
+    """Return why a message is rejected; None if its plan or event can be used."""
+    location, version = message.location, message.version
+    if version and version not in _VERSIONS:
+        unknown = f"version {version} of the producer API is unknown; 1.0, 1.1 and 1.2 are"
+        return rejected(location, "", unknown)
+    return _error("event" if message.kind == "event" else "plan_of_events", message.body, location)
+
+
+def check_plan(plan: object, location: str) -> Problem | None:
+    """Return why a plan that passed `check_message` cannot be translated.
+
+    Separate because it is slow, and few of many plans are translated.
+    """
+    write = plan["operations"]["write"] if isinstance(plan, dict) else {}
+    return _error("plan_1_0" if isinstance(write.get("id"), int) else "plan", plan, location)
+
+
+def _error(shape: str, body: object, location: str) -> Problem | None:
+    error = _checker(shape).error(body)
+    return rejected(location, error.path, error.problem) if error else None
+
+
+@cache
+def _checker(shape: str) -> Checker:
+    schema = json.loads(files(__package__).joinpath("agent.schema.json").read_text(encoding="utf-8"))
+    return Checker(schema | {"$ref": f"#/$defs/{shape}"})
 
 
 def array_line(kind: str, body: bytes, version: str = "") -> bytes:
@@ -147,3 +179,18 @@ def array_line(kind: str, body: bytes, version: str = "") -> bytes:
     """
     suffix = b", " + json.dumps(version).encode() if version else b""
     return b'["' + kind.encode() + b'", ' + body + suffix + b"]"
+
+
+def record_line(value: bytes, headers: Mapping[str, bytes]) -> bytes:
+    """Return a record of the agent's Kafka dispatcher as ``["plan", {...}]``; others as they are.
+
+    With the version of the producer API, unless it is one that the form shows.
+    """
+    from lineage_merge.sources.kafka_landing.kafka import text_line  # imports Spark
+
+    line = text_line(value, dict(headers))
+    kind = _KINDS.get(headers.get(_ENTITY, b"").decode(errors="replace"))
+    version = headers.get(_API_VERSION, b"").decode(errors="replace")
+    if kind is None:
+        return line
+    return array_line(kind, line, "" if version in _VERSIONS else version)

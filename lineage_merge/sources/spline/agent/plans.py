@@ -1,22 +1,68 @@
-"""Conversion of a producer API plan to the documents that Spline's server stores. Pure.
+"""Conversion of the producer API's plans and events to the documents that Spline's server stores. Pure.
 
 Follows the server's model builder: keys are ``{plan}:{id}``, an operation without output has its input's
 schema, `derivesFrom` leads to the nearest attributes, `uses` to references in parameters.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from lineage_merge.sources.spline.agent.api_1_0 import is_1_0, modern
-from lineage_merge.sources.spline.documents import Document
+from lineage_merge.sources.spline.documents import Document, duration_ns
 
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _REFERENCES = {"__attrId": "attribute", "__exprId": "expression"}
 
 
 def plan_id(plan: Document) -> str:
     """Return a plan's id in canonical UUID spelling."""
     return str(plan["id"]).lower()
+
+
+def header(plan: Document, label_heads: Collection[str] = ()) -> Document:
+    """Return what events need of their plan, with the field names of an `executionPlan` document.
+
+    ``details`` has the details of `progress`; of `extra` only the keys that may contain a requested label.
+    """
+    write = plan["operations"]["write"]
+    system = plan.get("systemInfo") or {}
+    extra = plan.get("extraInfo") or {}
+    labels = plan.get("labels") or {}
+    details = {
+        "executionPlanKey": plan_id(plan),
+        "frameworkName": f"{system.get('name') or ''} {system.get('version') or ''}".strip(),
+        "applicationName": plan.get("name") or extra.get("appName"),
+        "dataSourceUri": write["outputSource"],
+        "dataSourceType": (write.get("extra") or {}).get("destinationType"),
+        "labels": labels,
+        "append": write.get("append"),
+    }
+    label_fields = {name: extra[name] for name in label_heads if name in extra}
+    return {"labels": labels, "extra": label_fields, "details": details}
+
+
+def progress(event: Document, details: Mapping[str, Any]) -> Document:
+    """Return the `progress` document of a validated event, with the details of its plan."""
+    extra = event.get("extra") or {}
+    timestamp = int(event["timestamp"])
+    return {
+        "_key": f"{details['executionPlanKey']}:{_base_36(timestamp)}",
+        "timestamp": timestamp,
+        "durationNs": duration_ns(event),
+        "error": event.get("error"),
+        "labels": event.get("labels") or {},
+        "extra": extra,
+        "execPlanDetails": details,
+    }
+
+
+def _base_36(number: int) -> str:
+    text = ""
+    while number:
+        number, digit = divmod(number, 36)
+        text = _DIGITS[digit] + text
+    return text or "0"
 
 
 def documents(plan: Document, created: int = 0) -> dict[str, list[Document]]:

@@ -5,142 +5,140 @@ order, and duplicated: they are joined by the plan's id, and one of several plan
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import astuple
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import astuple, dataclass
 from datetime import timedelta
 from functools import partial
+from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
 from lineage_merge.infra.engine.rows import Engine, Rows, Shared
 from lineage_merge.infra.storage import Slice
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceMissing
-from lineage_merge.model.records import Record
 from lineage_merge.sources import line_files
 from lineage_merge.sources.runs import run_selection
-from lineage_merge.sources.runs.events import EventRow, largest, nulls_first
+from lineage_merge.sources.runs.events import EventRow, largest
 from lineage_merge.sources.runs.run_selection import PlanKey, PlanLabels
-from lineage_merge.sources.spline import key_filter, labels
-from lineage_merge.sources.spline.agent import checks
+from lineage_merge.sources.spline import labels
 from lineage_merge.sources.spline.agent.api_1_0 import is_1_0
-from lineage_merge.sources.spline.agent.events import header, progress
-from lineage_merge.sources.spline.agent.messages import Message, messages
-from lineage_merge.sources.spline.agent.plans import documents, plan_id
-from lineage_merge.sources.spline.documents import Document, rejected
-from lineage_merge.sources.spline.events import event_rows
-from lineage_merge.sources.spline.key_filter import KeyFilter
-from lineage_merge.sources.spline.plans import (
-    Context,
-    PlanFacts,
-    Translated,
-    combined,
-    event_names,
-    names_of,
-    of_plan,
-    plan_facts,
-    selected_plans,
-    translate_plan,
-    unmatched_applications,
+from lineage_merge.sources.spline.agent.messages import (
+    check_message,
+    check_plan,
+    messages,
+    record_line,
 )
-from lineage_merge.sources.spline.settings import Spline
+from lineage_merge.sources.spline.agent.plans import documents, header, plan_id, progress
+from lineage_merge.sources.spline.document_rows import (
+    Context,
+    TranslatedPlan,
+    event_rows,
+    of_no_job,
+    plan_facts,
+    translate_plan,
+)
+from lineage_merge.sources.spline.documents import Document, rejected
+from lineage_merge.sources.spline.key_filter import KeyFilter, share_filter
+from lineage_merge.sources.spline.labels import Label
+from lineage_merge.sources.spline.plan_selection import PlanInput, SelectedPlans, names_of
 from lineage_merge.sources.spline.source import AGENT
-from lineage_merge.sources.spline.transactions import EVERYTHING
-from lineage_merge.sources.spline.unmatched_labels import Label
 from lineage_merge.sources.unmatched_patterns import Names
 
 
-class Found(NamedTuple):
-    """A plan, an event or a problem in a file; texts are JSON.
+class AgentPlan(NamedTuple):
+    """A plan in a file; `text` is its JSON, `header` has the fields that events need.
 
-    `header` has the fields of the plan that events need. `position` grows with the order of files and lines.
-    Of plans with one id the highest `rank` is used: malformed 0, version 1.0, which has less information, 1.
+    `position` grows with the order of files and lines. Of plans with one id the highest `rank` is used:
+    malformed 0 (with an id only), version 1.0, which has less information, 1.
     """
 
-    kind: str
-    plan: str | None = None
-    at: int | None = None
-    rank: int | None = None
-    position: int | None = None
-    header: str | None = None
-    text: str | None = None
-    location: str | None = None
-
-
-class Plan(NamedTuple):
-    """The selected `Found` of those with one id; `position` is the highest of all of them."""
-
-    key: str
+    plan: str
     rank: int
-    header: str
     text: str
     location: str
     position: int
+    header: Document
 
 
-class Messages(NamedTuple):
-    """All messages of one plan id, None for problems, which are JSON.
+class AgentEvent(NamedTuple):
+    """An event in a file; `text` is its JSON."""
 
-    `plan` is set if its `rank` is greater than 0; `rank` None: no file contains it.
+    plan: str
+    at: int
+    text: str
+    location: str
+
+
+class PlanMessages(NamedTuple):
+    """The plan with one id, and its events; of no plan (""): problems.
+
+    `rank` 0: the plan is malformed; None: no file contains it. `plan` is set if its `rank` is greater than 0;
+    its `position` is the highest of all plans with this id.
     """
 
-    key: str | None
+    key: str
     rank: int | None
-    plan: Plan | None
-    events: list[Found]
-    problems: list[str]
+    plan: AgentPlan | None
+    events: list[AgentEvent]
+    problems: list[Problem]
 
 
-def read_agent(engine: Engine, context: Context) -> Rows[Record]:
-    """Read what the agents of the selected applications wrote, as records. Raises `SourceError`."""
+@dataclass(frozen=True, kw_only=True)
+class AgentInput(PlanInput):
+    """The messages of agents' files; `newest` is the time of the newest event, `stored_bytes` their size."""
+
+    messages: Rows[PlanMessages]
+    newest: int
+    stored_bytes: int
+
+    def events(self) -> Rows[EventRow]:
+        """Return the events, with the details of their plans."""
+        spline = self.context.spline
+        # As in `run_selection.within_lookback`.
+        back = self.newest - spline.lookback // timedelta(milliseconds=1)
+        since = spline.runs.since if spline.runs.which == "since" else back
+        events = self.messages.map_partitions(partial(_event_rows, self.context, since=since))
+        if not spline.labels:
+            return events
+        return run_selection.labelled(events, self.messages.flat_map(partial(_plan_labels, self.context)))
+
+    def translated(self, plans: SelectedPlans) -> Rows[TranslatedPlan]:
+        """Translate the plans in files."""
+        wanted = share_filter(plans, self.stored_bytes, self.unrecorded)
+        read: Rows[Any] = self.messages.flat_map(partial(_wanted_plan, wanted=wanted))
+        translate = partial(_translate, self.context, unrecorded=self.unrecorded)
+        return read.union(plans).group(itemgetter(0), translate)
+
+    def application_names(self) -> Rows[Names]:
+        """Return the names of all plans."""
+        return self.messages.flat_map(_application_names)
+
+    def labels(self) -> Rows[Label]:
+        """Return the labels of all plans and events."""
+        return self.messages.flat_map(partial(_label_pairs, self.context))
+
+
+def agent_input(engine: Engine, context: Context) -> AgentInput:
+    """Return the input of files and a topic, after landing its new messages. Raises `SourceError`."""
     parts, notices = _parts(engine, context)
     heads = labels.heads(context.spline.labels)
     # Positions follow the file names: nothing else shows which plan is the newest.
     numbered = [(number << 32, part) for number, part in enumerate(parts)]
-    searched = engine.rows(numbered, line_files.tasks(engine, parts)).flat_map(partial(_search, heads=heads))
-    found = searched.group(_plan_of, _together).cache()
-    newest = largest(found.map_partitions(_newest_event).collect())
-    is_recorded = newest is not None
-    if not is_recorded and parts and found.is_empty():
+    read = engine.rows(numbered, line_files.tasks(engine, parts)).flat_map(partial(read_slice, heads=heads))
+    by_plan = read.group(_plan_of, join_messages).cache()
+    newest = largest(by_plan.map_partitions(_newest_event).collect())
+    if newest is None and parts and by_plan.is_empty():
         nothing = line_files.nothing_found("Spline", "agent", "plan or event", parts, AGENT)
         notices = (*notices, nothing)
-
-    events = found.map_partitions(partial(_event_rows, context, since=_since(context.spline, newest or 0)))
-    if context.spline.labels:
-        events = run_selection.labelled(events, found.flat_map(partial(_plan_labels, context)))
-    events = events.cache()
-    recent_events = run_selection.within_lookback(events, context.spline.runs, context.spline.lookback)
-    selected = run_selection.select_writes(recent_events, context.spline.runs)
-
-    plans = selected_plans(context, recent_events, selected)
-    read_plans: Callable[[Messages], Iterator[tuple[PlanKey, Plan]]] = _plan
-    if is_recorded and sum(part.end - part.start for part in parts) > key_filter.WORTH_BYTES:
-        wanted = engine.share(key_filter.build_filter(plans.map(_key)))
-        read_plans = partial(_wanted_plan, wanted=wanted)
-    texts: Rows[Any] = found.flat_map(read_plans)
-    translate = partial(_translate_found, context, is_recorded=is_recorded)
-    translated = texts.union(plans).group(_key, translate)
-    unrecorded = [] if is_recorded else [""]
-    if context.spline.applications:
-        names = found.flat_map(_application_names)
-        recent = recent_events.flat_map(event_names) if is_recorded else names
-        notices = (*notices, *unmatched_applications(context.spline, recent, lambda: names))
-    whole = combined(
-        context,
-        events,
-        recent_events,
-        selected,
-        translated,
-        unrecorded,
-        labels_of=lambda: found.flat_map(partial(_label_pairs, context)),
+    return AgentInput(
+        engine=engine,
+        context=context,
+        unrecorded=[""] if newest is None else [],
+        notices=notices,
+        messages=by_plan,
+        newest=newest or 0,
+        stored_bytes=line_files.stored_bytes(parts),
     )
-    return whole.union(engine.rows(list(context.resolver.records(notices)), 1))
-
-
-def _since(spline: Spline, newest: int) -> int:
-    """Return the earliest time of an event to be used, as in `run_selection.within_lookback`."""
-    if spline.runs.which == "since":
-        return spline.runs.since
-    return newest - spline.lookback // timedelta(milliseconds=1)
 
 
 def _parts(engine: Engine, context: Context) -> tuple[list[Slice], tuple[Problem, ...]]:
@@ -150,146 +148,117 @@ def _parts(engine: Engine, context: Context) -> tuple[list[Slice], tuple[Problem
         return line_files.find(spline.agent), ()
     from lineage_merge.infra.engine.on_spark import session_of
     from lineage_merge.sources.kafka_landing import kafka
-    from lineage_merge.sources.spline.agent.record_lines import record_line
 
     landed = kafka.landed(session_of(engine, "Kafka"), spline.kafka, record_line)
-    found = line_files.find(spline.agent)
+    parts = line_files.find(spline.agent)
     try:
-        found += line_files.find([landed.folder])
+        parts += line_files.find([landed.folder])
     except SourceMissing:
         nothing = Problem("notice", f"Kafka topic {spline.kafka.topic}", "", "no messages yet")
-        return found, (*landed.notices, nothing)
-    return found, landed.notices
+        return parts, (*landed.notices, nothing)
+    return parts, landed.notices
 
 
-def _search(numbered: tuple[int, Slice], heads: list[str]) -> Iterator[Found]:
-    position, part = numbered
-    return _found(part, position, heads)
-
-
-def _found(part: Slice, position: int, heads: list[str]) -> Iterator[Found]:
-    for number, each in enumerate(line_files.until_damage(messages(line_files.numbered(part)))):
-        wrong = each if isinstance(each, Problem) else checks.problem(each)
-        if wrong:
-            yield Found("problem", text=json.dumps(astuple(wrong)))
-        if not isinstance(each, Message):
-            continue
-        if wrong:
+def read_slice(numbered: tuple[int, Slice], heads: list[str]) -> Iterator[AgentPlan | AgentEvent | Problem]:
+    """Yield the plans, events and problems in a slice, whose position is given."""
+    start, part = numbered
+    for number, message in enumerate(line_files.until_damage(messages(line_files.numbered(part)))):
+        if isinstance(message, Problem):
+            yield message
+        elif problem := check_message(message):
+            yield problem
             # Its events are valid: the plan exists, but is malformed.
-            named = each.body.get("id") if isinstance(each.body, dict) and each.kind == "plan" else None
-            if isinstance(named, str):
-                yield Found("plan", named.lower(), rank=0)
-            continue
-        text = json.dumps(each.body, separators=(",", ":"))
-        if each.kind == "plan":
-            rank = 1 if is_1_0(each.body) else 2
-            key, head = plan_id(each.body), json.dumps(header(each.body, heads))
-            yield Found("plan", key, None, rank, position + number, head, text, each.location)
+            named = message.body.get("id") if isinstance(message.body, dict) else None
+            if message.kind == "plan" and isinstance(named, str):
+                yield AgentPlan(named.lower(), 0, "", "", 0, {})
         else:
-            key = each.body["planId"].lower()
-            yield Found("event", key, int(each.body["timestamp"]), text=text, location=each.location)
+            body, location = message.body, message.location
+            text = json.dumps(body, separators=(",", ":"))
+            if message.kind == "event":
+                yield AgentEvent(body["planId"].lower(), int(body["timestamp"]), text, location)
+            else:
+                rank = 1 if is_1_0(body) else 2
+                yield AgentPlan(plan_id(body), rank, text, location, start + number, header(body, heads))
 
 
-def _plan_of(found: Found) -> str | None:
-    return found.plan
+def _plan_of(message: AgentPlan | AgentEvent | Problem) -> str:
+    return "" if isinstance(message, Problem) else message.plan
 
 
-def _together(key: str | None, found: list[Found]) -> Iterator[Messages]:
-    plans = [each for each in found if each.kind == "plan"]
-    best = max(plans, key=_precedence, default=None)
-    by_time: dict[int | None, Found] = {}
-    for each in found:
-        if each.kind == "event":
-            # Duplicate events count once.
-            other = by_time.get(each.at, each)
-            by_time[each.at] = max(each, other, key=lambda event: nulls_first(event.text, event.location))
-    problems = [each.text for each in found if each.kind == "problem" and each.text]
-    plan = None
-    if best and best.rank and key is not None:
-        position = largest(each.position for each in plans) or 0
-        plan = Plan(key, best.rank, best.header or "", best.text or "", best.location or "", position)
-    yield Messages(key, best.rank if best else None, plan, list(by_time.values()), problems)
+def join_messages(key: str, group: list[AgentPlan | AgentEvent | Problem]) -> Iterator[PlanMessages]:
+    """Select one of the plans with one id, and drop duplicate events."""
+    plans = [message for message in group if isinstance(message, AgentPlan)]
+    best = max(plans, key=attrgetter("rank", "text", "location"), default=None)
+    events: dict[int, AgentEvent] = {}
+    for event in group:
+        if isinstance(event, AgentEvent):
+            events[event.at] = max(event, events.get(event.at, event))
+    plan = best._replace(position=max(plan.position for plan in plans)) if best and best.rank else None
+    problems = [message for message in group if isinstance(message, Problem)]
+    yield PlanMessages(key, best.rank if best else None, plan, list(events.values()), problems)
 
 
-def _precedence(plan: Found) -> tuple[tuple[bool, object], ...]:
-    return nulls_first(plan.rank, plan.text, plan.header, plan.location)
+def _newest_event(groups: Iterable[PlanMessages]) -> Iterator[int | None]:
+    yield largest(event.at for group in groups for event in group.events)
 
 
-def _newest_event(found: Iterable[Messages]) -> Iterator[int | None]:
-    yield largest(event.at for each in found for event in each.events)
-
-
-def _event_rows(context: Context, found: Iterable[Messages], since: int) -> Iterator[EventRow]:
-    for each in found:
-        yield from (EventRow("", problem=problem) for problem in each.problems)
+def _event_rows(context: Context, groups: Iterable[PlanMessages], since: int) -> Iterator[EventRow]:
+    for group in groups:
+        yield from (EventRow("", problem=json.dumps(astuple(problem))) for problem in group.problems)
         # The events of a malformed plan are valid.
-        if each.rank != 0:
-            yield from event_rows("", _progress(each, since), context.wanted(), EVERYTHING)
+        if group.rank != 0:
+            yield from event_rows(context, "", _progress(group, since))
 
 
-def _progress(found: Messages, since: int) -> Iterator[dict[str, Any] | Problem]:
-    details = json.loads(found.plan.header)["details"] if found.plan else None
-    for event in found.events:
-        if details is not None:
-            yield progress(json.loads(event.text or ""), details)
+def _progress(group: PlanMessages, since: int) -> Iterator[Document | Problem]:
+    for event in group.events:
+        if group.plan:
+            yield progress(json.loads(event.text), group.plan.header["details"])
         # Files with a retention period begin anywhere: events before the lookback may lack their plan.
-        elif event.at is not None and event.at >= since:
-            yield rejected(event.location or "", "planId", f"missing plan {found.key}")
+        elif event.at >= since:
+            yield rejected(event.location, "planId", f"missing plan {group.key}")
 
 
-def _application_names(found: Messages) -> Iterator[Names]:
-    if found.plan:
-        name = json.loads(found.plan.header)["details"]["applicationName"]
-        yield from names_of(name if isinstance(name, str) else "")
+def _application_names(group: PlanMessages) -> Iterator[Names]:
+    if group.plan:
+        yield from names_of(group.plan.header["details"]["applicationName"])
 
 
-def _plan_labels(context: Context, found: Messages) -> Iterator[PlanLabels]:
+def _plan_labels(context: Context, group: PlanMessages) -> Iterator[PlanLabels]:
     """Return the requested labels of a plan."""
-    if found.plan:
-        present = labels.of_plan(context.spline.labels, json.loads(found.plan.header))
-        yield PlanLabels("", found.plan.key, sorted(present))
+    if group.plan:
+        yield PlanLabels("", group.key, sorted(labels.present(context.spline.labels, group.plan.header)))
 
 
-def _label_pairs(context: Context, found: Messages) -> Iterator[Label]:
-    headers = [found.plan.header] if found.plan else []
-    for text in (*headers, *(event.text or "{}" for event in found.events)):
-        yield from sorted(labels.pairs(context.spline.labels, json.loads(text)))
+def _label_pairs(context: Context, group: PlanMessages) -> Iterator[Label]:
+    headers = [group.plan.header] if group.plan else []
+    for document in (*headers, *(json.loads(event.text) for event in group.events)):
+        yield from sorted(labels.pairs(context.spline.labels, document))
 
 
-def _plan(found: Messages) -> Iterator[tuple[PlanKey, Plan]]:
-    if found.plan:
-        yield ("", found.plan.key), found.plan
+def _wanted_plan(
+    group: PlanMessages, wanted: Shared[KeyFilter] | None
+) -> Iterator[tuple[PlanKey, AgentPlan]]:
+    if group.plan and (wanted is None or wanted.value.passes("", group.key)):
+        yield ("", group.key), group.plan
 
 
-def _wanted_plan(found: Messages, wanted: Shared[KeyFilter]) -> Iterator[tuple[PlanKey, Plan]]:
-    return ((key, plan) for key, plan in _plan(found) if wanted.value.passes(*key))
-
-
-def _key(row: tuple[PlanKey, object]) -> PlanKey:
-    return row[0]
-
-
-def _translate_found(
-    context: Context, _key: PlanKey, rows: list[tuple[PlanKey, object]], is_recorded: bool
-) -> Iterator[Translated]:
-    known = plan_facts(each for _, each in rows)
-    if is_recorded and known.selected is None:
+def _translate(
+    context: Context, key: PlanKey, rows: list[tuple[PlanKey, object]], unrecorded: Collection[str]
+) -> Iterator[TranslatedPlan]:
+    facts = plan_facts(rows)
+    plan = next((row for _, row in rows if isinstance(row, AgentPlan)), None)
+    if plan is None or (facts.selected is None and not unrecorded):
         return
-    for _, plan in rows:
-        if isinstance(plan, Plan):
-            yield from _translate(context, plan, known)
-
-
-def _translate(context: Context, found: Plan, known: PlanFacts) -> Iterator[Translated]:
-    plan = json.loads(found.text)
-    problem = checks.problem_inside(plan, found.location)
+    body = json.loads(plan.text)
+    problem = check_plan(body, plan.location)
     parts: dict[str, list[Document]] = {}
     if problem is None:
         try:
-            parts = documents(plan, found.position)
+            parts = documents(body, plan.position)
         except RecursionError:
-            problem = rejected(found.location, "", "nested too deeply")
+            problem = rejected(plan.location, "", "nested too deeply")
     if problem:
-        yield of_plan(context, "", found.key, [problem])
+        yield of_no_job(context, "", plan.plan, [problem])
     else:
-        yield from translate_plan(context, "", found.key, parts, known, [])
+        yield from translate_plan(context, "", plan.plan, parts, facts, [])

@@ -3,5 +3,6 @@
 `lineage.column_lineage` is the entry point. `documents` indexes a plan's documents; `attributes` builds one
 graph of values (`value_graph`) from them, with the roles of each expression's arguments (`argument_roles`);
 `parts` follows fields of structs and entries of maps; `plan_text` and `text_columns` add what only a
-subquery's text contains; `expressions` writes readable expressions; `influences` finds what decides on rows.
+subquery's text contains; `written_columns` finds the target's names, `expressions` writes readable
+expressions, with `sql_types`.
 """

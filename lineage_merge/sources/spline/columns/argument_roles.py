@@ -90,6 +90,9 @@ _BINARY = {
 # The same for its other kinds of expressions.
 _HINTS = {"expr.Alias": "Alias", "expr.UDF": "ScalaUDF", "expr.Literal": "Literal"}
 
+# With ALL, Spark names them `Intersect All` and `Except All`.
+_SETS = frozenset({"Intersect", "Except"})
+
 _KNOWN = (
     TRANSPARENT
     | SUBQUERIES
@@ -146,3 +149,8 @@ def steps(class_name: str, count: int) -> tuple[Transformation, ...]:
     if class_name.startswith("aggregate.") or class_name == "PythonUDAF":
         return (AGGREGATION,) * count
     return (TRANSFORMATION,) * count
+
+
+def is_filtered_by_right_side(operation: str) -> bool:
+    """Return whether the right side of an operation of that name decides on the rows of the left."""
+    return operation.removesuffix("All").rstrip() in _SETS

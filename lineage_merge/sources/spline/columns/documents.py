@@ -6,14 +6,16 @@ missing documents are left out: lineage is then incomplete, never wrong.
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from lineage_merge.column_lineage import pseudo_columns
 from lineage_merge.column_lineage.table_parts import TablePart
+from lineage_merge.model.elements import Reference
 from lineage_merge.sources.spline.columns.argument_roles import class_name
-from lineage_merge.sources.spline.columns.positions import values_by_position
+from lineage_merge.sources.spline.columns.sql_types import type_texts
 from lineage_merge.sources.spline.documents import Document
 from lineage_merge.sources.spline.jdbc_queries import QUERIES
 from lineage_merge.sources.spline.naming import read_part
@@ -21,23 +23,15 @@ from lineage_merge.sources.spline.naming import read_part
 if TYPE_CHECKING:
     from lineage_merge.sources.spline.pushed_queries import PushedQuery
 
-# The collections needed for column lineage besides the plan's own document.
-COLLECTIONS = (
-    "operation",
-    "follows",
-    "schema",
-    "consistsOf",
-    "emits",
-    "produces",
-    "attribute",
-    "expression",
-    "computedBy",
-    "takes",
-    "derivesFrom",
-    "uses",
-)
-
+# Parameter of a read with the names of its pseudo-columns, where more than the agent's document is known.
+PSEUDO_COLUMNS = "pseudoColumns"
+# Fields of `_metadata` in Spark 3.3, which declares it as nullable like a stored column.
+_OF_SPARK_3_3 = 4
+# The parameter with the expressions of an operation's output, one per column.
+_OUTPUTS = {"Project": "projectList", "Aggregate": "aggregateExpressions"}
 _PATH_STEP = re.compile(r"\['([^']*)'\]|\[(\d+)\]")
+
+Value = TypeVar("Value")
 
 
 class Use(NamedTuple):
@@ -52,33 +46,49 @@ class Use(NamedTuple):
 
 @dataclass(frozen=True)
 class PlanColumns:
-    """All documents of one plan that column lineage needs; `header` is the plan's own."""
+    """All documents of one plan that column lineage needs; `header` is the plan's own.
+
+    `application` is set on the references of its sources.
+    """
 
     header: Document | None
     documents: Mapping[str, Sequence[Document]] = field(default_factory=dict)
+    application: str = ""
 
     def _of(self, collection: str) -> Sequence[Document]:
         return self.documents.get(collection, ())
 
+    def _by_id(self, collection: str) -> dict[str, Document]:
+        return {f"{collection}/{document['_key']}": document for document in self._of(collection)}
+
     @cached_property
     def operations(self) -> dict[str, Document]:
         """Return the operations by id."""
-        return {f"operation/{each['_key']}": each for each in self._of("operation")}
+        return self._by_id("operation")
 
     @cached_property
     def attributes(self) -> dict[str, Document]:
         """Return the attributes by id."""
-        return {f"attribute/{each['_key']}": each for each in self._of("attribute")}
+        return self._by_id("attribute")
 
     @cached_property
     def expressions(self) -> dict[str, Document]:
         """Return the expressions by id."""
-        return {f"expression/{each['_key']}": each for each in self._of("expression")}
+        return self._by_id("expression")
 
     @cached_property
     def write(self) -> str:
         """Return the id of the plan's write, "" without one."""
         return next((key for key, each in self.operations.items() if each.get("type") == "Write"), "")
+
+    @cached_property
+    def reads(self) -> dict[str, tuple[Reference, ...]]:
+        """Return the sources of each read operation."""
+        return {
+            key: tuple(Reference("", str(uri), self.application) for uri in each.get("inputSources") or ())
+            for key, each in self.operations.items()
+            if each.get("type") == "Read"
+        }
 
     @cached_property
     def children(self) -> dict[str, tuple[str, ...]]:
@@ -131,6 +141,38 @@ class PlanColumns:
             operation = below[0]
         return self.schemas.get(operation, ())
 
+    def outputs_below(self, operation: str) -> set[str]:
+        """Return the output attributes of an operation's inputs."""
+        return {each for child in self.children.get(operation, ()) for each in self.output(child)}
+
+    def stored(self, read: str) -> tuple[str, ...]:
+        """Return the attributes of a read that are columns of its dataset.
+
+        Neither those of metadata tables nor pseudo-columns.
+        """
+        part = self.read_part(read)
+        if part == "metadata":
+            return ()
+        names = set(self.params(read).get(PSEUDO_COLUMNS) or ())
+        if self.format(read) == "iceberg":
+            names |= pseudo_columns.ICEBERG
+        if part == "changes":
+            names.update(pseudo_columns.ICEBERG_CHANGE)
+        output = self.output(read)
+        last = output[-1] if output and self._is_file_metadata(output[-1]) else None
+        return tuple(each for each in output if each != last and self.name(each) not in names)
+
+    def _is_file_metadata(self, attribute: str) -> bool:
+        """Return whether an attribute is Spark's structure `_metadata`, and not a stored copy of it.
+
+        A stored column is nullable.
+        """
+        data_type = self.data_types.get(self._type_id(attribute)) or {}
+        fields = [str(field.get("name")) for field in data_type.get("fields") or ()]
+        if not pseudo_columns.is_file_metadata(self.name(attribute), fields):
+            return False
+        return data_type.get("nullable") is False or len(fields) == _OF_SPARK_3_3
+
     @cached_property
     def produced(self) -> dict[str, frozenset[str]]:
         """Return the new attributes of each operation."""
@@ -153,7 +195,7 @@ class PlanColumns:
     def _computed_by_position(self) -> dict[str, tuple[str, ...]]:
         found: dict[str, tuple[str, ...]] = {}
         for operation in self.bottom_up:
-            known = {each for child in self.children.get(operation, ()) for each in self.output(child)}
+            known = self.outputs_below(operation)
             pairs = values_by_position(
                 str(self.operations[operation].get("name")),
                 partial(self._items, operation),
@@ -204,9 +246,9 @@ class PlanColumns:
         """Return what a read takes of an Iceberg table, None for the table itself or another format."""
         if self.format(operation) != "iceberg":
             return None
-        location = next(iter(self.operations[operation].get("inputSources") or ()), "")
+        location = next((source.name for source in self.reads.get(operation, ())), "")
         columns = [self.name(each) for each in self.output(operation)]
-        return read_part(self.params(operation), columns, str(location))
+        return read_part(self.params(operation), columns, location)
 
     def format(self, operation: str) -> str:
         """Return the format that a read reports, "" without one."""
@@ -215,6 +257,17 @@ class PlanColumns:
     def name(self, attribute: str) -> str:
         """Return the name of an attribute, "" if it is unknown."""
         return str((self.attributes.get(attribute) or {}).get("name") or "")
+
+    def _type_id(self, value: str) -> str:
+        return str((self.attributes.get(value) or self.expressions.get(value) or {}).get("dataType"))
+
+    def data_type(self, value: str) -> str:
+        """Return the type of an attribute or an expression in Spark's SQL notation, "" if it is unknown."""
+        return self._type_texts.get(self._type_id(value), "")
+
+    @cached_property
+    def _type_texts(self) -> dict[str, str]:
+        return type_texts(self.data_types)
 
     def class_name(self, expression: str) -> str:
         """Return the Catalyst class of an expression, such as ``aggregate.Sum``; "" if unknown."""
@@ -229,13 +282,35 @@ class PlanColumns:
     def data_types(self) -> dict[str, Document]:
         """Return the data types by id."""
         types = ((self.header or {}).get("extra") or {}).get("dataTypes")
-        if not isinstance(types, list):
-            return {}
-        return {
-            str(type_name["id"]): type_name
-            for type_name in types
-            if isinstance(type_name, dict) and "id" in type_name
-        }
+        listed = types if isinstance(types, list) else []
+        return {str(each["id"]): each for each in listed if isinstance(each, dict) and "id" in each}
+
+
+def values_by_position(
+    name: str,
+    parameter: Callable[[str], Sequence[Value]],
+    output: Sequence[str],
+    known: Collection[str],
+) -> Iterator[tuple[str, Value]]:
+    """Return the output attributes of an operation, each with the value at its position.
+
+    Producer API 1 lists the expressions of an operation's output and the attributes of its schema without
+    connecting them: Spark has both in the same order. `parameter` returns the values of a parameter in order,
+    `known` are the attributes of the operations below.
+    """
+    new = [attribute for attribute in output if attribute not in known]
+    if name in _OUTPUTS:
+        yield from _paired(output, parameter(_OUTPUTS[name]))
+    elif name == "Window":
+        yield from _paired(new, parameter("windowExpressions"))
+    elif name == "Generate":
+        for value in parameter("generator"):
+            yield from ((attribute, value) for attribute in new)
+
+
+def _paired(attributes: Sequence[str], values: Sequence[Value]) -> Iterator[tuple[str, Value]]:
+    if len(values) == len(attributes):
+        yield from zip(attributes, values, strict=True)
 
 
 def _ordered(edges: Sequence[Document]) -> dict[str, list[str]]:

@@ -1,13 +1,12 @@
 """Readable SQL of expressions, rebuilt from their tree in Spline's documents."""
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from lineage_merge.sources.spline.columns.argument_roles import SELECTED, SUBQUERIES, TRANSPARENT
-from lineage_merge.sources.spline.columns.data_types import type_texts
 from lineage_merge.sources.spline.columns.documents import PlanColumns
-from lineage_merge.sources.spline.columns.literals import literal
+from lineage_merge.sources.spline.columns.sql_types import literal
 
 LIMIT = 1_000  # characters
 
@@ -43,9 +42,24 @@ _OPERATORS = {
     "SubtractDates": ("-", _SUM),
 }
 _ASSOCIATIVE = frozenset({"And", "Or"})
+# An operand of a comparison.
+_OPERAND = _COMPARISON + 1
+# Texts with their arguments, the precedence that the first one needs, and their own.
+_TEMPLATES = {
+    "Not": ("NOT {}", _NOT, _NOT),
+    "UnaryMinus": ("-{}", _ATOM, _SIGN),
+    "IsNull": ("{} IS NULL", _OPERAND, _COMPARISON),
+    "IsNotNull": ("{} IS NOT NULL", _OPERAND, _COMPARISON),
+    "GetArrayItem": ("{}[{}]", _ATOM, _ATOM),
+    "GetMapValue": ("{}[{}]", _ATOM, _ATOM),
+    "WindowExpression": ("{} OVER ({})", _OR, _ATOM),
+}
+# Without their arguments: the order columns are in their window already.
+_RANKS = {"Rank": "rank", "DenseRank": "dense_rank", "PercentRank": "percent_rank"}
+_FRAMES = ("SpecifiedWindowFrame", "UnspecifiedFrame$")
 _CASTS = {"Cast": "cast", "AnsiCast": "cast", "UpCast": "cast", "TryCast": "try_cast"}
-# The usual name of a function, if SQL has several for one class.
-_NAMES = {"Substring": "substring"}
+# The usual name of a function, if SQL has several for one class, or none.
+_NAMES = {"Substring": "substring", "If": "if"}
 _FUNCTIONS = frozenset({"PythonUDF", "PythonUDAF"})
 # Columns that Spark's analyzer generates to precompute an argument.
 _MADE_UP = re.compile(
@@ -69,7 +83,6 @@ class ExpressionTexts:
         """`subqueries` returns the text of a subquery expression."""
         self._plan = plan
         self._subqueries = subqueries or {}
-        self._types = type_texts(plan.data_types)
 
     def text(self, node: str) -> str:
         """Return the text of an expression or an attribute, at most 1,000 characters.
@@ -120,7 +133,7 @@ class ExpressionTexts:
                 return parts[0]
             return _Text(str((self._plan.attributes.get(node) or {}).get("name") or "?"))
         if document.get("type") == "Lit":
-            return _Text(literal(document.get("value"), self._types.get(str(document.get("dataType")), "")))
+            return _Text(literal(document.get("value"), self._plan.data_type(node)))
         class_name = self._plan.class_name(node)
         if class_name in SUBQUERIES:
             selected = self._subqueries.get(node) or "SELECT ..."
@@ -129,168 +142,75 @@ class ExpressionTexts:
             return _Text(f"(SELECT {parts[0].text})")
         if class_name in TRANSPARENT and parts:
             return parts[0]
-        if class_name in _OPERATORS and len(parts) == 2:
-            return _operator(class_name, parts)
         if class_name in _CASTS and parts:
-            wanted = self._types.get(str(document.get("dataType")), "") or "?"
+            wanted = self._plan.data_type(node) or "?"
             return _Text(f"{_CASTS[class_name]}({parts[0].text} as {wanted})")
-        special = _SPECIAL.get(class_name)
-        if special:
-            classes = [
-                self._plan.class_name(each) if each in self._plan.expressions else ""
-                for each in self._plan.arguments.get(node, ())
-            ]
-            written = special(parts, self._plan.params(node), classes)
-            if written:
-                return written
+        written = _templated(class_name, parts) or self._special(node, class_name, parts)
+        if written:
+            return written
         name = _NAMES.get(class_name) or str(document.get("name") or class_name or "?")
         if class_name in _FUNCTIONS or class_name == "NamedLambdaVariable":
             name = str(self._plan.params(node).get("name") or name)
-        if class_name == "NamedLambdaVariable":
-            return _Text(name)
-        return _Text(f"{name}({_list(parts)})")
+        return _Text(name if class_name == "NamedLambdaVariable" else f"{name}({_list(parts)})")
+
+    def _special(self, node: str, class_name: str, parts: list[_Text]) -> _Text | None:
+        """Return the text of an expression that is not written as a function, None if it is."""
+        params = self._plan.params(node)
+        match class_name:
+            case "CaseWhen":
+                pairs = zip(parts[0::2], parts[1::2], strict=False)
+                whens = "".join(f" WHEN {condition.text} THEN {value.text}" for condition, value in pairs)
+                otherwise = f" ELSE {parts[-1].text}" if len(parts) % 2 else ""
+                return _Text(f"CASE{whens}{otherwise} END")
+            case "In":
+                return _Text(f"{parts[0].inside(_OPERAND)} IN ({_list(parts[1:])})", _COMPARISON)
+            case "InSubquery" if len(parts) > 1:
+                values = parts[0].inside(_OPERAND) if len(parts) == 2 else f"({_list(parts[:-1])})"
+                return _Text(f"{values} IN {parts[-1].text}", _COMPARISON)
+            case "aggregate.AggregateExpression":
+                text = parts[0].text
+                if params.get("isDistinct") is True:
+                    name, bracket, arguments = text.partition("(")
+                    text = f"{name}{bracket}DISTINCT {arguments}"
+                return _Text(f"{text} FILTER (WHERE {parts[1].text})" if len(parts) > 1 else text)
+            case "WindowSpecDefinition":
+                clauses: dict[str, list[_Text]] = {"PARTITION BY": [], "ORDER BY": []}
+                for part, argument in zip(parts, self._plan.arguments.get(node, ()), strict=True):
+                    name = self._plan.class_name(argument)
+                    if name not in _FRAMES:
+                        clauses["ORDER BY" if name == "SortOrder" else "PARTITION BY"].append(part)
+                return _Text(" ".join(f"{name} {_list(by)}" for name, by in clauses.items() if by))
+            case "SortOrder":
+                is_descending = "desc" in str(params.get("direction") or "").lower()
+                return _Text(f"{parts[0].text} DESC" if is_descending else parts[0].text)
+            case "Lag":
+                # Without the negated offset and the null default that Spark adds.
+                texts = [part.text for part in parts[:3]]
+                texts[1:2] = [offset.removeprefix("-") for offset in texts[1:2]]
+                return _Text(f"lag({', '.join(texts[:2] if texts[2:] == ['null'] else texts)})")
+            case "GetStructField" if isinstance(params.get("name"), str):
+                return _Text(f"{parts[0].inside(_ATOM)}.{params['name']}")
+            case "LambdaFunction":
+                names = _list(parts[1:])
+                return _Text(f"{names if len(parts) == 2 else f'({names})'} -> {parts[0].text}")
+        return None
 
 
 def _list(parts: list[_Text]) -> str:
     return ", ".join(part.text for part in parts)
 
 
-def _operator(class_name: str, parts: list[_Text]) -> _Text:
-    symbol, precedence = _OPERATORS[class_name]
-    # a - (b - c), no chained comparisons; but a AND b AND c.
-    left = parts[0].inside(precedence + 1 if precedence == _COMPARISON else precedence)
-    right = parts[1].inside(precedence if class_name in _ASSOCIATIVE else precedence + 1)
-    return _Text(f"{left} {symbol} {right}", precedence)
-
-
-_Special = Callable[[list[_Text], Mapping[str, Any], list[str]], _Text | None]
-
-
-def _case(parts: list[_Text], _params: Mapping[str, Any], _classes: list[str]) -> _Text:
-    pairs = zip(parts[0::2], parts[1::2], strict=False)
-    whens = "".join(f" WHEN {condition.text} THEN {value.text}" for condition, value in pairs)
-    otherwise = f" ELSE {parts[-1].text}" if len(parts) % 2 else ""
-    return _Text(f"CASE{whens}{otherwise} END")
-
-
-def _not(parts: list[_Text], _params: Mapping[str, Any], _classes: list[str]) -> _Text:
-    return _Text(f"NOT {parts[0].inside(_NOT)}", _NOT)
-
-
-def _minus(parts: list[_Text], _params: Mapping[str, Any], _classes: list[str]) -> _Text:
-    return _Text(f"-{parts[0].inside(_ATOM)}", _SIGN)
-
-
-def _is_null(parts: list[_Text], _params: Mapping[str, Any], _classes: list[str]) -> _Text:
-    return _Text(f"{parts[0].inside(_COMPARISON + 1)} IS NULL", _COMPARISON)
-
-
-def _is_not_null(parts: list[_Text], _params: Mapping[str, Any], _classes: list[str]) -> _Text:
-    return _Text(f"{parts[0].inside(_COMPARISON + 1)} IS NOT NULL", _COMPARISON)
-
-
-def _in(parts: list[_Text], _params: Mapping[str, Any], _classes: list[str]) -> _Text:
-    return _Text(f"{parts[0].inside(_COMPARISON + 1)} IN ({_list(parts[1:])})", _COMPARISON)
-
-
-def _in_subquery(parts: list[_Text], _params: Mapping[str, Any], _classes: list[str]) -> _Text | None:
-    if len(parts) < 2:
+def _templated(class_name: str, parts: list[_Text]) -> _Text | None:
+    if class_name in _RANKS:
+        return _Text(f"{_RANKS[class_name]}()")
+    if class_name in _OPERATORS and len(parts) == 2:
+        symbol, precedence = _OPERATORS[class_name]
+        # a - (b - c), no chained comparisons; but a AND b AND c.
+        left = parts[0].inside(precedence + 1 if precedence == _COMPARISON else precedence)
+        right = parts[1].inside(precedence if class_name in _ASSOCIATIVE else precedence + 1)
+        return _Text(f"{left} {symbol} {right}", precedence)
+    template, first, precedence = _TEMPLATES.get(class_name, ("", _OR, _ATOM))
+    if not template or len(parts) != template.count("{}"):
         return None
-    values = parts[0].inside(_COMPARISON + 1) if len(parts) == 2 else f"({_list(parts[:-1])})"
-    return _Text(f"{values} IN {parts[-1].text}", _COMPARISON)
-
-
-def _aggregate(parts: list[_Text], params: Mapping[str, Any], _classes: list[str]) -> _Text:
-    text = parts[0].text
-    if params.get("isDistinct") is True:
-        name, bracket, rest = text.partition("(")
-        text = f"{name}{bracket}DISTINCT {rest}"
-    if len(parts) > 1:
-        text = f"{text} FILTER (WHERE {parts[1].text})"
-    return _Text(text)
-
-
-def _window(parts: list[_Text], _params: Mapping[str, Any], _classes: list[str]) -> _Text | None:
-    return _Text(f"{parts[0].text} OVER ({parts[1].text})") if len(parts) == 2 else None
-
-
-def _window_spec(parts: list[_Text], _params: Mapping[str, Any], classes: list[str]) -> _Text:
-    frames = ("SpecifiedWindowFrame", "UnspecifiedFrame$")
-    partition = [
-        each for each, name in zip(parts, classes, strict=True) if name != "SortOrder" and name not in frames
-    ]
-    order = [each for each, name in zip(parts, classes, strict=True) if name == "SortOrder"]
-    clauses = [f"PARTITION BY {_list(partition)}"] if partition else []
-    if order:
-        clauses.append(f"ORDER BY {_list(order)}")
-    return _Text(" ".join(clauses))
-
-
-def _sort_order(parts: list[_Text], params: Mapping[str, Any], _classes: list[str]) -> _Text:
-    descending = "desc" in str(params.get("direction") or "").lower()
-    return _Text(f"{parts[0].text} DESC" if descending else parts[0].text)
-
-
-def _rank(_parts: list[_Text], _params: Mapping[str, Any], _classes: list[str]) -> _Text:
-    """Return a rank without its arguments: the order columns are in its window already."""
-    return _Text("rank()")
-
-
-def _dense_rank(_parts: list[_Text], _params: Mapping[str, Any], _classes: list[str]) -> _Text:
-    return _Text("dense_rank()")
-
-
-def _percent_rank(_parts: list[_Text], _params: Mapping[str, Any], _classes: list[str]) -> _Text:
-    return _Text("percent_rank()")
-
-
-def _lag(parts: list[_Text], _params: Mapping[str, Any], _classes: list[str]) -> _Text:
-    """Return `lag`, without the negated offset and the null default that Spark adds."""
-    texts = [part.text for part in parts[:3]]
-    if len(texts) > 1:
-        texts[1] = texts[1].removeprefix("-")
-    if len(texts) == 3 and texts[2] == "null":
-        texts.pop()
-    return _Text(f"lag({', '.join(texts)})")
-
-
-def _field(parts: list[_Text], params: Mapping[str, Any], _classes: list[str]) -> _Text | None:
-    name = params.get("name")
-    return _Text(f"{parts[0].inside(_ATOM)}.{name}") if isinstance(name, str) else None
-
-
-def _item(parts: list[_Text], _params: Mapping[str, Any], _classes: list[str]) -> _Text | None:
-    return _Text(f"{parts[0].inside(_ATOM)}[{parts[1].text}]") if len(parts) == 2 else None
-
-
-def _lambda(parts: list[_Text], _params: Mapping[str, Any], _classes: list[str]) -> _Text:
-    names = _list(parts[1:])
-    return _Text(f"{names if len(parts) == 2 else f'({names})'} -> {parts[0].text}")
-
-
-def _if(parts: list[_Text], _params: Mapping[str, Any], _classes: list[str]) -> _Text:
-    return _Text(f"if({_list(parts)})")
-
-
-_SPECIAL: Mapping[str, _Special] = {
-    "CaseWhen": _case,
-    "If": _if,
-    "Not": _not,
-    "UnaryMinus": _minus,
-    "IsNull": _is_null,
-    "IsNotNull": _is_not_null,
-    "In": _in,
-    "InSubquery": _in_subquery,
-    "aggregate.AggregateExpression": _aggregate,
-    "WindowExpression": _window,
-    "WindowSpecDefinition": _window_spec,
-    "SortOrder": _sort_order,
-    "GetStructField": _field,
-    "GetArrayItem": _item,
-    "GetMapValue": _item,
-    "LambdaFunction": _lambda,
-    "Rank": _rank,
-    "DenseRank": _dense_rank,
-    "PercentRank": _percent_rank,
-    "Lag": _lag,
-}
+    operands = [parts[0].inside(first), *(part.text for part in parts[1:])]
+    return _Text(template.format(*operands), precedence)

@@ -14,17 +14,19 @@ from typing import NamedTuple
 from lineage_merge.column_lineage import pseudo_columns
 from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
 from lineage_merge.model.elements import Reference
+from lineage_merge.sources.spline.columns.argument_roles import is_filtered_by_right_side
 from lineage_merge.sources.spline.columns.attributes import cte_column
-from lineage_merge.sources.spline.columns.influences import is_filtered_by_right_side
 from lineage_merge.sources.spline.columns.plan_text import (
+    ColumnReference,
     TextItem,
     TextOperation,
+    column_references,
     items,
     lists,
     parse_plan,
+    readable,
     split_top,
 )
-from lineage_merge.sources.spline.columns.text_values import ColumnReference, column_references, readable
 from lineage_merge.sources.spline.columns.value_graph import Node, SourceColumn, ValueGraph
 from lineage_merge.sources.spline.naming import CatalogTable, table_from_text
 

@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.sources.spline.agent import checks
-from lineage_merge.sources.spline.agent.messages import Malformed, Message, messages
-from lineage_merge.sources.spline.agent.record_lines import record_line
+from lineage_merge.model.elements import Problem
+from lineage_merge.sources.spline.agent.messages import Message, check_message, messages, record_line
 
 ID = "0f7d3c1e-7f9b-4f0e-9c39-5f2f1a4be611"
 PLAN: dict[str, Any] = {
@@ -23,7 +22,7 @@ PREFIX = "2026-11-21 10:11:12,345 [main] INFO  {s=1} LoggingLineageDispatcher: "
 def found(*lines: str) -> list[tuple[str, Any]]:
     numbered = ((str(number), line.encode()) for number, line in enumerate(lines, 1))
     return [
-        (each.kind, each.body) if isinstance(each, Message) else ("broken", each.location)
+        (each.kind, each.body) if isinstance(each, Message) else ("broken", each.document)
         for each in messages(numbered)
     ]
 
@@ -125,12 +124,12 @@ def test_truncated_messages_are_named_and_later_ones_read() -> None:
 def test_invalid_utf8_is_reported_only_in_plans_and_events() -> None:
     lines = [("1", b"caf\xe9 opened"), ("2", b'["plan", {"id": "caf\xe9"}]')]
 
-    assert [*messages(lines)] == [Malformed("2", "not UTF-8 text (byte 20 of the line)")]
+    assert [*messages(lines)] == [Problem("rejected", "2", "", "not UTF-8 text (byte 20 of the line)")]
 
 
 def problem(*lines: str) -> list[tuple[str, str] | None]:
     numbered = ((str(number), line.encode()) for number, line in enumerate(lines, 1))
-    problems = [checks.problem(each) for each in messages(numbered)]
+    problems = [each if isinstance(each, Problem) else check_message(each) for each in messages(numbered)]
     return [(each.field, each.message) if each else None for each in problems]
 
 

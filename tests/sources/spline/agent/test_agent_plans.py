@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 
 from lineage_merge.model.elements import Element, FeedsColumn, JobKey
-from lineage_merge.sources.spline.agent import checks
-from lineage_merge.sources.spline.agent.events import header, progress
-from lineage_merge.sources.spline.agent.plans import documents
+from lineage_merge.sources.spline.agent.messages import check_plan
+from lineage_merge.sources.spline.agent.plans import documents, header, progress
+from lineage_merge.sources.spline.database_state import EVERYTHING
 from lineage_merge.sources.spline.documents import PLAN_PARTS, assemble, plan_key_of
 from lineage_merge.sources.spline.operation_chain import operations
-from lineage_merge.sources.spline.transactions import EVERYTHING
 from lineage_merge.sources.spline.translator import translate
 from tests.agent_lines import Message, as_1_0, as_1_1
 from tests.api_1_server import stored as as_stored
@@ -82,7 +81,7 @@ def test_a_plan_gives_the_documents_that_the_server_stored(data: Path, name: str
     assert len(plans) == count
     assert plans.keys() == database.keys()
     for key, plan in plans.items():
-        assert checks.problem_inside(plan, "a line") is None
+        assert check_plan(plan, "a line") is None
         assert comparable(documents(plan)) == comparable(database[key])
         assert elements(key, documents(plan)) == elements(key, database[key])
 
@@ -111,7 +110,7 @@ def test_older_versions_of_the_api_have_the_same_lineage(data: Path, name: str) 
         expected = elements(key, documents(plan))
         for older in (as_1_1, as_1_0):
             _, converted = older(("plan", plan))
-            assert checks.problem_inside(converted, "a line") is None
+            assert check_plan(converted, "a line") is None
             assert elements(key, documents(converted)) == expected
 
 

@@ -5,14 +5,15 @@ from collections import defaultdict
 from pathlib import Path
 
 from lineage_merge.model.elements import Reference
-from lineage_merge.sources.spline.columns.documents import COLLECTIONS, PlanColumns
+from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.lineage import ColumnLineage, column_lineage
+from lineage_merge.sources.spline.documents import PLAN_PARTS
 from tests.sources.spline.columns.plan_building import PlanBuilder
 
 
 def read(plan: PlanBuilder) -> ColumnLineage:
     """Return the column lineage of a plan that a test built."""
-    return column_lineage(plan.documents(), plan.application)
+    return column_lineage(plan.documents())
 
 
 def flows(lineage: ColumnLineage) -> set[str]:
@@ -57,9 +58,9 @@ def short(source: Reference) -> str:
 def captured(folder: Path) -> list[PlanColumns]:
     """The plans of a database that was exported to a folder."""
     documents: defaultdict[str, dict[str, list[dict[str, object]]]] = defaultdict(dict)
-    for collection in COLLECTIONS:
+    for collection in PLAN_PARTS:
         for each in _lines(folder / f"{collection}.jsonl"):
-            plan = str(each["_belongsTo"]).rpartition("/")[2]
+            plan = str(each.get("_belongsTo", each["_key"])).rpartition("/")[2]
             documents[plan].setdefault(collection, []).append(each)
     headers = {str(each["_key"]): each for each in _lines(folder / "executionPlan.jsonl")}
     return [PlanColumns(header, documents[key]) for key, header in headers.items()]

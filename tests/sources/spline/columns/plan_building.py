@@ -49,7 +49,7 @@ class PlanBuilder:
         """All documents, `leave_out` naming collections that a database lacks."""
         remaining = {name: each for name, each in self.contents.items() if name not in set(leave_out)}
         header = {"_key": PLAN, "name": self.application, "extra": {"dataTypes": list(self.types.values())}}
-        return PlanColumns(header, remaining)
+        return PlanColumns(header, remaining, self.application)
 
     # Data types
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from lineage_merge.model.elements import Reference
-from lineage_merge.sources.spline.columns.documents import PlanColumns
-from lineage_merge.sources.spline.columns.lineage import Column, SourceColumns, column_lineage
+from lineage_merge.sources.spline.columns.lineage import SourceColumns, column_lineage
+from lineage_merge.sources.spline.columns.written_columns import PlanColumn
 from tests.sources.spline.columns.lineage_reading import (
     columns,
     expressions,
@@ -55,11 +55,15 @@ def test_columns_are_those_of_the_writes_input_by_position() -> None:
 
     found = read(plan)
 
-    assert found.columns == (Column(0, "price", "decimal(7,2)"), Column(1, "id", "bigint"))
+    assert found.columns == (PlanColumn(0, "price", "decimal(7,2)"), PlanColumn(1, "id", "bigint"))
     assert found.sources == (
         SourceColumns(
             Reference("", "s3://raw/sales", "job"),
-            (Column(0, "id", "bigint"), Column(1, "price", "decimal(7,2)"), Column(2, "left_out", "string")),
+            (
+                PlanColumn(0, "id", "bigint"),
+                PlanColumn(1, "price", "decimal(7,2)"),
+                PlanColumn(2, "left_out", "string"),
+            ),
         ),
     )
     assert flows(found) == {"sales.price -> price IDENTITY", "sales.id -> id IDENTITY"}
@@ -433,8 +437,7 @@ def test_documents_in_any_order_give_the_same_lineage() -> None:
     plan.write("s3://lake/sales", _project(plan, raw, [plan.alias("x", case), plan.alias("y", raw["c"])]))
     documents = plan.documents()
 
-    backwards = PlanColumns(
-        documents.header, {name: list(reversed(each)) for name, each in documents.documents.items()}
-    )
+    reversed_documents = {name: list(reversed(each)) for name, each in documents.documents.items()}
+    backwards = replace(documents, documents=reversed_documents)
 
     assert column_lineage(backwards) == column_lineage(documents)

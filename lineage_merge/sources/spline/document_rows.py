@@ -1,0 +1,166 @@
+"""What workers make of documents: write events become rows for run selection, plans become records."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import astuple, dataclass, field
+from itertools import chain
+from typing import NamedTuple
+
+from lineage_merge.infra.redaction import redact
+from lineage_merge.model.elements import Count, Element, JobKey, Problem, Reference
+from lineage_merge.model.records import Record
+from lineage_merge.sources.runs.events import EventRow
+from lineage_merge.sources.runs.run_local import Datasets, mark
+from lineage_merge.sources.runs.run_selection import SelectedPlan
+from lineage_merge.sources.source import Resolver
+from lineage_merge.sources.spline import labels
+from lineage_merge.sources.spline.database_state import EVERYTHING, Snapshot
+from lineage_merge.sources.spline.documents import Document, assemble, check, duration_ns, rejected
+from lineage_merge.sources.spline.naming import application
+from lineage_merge.sources.spline.operation_chain import operations
+from lineage_merge.sources.spline.settings import Spline
+from lineage_merge.sources.spline.translator import JOB_TYPE, application_name, target, translate
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Settings that workers need to translate documents."""
+
+    spline: Spline
+    resolver: Resolver
+    marks_run_local: bool = False
+    snapshots: Mapping[str, Snapshot] = field(default_factory=dict)
+
+    def snapshot(self, database: str) -> Snapshot:
+        """Return the snapshot of a database, as taken once by the driver."""
+        return self.snapshots.get(database, EVERYTHING)
+
+    def dataset(self, uri: str, job: str) -> str:
+        """Return the id of a raw URI's dataset, by which the newest write is selected."""
+        return self.resolver.resolve_id(Reference("", uri, job))
+
+
+class PlanFacts(NamedTuple):
+    """What runs say about a plan. `selected` None: no run of it is selected, or the database records none.
+
+    `own`: the datasets that each of its runs had written before reading them.
+    """
+
+    selected: SelectedPlan | None = None
+    own: Datasets = frozenset()
+
+
+class PlanOutput(NamedTuple):
+    """The job and the target of a plan, and when the plan was created."""
+
+    job: str
+    dataset: str | None
+    created: int
+
+
+class TranslatedPlan(NamedTuple):
+    """The records of a plan; of no plan ("", without `output`): problems with documents."""
+
+    database: str
+    plan: str
+    records: list[Record]
+    output: PlanOutput | None = None
+
+
+def event_rows(
+    context: Context, database: str, documents: Iterable[Document | Problem]
+) -> Iterator[EventRow]:
+    """Yield the committed write events of `progress` documents, and problems with malformed ones."""
+    for document in documents:
+        problem = document if isinstance(document, Problem) else check("progress", document, database)
+        if problem or isinstance(document, Problem):
+            yield EventRow(database, json.dumps(astuple(problem)) if problem else None)
+        elif not context.snapshot(database).hides(document):
+            yield _event(context, database, document)
+
+
+def _event(context: Context, database: str, document: Document) -> EventRow:
+    spline = context.spline
+    details = document["execPlanDetails"]
+    extra = document.get("extra") or {}
+    name = str(details.get("applicationName") or "")
+    app = application(name)
+    is_wanted = spline.wants(app.job, name)
+    # Agents before 1.0 report no run: each write is its own run.
+    run_id = extra.get("appId") or document["_key"]
+    metadata = labels.owners_and_tags(document)
+    target_uri = details["dataSourceUri"]
+    rows = (extra.get("writeMetrics") or {}).get("numOutputRows")
+    return EventRow(
+        database=database,
+        wanted=is_wanted,
+        key=document["_key"],
+        plan=details["executionPlanKey"],
+        application=name,
+        job=app.job,
+        job_type=JOB_TYPE,
+        target=target_uri,
+        dataset=context.dataset(target_uri, app.job) if is_wanted else None,
+        # JSON may write an integer as 1.0, which Spark does not accept as bigint.
+        at=int(document["timestamp"]),
+        duration_ms=(duration_ns(document) or 0) // 1_000_000,
+        run_id=run_id,
+        shown_run_id=app.run_id or run_id,
+        failed=document.get("error") is not None,
+        append=bool(details.get("append")),
+        rows=None if rows is None else int(rows),
+        framework=str(details.get("frameworkName") or ""),
+        unlabelled=sorted(spline.labels.keys() - labels.present(spline.labels, document)),
+        owners=metadata.get("owners", ()),
+        tags=metadata.get("tags", ()),
+    )
+
+
+def plan_facts(rows: Iterable[tuple[object, object]]) -> PlanFacts:
+    """Combine the rows about a plan: its `SelectedPlan` and its own sources, besides documents."""
+    facts = PlanFacts()
+    for _, fact in rows:
+        if isinstance(fact, SelectedPlan):
+            facts = facts._replace(selected=fact)
+        elif isinstance(fact, frozenset):
+            facts = facts._replace(own=fact)
+    return facts
+
+
+def translate_plan(
+    context: Context,
+    database: str,
+    key: str,
+    documents: Mapping[str, list[Document]],
+    facts: PlanFacts,
+    problems: list[Problem],
+) -> Iterator[TranslatedPlan]:
+    """Translate one plan into records; none if the plan is not wanted."""
+    spline, selected = context.spline, facts.selected
+    plan, rejections = assemble(key, documents, context.snapshot(database), database)
+    applied_by = selected.application if selected else ""
+    name = application_name(plan) or applied_by
+    job = application(name).job
+    if plan.is_open or (name and not spline.wants(job, name)):
+        return
+    if selected is None and spline.labels.keys() - labels.present(spline.labels, plan.header or {}):
+        return
+    if not (plan.header or plan.operations or problems or rejections):
+        missing = rejected(f"executionPlan/{key}", "", "missing, but referenced by progress", database)
+        yield of_no_job(context, database, key, [missing])
+        return
+    read: list[Element] = [Count("execution plans", 1), *problems, *rejections]
+    elements = chain(read, translate(plan, applied_by, database, selected.sequence if selected else None))
+    # Only for the newest run: writes of two runs have the same positions.
+    if spline.operations and name and selected and selected.newest_sequence:
+        elements = chain(elements, operations(plan, JobKey(JOB_TYPE, job), selected.newest_sequence))
+    records = [mark(record, facts.own) for record in context.resolver.records(elements)]
+    uri = target(plan)
+    created = (plan.header or {}).get("_created") or 0
+    output = PlanOutput(redact(job), context.dataset(uri, job) if uri else None, created)
+    yield TranslatedPlan(database, key, records, output)
+
+
+def of_no_job(context: Context, database: str, key: str, elements: Iterable[Element]) -> TranslatedPlan:
+    """Convert elements that are independent of job and run."""
+    return TranslatedPlan(database, key, list(context.resolver.records(elements)))
