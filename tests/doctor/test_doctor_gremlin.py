@@ -103,9 +103,10 @@ def test_the_probe_is_deleted_after_a_lost_response(gremlin: GraphTraversalSourc
 @contextmanager
 def server_with(monkeypatch: pytest.MonkeyPatch, file: str, old: str, new: str) -> Iterator[str]:
     """A Gremlin Server of which one setting differs from the embedded one's."""
+    write_settings = process.write_settings
 
     def write(directory: Path, host: str, port: int, transactional: bool, password: str) -> Path:
-        written = process.write_settings(directory, host, port, transactional, password)
+        written = write_settings(directory, host, port, transactional, password)
         script = directory / process._SCRIPT.name
         script.write_text(process._SCRIPT.read_text())
         monkeypatch.setattr(process, "_SCRIPT", script)
