@@ -23,95 +23,19 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import options, results
+from benchmarks.made_company import SCOPE, Dag, write_folder
 from benchmarks.results import Figure
-from lineage_merge.graph_format.arrow import arrow_schema, write_parquet
-from lineage_merge.graph_format.schema import edge_ddl, node_ddl
 from lineage_merge.history import merge_index
-from lineage_merge.history.layout import FINGERPRINTS, DagScope, MergeName
+from lineage_merge.history.layout import FINGERPRINTS, MergeName
 from lineage_merge.history.merge_record import MergeRecord
 from lineage_merge.history.recording import write_entry
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.load.graph_state import Picture
-from lineage_merge.model.elements import JobKey, column_id, edge_id, job_id
 
 # Maximum ratio to the same question to a folder.
 TIMES = 1.5
 MAX_SECONDS = 3.0
-COLUMNS = 8
-PARENTS = 3
-SCOPE = DagScope("prod", "daily")
-NAMESPACE = "redshift://warehouse.eu-west-1:5439"
 FIRST = datetime(2025, 1, 1, 4, tzinfo=UTC)
-Row = dict[str, Any]
-
-
-def table(number: int) -> str:
-    """The id of a table."""
-    return f"prod|{NAMESPACE}|dev.schema_{number % 20}.table_{number:05}"
-
-
-class Dag:
-    """Node and edge rows by id, of which each day changes some."""
-
-    def __init__(self, vertices: int) -> None:
-        self.nodes: dict[str, Row] = {}
-        self.edges: dict[str, Row] = {}
-        # A table, its columns, and a job for each ten tables.
-        self.tables = vertices * 10 // ((COLUMNS + 1) * 10 + 1)
-        for number in range(self.tables):
-            self._add(number)
-
-    def _add(self, number: int) -> None:
-        job = JobKey("spark", f"job_{number // 10:04}")
-        name = f"dev.schema_{number % 20}.table_{number:05}"
-        self._node(job_id(*SCOPE, job), "job", name=job.name, job_type="spark", last_run_at=1_750_000_000_000)
-        self._node(
-            table(number), "table", name=name, namespace=NAMESPACE, qualified_name=name, format="parquet"
-        )
-        self._edge(job, job_id(*SCOPE, job), "writes", table(number))
-        parents = range(max(0, number - PARENTS), number)
-        for parent in parents:
-            self._edge(
-                job, table(parent), "feeds", table(number), operations="Filter > Join", write_mode="overwrite"
-            )
-        for position in range(COLUMNS):
-            column = column_id(table(number), f"column_{position}")
-            self._node(
-                column, "column", name=f"column_{position}", data_type="decimal(18,2)", position=position
-            )
-            self._edge(None, table(number), "has_column", column)
-            if parents:
-                source = column_id(table(parents[-1]), f"column_{position}")
-                expression = f"coalesce(t.column_{position}, 0) * {number}"
-                self._edge(
-                    job,
-                    source,
-                    "feeds_column",
-                    column,
-                    transformation="TRANSFORMATION",
-                    expression=expression,
-                )
-
-    def change(self, day: int) -> None:
-        """Change the data types of 1 % of the columns, other ones each day."""
-        columns = [each for each in self.nodes.values() if each["label"] == "column"]
-        for each in columns[day % 100 :: 100]:
-            each["data_type"] = f"decimal(18,{day % 9})"
-
-    def _node(self, identifier: str, label: str, **values: Any) -> None:
-        self.nodes[identifier] = {
-            "id": identifier,
-            "label": label,
-            "environment": SCOPE[0],
-            "dag_name": SCOPE[1],
-            **values,
-        }
-
-    def _edge(self, job: JobKey | None, start: str, label: str, end: str, **values: Any) -> None:
-        of_job = {"job_type": job.job_type, "job_name": job.name} if job else {}
-        identifier = edge_id(*SCOPE, job, start, label, end)
-        ends = {"id": identifier, "label": label, "from": start, "to": end}
-        self.edges[identifier] = {**ends, "environment": SCOPE[0], "dag_name": SCOPE[1], **of_job, **values}
 
 
 def size(folder: Path) -> int:
@@ -139,19 +63,6 @@ def record(location: Path, dag: Dag, entries: int) -> dict[str, float]:
     unchanged = MergeRecord(again, "unchanged", newest.name, vertices=vertices, edges=edges)
     merge_index.write_record(str(location), SCOPE, unchanged)
     return {"changed": changed, "unchanged": size(location) - before}
-
-
-def write_folder(folder: Path, dag: Dag) -> None:
-    """Write the newest lineage as a build does."""
-    for kind, rows, ddl in (("nodes", dag.nodes, node_ddl()), ("edges", dag.edges, edge_ddl())):
-        (folder / kind).mkdir(parents=True)
-        write_parquet(
-            folder / kind / "part-00000.parquet",
-            list(rows.values()),
-            arrow_schema(ddl, ()),
-            "snappy",
-            100_000,
-        )
 
 
 def ask(*words: str) -> tuple[float, Any]:
@@ -223,7 +134,7 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as work:
         folder, location = Path(work, "folder"), Path(work, "history")
-        dag = Dag(arguments.vertices)
+        dag = Dag.of_vertices(arguments.vertices)
         print(f"{len(dag.nodes):,} vertices, {len(dag.edges):,} edges")
         bytes_of = record(location, dag, arguments.entries)
         write_folder(folder, dag)
