@@ -11,8 +11,8 @@ awswrangler  `awswrangler.neptune.to_property_graph` (see clients/awswrangler_wr
 prepared     a minimal client with as many processes as the loader, which sends batches prepared before
              the measurement (see clients/prepared.py)
 
-All write the same new elements (twice as many edges as vertices) into an empty graph. Of slow clients only the
-last elements are timed, with all others in the graph, and the total is extrapolated; the table marks them
+All write the same new elements (twice as many edges as vertices) into an empty graph. Of slow clients only
+the last elements are timed, with all others in the graph, and the total is extrapolated; the table marks them
 with `~`.
 """
 

@@ -1,8 +1,8 @@
 """gremlinpython's GraphBinary serializer with fast paths for frequent types.
 
 Serialization is a third of the loader's work, and nearly all of it is steps whose arguments are strings, maps
-and a few constants (`T.id`, `Merge.on_create`, ...). Deserialization is most of a query's work, and nearly all
-of it is strings, lists and maps. The bytes and the values are identical to gremlinpython's.
+and a few constants (`T.id`, `Merge.on_create`, ...). Deserialization is most of a query's work, and nearly
+all of it is strings, lists and maps. The bytes and the values are identical to gremlinpython's.
 """
 
 from functools import lru_cache
