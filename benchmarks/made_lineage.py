@@ -3,13 +3,15 @@
 from dataclasses import dataclass
 from typing import Any
 
+from gremlin_python.statics import long
+
 from lineage_merge.graph_format.schema import FIRST_SEEN
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.model.elements import JobKey, edge_id, job_id
 
 Row = dict[str, Any]
 DAG = "benchmark"
-CREATED_AT = 1_750_000_000_000
+CREATED_AT = long(1_750_000_000_000)
 _OWN = {"environment": "dev", "dag_name": DAG}
 
 
