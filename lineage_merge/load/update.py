@@ -12,6 +12,7 @@ from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.infra.telemetry import step
 from lineage_merge.load import label_replacement, merge_run
 from lineage_merge.load.gremlin.connection import Endpoint, check, counted
+from lineage_merge.load.gremlin.executor import reused_connections
 from lineage_merge.load.load_plan import MergeOutput
 from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.neptune_bulk import bulk_load
@@ -56,7 +57,7 @@ def update(
     def with_totals(result: LoadResult) -> LoadResult:
         return replace(result, all_requests=traffic.requests.value, elements_read=traffic.read.value)
 
-    with merge.nodes.engine.own_errors():
+    with merge.nodes.engine.own_errors(), reused_connections():
         for attempt in range(1, _ATTEMPTS + 1):
             target = begin(
                 merge,
@@ -71,8 +72,9 @@ def update(
             with step("compare"), collection_off():
                 plan = plan_changes(merge, target, verify=verify)
             result = plan.result
-            if in_bulk and in_bulk.applies_to(result.nodes + result.edges):
-                result = replace(result, mode="bulk")
+            if in_bulk:
+                mode, reason = in_bulk.choose(result.nodes + result.edges)
+                result = replace(result, mode=mode, mode_reason=reason)
             refusal = "" if allow_retire else plan.deletions.refusal
             if dry_run:
                 changes = describe_changes(plan)
