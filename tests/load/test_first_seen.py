@@ -86,17 +86,17 @@ def test_the_time_is_only_set_on_creation() -> None:
 def test_a_vertex_that_another_dag_created_since_keeps_its_values_and_gets_the_tag(
     gremlin: GraphTraversalSource, gremlin_url: str
 ) -> None:
-    theirs = {**NODE, "dag_name": "theirs", "description": "theirs", "first_seen": 5}
-    ours = {**NODE, "description": "ours", "format": "csv", "first_seen": 6}
-    for row in (theirs, ours):
+    stored = {**NODE, "dag_name": "other", "description": "of other", "first_seen": 5}
+    incoming = {**NODE, "description": "of daily", "format": "csv", "first_seen": 6}
+    for row in (stored, incoming):
         send(Endpoint(gremlin_url), upserts.batches(vertex_upserts(row)))
     assert gremlin.V(NODE["id"]).value_map().to_list() == [
         {
             "environment": ["dev"],
             "name": ["a"],
-            "description": ["theirs"],
+            "description": ["of other"],
             "first_seen": [5],
-            "dag_name": ["theirs", "daily"],
+            "dag_name": ["other", "daily"],
         }
     ]
 
