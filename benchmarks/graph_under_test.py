@@ -42,6 +42,7 @@ def graph_parser(text: str) -> argparse.ArgumentParser:
     made.add_argument(
         "--engine", choices=("local", "spark"), default="local", help="what computes the rows; default: local"
     )
+    made.add_argument("--heap", default="1g", help="of the embedded server, as Java's -Xmx; default: 1g")
     return made
 
 
@@ -54,7 +55,7 @@ def opened(arguments: argparse.Namespace) -> Iterator[Bench]:
             from lineage_merge.infra.engine.on_spark import SparkEngine
 
             engine = SparkEngine(stack.enter_context(session(SparkOptions())))
-        url = arguments.endpoint or stack.enter_context(EmbeddedServer(None)).url
+        url = arguments.endpoint or stack.enter_context(EmbeddedServer(None, heap=arguments.heap)).url
         bench = Bench(engine, Endpoint(url))
         bench.empty()
         yield bench

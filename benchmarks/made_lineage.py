@@ -3,11 +3,15 @@
 from dataclasses import dataclass
 from typing import Any
 
+from gremlin_python.statics import long
+
+from lineage_merge.graph_format.schema import FIRST_SEEN
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.model.elements import JobKey, edge_id, job_id
 
 Row = dict[str, Any]
 DAG = "benchmark"
+CREATED_AT = long(1_750_000_000_000)
 _OWN = {"environment": "dev", "dag_name": DAG}
 
 
@@ -89,6 +93,12 @@ def changed(made: Lineage, every: int) -> Lineage:
 def _of_job(edge: Row) -> Row:
     job = JobKey(edge["job_type"], edge["job_name"])
     return edge | {"id": edge_id("dev", DAG, job, edge["from"], edge["label"], edge["to"])}
+
+
+def new(made: Lineage) -> Lineage:
+    """Return the rows as `update` writes those that are new to the graph."""
+    nodes, edges = ([{**row, FIRST_SEEN: CREATED_AT} for row in rows] for rows in (made.nodes, made.edges))
+    return Lineage(nodes, edges)
 
 
 def rows(engine: Engine, made: list[Row]) -> Rows[Row]:

@@ -1,21 +1,27 @@
 """Cost of a merge when little or nothing has changed since the last one.
 
     python benchmarks/rerun.py --vertices 2000 20000 --rounds 3
+    python benchmarks/rerun.py --tables 19500 --rounds 1 --heap 6g       # a million elements
 
-The lineage of `made_lineage.project` (twice as many edges as vertices, 200 jobs) goes into the graph three
-times: into an empty graph, once more unchanged, and with one in a hundred tables and edges changed. The last
-two are compared with the graph first; the time includes that. With `--latency 5` each answer takes 5 ms more,
-as over a network.
+A lineage goes into the graph three times: into an empty graph, once more unchanged, and with one in a hundred
+elements changed. The last two are compared with the graph first; the time includes that. `--vertices`: that
+of `made_lineage.project` (twice as many edges as vertices, 200 jobs), of which tables and edges change.
+`--tables`: the company of `made_company` (52 elements per table), of which columns change.
+
+All of it is repeated with each answer taking longer by each of `--latency`, in milliseconds, as over a
+network. `in sequence` are the round trips that wait for another's end, handshakes included.
 """
 
+import argparse
 import statistics
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
-from benchmarks import options, results
-from benchmarks.delaying_proxy import delaying
+from benchmarks import made_company, options, results
+from benchmarks.delaying_proxy import RoundTrips, delaying
 from benchmarks.graph_under_test import SMALLEST, Bench, graph_parser, opened
 from benchmarks.made_lineage import DAG, Lineage, changed, project, rows
 from benchmarks.results import Figure
@@ -29,16 +35,62 @@ FIRST, UNCHANGED, CHANGED = "first load", "unchanged", "1% changed"
 WARM_UP = 500
 # Not a hundred, of which the number of jobs is a multiple: some would lose every edge they had.
 EVERY = 101
-# Maximum times relative to a first load of 20,000 vertices.
-EXPECTED = {UNCHANGED: 0.25, CHANGED: 0.35}
+# Maximum times relative to a first load.
+EXPECTED = {UNCHANGED: 0.12, CHANGED: 0.35}
+# Vertices from which they are expected.
+EXPECTED_FROM = 20_000
+MAX_REQUESTS_UNCHANGED = 12
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """A lineage, the same with 1 % changed, and their environment and DAG."""
+
+    name: str
+    before: Lineage
+    after: Lineage
+    environment: str
+    dag_name: str
+    is_large: bool
 
 
 @dataclass(frozen=True)
 class Round:
-    """Seconds and result of a load."""
+    """Seconds, result and round trips in sequence of a load."""
 
     seconds: float
     loaded: LoadResult
+    round_trips: int
+
+
+@dataclass(frozen=True)
+class Network:
+    """The graph behind a proxy, and what the proxy counts."""
+
+    endpoint: Endpoint
+    trips: RoundTrips
+
+
+# Rounds by added milliseconds and kind of load.
+Taken = dict[float, dict[str, list[Round]]]
+
+
+def of_vertices(vertices: int) -> Pipeline:
+    """Return a dbt project."""
+    made = project(vertices)
+    name = f"{vertices:,} vertices"
+    return Pipeline(name, made, changed(made, EVERY), "dev", DAG, vertices >= EXPECTED_FROM)
+
+
+def of_tables(tables: int) -> Pipeline:
+    """Return a company."""
+    made = made_company.company(tables)
+    before = Lineage([dict(node) for node in made.nodes.values()], list(made.edges.values()))
+    made.change(0)
+    after = Lineage(list(made.nodes.values()), before.edges)
+    return Pipeline(
+        f"{tables:,} tables", before, after, *made_company.SCOPE, len(before.nodes) >= EXPECTED_FROM
+    )
 
 
 def merge_of(bench: Bench, made: Lineage) -> MergeOutput:
@@ -47,80 +99,109 @@ def merge_of(bench: Bench, made: Lineage) -> MergeOutput:
     return MergeOutput(rows(bench.engine, made.nodes), rows(bench.engine, made.edges), coverage=coverage)
 
 
-def measure(bench: Bench, vertices: int) -> dict[str, Round]:
+def measure(bench: Bench, pipeline: Pipeline, network: Network) -> dict[str, Round]:
     """Run one round of the three loads."""
-    made = project(vertices)
-    first = merge_of(bench, made)
-    other = merge_of(bench, changed(made, EVERY))
+    first = merge_of(bench, pipeline.before)
+    other = merge_of(bench, pipeline.after)
     rounds = {}
     bench.empty()
     for name, merge in ((FIRST, first), (UNCHANGED, first), (CHANGED, other)):
-        started = time.perf_counter()
-        loaded = update(merge, bench.endpoint, "dev", DAG)
-        rounds[name] = Round(time.perf_counter() - started, loaded)
+        before, started = network.trips.number, time.perf_counter()
+        loaded = update(merge, network.endpoint, pipeline.environment, pipeline.dag_name)
+        seconds = time.perf_counter() - started
+        rounds[name] = Round(seconds, loaded, network.trips.number - before)
     bench.engine.unpersist_all()
     return rounds
 
 
-def print_table(vertices: int, taken: list[dict[str, Round]]) -> None:
-    print(f"\n{vertices} vertices, {2 * vertices} edges")
+def measure_all(bench: Bench, pipeline: Pipeline, networks: Mapping[float, Network], rounds: int) -> Taken:
+    """Run all rounds; the latencies alternate, so that all have the same conditions."""
+    taken: Taken = {milliseconds: {FIRST: [], UNCHANGED: [], CHANGED: []} for milliseconds in networks}
+    for number in range(1, rounds + 1):
+        for milliseconds, network in networks.items():
+            print(f"  {pipeline.name}, {milliseconds:g} ms, round {number}", file=sys.stderr)
+            for name, measured in measure(bench, pipeline, network).items():
+                taken[milliseconds][name].append(measured)
+    return taken
+
+
+def median_seconds(rounds: Sequence[Round]) -> float:
+    return statistics.median(each.seconds for each in rounds)
+
+
+def print_table(pipeline: Pipeline, taken: Taken) -> None:
+    made = pipeline.before
+    print(f"\n{pipeline.name}: {len(made.nodes):,} vertices, {len(made.edges):,} edges")
     print(
-        f"{'load':18} {'seconds':>8} {'lowest':>8} {'highest':>8} {'of first':>9} {'written':>9}"
-        f" {'retired':>8} {'requests':>9} {'read':>9}"
+        f"{'load':12} {'added':>7} {'seconds':>8} {'lowest':>8} {'highest':>8} {'of first':>9} {'written':>9}"
+        f" {'retired':>8} {'requests':>9} {'in sequence':>12} {'read':>9}"
     )
-    for name, share in of_first(taken).items():
-        seconds = [each[name].seconds for each in taken]
-        loaded = taken[0][name].loaded
-        written, retired = loaded.nodes + loaded.edges, loaded.retired_nodes + loaded.retired_edges
-        print(
-            f"{name:18} {statistics.median(seconds):8.2f} {min(seconds):8.2f} {max(seconds):8.2f}"
-            f" {share:8.0%} {written:>10,} {retired:>8,} {loaded.all_requests:>9,} {loaded.elements_read:>9,}"
-        )
+    for name in (FIRST, UNCHANGED, CHANGED):
+        for milliseconds, rounds_of in taken.items():
+            rounds, first = rounds_of[name], median_seconds(rounds_of[FIRST])
+            seconds = [each.seconds for each in rounds]
+            loaded = rounds[0].loaded
+            written, retired = loaded.nodes + loaded.edges, loaded.retired_nodes + loaded.retired_edges
+            print(
+                f"{name:12} {milliseconds:4g} ms {median_seconds(rounds):8.2f} {min(seconds):8.2f}"
+                f" {max(seconds):8.2f} {median_seconds(rounds) / first:9.1%} {written:>9,} {retired:>8,}"
+                f" {loaded.all_requests:>9,} {rounds[0].round_trips:>12,}"
+                f" {loaded.elements_read:>9,}"
+            )
 
 
-def of_first(taken: list[dict[str, Round]]) -> dict[str, float]:
-    """Return the times of each kind of load relative to a first load."""
-    middle = {name: statistics.median(each[name].seconds for each in taken) for name in taken[0]}
-    return {name: seconds / middle[FIRST] for name, seconds in middle.items()}
-
-
-def figures(vertices: int, taken: list[dict[str, Round]]) -> list[Figure]:
-    case = f"{vertices:,} vertices"
-    seconds = statistics.median(each[FIRST].seconds for each in taken)
-    shares = of_first(taken)
-    return [
-        Figure(case, FIRST, seconds, "s"),
-        *(
-            Figure(case, f"{name} / {FIRST}", shares[name], "times", at_most=most)
+def figures(pipeline: Pipeline, taken: Taken) -> list[Figure]:
+    found = []
+    for milliseconds, rounds_of in taken.items():
+        case = pipeline.name + (f", {milliseconds:g} ms" if milliseconds else "")
+        first = median_seconds(rounds_of[FIRST])
+        found.append(Figure(case, FIRST, first, "s"))
+        found += [
+            Figure(
+                case,
+                f"{name} / {FIRST}",
+                median_seconds(rounds_of[name]) / first,
+                "times",
+                at_most=most if pipeline.is_large and not milliseconds else None,
+            )
             for name, most in EXPECTED.items()
-        ),
-        *(
-            Figure(case, f"{name}, requests", taken[0][name].loaded.all_requests, "requests")
-            for name in (FIRST, UNCHANGED, CHANGED)
-        ),
-    ]
+        ]
+    for name, rounds in next(iter(taken.values())).items():
+        most_requests = MAX_REQUESTS_UNCHANGED if name == UNCHANGED else None
+        requests = rounds[0].loaded.all_requests
+        found.append(Figure(pipeline.name, f"{name}, requests", requests, "requests", at_most=most_requests))
+    for name, rounds in taken[max(taken)].items():
+        trips = statistics.median(each.round_trips for each in rounds)
+        found.append(Figure(pipeline.name, f"{name}, round trips in sequence", trips, "requests"))
+    return found
+
+
+def parsed() -> argparse.Namespace:
+    parser = graph_parser(__doc__ or "")
+    parser.add_argument("--tables", type=int, nargs="*", default=[], help="companies of so many tables")
+    parser.add_argument(
+        "--latency", type=float, nargs="+", default=[0, 2, 20], metavar="MS", help="added to each answer"
+    )
+    options.add_to(parser, {**SMALLEST, "tables": [10], "latency": [0, 1]})
+    return parser.parse_args()
 
 
 def main() -> None:
-    parser = graph_parser(__doc__ or "")
-    parser.add_argument("--latency", type=float, default=0, metavar="MS", help="added to each answer")
-    options.add_to(parser, {**SMALLEST, "latency": 1})
-    arguments = parser.parse_args()
+    arguments = parsed()
     figures_found: list[Figure] = []
-    with opened(arguments) as direct, ExitStack() as stack:
-        bench = direct
-        if arguments.latency:
-            url = stack.enter_context(delaying(direct.endpoint.url, arguments.latency))
-            bench = replace(direct, endpoint=Endpoint(url))
-        measure(bench, min(WARM_UP, *arguments.vertices))
-        for vertices in arguments.vertices:
-            taken = []
-            for number in range(1, arguments.rounds + 1):
-                print(f"  {vertices} vertices, round {number}", file=sys.stderr)
-                taken.append(measure(bench, vertices))
-            print_table(vertices, taken)
-            figures_found += figures(vertices, taken)
-    print("\nEach load also writes its merge_run vertex, which is not counted.")
+    with opened(arguments) as bench, ExitStack() as stack:
+        networks = {}
+        for milliseconds in arguments.latency:
+            trips = RoundTrips()
+            url = stack.enter_context(delaying(bench.endpoint.url, milliseconds, trips))
+            networks[milliseconds] = Network(replace(bench.endpoint, url=url), trips)
+        measure(bench, of_vertices(WARM_UP), networks[arguments.latency[0]])
+        sizes = [] if arguments.tables and not arguments.smallest else arguments.vertices
+        for pipeline in (*map(of_vertices, sizes), *map(of_tables, arguments.tables)):
+            taken = measure_all(bench, pipeline, networks, arguments.rounds)
+            print_table(pipeline, taken)
+            figures_found += figures(pipeline, taken)
+    print("\nEach load also writes its merge_run vertex, which is not counted as written.")
     results.append(arguments.results, "rerun", figures_found)
 
 

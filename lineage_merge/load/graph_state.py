@@ -10,6 +10,7 @@ A snapshot has all of a vertex, so that it can be recreated.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
@@ -21,7 +22,7 @@ from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.load.element_rows import stored_edge_values, stored_first_seen, stored_vertex_values
 from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.gremlin.executor import GremlinExecutor, open_executor, read_batches
+from lineage_merge.load.gremlin.executor import GremlinExecutor, open_executor
 from lineage_merge.load.gremlin.upserts import EdgeUpsert, VertexUpsert
 
 Found = TypeVar("Found")
@@ -87,8 +88,7 @@ def read_graph_state(ids: Rows[str], endpoint: Endpoint, environment: str, dag_n
 
     Raises GraphUnreachable and GraphRejected, from the engine's workers.
     """
-    readers = partial(_vertices, dag_name), partial(_edges_from, dag_name)
-    read: Callable[[Iterable[str]], Iterator[Any]] = partial(read_batches, endpoint, readers)
+    read: Callable[[Iterable[str]], Iterator[Any]] = partial(_read, endpoint, partial(_elements, dag_name))
     found = vertex_ids(ids, endpoint, environment, dag_name).map_partitions(read).cache()
     return GraphState(
         found.filter(lambda element: isinstance(element, StoredVertex)),
@@ -99,8 +99,8 @@ def read_graph_state(ids: Rows[str], endpoint: Endpoint, environment: str, dag_n
 def read_elements(vertices: Rows[str], edges: Rows[str], endpoint: Endpoint, dag_name: str) -> GraphState:
     """Read vertices and edges by id. Errors as in `read_graph_state`."""
     parts = vertices.engine.parallelism
-    vertex_reader = partial(read_batches, endpoint, (partial(_vertices, dag_name),))
-    edge_reader = partial(read_batches, endpoint, (_edges_by_id,))
+    vertex_reader = partial(_read, endpoint, partial(_vertices, dag_name))
+    edge_reader = partial(_read, endpoint, _edges_by_id)
     return GraphState(
         vertices.distinct().repartition(parts).map_partitions(vertex_reader).cache(),
         edges.distinct().repartition(parts).map_partitions(edge_reader).cache(),
@@ -120,8 +120,7 @@ def read_picture(engine: Engine, endpoint: Endpoint, environment: str, dag_name:
     The rows have all stored properties, and those of vertices the DAG's tag only.
     """
     ids = vertex_ids(engine.empty(), endpoint, environment, dag_name)
-    readers = partial(_node_rows, dag_name), partial(_edge_rows, dag_name)
-    found = ids.map_partitions(partial(read_batches, endpoint, readers)).cache()
+    found = ids.map_partitions(partial(_read, endpoint, partial(_rows, dag_name))).cache()
     return Picture(found.filter(lambda row: "from" not in row), found.filter(lambda row: "from" in row))
 
 
@@ -130,7 +129,7 @@ def read_runs(engine: Engine, endpoint: Endpoint, environment: str, dag_name: st
     ids = engine.rows(sorted(RUN_LABELS), 1).flat_map(
         partial(_tagged_of_label, endpoint, environment, dag_name)
     )
-    read = partial(read_batches, endpoint, (partial(_node_rows, dag_name),))
+    read = partial(_read, endpoint, partial(_node_rows, dag_name))
     return ids.repartition(engine.parallelism).map_partitions(read)
 
 
@@ -235,29 +234,48 @@ def _aliases(endpoint: Endpoint, environment: str) -> Iterator[AliasOf]:
                 yield AliasOf(page["id"], one_label(page["label"]), alias)
 
 
-def _vertices(dag_name: str, execute: GremlinExecutor, ids: list[str]) -> Iterator[StoredVertex]:
-    found = execute(partial(vertices_by_id, ids=ids))
-    others = {each["id"]: {*each["properties"].get("dag_name", ())} - {dag_name} for each in found}
-    shared = [identifier for identifier, names in others.items() if names]
-    built = set(execute(partial(built_by_others, ids=shared, dag_name=dag_name))) if shared else set()
-    for each in found:
-        identifier, values = each["id"], each["properties"]
-        yield StoredVertex(
-            identifier,
-            each["label"],
-            stored_vertex_values(values),
-            dag_name in values.get("dag_name", ()),
-            tuple(sorted(others[identifier])),
-            identifier in built,
-        )
+def _read(
+    endpoint: Endpoint,
+    reader: Callable[[GremlinExecutor, Iterable[str]], Iterable[Found]],
+    ids: Iterable[str],
+) -> Iterator[Found]:
+    with open_executor(endpoint) as execute:
+        yield from reader(execute, ids)
 
 
-def _edges_from(dag_name: str, execute: GremlinExecutor, ids: list[str]) -> Iterable[StoredEdge]:
-    return _edges(execute(partial(edges_from, ids=ids, dag_name=dag_name)))
+def _elements(
+    dag_name: str, execute: GremlinExecutor, ids: Iterable[str]
+) -> Iterator[StoredVertex | StoredEdge]:
+    """Yield the vertices of `ids`, then the DAG's edges that start at them."""
+    tagged = []
+    for vertex in _vertices(dag_name, execute, ids):
+        if vertex.tagged:
+            tagged.append(vertex.id)
+        yield vertex
+    for found in execute.reads(partial(edges_from, dag_name=dag_name), tagged):
+        yield from _edges(found)
 
 
-def _edges_by_id(execute: GremlinExecutor, ids: list[str]) -> Iterable[StoredEdge]:
-    return _edges(execute(partial(edges_by_id, ids=ids)))
+def _vertices(dag_name: str, execute: GremlinExecutor, ids: Iterable[str]) -> Iterator[StoredVertex]:
+    for found in execute.reads(vertices_by_id, ids):
+        others = {each["id"]: {*each["properties"].get("dag_name", ())} - {dag_name} for each in found}
+        shared = [identifier for identifier, names in others.items() if names]
+        built = set(execute(partial(built_by_others, ids=shared, dag_name=dag_name))) if shared else set()
+        for each in found:
+            identifier, values = each["id"], each["properties"]
+            yield StoredVertex(
+                identifier,
+                each["label"],
+                stored_vertex_values(values),
+                dag_name in values.get("dag_name", ()),
+                tuple(sorted(others[identifier])),
+                identifier in built,
+            )
+
+
+def _edges_by_id(execute: GremlinExecutor, ids: Iterable[str]) -> Iterator[StoredEdge]:
+    for found in execute.reads(edges_by_id, ids):
+        yield from _edges(found)
 
 
 def _edges(found: list[dict[str, Any]]) -> Iterable[StoredEdge]:
@@ -276,21 +294,24 @@ def _tagged_of_label(endpoint: Endpoint, environment: str, dag_name: str, label:
         return [*dict.fromkeys(execute(query))]
 
 
-def _node_rows(dag_name: str, execute: GremlinExecutor, ids: list[str]) -> Iterator[Row]:
-    for vertex in execute(partial(vertices_by_id, ids=ids)):
+def _rows(dag_name: str, execute: GremlinExecutor, ids: Iterable[str]) -> Iterator[Row]:
+    """Yield the rows of vertices and of the DAG's edges that start at them."""
+    vertices = list(ids)
+    yield from _node_rows(dag_name, execute, vertices)
+    for found in execute.reads(partial(edges_from, dag_name=dag_name), vertices):
+        for identifier, edge in {each["id"].removesuffix(INTERIM): each for each in found}.items():
+            keys = {"id": identifier, "label": edge["label"], "from": edge["from"], "to": edge["to"]}
+            values = stored_edge_values(edge["properties"]) | stored_first_seen(edge["properties"])
+            yield {**keys, "dag_name": dag_name, **values}
+
+
+def _node_rows(dag_name: str, execute: GremlinExecutor, ids: Iterable[str]) -> Iterator[Row]:
+    for vertex in chain.from_iterable(execute.reads(vertices_by_id, ids)):
         if vertex["label"] not in LOADER_LABELS:
             properties = vertex["properties"]
             values = stored_vertex_values(properties) | stored_first_seen(properties)
             keys = {"id": vertex["id"], "label": one_label(vertex["label"]), "dag_name": dag_name}
             yield keys | values
-
-
-def _edge_rows(dag_name: str, execute: GremlinExecutor, ids: list[str]) -> Iterator[Row]:
-    found = execute(partial(edges_from, ids=ids, dag_name=dag_name))
-    for identifier, edge in {each["id"].removesuffix(INTERIM): each for each in found}.items():
-        keys = {"id": identifier, "label": edge["label"], "from": edge["from"], "to": edge["to"]}
-        values = stored_edge_values(edge["properties"]) | stored_first_seen(edge["properties"])
-        yield {**keys, "dag_name": dag_name, **values}
 
 
 def _stored_edge(edge: dict[str, Any]) -> StoredEdge:

@@ -26,7 +26,7 @@ from lineage_merge.load.graph_state import (
 from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.error_classification import ErrorKind, backoff
-from lineage_merge.load.gremlin.executor import Conflict, GremlinExecutor, open_executor, read_batches, send
+from lineage_merge.load.gremlin.executor import Conflict, GremlinExecutor, by_request, open_executor, send
 from lineage_merge.load.gremlin.upserts import EdgeUpsert
 from lineage_merge.model.errors import GraphRejected
 
@@ -152,15 +152,17 @@ def repair_interim_edges(ids: Rows[str], endpoint: Endpoint, environment: str, d
     Reads all of these vertices' edges, so it only runs if the last load did not end. Raises GraphUnreachable
     and GraphRejected, from the engine's workers.
     """
-    repair = partial(read_batches, endpoint, (partial(_repair, endpoint),))
+    repair = partial(_repair, endpoint)
     vertex_ids(ids, endpoint, environment, dag_name).map_partitions(repair).collect()
 
 
-def _repair(endpoint: Endpoint, execute: GremlinExecutor, ids: list[str]) -> Iterable[int]:
-    # Both ends of an edge may be in the batch.
-    found = {each["id"]: each for each in execute(partial(interim_edges, ids=ids))}
-    if found:
-        replace_interim_edges(endpoint, execute, [missing_edge(each) for each in found.values()])
+def _repair(endpoint: Endpoint, ids: Iterable[str]) -> Iterable[int]:
+    with open_executor(endpoint) as execute:
+        for batch in by_request(ids):
+            # Both ends of an edge may be in the batch.
+            found = {each["id"]: each for each in execute(partial(interim_edges, ids=batch))}
+            if found:
+                replace_interim_edges(endpoint, execute, [missing_edge(each) for each in found.values()])
     return ()
 
 

@@ -1,10 +1,12 @@
 """A merge to load, its comparison with the graph, and the planned changes."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
 from operator import add, attrgetter
-from typing import Literal
+from typing import Literal, TypeVar
 
 from lineage_merge.graph_format.schema import RUN_LABELS, Row
 from lineage_merge.infra.engine.rows import Rows
@@ -25,6 +27,8 @@ COLUMN_EDGE_LABELS = frozenset({"feeds_column", "influences"})
 _Key = tuple[Literal["node", "edge", "cleared", "interim"], str, str]
 _RUN = "run"
 _INTERIM: _Key = ("interim", "", "")
+_CLEARED: _Key = ("cleared", "", "")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +114,11 @@ class MergeOutput:
 class Comparison:
     """A merge compared with the graph.
 
-    `existing`: the elements that were read. `vertices`: the stored vertices on which deletions depend.
-    `moves`: the canonical id of each duplicate vertex. `may_store_state`: whether the next load may compare
-    with this merge. `shards`: those of the merge; None after a full comparison.
+    `nodes`, `edges`: an incremental comparison in which nothing is unmatched has no unchanged elements but
+    jobs and assertions; `counts` has all. `existing`: the elements that were read. `vertices`: the stored
+    vertices on which deletions depend. `moves`: the canonical id of each duplicate vertex. `may_store_state`:
+    whether the next load may compare with this merge. `shards`: those of the merge; None after a full
+    comparison.
     """
 
     nodes: Rows[Compared]
@@ -156,12 +162,20 @@ class LoadPlan:
 
 
 def count_differences(
-    nodes: Rows[Compared], edges: Rows[Compared], stored_edges: Rows[StoredEdge]
+    nodes: Rows[Compared],
+    edges: Rows[Compared],
+    stored_edges: Rows[StoredEdge],
+    unchanged: Rows[Row] | None = None,
 ) -> DiffCounts:
-    """Count compared elements, and stored edges with an interim id."""
-    keys: Rows[tuple[_Key, int]] = nodes.flat_map(_keys_of_node)
-    interim = stored_edges.filter(attrgetter("interim")).map(lambda _: (_INTERIM, 1))
-    found = keys.union(edges.flat_map(_keys_of_edge), interim).reduce_by_key(add).collect()
+    """Count compared elements, further `unchanged` rows, and stored edges with an interim id."""
+    keys: Rows[tuple[_Key, int]] = nodes.map_partitions(partial(_counted, _keys_of_node))
+    keys = keys.union(
+        edges.map_partitions(partial(_counted, _keys_of_edge)),
+        stored_edges.filter(attrgetter("interim")).map(lambda _: (_INTERIM, 1)),
+    )
+    if unchanged is not None:
+        keys = keys.union(unchanged.map_partitions(partial(_counted, _keys_of_unchanged)))
+    found = keys.reduce_by_key(add).collect()
     by_kind: dict[str, Counter[str]] = defaultdict(Counter)
     for (kind, change, _), count in found:
         by_kind[kind][change] += count
@@ -179,17 +193,32 @@ def count_differences(
     )
 
 
-def _keys_of_node(node: Compared) -> Iterator[tuple[_Key, int]]:
-    yield ("node", node.change, _RUN if node.row.get("label") in RUN_LABELS else ""), 1
+def _counted(keys: Callable[[T], Iterable[_Key]], elements: Iterable[T]) -> Iterable[tuple[_Key, int]]:
+    return Counter(chain.from_iterable(map(keys, elements))).items()
+
+
+def _keys_of_node(node: Compared) -> Iterator[_Key]:
+    yield _key_of_node(node.change, node.row)
     if node.cleared or node.dropped:
-        yield ("cleared", "", ""), 1
+        yield _CLEARED
 
 
-def _keys_of_edge(edge: Compared) -> Iterator[tuple[_Key, int]]:
-    job_type = edge.row.get("job_type", "") if edge.row.get("label") in COLUMN_EDGE_LABELS else ""
-    yield ("edge", edge.change, job_type), 1
+def _keys_of_edge(edge: Compared) -> Iterator[_Key]:
+    yield _key_of_edge(edge.change, edge.row)
     if edge.cleared:
-        yield ("cleared", "", ""), 1
+        yield _CLEARED
+
+
+def _keys_of_unchanged(row: Row) -> tuple[_Key]:
+    return (_key_of_edge("unchanged", row) if "from" in row else _key_of_node("unchanged", row),)
+
+
+def _key_of_node(change: Change, row: Row) -> _Key:
+    return "node", change, _RUN if row.get("label") in RUN_LABELS else ""
+
+
+def _key_of_edge(change: Change, row: Row) -> _Key:
+    return "edge", change, row.get("job_type", "") if row.get("label") in COLUMN_EDGE_LABELS else ""
 
 
 def _to_write(counts: dict[str, int]) -> int:

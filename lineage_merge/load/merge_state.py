@@ -2,6 +2,7 @@
 
 from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource
@@ -10,7 +11,7 @@ from gremlin_python.process.traversal import Cardinality, Merge, P, T
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.load.graph_state import LOADER_LABELS, vertex_counts
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.gremlin.executor import GremlinExecutor, by_request, open_executor
+from lineage_merge.load.gremlin.executor import GremlinExecutor, open_executor
 from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.shard_digests import (
     MAX_SHARD_CHARACTERS,
@@ -54,10 +55,8 @@ def edge_counts(g: GraphTraversalSource, environment: str, dag_name: str) -> Gra
 def any_stored(endpoint: Endpoint, ids: Iterable[str]) -> Iterator[bool]:
     """Yield True once if the graph has any vertex of these ids."""
     with open_executor(endpoint) as execute:
-        for batch in by_request(ids):
-            if execute(partial(stored_ids, ids=batch)):
-                yield True
-                return
+        if any(execute.reads(stored_ids, ids)):
+            yield True
 
 
 def stored_ids(g: GraphTraversalSource, ids: list[str]) -> GraphTraversal:
@@ -191,4 +190,4 @@ def other_dag_tags(g: GraphTraversalSource, ids: list[str], dag_name: str) -> Gr
 def other_dags(endpoint: Endpoint, dag_name: str, ids: Iterable[str]) -> Iterator[str]:
     """Yield the other DAGs whose tags these vertices have, possibly repeated."""
     with open_executor(endpoint) as execute:
-        yield from execute.in_batches(partial(other_dag_tags, dag_name=dag_name), ids)
+        yield from chain.from_iterable(execute.reads(partial(other_dag_tags, dag_name=dag_name), ids))

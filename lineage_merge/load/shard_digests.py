@@ -14,6 +14,7 @@ import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from hashlib import blake2b
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple, Self
@@ -122,19 +123,18 @@ def shard_count(elements: int, earlier: int = 0) -> int:
 
 def shards(nodes: Rows[Row], edges: Rows[Row], number: int) -> Rows[Shard]:
     """Divide the elements of a merge into shards."""
-    owned: Rows[tuple[str, Row]] = nodes.map(lambda node: (dataset_of_node(node), node))
-    owned = owned.union(edges.map(lambda edge: (dataset_of_end(edge, "to"), edge)))
-    return owned.group(lambda owner_and_row: _shard_number(owner_and_row[0], number), _shard)
+    return nodes.union(edges).group(partial(_shard_number, number), _shard)
 
 
-def _shard_number(owner: str, number: int) -> int:
+def _shard_number(number: int, row: Row) -> int:
+    owner = dataset_of_end(row, "to") if "from" in row else dataset_of_node(row)
     return zlib.crc32(owner.encode(errors="surrogatepass")) % number
 
 
-def _shard(number: int, rows: list[tuple[str, Row]]) -> Iterator[Shard]:
-    built = {row.get("to") for _, row in rows if row.get("label") == "writes"}
-    elements = sorted((_element(row, built) for _, row in rows), key=itemgetter(0))
-    yield Shard(number, digest_of_entries(entry for entry, _ in elements), tuple(elements))
+def _shard(number: int, rows: list[Row]) -> Iterator[Shard]:
+    built = {row.get("to") for row in rows if row.get("label") == "writes"}
+    elements = sorted((_element(row, built) for row in rows), key=itemgetter(0))
+    yield Shard(number, _digest_of_sorted(entry for entry, _ in elements), tuple(elements))
 
 
 def _element(row: Row, built: set[Any]) -> Element:
@@ -180,5 +180,8 @@ def difference(shard: Shard, entries: Iterable[Entry]) -> Differing:
 
 def digest_of_entries(entries: Iterable[Entry]) -> str:
     """Return the digest of a shard with these entries."""
-    ordered = sorted(entries)
-    return digest_of("".join(f"{entry.kind}{entry.id}\n{entry.digest}\n" for entry in ordered))
+    return _digest_of_sorted(sorted(entries))
+
+
+def _digest_of_sorted(entries: Iterable[Entry]) -> str:
+    return digest_of("".join([f"{kind}{identifier}\n{digest}\n" for kind, identifier, digest in entries]))

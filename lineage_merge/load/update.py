@@ -7,10 +7,12 @@ before anything is written.
 import time
 from dataclasses import replace
 
+from lineage_merge.infra.engine.local import collection_off
 from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.infra.telemetry import step
 from lineage_merge.load import label_replacement, merge_run
 from lineage_merge.load.gremlin.connection import Endpoint, check, counted
+from lineage_merge.load.gremlin.executor import reused_connections
 from lineage_merge.load.load_plan import MergeOutput
 from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.neptune_bulk import bulk_load
@@ -55,7 +57,7 @@ def update(
     def with_totals(result: LoadResult) -> LoadResult:
         return replace(result, all_requests=traffic.requests.value, elements_read=traffic.read.value)
 
-    with merge.nodes.engine.own_errors():
+    with merge.nodes.engine.own_errors(), reused_connections():
         for attempt in range(1, _ATTEMPTS + 1):
             target = begin(
                 merge,
@@ -66,11 +68,13 @@ def update(
                 in_bulk=in_bulk,
                 on_progress=on_progress,
             )
-            with step("compare"):
+            # What is read is needed until the end; collection would take a third of the time.
+            with step("compare"), collection_off():
                 plan = plan_changes(merge, target, verify=verify)
             result = plan.result
-            if in_bulk and in_bulk.applies_to(result.nodes + result.edges):
-                result = replace(result, mode="bulk")
+            if in_bulk:
+                mode, reason = in_bulk.choose(result.nodes + result.edges)
+                result = replace(result, mode=mode, mode_reason=reason)
             refusal = "" if allow_retire else plan.deletions.refusal
             if dry_run:
                 changes = describe_changes(plan)
@@ -95,7 +99,8 @@ def update(
                     raise
                 continue
             result = replace(result, requests=requests, seconds=time.monotonic() - started)
-            record_state(merge, target, plan, result)
+            with collection_off():
+                record_state(merge, target, plan, result)
             return with_totals(result)
     raise AssertionError("unreachable")
 

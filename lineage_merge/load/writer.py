@@ -20,6 +20,8 @@ from lineage_merge.model.errors import LineageMergeError
 WriteProgress = Callable[[str, int, int], None]
 
 _POLL_SECONDS = 0.2
+# Requests in flight of one partition; each has a connection.
+_MAX_IN_FLIGHT = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +83,10 @@ def write(
     else:
         rows = rows.repartition(number)
     done = rows.engine.counter()
+    in_flight = min(endpoint.writers // number, _MAX_IN_FLIGHT) if endpoint.writers else REQUESTS_IN_FLIGHT
     with _reporting(on_written, kind, done, rows.partition_count):
-        outcomes = rows.map_partitions(partial(_write_partition, kind, endpoint, done)).collect()
+        write_partition = partial(_write_partition, kind, endpoint, max(1, in_flight), done)
+        outcomes = rows.map_partitions(write_partition).collect()
     for outcome in outcomes:
         if outcome.error is not None:
             raise outcome.error
@@ -90,7 +94,11 @@ def write(
 
 
 def writers(engine: Engine, endpoint: Endpoint) -> int:
-    """Return how many partitions write concurrently; each has a few requests in flight."""
+    """Return how many partitions write concurrently; each has a few requests in flight.
+
+    `Endpoint.writers` requests in flight are more in each partition than by default if the engine has fewer
+    partitions: on a slow network.
+    """
     limit = max(1, endpoint.writers // REQUESTS_IN_FLIGHT) if endpoint.writers else engine.parallelism
     return min(limit, engine.parallelism)
 
@@ -122,7 +130,7 @@ def _reporting(on_written: WriteProgress | None, kind: str, done: Counter, total
 
 
 def _write_partition(
-    kind: str, endpoint: Endpoint, done: Counter, rows: Iterable[Row]
+    kind: str, endpoint: Endpoint, in_flight: int, done: Counter, rows: Iterable[Row]
 ) -> Iterator[_PartitionOutcome]:
     # A row may become several upserts.
     number = count()
@@ -130,7 +138,7 @@ def _write_partition(
     edges: Iterator[Upsert] = map(upserts.edge_upsert, counted)
     batches = _node_batches(counted) if kind == "nodes" else upserts.batches(edges)
     try:
-        sent = send(endpoint, batches)
+        sent = send(endpoint, batches, in_flight)
         outcome = _PartitionOutcome(next(number), sent)
     except LineageMergeError as error:
         outcome = _PartitionOutcome(0, 0, error)

@@ -146,10 +146,11 @@ def loaded_text(loaded: "LoadResult") -> str:
         elements += f", retired {retired} and {counted(loaded.retired_edges, 'edge', 'edges')}"
     if loaded.moved:
         elements += f", {counted(loaded.moved, 'dataset', 'datasets')} merged into canonical vertices"
+    # Only said if there is a choice.
+    how = {"bulk": "bulk load", "gremlin": "over Gremlin"}[loaded.mode] if loaded.mode_reason else ""
+    how = f"{how}: {loaded.mode_reason}, " if how else ""
     if loaded.dry_run:
-        in_bulk = " in bulk" if loaded.mode == "bulk" else ""
-        return f"nothing, it is a dry run; would write {elements}{in_bulk} ({loaded.seconds:.1f} s)"
-    how = "bulk load, " if loaded.mode == "bulk" else ""
+        return f"nothing, it is a dry run; would write {elements} ({how}{loaded.seconds:.1f} s)"
     traffic = f"{counted(loaded.all_requests, 'request', 'requests')}, {loaded.elements_read:,} elements read"
     return f"{elements} ({how}{traffic}, {loaded.seconds:.1f} s)"
 

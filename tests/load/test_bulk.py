@@ -98,7 +98,7 @@ def test_first_and_second_merges_end_in_the_graph_of_gremlin(
         cost = {
             name: getattr(loaded, name) for name in ("requests", "seconds", "all_requests", "elements_read")
         }
-        assert loaded == replace(count, mode="bulk", **cost)
+        assert loaded == replace(count, mode="bulk", mode_reason="gremlin.mode", **cost)
     assert (counts[-1].relabelled, counts[-1].moved) == (1, 1)
     assert counts[-1].retired_edges > 0
     assert len(neptune_loader.jobs) == 6
@@ -290,15 +290,18 @@ def test_a_later_run_written_by_another_merge_stays(
     assert dataset("new") in whole(gremlin)[0]
 
 
-@pytest.mark.parametrize(("min_changes", "mode"), [(12, "gremlin"), (11, "bulk")])
+@pytest.mark.parametrize(
+    ("min_changes", "mode", "reason"),
+    [(12, "gremlin", "at most 12 changes"), (11, "bulk", "more than 11 changes")],
+)
 def test_auto_mode_uses_bulk_above_min_changes(
-    load: Load, in_bulk: BulkLoad, neptune_loader: Standin, min_changes: int, mode: str
+    load: Load, in_bulk: BulkLoad, neptune_loader: Standin, min_changes: int, mode: str, reason: str
 ) -> None:
     made = Made().job("spark", "j", {f"t{n}": [] for n in range(5)})
     assert len(made.nodes) + len(made.edges) == 11
     made.node("one more")
     result = load(made, in_bulk=replace(in_bulk, min_changes=min_changes), dry_run=True)
-    assert (result.mode, neptune_loader.calls) == (mode, [])
+    assert (result.mode, result.mode_reason, neptune_loader.calls) == (mode, reason, [])
     assert load(made, in_bulk=replace(in_bulk, min_changes=min_changes)).mode == mode
     assert bool(neptune_loader.jobs) is (mode == "bulk")
 

@@ -259,3 +259,16 @@ def test_requests_contain_the_time_limit(proxy: NeptuneProxy) -> None:
     send(endpoint, iter([vertices(1)]))
     wanted = b"evaluationTimeout" + b"\x01\x00" + (7000).to_bytes(4, "big")
     assert [wanted in request for request in seen] == [True, True]
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("fault", ["close before", "close after", Answer("ThrottlingException")])
+def test_reads_in_flight_over_a_lost_connection_are_repeated_and_stay_in_order(
+    proxy: NeptuneProxy, fault: Fault
+) -> None:
+    names = [f"dev|wh|t{i}" for i in range(1_500)]
+    send(Endpoint(proxy.url), upserts.batches(vertices(len(names))))
+    proxy.choose_fault = first(fault, fault)
+    with open_executor(Endpoint(proxy.url, retry_seconds=30)) as execute:
+        batches = list(execute.reads(lambda g, ids: g.V(*ids).id_(), names))
+    assert [set(batch) for batch in batches] == [set(names[at : at + 200]) for at in range(0, 1_500, 200)]

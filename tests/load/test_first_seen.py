@@ -9,7 +9,9 @@ from gremlin_python.process.traversal import Merge, T
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.load.diff import Compared, created_at
 from lineage_merge.load.element_rows import row_to_write, stored_edge_values, stored_vertex_values
+from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.gremlin.connection import Endpoint
+from lineage_merge.load.gremlin.executor import send
 from lineage_merge.load.gremlin.upserts import Upsert, edge_upsert, vertex_upserts
 from lineage_merge.load.result import LoadResult
 from lineage_merge.load.update import update
@@ -69,16 +71,43 @@ def test_only_new_elements_get_the_time() -> None:
 
 
 def test_the_time_is_only_set_on_creation() -> None:
-    upserts: list[Upsert] = [
+    written: list[Upsert] = [
         *vertex_upserts({**NODE, "first_seen": 5}),
         edge_upsert({**EDGE, "first_seen": 5}),
     ]
-    for upsert in upserts:
+    for upsert in written:
         steps = upsert.steps()
         (create,) = (step[2] for step in steps if step[0] == "option" and step[1] == Merge.on_create)
         assert create["first_seen"] == 5
         others = [step for step in steps if step[0] != "option" or step[1] != Merge.on_create]
         assert "first_seen" not in str(others)
+
+
+def test_a_vertex_that_another_dag_created_since_keeps_its_values_and_gets_the_tag(
+    gremlin: GraphTraversalSource, gremlin_url: str
+) -> None:
+    stored = {**NODE, "dag_name": "other", "description": "of other", "first_seen": 5}
+    incoming = {**NODE, "description": "of daily", "format": "csv", "first_seen": 6}
+    for row in (stored, incoming):
+        send(Endpoint(gremlin_url), upserts.batches(vertex_upserts(row)))
+    assert gremlin.V(NODE["id"]).value_map().to_list() == [
+        {
+            "environment": ["dev"],
+            "name": ["a"],
+            "description": ["of other"],
+            "first_seen": [5],
+            "dag_name": ["other", "daily"],
+        }
+    ]
+
+
+def test_a_new_job_has_the_values_of_its_newest_run_in_any_order(
+    gremlin: GraphTraversalSource, gremlin_url: str
+) -> None:
+    for at in (7, 9, 8):
+        job = {**NODE, "label": "job", "last_run_at": at, "first_seen": 5}
+        send(Endpoint(gremlin_url), upserts.batches(vertex_upserts(job)))
+    assert gremlin.V(NODE["id"]).values("last_run_at").to_list() == [9]
 
 
 def test_the_time_is_not_compared() -> None:

@@ -7,10 +7,12 @@ Repeating a request whose response was lost is safe: writes are upserts by id, a
 conditions.
 """
 
+import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Future
 from contextlib import ExitStack, closing, contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any, TypeVar
@@ -30,12 +32,19 @@ from lineage_merge.model.errors import GraphError, GraphRejected
 _SPARE_SECONDS = 30.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class PendingRequest:
     """A sent request: the number of the connections it was sent over, and its future response."""
 
     connections: int
     response: "Future[Any]"
+    _results: "Future[list[Any]] | None" = None
+
+    def results(self, seconds: float) -> "Future[list[Any]]":
+        """Return the future of all results, after the request was sent: the driver's can be read once."""
+        if self._results is None:
+            self._results = self.response.result(seconds).all()
+        return self._results
 
 
 class RequestFailed(Exception):
@@ -52,12 +61,12 @@ class ReconnectingClient:
     def __init__(self, endpoint: Endpoint, connections: int = 1) -> None:
         host_and_port(endpoint)  # an invalid address is not retried
         self.endpoint = endpoint
-        self._size = connections
+        self.connections = connections
         self._timeout_seconds = 2 * endpoint.timeout_seconds + _SPARE_SECONDS
         self._opened = 0
         self._open: ExitStack | None = None
         self._client: Client | None = None
-        self._in_flight: list[Future[Any]] = []
+        self._in_flight: list[PendingRequest] = []
 
     def send(self, request: Bytecode) -> PendingRequest:
         """Send a request. All errors, also of the connection, are raised by `results`."""
@@ -69,23 +78,22 @@ class ReconnectingClient:
         except Exception as error:  # noqa: BLE001 # it is raised by `results`
             response = Future()
             response.set_exception(error)
-        self._in_flight.append(response)
-        return PendingRequest(self._opened, response)
+        sent = PendingRequest(self._opened, response)
+        self._in_flight.append(sent)
+        return sent
 
     def results(self, sent: PendingRequest) -> list[Any]:
         """Wait for the response. Raises GraphFault; then call `reset` before the next `send`."""
         try:
-            results: list[Any] = (
-                sent.response.result(self._timeout_seconds).all().result(self._timeout_seconds)
-            )
+            results = sent.results(self._timeout_seconds).result(self._timeout_seconds)
         except Exception as error:
             failure = classify(error, self.endpoint.address)
             if failure is None:
                 raise
             raise RequestFailed(failure) from None
         finally:
-            if sent.response in self._in_flight:
-                self._in_flight.remove(sent.response)
+            if sent in self._in_flight:
+                self._in_flight.remove(sent)
         if self.endpoint.traffic:
             self.endpoint.traffic.read.add(len(results))
         return results
@@ -98,7 +106,7 @@ class ReconnectingClient:
     def _opened_client(self) -> Client:
         if self._client is None:
             self._open = ExitStack()
-            self._client = self._open.enter_context(open_client(self.endpoint, self._size))
+            self._client = self._open.enter_context(open_client(self.endpoint, self.connections))
             self._opened += 1
         return self._client
 
@@ -106,27 +114,30 @@ class ReconnectingClient:
         """Close all connections; the next request opens them again."""
         # A client only closes idle connections. Each wait is limited, and the requests in flight were sent at
         # about the same time.
-        for response in self._in_flight:
-            _wait_quietly(response, self._timeout_seconds)
+        for sent in self._in_flight:
+            _wait_quietly(sent, self._timeout_seconds)
         self._client = None
         if self._open is not None:
             self._open.close()
             self._open = None
 
 
-def _wait_quietly(response: "Future[Any]", seconds: float) -> None:
+def _wait_quietly(sent: PendingRequest, seconds: float) -> None:
     with suppress(TimeoutError, CancelledError):
-        if response.exception(seconds) is None:
-            response.result().all().exception(seconds)
+        if sent.response.exception(seconds) is None:
+            sent.results(seconds).exception(seconds)
 
 
 IDS_PER_REQUEST = 200
 Item = TypeVar("Item")
-Result = TypeVar("Result")
 BuildTraversal = Callable[[GraphTraversalSource], GraphTraversal]
 
 # The server executes one request while the next one is serialized.
 REQUESTS_IN_FLIGHT = 2
+# Reads do not conflict; more in flight hide the network.
+READS_IN_FLIGHT = 4
+# Networks drop connections that are idle for some minutes.
+_IDLE_SECONDS = 60.0
 
 # Builds traversals, which are then sent over any connection.
 _g = source()
@@ -137,14 +148,18 @@ class Conflict(GraphRejected):
 
 
 class GremlinExecutor:
-    """Executes traversals one after another over one connection, which is reopened if it fails."""
+    """Executes traversals one after another over one connection; `concurrent` is for `reads` of many items.
 
-    def __init__(self, client: ReconnectingClient) -> None:
+    Connections are opened by the first traversal, and again if they fail.
+    """
+
+    def __init__(self, client: ReconnectingClient, concurrent: ReconnectingClient) -> None:
         self._client = client
+        self._concurrent = concurrent
 
     def __call__(self, build: BuildTraversal) -> list[Any]:
         """Return the results of a traversal. Raises GraphError."""
-        return self._results(build(_g).bytecode, retry_conflicts=True)
+        return self._results(build(_g).bytecode)
 
     def in_batches(
         self, build: Callable[[GraphTraversalSource, list[Item]], GraphTraversal], items: Iterable[Item]
@@ -152,45 +167,111 @@ class GremlinExecutor:
         """Return the results of a traversal of items, as many per request as one may name."""
         results: list[Any] = []
         for batch in by_request(items):
-            results += self._results(build(_g, batch).bytecode, retry_conflicts=True)
+            results += self._results(build(_g, batch).bytecode)
         return results
+
+    def reads(
+        self, build: Callable[[GraphTraversalSource, list[Item]], GraphTraversal], items: Iterable[Item]
+    ) -> Iterator[list[Any]]:
+        """Yield the results of a read of items per request, in their order; a few requests are in flight."""
+        in_flight: deque[tuple[Bytecode, PendingRequest]] = deque()
+        client = self._client
+        for batch in by_request(items):
+            if len(batch) == IDS_PER_REQUEST:
+                client = self._concurrent  # more may follow
+            if len(in_flight) == READS_IN_FLIGHT:
+                yield _response(client, *in_flight.popleft())
+            request = build(_g, batch).bytecode
+            in_flight.append((request, client.send(request)))
+        while in_flight:
+            yield _response(client, *in_flight.popleft())
 
     def once(self, build: BuildTraversal) -> list[Any]:
         """Return the results of a traversal that depends on values read before; raises Conflict at once."""
         return self._results(build(_g).bytecode, retry_conflicts=False)
 
-    def _results(self, request: Bytecode, *, retry_conflicts: bool) -> list[Any]:
-        retries = RetryState(self._client.endpoint.retry_seconds)
+    def _results(self, request: Bytecode, *, retry_conflicts: bool = True) -> list[Any]:
+        return _response(self._client, request, self._client.send(request), retry_conflicts=retry_conflicts)
+
+
+def _response(
+    client: ReconnectingClient, request: Bytecode, sent: PendingRequest, *, retry_conflicts: bool = True
+) -> list[Any]:
+    """Wait for the response to a request; retries it."""
+    retries = RetryState(client.endpoint.retry_seconds)
+    while True:
+        try:
+            return [result.object for result in client.results(sent) for _ in range(result.bulk)]
+        except RequestFailed as failed:
+            failure = failed.failure
+        if failure.broken:
+            client.reset(sent)
+        if failure.kind is ErrorKind.CONFLICT and not retry_conflicts:
+            raise Conflict(failure.error.message)
+        retries.wait(failure)
+        sent = client.send(request)
+
+
+class _IdleClients:
+    """Clients between two executors, with the time since when."""
+
+    def __init__(self) -> None:
+        self._clients: list[tuple[float, ReconnectingClient]] = []
+
+    def take(self, endpoint: Endpoint) -> ReconnectingClient:
+        """Return an idle client, or a new one."""
         while True:
-            sent = self._client.send(request)
             try:
-                return [result.object for result in self._client.results(sent) for _ in range(result.bulk)]
-            except RequestFailed as failed:
-                failure = failed.failure
-            if failure.broken:
-                self._client.reset(sent)
-            if failure.kind is ErrorKind.CONFLICT and not retry_conflicts:
-                raise Conflict(failure.error.message)
-            retries.wait(failure)
+                since, client = self._clients.pop()
+            except IndexError:
+                return ReconnectingClient(endpoint)
+            if client.endpoint == endpoint and time.monotonic() - since < _IDLE_SECONDS:
+                return client
+            client.close()
+
+    def keep(self, client: ReconnectingClient) -> None:
+        """Add a client whose requests have been answered."""
+        self._clients.append((time.monotonic(), client))
+
+    def close(self) -> None:
+        """Close all clients."""
+        while self._clients:
+            self._clients.pop()[1].close()
+
+
+_idle: ContextVar[_IdleClients | None] = ContextVar("_idle", default=None)
+
+
+@contextmanager
+def reused_connections() -> Iterator[None]:
+    """In the block, executors of this process continue to use the connections of earlier ones.
+
+    A connection takes several round trips to open, as many as most stages of an unchanged load.
+    """
+    clients = _IdleClients()
+    before = _idle.set(clients)
+    try:
+        yield
+    finally:
+        _idle.reset(before)
+        clients.close()
 
 
 @contextmanager
 def open_executor(endpoint: Endpoint) -> Iterator[GremlinExecutor]:
-    """Provide an executor; its connection is opened by the first traversal."""
-    with closing(ReconnectingClient(endpoint)) as client:
-        yield GremlinExecutor(client)
-
-
-def read_batches(
-    endpoint: Endpoint,
-    readers: Sequence[Callable[[GremlinExecutor, list[Item]], Iterable[Result]]],
-    items: Iterable[Item],
-) -> Iterator[Result]:
-    """Yield what the readers return for items, as many at a time as one request may name."""
-    with open_executor(endpoint) as execute:
-        for batch in by_request(items):
-            for read in readers:
-                yield from read(execute, batch)
+    """Provide an executor; its connections are opened by the first traversals."""
+    idle = _idle.get()
+    client = idle.take(endpoint) if idle else ReconnectingClient(endpoint)
+    try:
+        with closing(ReconnectingClient(endpoint, READS_IN_FLIGHT)) as concurrent:
+            yield GremlinExecutor(client, concurrent)
+    except BaseException:
+        client.close()
+        raise
+    if idle:
+        idle.keep(client)
+    else:
+        client.close()
 
 
 def by_request(items: Iterable[Item]) -> Iterator[list[Item]]:
@@ -200,8 +281,10 @@ def by_request(items: Iterable[Item]) -> Iterator[list[Item]]:
         yield batch
 
 
-def send(endpoint: Endpoint, batches: Iterator[list[Upsert]]) -> int:
-    """Send all batches, a few of them concurrently; returns their number.
+def send(
+    endpoint: Endpoint, batches: Iterator[list[Upsert]], in_flight_limit: int = REQUESTS_IN_FLIGHT
+) -> int:
+    """Send all batches, up to `in_flight_limit` of them concurrently; returns their number.
 
     Raises GraphUnreachable, GraphDenied, and GraphRejected with the rejected element.
     """
@@ -209,13 +292,12 @@ def send(endpoint: Endpoint, batches: Iterator[list[Upsert]]) -> int:
     first = next(batches, None)
     if first is None:
         return sent  # no rows, no connection
-    limit = min(REQUESTS_IN_FLIGHT, endpoint.writers or REQUESTS_IN_FLIGHT)
-    with closing(ReconnectingClient(endpoint, limit)) as client:
+    with closing(ReconnectingClient(endpoint, in_flight_limit)) as client:
         in_flight: deque[tuple[list[Upsert], PendingRequest]] = deque()
         for batch in chain([first], batches):
             # An element too large for one request continues in the next: concurrent writes to it would
             # conflict.
-            while in_flight and (len(in_flight) == limit or in_flight[-1][0][-1].id == batch[0].id):
+            while in_flight and (len(in_flight) == in_flight_limit or in_flight[-1][0][-1].id == batch[0].id):
                 _complete(client, *in_flight.popleft(), RetryState(endpoint.retry_seconds))
             in_flight.append((batch, client.send(upserts.bytecode(batch))))
             sent += 1

@@ -14,9 +14,11 @@ from gremlin_python.process.traversal import Bytecode, Cardinality, Direction, M
 from gremlin_python.statics import long
 
 from lineage_merge.graph_format.schema import (
+    EDGE_KEYS,
     EDGE_PROPERTIES,
     FIRST_SEEN,
     LONGS,
+    NODE_KEYS,
     NODE_PROPERTIES,
     RUN_LABELS,
     Property,
@@ -29,15 +31,11 @@ MAX_RECORDS = 200
 # Keeps a few long descriptions below the server's limit (usually 10 MiB). A single record may exceed it.
 MAX_CHARACTERS = 1_000_000
 
-_KEYS = (Property("environment", "dev, staging or prod"),)
-_CREATED = tuple(item for item in NODE_PROPERTIES if item.name == FIRST_SEEN)
-_SINGLE = tuple(item for item in (*_KEYS, *NODE_PROPERTIES) if not item.many and item not in _CREATED)
-_SETS = (Property("dag_name", "the DAGs it belongs to"), *(item for item in NODE_PROPERTIES if item.many))
-_ON_EDGES = (
-    *_KEYS,
-    Property("dag_name", "the DAG it belongs to"),
-    *(item for item in EDGE_PROPERTIES if item.name != FIRST_SEEN),
-)
+_ENVIRONMENT = Property("environment", "dev, staging or prod")
+_DAG = Property("dag_name", "the DAG it belongs to")
+# `first_seen` and the tag of a vertex are written separately.
+_ON_VERTICES = {item.name: item for item in (_ENVIRONMENT, *NODE_PROPERTIES) if item.name != FIRST_SEEN}
+_ON_EDGES = {item.name: item for item in (_ENVIRONMENT, _DAG, *EDGE_PROPERTIES) if item.name != FIRST_SEEN}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +44,7 @@ class VertexUpsert:
 
     With `unless_newer` (a property's name and value), single values are only set if the stored value of that
     property is not greater: a later run of the job may have been merged since the comparison. `created`:
-    values that only a new vertex gets.
+    single values that only a new vertex gets.
     """
 
     id: str
@@ -64,17 +62,17 @@ class VertexUpsert:
     @property
     def characters(self) -> int:
         """Return the number of characters of ids and values."""
-        return 2 * len(self.id) + _length(self.single) + _length(self.sets)
+        return 2 * len(self.id) + _length(self.single) + _length(self.sets) + _length(self.created)
 
     def __str__(self) -> str:
         return f"{self.label} {self.id}"
 
     def steps(self) -> list[list[Any]]:
-        """Return `mergeV`, and a `property` step for every value, on create and on match.
+        """Return `mergeV`, and a `property` step for every value that is also set on match.
 
         `option(onCreate)` uses the server's default cardinality, and an explicit one inside it stores wrong
-        values on TinkerPop 3.7.1. Separate steps have an explicit cardinality and are as fast. The values of
-        `created` have one value on creation with any cardinality.
+        values on TinkerPop 3.7.1; separate steps have an explicit cardinality. A value of `created` is the
+        only one of its property with any cardinality, and costs a server a fraction of a step.
         """
         return [
             ["mergeV", {T.id: self.id}],
@@ -116,7 +114,8 @@ class EdgeUpsert:
     @property
     def characters(self) -> int:
         """Return the number of characters of ids and, twice, of values."""
-        return 2 * len(self.id) + len(self.from_id) + len(self.to_id) + 2 * _length(self.properties)
+        values = 2 * _length(self.properties) + _length(self.created)
+        return 2 * len(self.id) + len(self.from_id) + len(self.to_id) + values
 
     def __str__(self) -> str:
         return f"edge {self.id} ({self.from_id} -{self.label}-> {self.to_id})"
@@ -124,15 +123,15 @@ class EdgeUpsert:
     def steps(self) -> list[list[Any]]:
         """Return `mergeE` with values in its options, since edges have no cardinality."""
         values = dict(self.properties)
-        ends = {Direction.OUT: self.from_id, Direction.IN: self.to_id}
-        merge: list[list[Any]] = [
-            ["mergeE", {T.id: self.id}],
-            [
-                "option",
-                Merge.on_create,
-                {T.id: self.id, T.label: self.label, **ends, **values, **dict(self.created)},
-            ],
-        ]
+        create = {
+            T.id: self.id,
+            T.label: self.label,
+            Direction.OUT: self.from_id,
+            Direction.IN: self.to_id,
+            **values,
+            **dict(self.created),
+        }
+        merge: list[list[Any]] = [["mergeE", {T.id: self.id}], ["option", Merge.on_create, create]]
         return [*merge, ["option", Merge.on_match, values]] if values and not self.only_if_missing else merge
 
 
@@ -148,56 +147,70 @@ def _typed(declared: Property, value: Any) -> Any:
     return long(value) if declared.type == "long" else value
 
 
-def _values(row: Mapping[str, Any], declared: Iterable[Property]) -> Iterator[tuple[str, Any]]:
-    """Yield the known values. Null is never written: it would delete the stored value."""
-    for item in declared:
-        value = row.get(item.name)
-        if value is not None:
-            yield item.name, _typed(item, value)
-
-
-def _members(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    for item in _SETS:
-        value_or_set = row.get(item.name)
-        members = value_or_set if item.many else [value_or_set]
-        for value in members or ():
-            if value is not None:
-                yield item.name, _typed(item, value)
-
-
 def _require(kind: str, row: Mapping[str, Any], keys: Iterable[str]) -> None:
-    for key in keys:
-        if not row.get(key):
-            raise IntermediateError(f"{kind} {row.get('id') or 'without id'}: {key} is missing")
+    if all(map(row.get, keys)):
+        return
+    missing = next(key for key in keys if not row.get(key))
+    raise IntermediateError(f"{kind} {row.get('id') or 'without id'}: {missing} is missing")
 
 
 def vertex_upserts(row: Mapping[str, Any]) -> Iterator[VertexUpsert]:
     """Yield the upserts of a node row (`graph_format.schema.node_ddl`): one, or several for huge sets.
 
+    A row with `first_seen` is new to the graph. Its single values are only written on creation: if another
+    merge creates the vertex in the meantime, the values are that merge's until the next load, which compares
+    in full. Jobs and assertions are always ordered by their runs instead.
+
     Raises IntermediateError if the id, label, environment or DAG name is missing.
     """
-    _require("node", row, ("id", "label", "environment", "dag_name"))
-    single = tuple(_values(row, _SINGLE))
-    members = tuple(_members(row))
-    created = tuple(_values(row, _CREATED))
+    _require("node", row, NODE_KEYS)
+    single: list[tuple[str, Any]] = []
+    members: list[tuple[str, Any]] = [("dag_name", row["dag_name"])]
+    for name, value in row.items():
+        # Null is never written: it would delete the stored value.
+        if value is None or not (declared := _ON_VERTICES.get(name)):
+            continue
+        if declared.many:
+            members += [(name, _typed(declared, member)) for member in value if member is not None]
+        else:
+            single.append((name, _typed(declared, value)))
+    created = _created(row)
+    newest = None
+    if row["label"] in RUN_LABELS:
+        values = dict(single)
+        # dbt merges are ordered by the time of the manifest, others by the time of the run.
+        order = next((name for name in ("described_at", "last_run_at") if name in values), None)
+        newest = (order, values[order]) if order else None
+    elif created:
+        single, created = [], [*single, *created]
     most = MAX_RECORDS - 1
     first = most - len(single) - len(created)
-    # dbt merges are ordered by the time of the manifest, others by the time of the run.
-    orders = [value for name in ("described_at", "last_run_at") for value in single if value[0] == name]
-    newest = orders[0] if orders and row["label"] in RUN_LABELS else None
-    yield VertexUpsert(row["id"], row["label"], single, members[:first], newest, created)
+    yield VertexUpsert(row["id"], row["label"], tuple(single), tuple(members[:first]), newest, tuple(created))
     for start in range(first, len(members), most):
-        yield VertexUpsert(row["id"], row["label"], (), members[start : start + most])
+        yield VertexUpsert(row["id"], row["label"], (), tuple(members[start : start + most]))
 
 
 def edge_upsert(row: Mapping[str, Any]) -> EdgeUpsert:
     """Return the upsert of an edge row (`graph_format.schema.edge_ddl`).
 
+    A row with `first_seen` is new to the graph, and only written if it is missing.
+
     Raises IntermediateError if the id, label, an end, environment or DAG name is missing.
     """
-    _require("edge", row, ("id", "label", "from", "to", "environment", "dag_name"))
-    properties, created = tuple(_values(row, _ON_EDGES)), tuple(_values(row, _CREATED))
-    return EdgeUpsert(row["id"], row["label"], row["from"], row["to"], properties, created=created)
+    _require("edge", row, EDGE_KEYS)
+    properties = tuple(
+        (name, _typed(declared, value))
+        for name, value in row.items()
+        if value is not None and (declared := _ON_EDGES.get(name))
+    )
+    created = _created(row)
+    ends = row["from"], row["to"]
+    return EdgeUpsert(row["id"], row["label"], *ends, properties, bool(created), tuple(created))
+
+
+def _created(row: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    at = row.get(FIRST_SEEN)
+    return [] if at is None else [(FIRST_SEEN, long(at))]
 
 
 AnyUpsert = TypeVar("AnyUpsert", bound=Upsert)
@@ -213,13 +226,12 @@ def batches(
     batch: list[AnyUpsert] = []
     used_records, used_characters = 0, 0
     for upsert in upserts:
-        full = used_records + upsert.records > records or used_characters + upsert.characters > characters
-        if batch and full:
-            yield batch
-            batch, used_records, used_characters = [], 0, 0
-        batch.append(upsert)
         used_records += upsert.records
         used_characters += upsert.characters
+        if batch and (used_records > records or used_characters > characters):
+            yield batch
+            batch, used_records, used_characters = [], upsert.records, upsert.characters
+        batch.append(upsert)
     if batch:
         yield batch
 

@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource
@@ -66,9 +66,13 @@ class BulkLoad:
     min_changes: int = 0
     keep_files: bool = False
 
-    def applies_to(self, elements: int) -> bool:
-        """Return whether so many elements are loaded in bulk."""
-        return elements > self.min_changes
+    def choose(self, elements: int) -> tuple[Literal["gremlin", "bulk"], str]:
+        """Return how so many elements are written, and why."""
+        if not self.min_changes:
+            return ("bulk", "gremlin.mode") if elements else ("gremlin", "no changes")
+        if elements > self.min_changes:
+            return "bulk", f"more than {self.min_changes:,} changes"
+        return "gremlin", f"at most {self.min_changes:,} changes"
 
     def folder_of(self, environment: str, dag_name: str) -> str:
         """Return the folder of all files of a DAG."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import partial
 from operator import attrgetter, itemgetter
 
-from lineage_merge.graph_format.schema import DATASET_LABELS, Row
+from lineage_merge.graph_format.schema import DATASET_LABELS, RUN_LABELS, Row
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load import diff, merge_state, shard_digests, vertex_merge
 from lineage_merge.load.graph_state import GraphState, StoredVertex, read_aliases, read_elements
@@ -59,14 +59,23 @@ def compare_changes(merge: MergeOutput, target: LoadTarget) -> Comparison | None
     if not removed.is_empty():
         job_ids = nodes.filter(lambda node: node.get("label") == "job").map(itemgetter("id"))
         jobs = read_elements(job_ids, engine.empty(), endpoint, target.dag_name).vertices
-    unchanged_nodes, unchanged_edges = _rows_of(found.flat_map(attrgetter("unchanged")))
     compared_nodes = diff.compare_nodes(changed_nodes, edges, existing, drops_values=merge.drops_values)
-    compared_nodes = compared_nodes.union(unchanged_nodes.map(diff.unchanged_node)).cache()
-    compared_edges = diff.compare_edges(changed_edges, existing)
-    compared_edges = compared_edges.union(unchanged_edges.map(diff.unchanged_edge)).cache()
-    counts = count_differences(compared_nodes, compared_edges, existing.edges)
-    vertices = existing.vertices.union(jobs)
-    return Comparison(compared_nodes, compared_edges, counts, existing, vertices, shards=shards)
+    compared_nodes = compared_nodes.cache()
+    compared_edges = diff.compare_edges(changed_edges, existing).cache()
+    unchanged = found.flat_map(attrgetter("unchanged"))
+    counts = count_differences(compared_nodes, compared_edges, existing.edges, unchanged)
+    if not counts.total("unmatched"):
+        # Only deletions depend on all unchanged elements.
+        unchanged = unchanged.filter(lambda row: row.get("label") in RUN_LABELS)
+    unchanged_nodes, unchanged_edges = _rows_of(unchanged)
+    return Comparison(
+        compared_nodes.union(unchanged_nodes.map(diff.unchanged_node).cache()),
+        compared_edges.union(unchanged_edges.map(diff.unchanged_edge).cache()),
+        counts,
+        existing,
+        existing.vertices.union(jobs),
+        shards=shards,
+    )
 
 
 def _rows_of(rows: Rows[Row]) -> tuple[Rows[Row], Rows[Row]]:

@@ -91,7 +91,10 @@ def _store_state(merge: MergeOutput, target: LoadTarget, plan: LoadPlan) -> RunS
     if unmatched_count > MAX_UNMATCHED:
         return None
     last = target.started_load.state
-    is_unchanged = not (plan.result.nodes or plan.result.edges or unmatched_count)
+    if compared.shards is not None and not (
+        last.left or plan.result.nodes or plan.result.edges or unmatched_count
+    ):
+        return last  # nothing was written: the next load counts the elements that `last` says
     vertices, edges = merge_state.read_counts(target)
     if sum(vertices.values()) != sum(counts.nodes.values()) - deletions.vertex_count:
         return None
@@ -105,8 +108,6 @@ def _store_state(merge: MergeOutput, target: LoadTarget, plan: LoadPlan) -> RunS
         stored: tuple[str, ...] = ()
     else:
         number, stored = len(last.shards), last.shards
-        if is_unchanged and not last.left:
-            return last
     digests = [digest_of_entries(())] * number
     for index, digest in shards.map(lambda shard: (shard.number, shard.digest)).collect():
         digests[index] = digest

@@ -36,7 +36,8 @@ def examine(config: Config) -> Iterator[Diagnosis]:
         fix = "allow neptune-db:ListLoaderJobs, GetLoaderJobStatus, StartLoaderJob and CancelLoaderJob"
         yield failed(LOADER, error, f"{fix} (deploy/iam), or correct gremlin.bulk.endpoint")
     else:
-        yield ok(LOADER, f"{found.loader.url} is available; its access to S3 is checked by a load")
+        used = f"used for more than {found.min_changes:,} changes" if found.min_changes else "always used"
+        yield ok(LOADER, f"{found.loader.url} is available, {used}; its access to S3 is checked by a load")
 
 
 def _files(s3: str) -> Diagnosis:
