@@ -12,7 +12,7 @@ from lineage_merge.infra.embedded import EmbeddedServer
 from lineage_merge.infra.embedded.graph_store import save
 from lineage_merge.model.errors import EmbeddedError, IntermediateError
 from lineage_merge.questions.backends.embedded import open_embedded, read_graph_file
-from lineage_merge.questions.backends.files import read_folder
+from lineage_merge.questions.backends.folder import read_folder
 from lineage_merge.questions.backends.opening import open_graph
 from lineage_merge.questions.graph import LineageGraph
 from tests.lineage_made import MadeLineage, at, pipeline
