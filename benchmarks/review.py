@@ -274,7 +274,6 @@ def run(command: list[str], bytecode: Path) -> tuple[float, float, Any]:
 def full(words: list[str]) -> None:
     """Run the command, with all entries and the whole graph."""
     from lineage_merge.cli import main as command
-    from lineage_merge.questions.backends.parquet_folder import ParquetFolder
     from lineage_merge.review import assessment, dbt_files, dbt_versions
 
     def everything(before: Any, after: Any) -> dbt_versions.ChangedEntries:
@@ -284,7 +283,6 @@ def full(words: list[str]) -> None:
     with (
         patch.object(assessment, "changed_entries", everything),
         patch.object(dbt_files, "reduce_documents", lambda _base, _head: None),
-        patch.object(ParquetFolder, "is_at", lambda _folder: False),
     ):
         command(words, prog_name="lineage-merge")
 

@@ -76,5 +76,11 @@ def _print_tables(tables: "Iterable[RenderableType]") -> None:
         if not isinstance(table, AnswerTable):
             # Lines are not broken: names and globs in them are copied.
             console.print(table, soft_wrap=isinstance(table, Text))
-        elif table.row_count:
-            console.print(table.without_empty_columns())
+        elif table.values:
+            shown = table.without_empty_columns()
+            lines = shown.lines(console.width)
+            if lines is None:
+                console.print(shown)
+            else:
+                console.print(Text(lines[0], "bold"), soft_wrap=True)
+                click.echo("".join(f"{line}\n" for line in lines[1:]), nl=False)

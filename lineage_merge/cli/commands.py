@@ -4,78 +4,27 @@ import os
 from collections.abc import Iterator, Mapping, MutableMapping
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from textwrap import shorten
+from typing import Any
 
 import click
 
 from lineage_merge.cli.command import epilog
+from lineage_merge.cli.command_list import COMMANDS
 from lineage_merge.model.version import __version__
 
-if TYPE_CHECKING:
-    from lineage_merge.questions.question import Question
-
-_ASK = "Ask"
-# Where the commands are, but for those of questions, in the order of `lineage-merge --help`.
-_PLACES: Mapping[str, Mapping[str, str]] = {
-    "Build": {
-        "init": "init.init",
-        "demo": "demo.demo",
-        "run": "merging.run",
-        "build": "merging.build",
-        "load": "merging.load",
-        "sql": "sql.sql",
-        "review": "review.review",
-        "receive": "servers.receive",
-    },
-    _ASK: {
-        "diff": "composed_commands.diff",
-        "history": "composed_commands.history",
-        "check": "composed_commands.check",
-    },
-    "Share": {
-        "html": "page.html",
-        "export": "export.export",
-        "report": "dag.report",
-        "mcp": "servers.mcp",
-        "serve": "servers.serve",
-    },
-    "Operate": {
-        "doctor": "checks.doctor",
-        "validate": "checks.validate",
-        "remove": "dag.remove",
-        "publish": "publish.publish",
-        "help": "help_topics.help_command",
-    },
-}
-# Without a line of their own there.
-_RARE = (
-    *("build", "load", "receive", "no-consumer", "no-producer", "cycles", "layers", "report", "serve"),
-    *("validate", "remove", "publish"),
-)
+_LISTED = {name: listed for names in COMMANDS.values() for name, listed in names.items()}
 
 
 @cache
 def _command(name: str) -> click.Command:
-    for places in _PLACES.values():
-        if name in places:
-            module, _, attribute = places[name].partition(".")
-            command: click.Command = getattr(import_module(f"lineage_merge.cli.{module}"), attribute)
-            return command
+    module, _, attribute = _LISTED[name].place.partition(":")
+    declared: Any = getattr(import_module(f"lineage_merge.{module}"), attribute)
+    if isinstance(declared, click.Command):
+        return declared
     from lineage_merge.cli.question_commands import command_of
 
-    return command_of(_questions()[name])
-
-
-@cache
-def _questions() -> "Mapping[str, type[Question[Any]]]":
-    """Return the questions whose commands are derived, by name; others are part of a command."""
-    from lineage_merge.query.lineage import QUESTIONS
-
-    return {
-        name: question
-        for name, question in QUESTIONS.items()
-        if question.examples and name not in _PLACES[_ASK]
-    }
+    return command_of(declared)
 
 
 class _Commands(Mapping[str, click.Command]):
@@ -85,15 +34,10 @@ class _Commands(Mapping[str, click.Command]):
         return _command(name)
 
     def __iter__(self) -> Iterator[str]:
-        return (name for _, names in _by_heading() for name in names)
+        return iter(_LISTED)
 
     def __len__(self) -> int:
-        return len(list(iter(self)))
-
-
-def _by_heading() -> Iterator[tuple[str, list[str]]]:
-    for heading, places in _PLACES.items():
-        yield heading, [*(_questions() if heading == _ASK else ()), *places]
+        return len(_LISTED)
 
 
 class Program(click.Group):
@@ -101,19 +45,19 @@ class Program(click.Group):
 
     def by_heading(self) -> Iterator[tuple[str, list[str]]]:
         """Yield the headings with the names of their commands."""
-        return _by_heading()
+        return ((heading, [*names]) for heading, names in COMMANDS.items())
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write a line per common command, and one for the rare ones of a heading: the list fits a screen."""
-        width = max(len(name) for name in self.commands if name not in _RARE)
+        width = max(len(name) for name, listed in _LISTED.items() if listed.summary)
         formatter.write_paragraph()
-        for title, names in self.by_heading():
+        for title, commands in COMMANDS.items():
             formatter.write_heading(title)
-            for name in names:
-                if name not in _RARE:
-                    text = self.commands[name].get_short_help_str(formatter.width - width - 4)
+            for name, listed in commands.items():
+                if listed.summary:
+                    text = shorten(listed.summary, formatter.width - width - 4, placeholder="...")
                     formatter.write(f"  {name:<{width}}  {text}\n")
-            if rare := ", ".join(name for name in names if name in _RARE):
+            if rare := ", ".join(name for name, listed in commands.items() if not listed.summary):
                 formatter.write(f"  {'also':<{width}}  {rare}\n")
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

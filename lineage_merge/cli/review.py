@@ -22,7 +22,6 @@ from lineage_merge.model.errors import CheckFailed, ConfigError
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
-    from lineage_merge.questions.backends.parquet_folder import ParquetFolder
     from lineage_merge.questions.graph import LineageGraph
     from lineage_merge.questions.scoped_graph import GraphScope
     from lineage_merge.review.consequences import PolicySettings
@@ -107,8 +106,7 @@ def review(
         raise click.UsageError("--folder and --history select different graphs: set one of them")
     with handle_errors(), progress(True) as on_progress:
         config, environment = options.config()
-        is_dbt = not (paths or capture)
-        with _graph(options, config, environment, on_progress, is_partial=is_dbt) as (graph, scope):
+        with _graph(options, config, environment, on_progress) as (graph, scope):
             config = with_environment(config, environment, graph)
             if capture:
                 result = _review_capture(capture, base, config, environment, options.dag, graph)
@@ -141,12 +139,9 @@ def review(
 
 @contextmanager
 def _graph(
-    options: QueryOptions, config: "Config", environment: str | None, on_progress: Any, *, is_partial: bool
+    options: QueryOptions, config: "Config", environment: str | None, on_progress: Any
 ) -> "Iterator[tuple[Any, GraphScope]]":
-    """Open the graph if one is named; with --history alone its newest entry.
-
-    `is_partial`: without policies, only the part of a folder downstream of the change is read.
-    """
+    """Open the graph if one is named; with --history alone its newest entry."""
     from lineage_merge.infra.engine.local import collection_off
     from lineage_merge.query.session import open_session
     from lineage_merge.questions.scoped_graph import GraphScope
@@ -159,13 +154,6 @@ def _graph(
             yield session.graph, session.scope
         return
     scope = GraphScope(environment, options.dag)
-    if is_partial and options.folder and not config.policies:
-        from lineage_merge.questions.backends.parquet_folder import ParquetFolder
-
-        if ParquetFolder.is_at(options.folder):
-            on_progress(f"reading {options.folder}")
-            yield ParquetFolder(options.folder), scope
-            return
     with collection_off(), open_named_graph(options, config, on_progress) as graph:
         yield graph, scope
 
@@ -177,7 +165,7 @@ def _review_dbt(
     inside: str,
     config: "Config",
     dag: str | None,
-    graph: "LineageGraph | ParquetFolder | None",
+    graph: "LineageGraph | None",
 ) -> "ReviewResult":
     from lineage_merge.merge.dataset_resolver import from_config
     from lineage_merge.naming import fixed_namespace

@@ -12,7 +12,6 @@ from lineage_merge.query.session import require_graph_file
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
-    from lineage_merge.questions.backends.parquet_folder import ParquetFolder
     from lineage_merge.questions.graph import LineageGraph
     from lineage_merge.review.sql_versions import SqlFolders
     from lineage_merge.sources.dbt.settings import DbtProject
@@ -40,9 +39,7 @@ def open_named_graph(
         yield graph
 
 
-def with_environment(
-    config: "Config", environment: str | None, graph: "LineageGraph | ParquetFolder | None"
-) -> "Config":
+def with_environment(config: "Config", environment: str | None, graph: "LineageGraph | None") -> "Config":
     """Return the configuration with the environment of the graph, if none is set.
 
     Raises `ConfigError` if the graph has several.

@@ -1,6 +1,6 @@
 """Parquet files of nodes and edges through pyarrow, without Spark."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +26,3 @@ def write_parquet(
 
     table = pa.Table.from_pylist(list(rows), schema)
     pq.write_table(table, file, compression=compression, row_group_size=group_rows)
-
-
-def rows_of_batches(batches: Iterable[Any]) -> Iterator[Row]:
-    """Yield the rows of record batches; columns without any value are omitted."""
-    for batch in batches:
-        names = [
-            name
-            for name, column in zip(batch.schema.names, batch.columns, strict=True)
-            if column.null_count < len(column)
-        ]
-        yield from batch.select(names).to_pylist()

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
+from lineage_merge.graph_format.columns import damaged_file
 from lineage_merge.graph_format.elements import (
     COLUMN,
     JOB,
@@ -18,7 +19,7 @@ from lineage_merge.graph_format.elements import (
     vertex_of_row,
 )
 from lineage_merge.graph_format.schema import Row
-from lineage_merge.history.entry_files import damaged_file, has_files, missing_files, opened_files
+from lineage_merge.history.entry_files import has_files, missing_files, opened_files
 
 
 class FactKey(NamedTuple):

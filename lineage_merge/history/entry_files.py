@@ -4,15 +4,15 @@ Rows of nodes are sorted by id, rows of edges by target, so that the statistics 
 a file when one element is read.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import partial
 from importlib.util import find_spec
-from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lineage_merge.graph_format.arrow import arrow_schema, rows_of_batches, write_parquet
+from lineage_merge.graph_format.arrow import arrow_schema, write_parquet
+from lineage_merge.graph_format.columns import NEEDS_PYARROW, Columns, open_parquet, opened_parquet
 from lineage_merge.graph_format.schema import Row, edge_ddl, node_ddl
 from lineage_merge.history.fingerprints import Sums, add_sums, sums_of
 from lineage_merge.history.layout import PARTITION_KEYS, Kind
@@ -55,7 +55,7 @@ def write_rows(rows: Rows[Row], kind: Kind, folder: str, spark: "SparkSession | 
             parts = rows.map_numbered_partitions(partial(_write_partition, kind, folder)).collect()
         return WrittenFile(sum(each for each, _ in parts), add_sums(sums for _, sums in parts))
     if spark is None:
-        raise IntermediateError(f"{storage.shown(folder)}: {_NEEDS_PYARROW}")
+        raise IntermediateError(f"{storage.shown(folder)}: {NEEDS_PYARROW}")
     from lineage_merge.graph_format import files
 
     return WrittenFile(files.write_columns(spark, folder, rows, _DDL[kind], PARTITION_KEYS, COMPRESSION))
@@ -73,66 +73,18 @@ def _write_partition(kind: Kind, folder: str, number: int, rows: Iterable[Row]) 
     yield len(ordered), sums_of(ordered)
 
 
-def read_rows(folder: str) -> Iterator[Row]:
-    """Yield the rows of a folder, without unknown values; none if the folder is empty.
+def read_columns(folder: str) -> Columns:
+    """Return the columns of a folder's files; no rows if the folder is empty.
 
-    Raises `SourceError`, and `IntermediateError` if a file is damaged.
+    Raises `SourceError`, and `IntermediateError` if a file is damaged or without pyarrow.
     """
-    for file in _files(folder):
-        with _opened(file) as opened:
-            try:
-                yield from rows_of_batches(opened.iter_batches())
-            except OSError:  # of Arrow
-                raise damaged_file(file) from None
-
-
-def read_table(folder: str, columns: Sequence[str], where: Any = None) -> Any:
-    """Return some columns of the rows that match an Arrow expression, as one table.
-
-    Columns that a file does not have are null. Errors as in `read_rows`.
-    """
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    kind: Kind = "edges" if "from" in columns else "nodes"
-    schema = arrow_schema(_DDL[kind], PARTITION_KEYS)
-    tables = []
-    for file in _files(folder):
-        source: Any = BytesIO(storage.read_bytes(file)) if storage.is_s3(file) else file
-        try:
-            # The schema, because files of earlier versions have fewer columns.
-            tables.append(
-                parquet.read_table(
-                    source, columns=list(columns), filters=where, schema=schema, partitioning=None
-                )
-            )
-        except (pa.ArrowException, OSError):
-            raise damaged_file(file) from None
-    return pa.concat_tables(tables) if tables else schema.empty_table().select(list(columns))
+    return open_parquet(_files(folder))
 
 
 def opened_files(folder: str) -> Iterator[tuple[str, Any]]:
-    """Yield the files of a folder, opened. Errors as in `read_rows`."""
+    """Yield the files of a folder, opened. Errors as in `read_columns`."""
     for file in _files(folder):
-        yield file, _opened(file)
-
-
-def _opened(file: str) -> Any:
-    try:
-        import pyarrow as pa
-        from pyarrow import parquet
-    except ModuleNotFoundError:
-        raise IntermediateError(f"{storage.shown(file)}: {_NEEDS_PYARROW}") from None
-    try:
-        source: Any = BytesIO(storage.read_bytes(file)) if storage.is_s3(file) else file
-        return parquet.ParquetFile(source)
-    except (pa.ArrowException, OSError):
-        raise damaged_file(file) from None
-
-
-def damaged_file(file: str) -> IntermediateError:
-    """Return the error of a file that Arrow cannot read."""
-    return IntermediateError(f"{storage.shown(file)}: invalid or incomplete Parquet file")
+        yield file, opened_parquet(file)
 
 
 def has_files(folder: str) -> bool:
@@ -154,6 +106,3 @@ def _files(folder: str) -> list[str]:
     except SourceMissing:
         return []
     return [file.location for file in found if file.location.endswith(".parquet")]
-
-
-_NEEDS_PYARROW = "Parquet needs pyarrow. Fix: pip install 'lineage-merge[parquet]'"

@@ -6,13 +6,23 @@ whose entry has the vertex. A dataset that a later merge of another DAG moved to
 entries, as in the graph.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
-from lineage_merge.graph_format.elements import Subgraph, edge_of_row, vertex_of_row
-from lineage_merge.graph_format.schema import Row
+from lineage_merge.graph_format.columns import (
+    Columns,
+    StackedColumns,
+    columns_of_rows,
+    distinct_texts,
+    position_array,
+    positions_of,
+    rows_at,
+    text_array,
+)
+from lineage_merge.graph_format.schema import Row, edge_ddl, node_ddl
 from lineage_merge.history import layout, merge_index
-from lineage_merge.history.entry_files import missing_files, read_rows
+from lineage_merge.history.entry_files import missing_files, read_columns
 from lineage_merge.history.layout import ENTRY_KINDS, DagScope, MergeName, shown_time
 from lineage_merge.history.merge_record import MergeRecord
 from lineage_merge.history.moments import Moment
@@ -76,27 +86,45 @@ def _time_of(location: str, scopes: Sequence[DagScope], moment: Moment) -> int:
     return found.pop().time
 
 
-def picture_of(location: str, merges: Sequence[ScopedMerge]) -> Subgraph:
+class Picture(NamedTuple):
+    """The lineage of a moment as columns of nodes and edges, of which none is read before it is needed."""
+
+    nodes: Columns
+    edges: Columns
+
+
+def picture_of(location: str, merges: Sequence[ScopedMerge]) -> Picture:
     """Return the lineage of these merges, of one per DAG."""
-    vertices: dict[str, Row] = {}
-    dags: dict[str, set[str]] = {}
-    edges: dict[str, Row] = {}
     moves = {
         environment: moves_of(location, environment, merges)
         for environment in {merge.scope.environment for merge in merges}
     }
+    entries: list[tuple[DagScope, Picture]] = []
     for scope, record in sorted(merges, key=_precedence):
-        nodes, own_edges = entry_rows(location, scope, record)
+        entry = entry_columns(location, scope, record)
         for name, ids in moves[scope.environment]:
             if record.entry and name > record.entry:
-                nodes, own_edges = renamed(nodes, own_edges, ids, scope)
-        for identifier, row in nodes.items():
-            vertices[identifier] = {**row, "environment": scope.environment}
-            dags.setdefault(identifier, set()).add(scope.dag_name)
-        for edge in own_edges:
-            edges[edge["id"]] = {**edge, "environment": scope.environment, "dag_name": scope.dag_name}
-    by_id = {identifier: vertex_of_row(row, dags[identifier]) for identifier, row in vertices.items()}
-    return Subgraph(by_id, tuple(map(edge_of_row, edges.values())))
+                entry = renamed(entry, ids, scope)
+        entries.append((scope, entry))
+    nodes = combined_nodes([(scope, entry.nodes) for scope, entry in entries])
+    constants = [{"environment": scope.environment, "dag_name": scope.dag_name} for scope, _ in entries]
+    return Picture(nodes, StackedColumns([entry.edges for _, entry in entries], constants=constants))
+
+
+def combined_nodes(entries: Sequence[tuple[DagScope, Columns]]) -> Columns:
+    """Return the nodes of several DAGs: of rows with the same id the last, `dag_name` is the set of all."""
+    import pyarrow as pa
+
+    constants = [{"environment": scope.environment, "dag_name": scope.dag_name} for scope, _ in entries]
+    stacked = StackedColumns([nodes for _, nodes in entries], constants=constants)
+    ids = stacked.column("id")
+    if len(entries) < 2 or ids is None:
+        return stacked
+    dag_names = stacked.column("dag_name").dictionary_decode()
+    rows = pa.Table.from_arrays([ids, dag_names, position_array(range(len(ids)))], ["id", "dag", "row"])
+    groups = rows.group_by("id", use_threads=False).aggregate([("row", "max"), ("dag", "list")])
+    dags = groups["dag_list"].combine_chunks()
+    return StackedColumns([stacked], groups["row_max"].combine_chunks(), replaced={"dag_name": dags})
 
 
 def moves_of(
@@ -116,39 +144,92 @@ def _precedence(merge: ScopedMerge) -> tuple[int, int]:
     return (record.entry.time if record.entry else 0, record.name.time)
 
 
-def entry_rows(location: str, scope: DagScope, record: MergeRecord) -> tuple[dict[str, Row], list[Row]]:
-    """Return the nodes by id, and the edges, of a DAG after a merge.
+def entry_columns(location: str, scope: DagScope, record: MergeRecord) -> Picture:
+    """Return the nodes and the edges of a DAG after a merge, without `environment` and `dag_name`.
 
     Raises `IntermediateError` if files of the entry are missing.
     """
     if record.entry is None:
-        return {}, []
+        return Picture(StackedColumns([]), StackedColumns([]))
     nodes_folder, edges_folder = (
         layout.entry_folder(location, kind, scope, record.entry) for kind in ENTRY_KINDS
     )
-    nodes = {row["id"]: row for row in read_rows(nodes_folder)}
-    edges = [*read_rows(edges_folder)]
+    nodes, edges = read_columns(nodes_folder), read_columns(edges_folder)
     for folder, found, stored in (
-        (nodes_folder, len(nodes), record.vertices),
-        (edges_folder, len(edges), record.edges),
+        (nodes_folder, nodes.num_rows, record.vertices),
+        (edges_folder, edges.num_rows, record.edges),
     ):
         if found != stored:
             raise missing_files(folder, f"{found:,} of {stored:,} rows")
-    if record.runs:
-        for row in read_rows(layout.entry_folder(location, "runs", scope, record.runs)):
-            nodes[row["id"]] = row
-    return nodes, edges
+    if not record.runs:
+        return Picture(nodes, edges)
+    runs = read_columns(layout.entry_folder(location, "runs", scope, record.runs))
+    return Picture(_replaced(nodes, runs), edges)
 
 
-def renamed(
-    nodes: Mapping[str, Row], edges: Iterable[Row], ids: Mapping[str, str], scope: DagScope
-) -> tuple[dict[str, Row], list[Row]]:
-    """Return nodes by id, and edges, with the new ids of datasets; a node of the new id takes precedence."""
-    moved: dict[str, Row] = {}
-    for identifier, row in nodes.items():
-        dataset = dataset_of_node(row)
-        new = ids.get(dataset, dataset) + identifier[len(dataset) :]
-        if new == identifier or new not in nodes:
-            moved[new] = {**row, "id": new}
-    # As in the graph: an edge between the two would become a loop.
-    return moved, [each for edge in edges if (each := renamed_edge(edge, ids, *scope))]
+def _replaced(nodes: Columns, newer: Columns, removed: Collection[str] = ()) -> Columns:
+    """Return nodes with the rows of `newer` instead of those with the same ids, without `removed` ids."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    ids, new_ids = nodes.column("id"), newer.column("id")
+    if ids is None:
+        return newer
+    is_replaced = pc.is_in(ids, value_set=text_array(removed))
+    if new_ids is not None:
+        is_replaced = pc.or_(is_replaced, pc.is_in(ids, value_set=new_ids))
+    retained = pc.indices_nonzero(pc.invert(is_replaced)).cast(pa.int32())
+    added = position_array(range(nodes.num_rows, nodes.num_rows + newer.num_rows))
+    return StackedColumns([nodes, newer], pa.concat_arrays([retained, added]))
+
+
+def renamed(entry: Picture, ids: Mapping[str, str], scope: DagScope) -> Picture:
+    """Return an entry with the new ids of datasets; a node or edge that has a new id takes precedence.
+
+    As in the graph, an edge between the two would become a loop, and is omitted.
+    """
+    nodes = _changed(entry.nodes, _at(entry.nodes, ("id",), ids), partial(_renamed_node, ids), node_ddl())
+    moved = _at(entry.edges, ("from", "to"), ids)
+    edges = _changed(entry.edges, moved, lambda edge: renamed_edge(edge, ids, *scope), edge_ddl())
+    return Picture(nodes, edges)
+
+
+def _renamed_node(ids: Mapping[str, str], node: Row) -> Row:
+    dataset = dataset_of_node(node)
+    return {**node, "id": ids.get(dataset, dataset) + node["id"][len(dataset) :]}
+
+
+def _at(columns: Columns, names: Sequence[str], datasets: Iterable[str]) -> Sequence[int]:
+    """Return the positions of rows with one of these datasets, or a column of one, in one of the columns."""
+    import pyarrow.compute as pc
+
+    names_of_datasets = tuple(datasets)
+    masks = []
+    for name in names:
+        column = columns.column(name)
+        if column is None:
+            return ()
+        texts = distinct_texts(column)
+        mask = pc.is_in(texts, value_set=text_array(names_of_datasets))
+        for dataset in names_of_datasets:
+            mask = pc.or_(mask, pc.starts_with(texts, f"{dataset}|"))
+        masks.append(mask if texts is column else mask.take(column.indices))
+    return positions_of(pc.indices_nonzero(reduce(pc.or_, masks)))
+
+
+def _changed(
+    columns: Columns, positions: Sequence[int], change: Callable[[Row], Row | None], ddl: str
+) -> Columns:
+    """Return rows of which those at `positions` are changed (None: deleted); existing ids take precedence."""
+    import pyarrow.compute as pc
+
+    if not len(positions):
+        return columns
+    rows = rows_at(columns, positions)
+    changed = {row["id"]: change(row) for row in rows}
+    new = {row["id"]: row for old, row in changed.items() if row and row["id"] != old}
+    removed = {old for old, row in changed.items() if not row or row["id"] != old}
+    ids = columns.column("id")
+    existing = set(ids.filter(pc.is_in(ids, value_set=text_array(new))).to_pylist())
+    added = [row for key, row in new.items() if key not in existing]
+    return _replaced(columns, columns_of_rows(added, ddl), removed)

@@ -52,9 +52,9 @@ class OpenedGraph:
 
 def is_shared(session: Session) -> bool:
     """Whether it holds a server that another command started, and would keep it from ending."""
-    from lineage_merge.questions.backends.in_memory import InMemory
+    from lineage_merge.questions.backends.indexed_graph import IndexedGraph
 
-    return _is_embedded(session) and not isinstance(session.graph, InMemory)
+    return _is_embedded(session) and not isinstance(session.graph, IndexedGraph)
 
 
 def files_of(session: Session) -> Path | str | None:

@@ -222,7 +222,7 @@ def _spaced(table: "AnswerTable") -> Renderables:
     """Yield a table after an empty line, if it has rows."""
     from rich.text import Text
 
-    if table.row_count:
+    if table.values:
         yield Text()
     yield table
 

@@ -2,26 +2,23 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from lineage_merge.graph_format.elements import COLUMN, JOB, Vertex, dataset_of, vertex_of_row
-from lineage_merge.graph_format.schema import DATASET_LABELS
+from lineage_merge.graph_format.columns import Columns, StackedColumns, distinct_texts
+from lineage_merge.graph_format.elements import Vertex, dataset_of
 from lineage_merge.history import layout, merge_index
-from lineage_merge.history.entry_files import read_table
+from lineage_merge.history.entry_files import read_columns
 from lineage_merge.history.layout import DagScope, MergeName
 from lineage_merge.history.merge_record import MergeRecord
 from lineage_merge.history.moments import Moment
-from lineage_merge.history.pictures import ScopedMerge, merges_until, picture_of
+from lineage_merge.history.pictures import ScopedMerge, combined_nodes, merges_until, picture_of
 from lineage_merge.infra import storage
-from lineage_merge.infra.engine.local import collection_off
 from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.model.errors import NotFound
-from lineage_merge.questions.backends.in_memory import InMemory
+from lineage_merge.questions.backends.columnar import ColumnarGraph
 from lineage_merge.questions.causes import RecentChange
 from lineage_merge.questions.lineage_changes import Change, compare_pictures
 from lineage_merge.questions.names import resolve_any
-
-_COLUMNS = ("id", "label", "name", "namespace", "qualified_name", "location", "job_type")
 
 
 class AsOf(NamedTuple):
@@ -29,7 +26,7 @@ class AsOf(NamedTuple):
 
     moment: Moment
     merges: tuple[ScopedMerge, ...]
-    graph: InMemory
+    graph: ColumnarGraph
 
 
 def as_of(
@@ -49,11 +46,9 @@ def as_of(
     return AsOf(moment, tuple(present), graph_of(location, merges))
 
 
-@collection_off()  # what is read is needed until the end; collection would take half of the time
-def graph_of(location: str, merges: Sequence[ScopedMerge]) -> InMemory:
+def graph_of(location: str, merges: Sequence[ScopedMerge]) -> ColumnarGraph:
     """Return the lineage of these merges, of one per DAG."""
-    picture = picture_of(location, merges)
-    return InMemory(picture.vertices.values(), picture.edges)
+    return ColumnarGraph(*picture_of(location, merges))
 
 
 def resolve_past(
@@ -65,7 +60,7 @@ def resolve_past(
     """
     newest = {merge.scope: merge for merge in merges}
     try:
-        return resolve_any(_names(location, list(newest.values())), text, environment, dag)
+        return _resolve(_nodes(location, list(newest.values())), text, environment, dag)
     except NotFound as error:
         seen = {_entry(each) for each in newest.values()}
         for merge in reversed(merges):
@@ -73,8 +68,11 @@ def resolve_past(
             if entry in seen or merge.record.entry is None:
                 continue
             seen.add(entry)
+            nodes = _nodes(location, [merge])
+            if not _may_have(nodes, text):
+                continue
             try:
-                return resolve_any(_names(location, [merge], text), text, environment, dag)
+                return _resolve(nodes, text, environment, dag)
             except NotFound:
                 continue
         raise error from None
@@ -84,27 +82,30 @@ def _entry(merge: ScopedMerge) -> tuple[DagScope, MergeName | None]:
     return merge.scope, merge.record.entry
 
 
-def _names(location: str, merges: Sequence[ScopedMerge], text: str = "") -> InMemory:
-    """Return the vertices that can be named, without edges; of an old entry only those like the text."""
+def _nodes(location: str, merges: Sequence[ScopedMerge]) -> Columns:
+    """Return the nodes of entries, with the ids that these have."""
+    return combined_nodes(
+        [
+            (scope, read_columns(layout.entry_folder(location, "nodes", scope, record.entry)))
+            for scope, record in merges
+            if record.entry
+        ]
+    )
+
+
+def _resolve(nodes: Columns, text: str, environment: str | None, dag: str | None) -> Vertex:
+    return resolve_any(ColumnarGraph(nodes, StackedColumns([])), text, environment, dag)
+
+
+def _may_have(nodes: Columns, text: str) -> bool:
+    """Return whether a node may have a name: the last part of a dataset's is in its id, whatever its form."""
     import pyarrow.compute as pc
 
-    condition = pc.field("label").isin([*DATASET_LABELS, COLUMN, JOB])
-    if text:
-        # The last part of the dataset's name is in its id, whatever form the text has.
-        dataset = text.rpartition("#")[0] or text
-        last = max(dataset.rstrip("/").replace("|", "/").replace(".", "/").split("/")[-1:], default="")
-        names = [pc.match_substring(pc.field(each), last, ignore_case=True) for each in ("id", "location")]
-        condition = condition & (names[0] | names[1])
-    rows: dict[str, dict[str, Any]] = {}
-    dags: dict[str, set[str]] = {}
-    for scope, record in merges:
-        if record.entry is None:
-            continue
-        folder = layout.entry_folder(location, "nodes", scope, record.entry)
-        for row in read_table(folder, _COLUMNS, condition).to_pylist():
-            rows[row["id"]] = {**row, "environment": scope.environment}
-            dags.setdefault(row["id"], set()).add(scope.dag_name)
-    return InMemory((vertex_of_row(row, dags[key]) for key, row in rows.items()), ())
+    dataset = text.rpartition("#")[0] or text
+    last = max(dataset.rstrip("/").replace("|", "/").replace(".", "/").split("/")[-1:], default="")
+    columns = [column for name in ("id", "location") if (column := nodes.column(name)) is not None]
+    masks = (pc.match_substring(distinct_texts(each), last, ignore_case=True) for each in columns)
+    return any(pc.any(mask).as_py() for mask in masks)
 
 
 _Key = tuple[str, str, str, str]
@@ -166,7 +167,7 @@ def _changes(
     location: str, scope: DagScope, records: Sequence[MergeRecord]
 ) -> Iterator[tuple[ScopedMerge, set[_Key]]]:
     """Yield merges of a DAG, and what differs from the merge before. Each entry is read once."""
-    previous: InMemory | None = None
+    previous: ColumnarGraph | None = None
     for old, new in pairwise(records):
         if old.entry == new.entry:
             continue

@@ -6,7 +6,6 @@ from dataclasses import replace
 from lineage_merge.graph_format.elements import Edge, Vertex, dataset_of
 from lineage_merge.graph_format.schema import SETS
 from lineage_merge.questions.backends.in_memory import InMemory
-from lineage_merge.questions.backends.parquet_folder import ParquetFolder
 from lineage_merge.questions.effects import Change
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.review.consequences import (
@@ -28,13 +27,12 @@ def review_dbt(
     before: DbtFile,
     after: DbtFile,
     scope: ReviewScope,
-    graph: LineageGraph | ParquetFolder | None = None,
+    graph: LineageGraph | None = None,
     settings: PolicySettings | None = None,
 ) -> ReviewResult:
     """Return the findings of a change of a project, with their consequences in a graph.
 
     Without a graph, the manifest before the change is the graph: it knows dbt's models and exposures only.
-    Policies need a whole graph, not a `ParquetFolder`.
     """
     settings = settings or PolicySettings()
     after, of_targets = with_places_of_base(before, after)
@@ -63,8 +61,6 @@ def review_dbt(
         notes.append(
             "no graph: only the project's own models and exposures are known. Fix: set --folder or --config"
         )
-    elif isinstance(graph, ParquetFolder):
-        graph = graph.below(own, {dataset for version in versions for dataset in version.datasets.values()})
     lookup = GraphLookup(graph, scope.names.environment)
     assessed = _assess(findings, *versions, entries.changed, own, lookup, settings)
     return ReviewResult(in_order(assessed), tuple(notes), incomparable)

@@ -18,7 +18,7 @@ from lineage_merge.infra.engine.on_spark import SparkEngine
 from lineage_merge.merge import join
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import CaptureError, ConfigError
-from lineage_merge.questions.backends.files import read_folder
+from lineage_merge.questions.backends.folder import read_folder
 
 EXAMPLE = "select * from (select substr(a+1,0,1) as c, a+3 as d from (select 1 as a, 2 as b))"
 

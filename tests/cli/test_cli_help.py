@@ -7,8 +7,10 @@ import pytest
 
 import lineage_merge
 from lineage_merge.cli import main
+from lineage_merge.cli.command_list import COMMANDS
 from lineage_merge.cli.help_topics import ENVIRONMENT_VARIABLES, TOPICS
 from lineage_merge.orchestration.configuration import CONFIGURATION
+from lineage_merge.query.lineage import QUESTIONS
 from tests.command_line import PROGRAM, in_process, python_imports
 
 EXPENSIVE_MODULES = {
@@ -86,6 +88,14 @@ def test_each_command_is_under_one_heading() -> None:
     assert len(listed) == len(set(listed))
     assert set(main.commands) == set(listed)
     assert all(command.name == name for name, command in main.commands.items())
+
+
+def test_the_main_help_lists_the_commands_of_all_questions_with_their_own_summaries() -> None:
+    derived = {name for name, question in QUESTIONS.items() if question.examples}
+    assert derived <= set(main.commands)
+    listed = {name: each.summary for names in COMMANDS.values() for name, each in names.items()}
+    shown = {name: summary for name, summary in listed.items() if summary}
+    assert shown == {name: main.commands[name].get_short_help_str(200) for name in shown}
 
 
 @pytest.mark.parametrize("width", [80, 100])

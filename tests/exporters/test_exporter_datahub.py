@@ -26,7 +26,7 @@ from lineage_merge.exporters.graph_batches import JobLineage
 from lineage_merge.graph_format.elements import Vertex
 from lineage_merge.model.elements import JobKey
 from lineage_merge.model.errors import ConfigError
-from lineage_merge.questions.backends.files import read_folder
+from lineage_merge.questions.backends.folder import read_folder
 from lineage_merge.questions.graph import LineageGraph
 from tests.exporters import tickit_in_datahub as expected
 from tests.lineage_made import MadeLineage

@@ -13,7 +13,7 @@ from datahub.emitter.serialization_helper import post_json_transform
 from lineage_merge.exporters.datahub import EXPORTER
 from lineage_merge.exporters.exporter import Export
 from lineage_merge.model.errors import ConfigError, ExportDenied, ExportError, ExportUnreachable
-from lineage_merge.questions.backends.files import read_folder
+from lineage_merge.questions.backends.folder import read_folder
 from lineage_merge.questions.graph import LineageGraph
 from tests.command_line import in_process
 from tests.http_server import Answer, Receiver, Request, receiving

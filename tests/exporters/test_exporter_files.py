@@ -14,7 +14,7 @@ from lineage_merge.exporters.exporter import Export, Exporter
 from lineage_merge.graph_format import neptune_csv as neptune_format
 from lineage_merge.graph_format.elements import Edge, Vertex, edge_of_row, vertex_of_row
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.questions.backends.files import read_folder
+from lineage_merge.questions.backends.folder import read_folder
 from lineage_merge.questions.backends.in_memory import InMemory
 from lineage_merge.questions.backends.opening import open_graph
 from lineage_merge.questions.graph import LineageGraph

@@ -16,7 +16,7 @@ from lineage_merge.graph_format.elements import Edge
 from lineage_merge.model.errors import ExportDenied, ExportError, ExportUnreachable
 from lineage_merge.orchestration import pipeline
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.questions.backends.files import read_folder
+from lineage_merge.questions.backends.folder import read_folder
 from lineage_merge.questions.graph import LineageGraph
 from tests.command_line import in_process
 from tests.exporters.openlineage_schemas import problems

@@ -16,7 +16,7 @@ from lineage_merge.model.elements import Feeds, Problem
 from lineage_merge.model.errors import ConfigError, DocumentError, IntermediateError
 from lineage_merge.model.records import FeedsRecord
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.questions.backends.files import read_folder
+from lineage_merge.questions.backends.folder import read_folder
 from lineage_merge.sources.dbt.catalog import read_catalog
 from lineage_merge.sources.dbt.manifest import read_manifest
 from lineage_merge.sources.dbt.reader import elements as of_dbt

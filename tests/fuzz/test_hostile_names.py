@@ -17,7 +17,7 @@ from lineage_merge.graph_format import files
 from lineage_merge.graph_format.elements import Vertex
 from lineage_merge.orchestration import pipeline
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.questions.backends.files import read_folder
+from lineage_merge.questions.backends.folder import read_folder
 from tests.command_line import in_process
 from tests.sources.openlineage.made_events import dataset, event, write_lines
 

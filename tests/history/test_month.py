@@ -15,7 +15,7 @@ from lineage_merge.history.timeline import merges_of
 from lineage_merge.infra.embedded import EmbeddedServer
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.questions.backends.gremlin import open_gremlin
-from lineage_merge.questions.backends.in_memory import InMemory
+from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.past import as_of
 from tests.command_line import in_process
 from tests.history.month import Month, at
@@ -53,7 +53,7 @@ def month(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
         yield played
 
 
-def picture(month: Played, moment: str) -> InMemory:
+def picture(month: Played, moment: str) -> LineageGraph:
     return as_of(month.location, parse_moment(moment), "dev").graph
 
 
@@ -63,11 +63,11 @@ def short(identifier: str) -> str:
     return f"{namespace.removeprefix('s3://')}/{name}" if "s3" in namespace else name.removeprefix("wh.")
 
 
-def feeds(graph: InMemory) -> set[tuple[str, str]]:
+def feeds(graph: LineageGraph) -> set[tuple[str, str]]:
     return {(short(start), short(end)) for start, end in graph.pairs(["feeds"])}
 
 
-def columns(graph: InMemory) -> dict[str, str]:
+def columns(graph: LineageGraph) -> dict[str, str]:
     """The columns of lake/orders, with types."""
     found = graph.search("", ["column"])
     return {
@@ -77,7 +77,7 @@ def columns(graph: InMemory) -> dict[str, str]:
     }
 
 
-def label(graph: InMemory) -> str:
+def label(graph: LineageGraph) -> str:
     """The label of stg; "" if it does not exist."""
     return "".join(each.label for each in graph.vertices(["dev|redshift://wh:5439|wh.mart.stg"]))
 

@@ -90,13 +90,13 @@ def test_each_entry_between_the_moments_is_read_once(
     history: MadeHistory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reads: Counter[tuple[DagScope, str]] = Counter()
-    entry_rows = pictures.entry_rows
+    entry_columns = pictures.entry_columns
 
     def counted(location: str, scope: DagScope, record: MergeRecord) -> Any:
         reads[scope, str(record.entry)] += 1
-        return entry_rows(location, scope, record)
+        return entry_columns(location, scope, record)
 
-    monkeypatch.setattr(pictures, "entry_rows", counted)
+    monkeypatch.setattr(pictures, "entry_columns", counted)
     since, until = at("2026-01-08"), at("2026-01-20")
     recent_changes(history.location, "dev", ["dev|wh|orders"], since, until)
     # The pictures of both moments are read before, each with the newest entry of each DAG.

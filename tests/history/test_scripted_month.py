@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lineage_merge.history.moments import parse_moment
-from lineage_merge.questions.backends.in_memory import InMemory
+from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.lineage_changes import compare_pictures
 from lineage_merge.questions.past import as_of
 from tests.command_line import in_process
@@ -21,17 +21,17 @@ def location(tmp_path_factory: pytest.TempPathFactory) -> str:
     return scripted_month(str(tmp_path_factory.mktemp("month"))).location
 
 
-def picture(location: str, moment: str) -> InMemory:
+def picture(location: str, moment: str) -> LineageGraph:
     return as_of(location, parse_moment(moment), "dev").graph
 
 
-def feeds(graph: InMemory) -> str:
+def feeds(graph: LineageGraph) -> str:
     """``raw>orders``, ordered."""
     names = ((start.rpartition("|")[2], end.rpartition("|")[2]) for start, end in graph.pairs(["feeds"]))
     return " ".join(sorted(f"{start}>{end}" for start, end in names))
 
 
-def columns(graph: InMemory, of: str) -> str:
+def columns(graph: LineageGraph, of: str) -> str:
     """``amount:int``, ordered."""
     found = [each for each in graph.search("", ["column"]) if each.id.rpartition("|")[0].endswith(f"|{of}")]
     return " ".join(sorted(f"{each.name}:{each.properties['data_type']}" for each in found))

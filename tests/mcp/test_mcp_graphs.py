@@ -187,16 +187,16 @@ def test_a_graph_that_opens_slowly_is_open_for_the_next_question(folder: str) ->
 def test_a_folder_is_read_once_and_again_when_it_changes(
     folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from lineage_merge.questions.backends import files
+    from lineage_merge.questions.backends import folder as folder_backend
 
     read: list[str] = []
-    original = files.read_folder
+    original = folder_backend.read_folder
 
     def counted(location: str) -> Any:
         read.append(location)
         return original(location)
 
-    monkeypatch.setattr(files, "read_folder", counted)
+    monkeypatch.setattr(folder_backend, "read_folder", counted)
 
     async def run() -> list[set[str]]:
         graphs = opened(folder)

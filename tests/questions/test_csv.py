@@ -4,6 +4,7 @@ import csv
 import io
 
 import pytest
+from rich.console import Console
 from rich.text import Text
 
 from lineage_merge.questions.formats.table import AnswerTable, csv_text, safe_cell
@@ -50,9 +51,18 @@ def test_summaries_are_left_out() -> None:
 
 def test_numbers_have_thousands_separators_on_screen_only() -> None:
     table = filled(AnswerTable("name", "rows"), ("1,000", 1234567))
-    (cell,) = table.columns[1].cells
-    assert str(cell) == "1,234,567"
+    assert table.lines(80) == ["name   rows     ", "1,000  1,234,567"]
     assert rows(csv_text([table])) == [["name", "rows"], ["1,000", "1234567"]]
+
+
+def test_lines_are_those_that_rich_prints_unless_cells_wrap() -> None:
+    table = filled(AnswerTable("name", "表", "rows"), ("größe", "表格", 1), ("[b]x[/b]", "", 20_000))
+    for width in range(1, 40):
+        printed = io.StringIO()
+        Console(file=printed, width=width).print(table)
+        lines = table.lines(width)
+        assert (lines is None) == (width < 22)
+        assert lines is None or printed.getvalue().splitlines() == lines
 
 
 def test_columns_without_a_name_or_with_the_same_get_one() -> None:

@@ -13,7 +13,7 @@ from lineage_merge.graph_format.elements import edge_of_row, vertex_of_row
 from lineage_merge.infra.embedded import EmbeddedServer
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.query import Lineage
-from lineage_merge.questions.backends.files import read_folder
+from lineage_merge.questions.backends.folder import read_folder
 from lineage_merge.questions.backends.gremlin import GremlinGraph, open_gremlin, with_value
 from lineage_merge.questions.backends.in_memory import InMemory
 from lineage_merge.questions.graph import LineageGraph

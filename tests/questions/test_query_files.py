@@ -1,5 +1,6 @@
 """Graphs read from files: output folders of a build, and the embedded graph's file."""
 
+import gzip
 import json
 import sys
 from pathlib import Path
@@ -7,14 +8,16 @@ from pathlib import Path
 import pytest
 
 from lineage_merge.config import Gremlin
-from lineage_merge.graph_format.elements import VERTEX_LABELS, Edge, Vertex
+from lineage_merge.graph_format.elements import VERTEX_LABELS, Edge, Vertex, edge_of_row, vertex_of_row
 from lineage_merge.infra.embedded import EmbeddedServer
 from lineage_merge.infra.embedded.graph_store import save
 from lineage_merge.model.errors import EmbeddedError, IntermediateError
 from lineage_merge.questions.backends.embedded import open_embedded, read_graph_file
-from lineage_merge.questions.backends.files import read_folder
+from lineage_merge.questions.backends.folder import read_folder
+from lineage_merge.questions.backends.in_memory import InMemory
 from lineage_merge.questions.backends.opening import open_graph
 from lineage_merge.questions.graph import LineageGraph
+from tests.command_line import python_imports
 from tests.lineage_made import MadeLineage, at, pipeline
 
 
@@ -66,13 +69,99 @@ def test_a_single_dag_name_becomes_a_set(tmp_path: Path) -> None:
     assert {each.dags for each in graph.vertices([at("a"), at("b")])} == {("daily",)}
 
 
-def test_missing_pyarrow_is_reported_with_a_fix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("suffix", [".parquet", ".json"])
+def test_both_formats_need_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str) -> None:
     for kind in ("nodes", "edges"):
         (tmp_path / kind).mkdir()
-        (tmp_path / kind / "part-0.parquet").write_bytes(b"PAR1")
+        (tmp_path / kind / f"part-0{suffix}").write_bytes(b"PAR1")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(IntermediateError, match=r"pip install 'lineage-merge\[parquet\]'"):
         read_folder(str(tmp_path))
+
+
+def write_parts(folder: Path, parts: list[MadeLineage], suffix: str) -> str:
+    """Write a file of nodes and one of edges per part, each with the columns that it has."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    for kind in ("nodes", "edges"):
+        (folder / kind).mkdir(parents=True)
+        for number, part in enumerate(parts):
+            rows = [*getattr(part, kind).values()]
+            file = folder / kind / f"part-{number}{suffix}"
+            lines = "".join(json.dumps(row) + "\n\n" for row in rows).encode()
+            if suffix == ".parquet":
+                parquet.write_table(pa.Table.from_pylist(rows, _schema(rows)), file, row_group_size=2)
+            else:
+                file.write_bytes(gzip.compress(lines) if suffix.endswith(".gz") else lines)
+    return str(folder)
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".json", ".jsonl", ".json.gz"])
+def test_several_files_with_different_columns_are_one_graph(tmp_path: Path, suffix: str) -> None:
+    parts = [MadeLineage().flow("a > b"), MadeLineage().columns("c.x > d.y")]
+    parts[0].nodes[at("a")]["tags"] = ["pii"]
+    parts[0].nodes[at("a")]["description"] = "Größe \U0001f600"
+    expected = InMemory(
+        [vertex_of_row(row) for part in parts for row in part.nodes.values()],
+        [edge_of_row(row) for part in parts for row in part.edges.values()],
+    )
+    assert whole(read_folder(write_parts(tmp_path, parts, suffix))) == whole(expected)
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".json"])
+def test_an_edge_without_both_ends_is_omitted(tmp_path: Path, suffix: str) -> None:
+    made = MadeLineage().flow("a > b").flow("b > c")
+    del made.nodes[at("c")]
+    graph = read_folder(write_parts(tmp_path, [made], suffix))
+    datasets = [at("a"), at("b")]
+    assert graph.pairs(["feeds"]) == {(at("a"), at("b"))}
+    assert {edge.to_id for edge in graph.edges_from(datasets, ["feeds"])} == {at("b")}
+    assert {each.to_id for each in graph.everything(labels=["feeds"]) if isinstance(each, Edge)} == {at("b")}
+
+
+def test_a_missing_key_of_an_edge_is_reported_by_the_question_that_reads_it(tmp_path: Path) -> None:
+    made = MadeLineage().flow("a > b")
+    for row in made.edges.values():
+        row["to"] = None
+    graph = read_folder(write_parts(tmp_path, [made], ".json"))
+    assert {each.id for each in graph.vertices([at("a")])} == {at("a")}
+    with pytest.raises(IntermediateError, match="invalid row of edges"):
+        graph.reach([at("a")], ["feeds"], "down")
+
+
+@pytest.mark.parametrize("value", ['"id": 7', '"id": null', '"name": 7', '"tags": "x"'])
+def test_a_value_of_another_type_is_reported(tmp_path: Path, value: str) -> None:
+    MadeLineage().flow("a > b").folder(tmp_path)
+    with (tmp_path / "nodes" / "part-00000.json").open("a") as lines:
+        lines.write('{"id": "x", "label": "table", ' + value + "}\n")
+    with pytest.raises(IntermediateError, match="invalid row of nodes"):
+        read_folder(str(tmp_path))
+
+
+def test_bytes_that_are_no_text_are_reported(tmp_path: Path) -> None:
+    MadeLineage().flow("a > b").folder(tmp_path)
+    with (tmp_path / "nodes" / "part-00000.json").open("ab") as lines:
+        lines.write(b'{"id": "x", "label": "table", "name": "\xff"}\n')
+    with pytest.raises(IntermediateError, match="invalid JSON line"):
+        read_folder(str(tmp_path))
+
+
+def test_many_requests_of_few_ids_find_the_same_vertices(tmp_path: Path) -> None:
+    made = MadeLineage()
+    for number in range(70):
+        made.flow(f"d{number} > d{number + 1}")
+    graph = read_folder(made.folder(tmp_path / "lineage"))
+    for number in (*range(71), 71):  # the first ones read all ids, later ones search sorted ids
+        found = [each.id for each in graph.vertices([at(f"d{number}"), at("missing")])]
+        assert found == ([at(f"d{number}")] if number < 71 else [])
+
+
+def test_a_question_to_a_folder_imports_no_client_and_no_pandas(tmp_path: Path) -> None:
+    folder = MadeLineage().flow("a > b").folder(tmp_path / "lineage")
+    imported = python_imports("-m", "lineage_merge", "upstream", at("b"), "--folder", folder)
+    unused = {"pandas", "boto3", "botocore", "gremlin_python", "aiohttp", "pyspark", "arango"}
+    assert unused & imported == set()
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ import pytest
 
 from lineage_merge.graph_format.elements import Edge, Vertex
 from lineage_merge.graph_format.schema import edge_ddl, node_ddl
-from lineage_merge.questions.backends.files import read_folder
-from lineage_merge.questions.backends.parquet_folder import ParquetFolder
+from lineage_merge.questions.backends.folder import read_folder
 from lineage_merge.review.assessment import review_dbt
 from lineage_merge.review.dbt_files import ManifestPlace, read_files, reduce_documents
 from tests.review.dbt_pull_requests.project import PULL_REQUESTS
@@ -102,33 +101,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", PULL_REQUESTS)
-def test_a_part_of_a_parquet_folder_gives_the_findings_of_all_of_it(name: str, folder: Path) -> None:
+def test_a_parquet_folder_gives_the_findings_of_the_graph(name: str, folder: Path) -> None:
     files = file_of(document("base")), file_of(document(name))
-    assert ParquetFolder.is_at(str(folder))
-    expected = review_dbt(*files, scope(), read_folder(str(folder)))
-    assert review_dbt(*files, scope(), ParquetFolder(str(folder))) == expected
-
-
-def test_a_part_of_a_parquet_folder_lacks_other_datasets(folder: Path) -> None:
-    prefix = "dev|duckdb://shop|shop.main."
-    part = ParquetFolder(str(folder)).below([f"{prefix}int_shipments"])
-    held = {each.id for each in part.everything() if isinstance(each, Vertex) and each.is_dataset}
-    assert {f"{prefix}fct_orders", "dev|s3://partners|orders", f"{prefix}stg_shipments"} <= held
-    assert f"{prefix}mart_activity" not in held
-    assert ParquetFolder(str(folder)).environments() == ["dev"]
-
-
-def test_a_dataset_is_found_by_its_alias(tmp_path: Path) -> None:
-    held = {"environment": "dev", "dag_name": ("d",)}
-    file = "dev|s3://lake|orders (new)"
-    elements: list[Vertex | Edge] = [
-        Vertex(file, "file", {**held, "aliases": ("glue|db.orders (old) (location)",)}),
-        Vertex("dev|s3://lake|report", "file", held),
-        Edge("e", "feeds", file, "dev|s3://lake|report", {"environment": "dev", "dag_name": "d"}),
-    ]
-    write_parquet(tmp_path, elements)
-    part = ParquetFolder(str(tmp_path)).below(["dev|glue|db.orders (old)"])
-    assert {each.id for each in part.everything() if isinstance(each, Vertex)} == {
-        file,
-        "dev|s3://lake|report",
-    }
+    assert review_dbt(*files, scope(), read_folder(str(folder))) == review_dbt(*files, scope(), merged())

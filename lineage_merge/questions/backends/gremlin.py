@@ -23,7 +23,7 @@ from lineage_merge.graph_format.elements import (
     vertex_properties,
 )
 from lineage_merge.graph_format.schema import DATASET_LABELS, one_label
-from lineage_merge.questions.backends.in_memory import NAMES, SEARCHED
+from lineage_merge.questions.backends.indexed_graph import NAMES, SEARCHED
 from lineage_merge.questions.case_variants import case_variants
 from lineage_merge.questions.graph import Direction
 

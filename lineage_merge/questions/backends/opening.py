@@ -28,7 +28,7 @@ def open_graph(
     from lineage_merge.config import EMBEDDED, Gremlin
 
     if isinstance(location, str | Path):
-        from lineage_merge.questions.backends.files import read_folder
+        from lineage_merge.questions.backends.folder import read_folder
 
         on_progress(f"reading {location}")
         yield read_folder(str(location))

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from rich.table import Table
 from rich.text import Text
 
 from lineage_merge.questions.formats.describe import one_line, truncate
@@ -20,7 +19,7 @@ _TITLES: dict[Kind, str] = {
 _NONE = Difference("", "", "")
 
 
-def change_tables(changes: Sequence[Change], title: str) -> Iterator[Table | Text]:
+def change_tables(changes: Sequence[Change], title: str) -> Iterator[AnswerTable | Text]:
     """Yield the numbers of changes, then the changes, by kind."""
     if not changes:
         return

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator
 from html import escape
 from typing import Any
 
+from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -23,11 +24,12 @@ TABLE = "table"
 NAME = "name"
 # Rows of HTML, because a notebook stores its outputs.
 _MAX_ROWS = 200
+_BETWEEN = "  "  # columns
 _FORMULA = re.compile(r"[=+\-@\t\r]")
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
-class AnswerTable(Table):
+class AnswerTable:
     """A table of an answer.
 
     `name`: what its rows are, if the answer has several tables; `is_summary`: it counts the rows of others.
@@ -37,23 +39,44 @@ class AnswerTable(Table):
     def __init__(
         self, *columns: str, name: str = "", is_summary: bool = False, optional: Collection[str] = ()
     ) -> None:
-        super().__init__(box=None, pad_edge=False)
         self.name = name
         self.is_summary = is_summary
         self.optional = optional
         self.headers = tuple(map(one_line, columns))
         self.values: list[tuple[str | int, ...]] = []
-        for column in columns:
-            self.add_column(column, overflow="fold", header_style="bold")
 
     def add(self, *values: str | int) -> None:
         """Add a row; numbers are shown with thousands separators."""
         self.values.append(tuple(value if isinstance(value, int) else one_line(value) for value in values))
-        # Text, because names may contain square brackets, which are markup in str.
-        self.add_row(*(Text(_shown(value)) for value in self.values[-1]))
+
+    def __rich__(self) -> Table:
+        """Return the table for a terminal."""
+        table = Table(box=None, pad_edge=False)
+        for header in self.headers:
+            table.add_column(Text(header), overflow="fold", header_style="bold")
+        for values in self.values:
+            # Text, because names may contain square brackets, which are markup in str.
+            table.add_row(*(Text(_shown(value)) for value in values))
+        return table
+
+    def lines(self, width: int) -> list[str] | None:
+        """Return the header and the rows as rich prints them; None if they are wider, so that cells wrap.
+
+        Of thousands of rows rich takes many times as long.
+        """
+        rows = [self.headers, *(tuple(map(_shown, values)) for values in self.values)]
+        widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+        if sum(widths) + len(_BETWEEN) * (len(widths) - 1) > width:
+            return None
+        return [
+            _BETWEEN.join(
+                cell + " " * (size - cell_len(cell)) for cell, size in zip(row, widths, strict=True)
+            )
+            for row in rows
+        ]
 
     def without_empty_columns(self) -> "AnswerTable":
-        """Return the table for a terminal."""
+        """Return the table without optional columns that have no values."""
         shown = [
             number
             for number, header in enumerate(self.headers)
@@ -61,8 +84,7 @@ class AnswerTable(Table):
         ]
         headers = (self.headers[number] for number in shown)
         table = AnswerTable(*headers, name=self.name, is_summary=self.is_summary)
-        for values in self.values:
-            table.add(*(values[number] for number in shown))
+        table.values = [tuple(values[number] for number in shown) for values in self.values]
         return table
 
     def csv_header(self) -> list[str]:

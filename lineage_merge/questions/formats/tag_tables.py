@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from rich.table import Table
 from rich.text import Text
 
 from lineage_merge.graph_format.elements import Edge, title_in
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 _MAX_LENGTH = 48
 
 
-def carrier_tables(chosen: "PropagatedTags") -> Iterator[Table | Text]:
+def carrier_tables(chosen: "PropagatedTags") -> Iterator[AnswerTable | Text]:
     """Yield a row per carrier with its origin and the last step of its path, then a row per stop."""
     titles = chosen.vertices
     table = AnswerTable("carrier", "tag", "kind", "origin", "steps", "last step", "job", name="carrier")

@@ -1,0 +1,85 @@
+"""The output folder of `build` as a graph: Parquet or JSON lines, local or on S3, without Spark.
+
+Both need pyarrow (the extra `parquet`). Of Parquet only the columns are read that a question uses.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+from lineage_merge.graph_format.columns import Columns, JsonColumns, invalid_rows, is_text, open_parquet
+from lineage_merge.graph_format.schema import edge_ddl, node_ddl
+from lineage_merge.infra.storage import StoredFile, list_files
+from lineage_merge.model.errors import IntermediateError, SourceMissing
+from lineage_merge.questions.backends.columnar import ColumnarGraph
+
+_NODE_KEYS = ("id", "label")
+_EDGE_KEYS = ("id", "label", "from", "to")
+_JSON = {".json", ".jsonl"}
+
+
+def read_folder(folder: str) -> ColumnarGraph:
+    """Return the graph of a folder's `nodes/` and `edges/`; of edges nothing is read yet but a footer.
+
+    Raises `IntermediateError` if files are missing, incomplete or invalid, or without pyarrow, and
+    `SourceError` if they cannot be read. Questions may raise them, too.
+    """
+    place = folder.rstrip("/")
+    nodes = _Folder.open(f"{place}/nodes", "nodes", node_ddl(), _NODE_KEYS)
+    for key in _NODE_KEYS:
+        nodes.column(key)
+    return ColumnarGraph(nodes, _Folder.open(f"{place}/edges", "edges", edge_ddl(), _EDGE_KEYS))
+
+
+@dataclass(frozen=True)
+class _Folder:
+    """The columns of a folder, of which some are required."""
+
+    path: str
+    kind: str
+    required: Collection[str]
+    columns: Columns
+
+    @classmethod
+    def open(cls, path: str, kind: str, ddl: str, required: Collection[str]) -> "_Folder":
+        files = _files_of(path)
+        is_parquet = PurePosixPath(files[0].location).suffix == ".parquet"
+        columns: Columns = (
+            open_parquet([file.location for file in files])
+            if is_parquet
+            else JsonColumns(path, kind, files, ddl)
+        )
+        return cls(path, kind, required, columns)
+
+    @property
+    def num_rows(self) -> int:
+        return self.columns.num_rows
+
+    @property
+    def names(self) -> Collection[str]:
+        return self.columns.names
+
+    def column(self, name: str) -> Any:
+        column = self.columns.column(name)
+        is_valid = column is not None and not column.null_count and is_text(column)
+        if name in self.required and self.num_rows and not is_valid:
+            raise invalid_rows(self.path, self.kind)
+        return column
+
+
+def _files_of(path: str) -> list[StoredFile]:
+    """Return the files of a folder of node or edge files, of one format. Raises `IntermediateError`."""
+    try:
+        files = list_files(path)
+    except SourceMissing:
+        raise IntermediateError(f"{path}: no node or edge files. Fix: create them with build") from None
+    names = {file: PurePosixPath(file.location) for file in files}
+    if any("_temporary" in name.parts for name in names.values()):
+        raise IntermediateError(f"{path}: incomplete write. Fix: run build again")
+    seen = {file: name for file, name in names.items() if not name.name.startswith((".", "_"))}
+    parquet = [file for file, name in seen.items() if name.suffix == ".parquet"]
+    found = parquet or [file for file, name in seen.items() if _JSON & set(name.suffixes)]
+    if not found:
+        raise IntermediateError(f"{path}: neither Parquet nor JSON lines files")
+    return found
