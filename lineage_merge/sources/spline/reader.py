@@ -32,10 +32,11 @@ from lineage_merge.sources.spline.document_rows import (
 from lineage_merge.sources.spline.documents import (
     TRANSACTIONS,
     Document,
-    check,
-    parse,
+    decode,
+    decode_lines,
     plan_key,
     plan_key_of,
+    plan_of,
     rejected,
 )
 from lineage_merge.sources.spline.key_filter import KeyFilter, share_filter
@@ -159,7 +160,11 @@ def _transactions(part: export.Part) -> Iterator[tuple[str, str, int | None]]:
 
 
 def _read_events(context: Context, part: export.Part) -> Iterator[EventRow]:
-    return event_rows(context, part.database, export.documents(part))
+    documents = (
+        text if isinstance(text, Problem) else decode("progress", text.text, part.database)
+        for text in export.texts(part)
+    )
+    return event_rows(context, part.database, documents)
 
 
 def _plan_labels(context: Context, part: export.Part) -> Iterator[PlanLabels]:
@@ -209,10 +214,9 @@ def _text_rows(
 
 def _of_no_plan(part: export.Part, text: export.Text) -> Problem:
     """Return why the plan of a document is unknown."""
-    document = parse(part.collection, text.text, part.database)
-    problem = document if isinstance(document, Problem) else check(part.collection, document)
-    if problem:
-        return rejected(text.location, problem.field, problem.message, part.database)
+    document = decode(part.collection, text.text)
+    if isinstance(document, Problem):
+        return rejected(text.location, document.field, document.message, part.database)
     return rejected(text.location, "_belongsTo", "the document refers to no plan", part.database)
 
 
@@ -230,10 +234,10 @@ def _translate_texts(
     documents: dict[str, list[Document]] = defaultdict(list)
     for _, texts in rows:
         if isinstance(texts, DocumentTexts):
-            for line in texts.text.split("\n"):
-                document = parse(texts.collection, line, database)
+            for document in decode_lines(texts.collection, texts.text, database):
                 if isinstance(document, Problem):
                     problems.append(document)
                 else:
                     documents[texts.collection].append(document)
-    yield from translate_plan(context, database, plan, documents, facts, problems)
+    found = plan_of(plan, documents, context.snapshot(database))
+    yield from translate_plan(context, database, found, facts, problems)

@@ -37,7 +37,7 @@ from lineage_merge.sources.spline.document_rows import (
     plan_facts,
     translate_plan,
 )
-from lineage_merge.sources.spline.documents import Document, rejected
+from lineage_merge.sources.spline.documents import Document, assemble, read, rejected
 from lineage_merge.sources.spline.key_filter import KeyFilter, share_filter
 from lineage_merge.sources.spline.labels import Label
 from lineage_merge.sources.spline.plan_selection import PlanInput, SelectedPlans, names_of
@@ -213,7 +213,7 @@ def _event_rows(context: Context, groups: Iterable[PlanMessages], since: int) ->
 def _progress(group: PlanMessages, since: int) -> Iterator[Document | Problem]:
     for event in group.events:
         if group.plan:
-            yield progress(json.loads(event.text), group.plan.header["details"])
+            yield read("progress", progress(json.loads(event.text), group.plan.header["details"]))
         # Files with a retention period begin anywhere: events before the lookback may lack their plan.
         elif event.at >= since:
             yield rejected(event.location, "planId", f"missing plan {group.key}")
@@ -261,4 +261,5 @@ def _translate(
     if problem:
         yield of_no_job(context, "", plan.plan, [problem])
     else:
-        yield from translate_plan(context, "", plan.plan, parts, facts, [])
+        translated, problems = assemble(plan.plan, parts, context.snapshot(""))
+        yield from translate_plan(context, "", translated, facts, problems)
