@@ -140,14 +140,14 @@ class _Types:
         for part in schema.get("allOf", ()):
             yield from self._parts(part)
 
-    def _merged(
-        self, schema: Mapping[str, Any], conditions: list[_Check] | None = None
-    ) -> Mapping[str, Any]:
+    def _merged(self, schema: Mapping[str, Any], conditions: list[_Check] | None = None) -> Mapping[str, Any]:
         """Return one schema without `$ref` and `allOf`; what depends on a value is added to `conditions`."""
         merged: dict[str, Any] = {"required": [], "properties": {}}
         for part in self._parts(schema):
             match part:
-                case {"if": {"properties": properties}, "then": then} if len(part) == 2 and conditions is not None:
+                case {"if": {"properties": properties}, "then": then} if (
+                    len(part) == 2 and conditions is not None
+                ):
                     conditions.append(self._condition(properties, then))
                     continue
             merged["required"] += part.get("required", ())

@@ -176,7 +176,9 @@ def assemble(
         for collection in PLAN_PARTS
     }
     problems = [each for found in checked.values() for each in found if isinstance(each, Problem)]
-    valid = {name: [each for each in found if not isinstance(each, Problem)] for name, found in checked.items()}
+    valid = {
+        name: [each for each in found if not isinstance(each, Problem)] for name, found in checked.items()
+    }
     return plan_of(key, valid, snapshot), problems
 
 
