@@ -1,13 +1,14 @@
-"""Decoding of documents and their check against a JSON Schema in one pass, with only the fields that are read.
+"""Decoding and check of documents in one pass, which retains only the fields that are read.
 
-The schema is the one declaration of a format: types for msgspec are made of it. What these types do not accept
-is left to `jsonschema`, which decides and explains, so they may be narrower than the schema, never wider.
+A JSON Schema is the one declaration of a format: types for msgspec are made of it. What these types do not
+accept is left to `jsonschema`, which decides and explains: they may be narrower than the schema, never wider.
 """
 
 import json
 from collections.abc import Iterator, Mapping
 from functools import reduce
 from operator import or_
+from sys import float_info
 from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict
 
 import msgspec
@@ -34,11 +35,11 @@ class DocumentDecoder:
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
         self._checker = Checker(schema)
-        types = _Types(schema, retains_all=True)
+        types, complete = (_Types(schema, retains_all=retains_all) for retains_all in (True, False))
         self._type = types.type
         self._decoder = msgspec.json.Decoder(types.type)
-        complete = [_Check("", None, _Types(schema, retains_all=False).type)] if types.is_partial else []
-        self._checks = (*complete, *types.conditions)
+        whole = [_Check("", (), complete.type)] if types.is_partial else []
+        self._checks = (*whole, *complete.conditions)
 
     def decode(self, text: str) -> Any | None:
         """Return the fields of a valid document; None: `read` has to decide on the parsed document."""
@@ -70,7 +71,7 @@ class DocumentDecoder:
         return document if error is None else error
 
     def error(self, document: object) -> SchemaError | None:
-        """Return the most relevant error of a parsed document as `Checker.error` does; None if it is valid."""
+        """Return the error of a parsed document as `Checker.error` does; None if it is valid."""
         found = self.read(document)
         return found if isinstance(found, SchemaError) else None
 
@@ -79,14 +80,14 @@ class DocumentDecoder:
 
 
 class _Check(NamedTuple):
-    """The type of the documents whose field `name` is `value`; without a name, of all."""
+    """The type of the documents whose field `name` has one of `values`; without a name, of all."""
 
     name: str
-    value: object
+    values: tuple[object, ...]
     type: Any
 
     def accepts(self, document: Any) -> bool:
-        if self.name and document.get(self.name) != self.value:
+        if self.name and document.get(self.name) not in self.values:
             return True
         try:
             msgspec.convert(document, self.type)
@@ -144,12 +145,11 @@ class _Types:
         """Return one schema without `$ref` and `allOf`; what depends on a value is added to `conditions`."""
         merged: dict[str, Any] = {"required": [], "properties": {}}
         for part in self._parts(schema):
-            match part:
-                case {"if": {"properties": properties}, "then": then} if (
-                    len(part) == 2 and conditions is not None
-                ):
-                    conditions.append(self._condition(properties, then))
-                    continue
+            if conditions is not None and part.keys() == {"if", "then"}:
+                conditions.append(self._condition(part["if"], part["then"]))
+                for name in self._merged(part["then"]).get("properties", ()):
+                    merged["properties"].setdefault(name, {})
+                continue
             merged["required"] += part.get("required", ())
             for name, of_name in part.get("properties", {}).items():
                 known = merged["properties"].get(name)
@@ -159,9 +159,13 @@ class _Types:
                     raise TypeError(f"different values of {keyword}: no type is made of them")
         return {keyword: value for keyword, value in merged.items() if value not in ([], {})}
 
-    def _condition(self, properties: Mapping[str, Any], then: Mapping[str, Any]) -> _Check:
-        ((name, value),) = properties.items()
-        return _Check(name, value["const"], self._of({"type": "object", **then}))
+    def _condition(self, found: Mapping[str, Any], then: Mapping[str, Any]) -> _Check:
+        """Return what `then` adds to the type of the documents that `found` matches."""
+        ((name, value),) = found["properties"].items()
+        if found.keys() - {"properties", "required"} or value.keys() not in ({"const"}, {"enum"}):
+            raise TypeError(f"no type is made of this condition: {found}")
+        values = value["enum"] if "enum" in value else (value["const"],)
+        return _Check(name, tuple(values), self._of({"type": "object", "allOf": [then]}))
 
     def _of_merged(self, schema: Mapping[str, Any]) -> Any:
         unknown = schema.keys() - _OF_ONE_TYPE - {"enum", "type"}
@@ -184,8 +188,11 @@ class _Types:
                 return _bounded(str, schema, "minLength", "pattern")
             case "integer":
                 return _bounded(int, schema, "minimum", "maximum")
-            case "number" if {"minimum", "maximum"} <= schema.keys():  # without bounds, NaN is a float
-                return reduce(or_, (_bounded(each, schema, "minimum", "maximum") for each in (int, float)))
+            case "number":
+                # Python also parses NaN and Infinity, which are none in JSON.
+                finite = {"minimum": -float_info.max, "maximum": float_info.max, **schema}
+                integer: Any = _bounded(int, schema, "minimum", "maximum")
+                return integer | _bounded(float, finite, "minimum", "maximum")
             case "boolean":
                 return bool
             case "null":
@@ -194,7 +201,7 @@ class _Types:
 
     def _object(self, schema: Mapping[str, Any]) -> Any:
         required = schema.get("required", ())
-        properties = dict.fromkeys(required, {}) | schema.get("properties", {})
+        properties = {name: {} for name in required} | schema.get("properties", {})
         others = schema.get("additionalProperties")
         if not properties and isinstance(others, Mapping):
             value: Any = self._of(others)
