@@ -15,8 +15,9 @@ from lineage_merge.model.errors import DocumentError
 from lineage_merge.model.records import Record
 from lineage_merge.sources.spline import export
 from lineage_merge.sources.spline.document_rows import event_rows
-from lineage_merge.sources.spline.documents import TRANSACTIONS, check, parse
+from lineage_merge.sources.spline.documents import TRANSACTIONS, decode, read
 from lineage_merge.sources.spline.reader import (
+    _read_events,
     _text_rows,
     _transactions,
     _translate_texts,
@@ -93,20 +94,18 @@ def _check_documents(part: export.Part, file: File) -> None:
         cases.assert_fits((database, key, collection, text), _TEXT_DDL)
         for line in text.split("\n"):
             texts.append(encoded(line))
-            parsed = parse(collection, line)
-            problem = parsed if isinstance(parsed, Problem) else check(collection, parsed)
-            if problem:
-                cases.assert_named(problem)
+            if isinstance(found := decode(collection, line), Problem):
+                cases.assert_named(found)
     assert all(text in texts for text in file.good)
 
 
 def _check_events(part: export.Part, file: File) -> None:
-    rows = list(event_rows(context(), "", export.documents(part)))
+    rows = list(_read_events(context(), part))
     for row in rows:
         cases.assert_fits(row, cases.EVENT_DDL)
         if row.problem:
             cases.assert_named(Problem(*json.loads(row.problem)))
-    alone = event_rows(context(), "", (json.loads(text) for text in file.good))
+    alone = event_rows(context(), "", (read("progress", json.loads(text)) for text in file.good))
     assert all(row in rows for row in alone)
 
 

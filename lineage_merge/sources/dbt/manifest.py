@@ -15,6 +15,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
+from lineage_merge.infra.document_decoder import DocumentDecoder
 from lineage_merge.infra.json_schema import Checker
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import DocumentError
@@ -187,7 +188,7 @@ class _Checkers(NamedTuple):
     """Validators of the document without its entries, and of one entry of each section."""
 
     document: Checker
-    entries: Mapping[str, Checker]
+    entries: Mapping[str, DocumentDecoder]
 
 
 @cache
@@ -195,7 +196,9 @@ def _checkers() -> _Checkers:
     text = files(__package__).joinpath("manifest.schema.json").read_text(encoding="utf-8")
     schema = json.loads(text)
     entries = {
-        section: Checker({"$defs": schema["$defs"], **schema["properties"][section]["additionalProperties"]})
+        section: DocumentDecoder(
+            {"$defs": schema["$defs"], **schema["properties"][section]["additionalProperties"]}
+        )
         for section in (*SECTIONS, *MAPS)
     }
     return _Checkers(Checker(schema), entries)

@@ -8,6 +8,7 @@ from functools import cached_property
 from importlib.resources import files
 from typing import Any
 
+from lineage_merge.infra.document_decoder import DocumentDecoder
 from lineage_merge.infra.json_schema import Checker
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import DocumentError
@@ -61,7 +62,7 @@ class ResultsSchema:
         return re.compile(rf"https?://schemas\.getdbt\.com/dbt/{self.url_name}/v([0-9]{{1,4}})\.json")
 
     @cached_property
-    def _checkers(self) -> tuple[Checker, Checker]:
+    def _checkers(self) -> tuple[Checker, DocumentDecoder]:
         """The validators of the document without its results, and of one result."""
         schema = json.loads(files(__package__).joinpath(self.file).read_text(encoding="utf-8"))
-        return Checker(schema), Checker({"$defs": schema["$defs"], **schema["$defs"]["result"]})
+        return Checker(schema), DocumentDecoder({"$defs": schema["$defs"], **schema["$defs"]["result"]})

@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal, NamedTuple
 
-from lineage_merge.infra.json_schema import Checker
+from lineage_merge.infra.document_decoder import DocumentDecoder
 from lineage_merge.infra.redaction import redact, redact_sql
 from lineage_merge.model.elements import Problem
 from lineage_merge.naming.identifiers import split_name
@@ -84,8 +84,9 @@ def _text(field: Field) -> str:
 
 
 @cache
-def _checker() -> Checker:
-    return Checker(json.loads(files(__package__).joinpath("hive.schema.json").read_text(encoding="utf-8")))
+def _decoder() -> DocumentDecoder:
+    schema = files(__package__).joinpath("hive.schema.json").read_text(encoding="utf-8")
+    return DocumentDecoder(json.loads(schema))
 
 
 def uses_ids(document: Mapping[str, Any]) -> bool:
@@ -96,7 +97,7 @@ def uses_ids(document: Mapping[str, Any]) -> bool:
 
 def read_query(found: Found) -> Query | Problem:
     """Parse a document, or return why it is rejected."""
-    error = _checker().error(found.document)
+    error = _decoder().error(found.document)
     if error:
         return Problem("rejected", found.location, error.path, error.problem)
     return read_checked(found)

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from lineage_merge.config import Config
+from lineage_merge.infra.document_decoder import loads
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.storage import Slice, read_lines
 from lineage_merge.model.elements import Count, JobKey, Problem
@@ -196,7 +197,7 @@ def _first(one: Logged, other: Logged) -> Logged:
 
 
 def _query(found: Logged) -> Query:
-    query = read_checked(Found(found.location or "", json.loads(found.text or ""), found.logged_at or ""))
+    query = read_checked(Found(found.location or "", loads(found.text or ""), found.logged_at or ""))
     if isinstance(query, Problem):  # validated before, so this cannot happen
         raise SourceError(f"{query.document}: {query.field}: {query.message}")
     return query

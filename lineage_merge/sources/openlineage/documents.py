@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
-from lineage_merge.infra.json_schema import Checker
+from lineage_merge.infra.document_decoder import DocumentDecoder
 from lineage_merge.model.elements import Problem
 
 Document = dict[str, Any]
@@ -30,8 +30,8 @@ def _schema() -> Mapping[str, Any]:
 
 
 @cache
-def _checker(kind: Kind) -> Checker:
-    return Checker({**_schema(), "$ref": f"#/$defs/{kind}"})
+def _decoder(kind: Kind) -> DocumentDecoder:
+    return DocumentDecoder({**_schema(), "$ref": f"#/$defs/{kind}"})
 
 
 @cache
@@ -57,7 +57,7 @@ def kind_of(event: Mapping[str, Any]) -> Kind:
 
 def check(event: Document, location: str) -> Problem | None:
     """Return why an event is rejected; None if it is valid. `location` is its file and line."""
-    error = _checker(kind_of(event)).error(event)
+    error = _decoder(kind_of(event)).error(event)
     if error:
         return Problem("rejected", location, error.path, error.problem)
     try:

@@ -10,6 +10,7 @@ from dataclasses import astuple
 from typing import Any, NamedTuple
 
 from lineage_merge.config import Config
+from lineage_merge.infra.document_decoder import loads
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.storage import Slice
 from lineage_merge.model.elements import Count, Element, Problem
@@ -124,7 +125,7 @@ def _added(events: set[tuple[str, str]], event: tuple[str, str]) -> set[tuple[st
 
 
 def _run(subject: Subject) -> Run:
-    return combine_events(json.loads(text) for text, _ in subject.events)
+    return combine_events(loads(text) for text, _ in subject.events)
 
 
 def _of_run(found: tuple[PlanKey, SelectedPlan | Datasets]) -> tuple[str, Any]:
@@ -173,7 +174,7 @@ def _of_static(context: Context, subject: Subject) -> Iterator[Element]:
     by_text: dict[str, str] = {}
     for text, location in sorted(subject.events):
         by_text.setdefault(text, location)
-    documents: list[Document] = [json.loads(text) for text in by_text]
+    documents: list[Document] = [loads(text) for text in by_text]
     event = newest(documents)
     location = by_text[json.dumps(event, sort_keys=True)]
     if subject.kind == "DatasetEvent":
@@ -209,7 +210,7 @@ def _job_names(subject: Subject) -> Iterator[Names]:
         yield job_run.key.name, job_run.application, run.job["name"]
     elif subject.kind == "JobEvent":
         for text, _ in subject.events:
-            run = as_run(json.loads(text))
+            run = as_run(loads(text))
             yield job_of(run).key.name, run.job["name"]
 
 
@@ -217,7 +218,7 @@ def _job_namespace(subject: Subject) -> Iterator[Names]:
     if subject.kind in (_RUN, "JobEvent"):
         # The events of a subject are about one job.
         text, _ = min(subject.events)
-        yield (json.loads(text)["job"]["namespace"],)
+        yield (loads(text)["job"]["namespace"],)
 
 
 def _counted(subjects: Rows[Subject], parts: list[Slice]) -> Iterator[Element]:

@@ -23,6 +23,7 @@ from lineage_merge.sources.spline.document_rows import (
     plan_facts,
     translate_plan,
 )
+from lineage_merge.sources.spline.documents import assemble, read
 from lineage_merge.sources.spline.labels import Label
 from lineage_merge.sources.spline.plan_selection import PlanInput, SelectedPlans, names_of
 from lineage_merge.sources.spline.settings import Arango
@@ -102,7 +103,7 @@ def _limited_partitions(rows: Rows[Any]) -> Rows[Any]:
 def _fetch_events(context: Context, settings: Arango, span: tuple[int, int] | None) -> Iterator[EventRow]:
     """Yield problems and the wanted events, after checking the labels of their plans."""
     documents = arango_queries.events(settings, *span) if span else arango_queries.malformed_events(settings)
-    rows = event_rows(context, "", documents)
+    rows = event_rows(context, "", (read("progress", document) for document in documents))
     while batch := list(islice(rows, _EVENTS_PER_QUERY)):
         keys = sorted({row.plan for row in batch if row.wanted and row.unlabelled and row.plan})
         wanted = context.spline.labels
@@ -124,7 +125,8 @@ def _fetch_plans(
 ) -> Iterator[TranslatedPlan]:
     facts = dict(plans)
     for key, documents in arango_queries.plans(settings, iter(facts), collections):
-        yield from translate_plan(context, "", key, documents, facts[key], [])
+        plan, problems = assemble(key, documents, context.snapshot(""))
+        yield from translate_plan(context, "", plan, facts[key], problems)
 
 
 def _fetch_slice(

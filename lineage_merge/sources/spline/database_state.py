@@ -85,9 +85,21 @@ class Snapshot:
     def hides(self, document: Mapping[str, Any]) -> bool:
         """Return whether a document is uncommitted, or newer than the snapshot."""
         transaction = document.get("_txInfo")
-        if not isinstance(transaction, dict):
+        return isinstance(transaction, dict) and self._hides(transaction.get("num"), transaction.get("uid"))
+
+    def hides_any(self, documents: Iterable[Mapping[str, Any]]) -> bool:
+        """Return whether any of these valid documents is hidden."""
+        if self == EVERYTHING:
             return False
-        number, uid = transaction.get("num"), transaction.get("uid")
+        # The documents of a plan have the same transaction.
+        found = {
+            (transaction.get("num"), transaction.get("uid"))
+            for document in documents
+            if (transaction := document.get("_txInfo"))
+        }
+        return any(self._hides(number, uid) for number, uid in found)
+
+    def _hides(self, number: object, uid: object) -> bool:
         if self.newest is not None and isinstance(number, int | float) and number > self.newest:
             return True
         return isinstance(uid, str) and uid in self.open

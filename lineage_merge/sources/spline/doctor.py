@@ -31,7 +31,7 @@ from lineage_merge.sources.diagnosis import (
     validity,
     warning,
 )
-from lineage_merge.sources.spline import arango, arango_queries, documents, export, source
+from lineage_merge.sources.spline import arango, arango_queries, export, source
 from lineage_merge.sources.spline.agent.messages import check_message, messages
 from lineage_merge.sources.spline.arango import ArangoDatabase
 from lineage_merge.sources.spline.database_state import (
@@ -41,7 +41,7 @@ from lineage_merge.sources.spline.database_state import (
     VERSIONS,
     Versions,
 )
-from lineage_merge.sources.spline.documents import COLLECTIONS, REQUIRED, TRANSACTIONS
+from lineage_merge.sources.spline.documents import COLLECTIONS, REQUIRED, TRANSACTIONS, decode
 from lineage_merge.sources.spline.settings import Arango, Spline
 
 CONNECTION = "ArangoDB connection"
@@ -271,9 +271,8 @@ def _broken(parts: list[export.Part]) -> Iterator[Problem]:
             first.setdefault((part.database, part.collection), part)
     for (database, collection), part in first.items():
         beginning = replace(part, slice=replace(part.slice, end=min(part.slice.end, 1)))
-        for document in islice(export.documents(beginning), 1):
-            is_broken = isinstance(document, Problem)
-            problem = document if is_broken else documents.check(collection, document, database)
+        for text in islice(export.texts(beginning), 1):
+            problem = text if isinstance(text, Problem) else decode(collection, text.text, database)
             if isinstance(problem, Problem):
                 yield problem
 

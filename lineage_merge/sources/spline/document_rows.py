@@ -1,7 +1,7 @@
 """What workers make of documents: write events become rows for run selection, plans become records."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from itertools import chain
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from lineage_merge.sources.runs.run_selection import SelectedPlan
 from lineage_merge.sources.source import Resolver
 from lineage_merge.sources.spline import labels
 from lineage_merge.sources.spline.database_state import EVERYTHING, Snapshot
-from lineage_merge.sources.spline.documents import Document, assemble, check, duration_ns, rejected
+from lineage_merge.sources.spline.documents import Document, Plan, duration_ns, rejected
 from lineage_merge.sources.spline.naming import application
 from lineage_merge.sources.spline.operation_chain import operations
 from lineage_merge.sources.spline.settings import Spline
@@ -70,11 +70,10 @@ class TranslatedPlan(NamedTuple):
 def event_rows(
     context: Context, database: str, documents: Iterable[Document | Problem]
 ) -> Iterator[EventRow]:
-    """Yield the committed write events of `progress` documents, and problems with malformed ones."""
+    """Yield the committed write events of valid `progress` documents, and the problems with others."""
     for document in documents:
-        problem = document if isinstance(document, Problem) else check("progress", document, database)
-        if problem or isinstance(document, Problem):
-            yield EventRow(database, json.dumps(astuple(problem)) if problem else None)
+        if isinstance(document, Problem):
+            yield EventRow(database, json.dumps(astuple(document)))
         elif not context.snapshot(database).hides(document):
             yield _event(context, database, document)
 
@@ -128,16 +127,10 @@ def plan_facts(rows: Iterable[tuple[object, object]]) -> PlanFacts:
 
 
 def translate_plan(
-    context: Context,
-    database: str,
-    key: str,
-    documents: Mapping[str, list[Document]],
-    facts: PlanFacts,
-    problems: list[Problem],
+    context: Context, database: str, plan: Plan, facts: PlanFacts, problems: Sequence[Problem]
 ) -> Iterator[TranslatedPlan]:
-    """Translate one plan into records; none if the plan is not wanted."""
+    """Translate one plan into records, with the problems of its documents; none if the plan is not wanted."""
     spline, selected = context.spline, facts.selected
-    plan, rejections = assemble(key, documents, context.snapshot(database), database)
     applied_by = selected.application if selected else ""
     name = application_name(plan) or applied_by
     job = application(name).job
@@ -145,11 +138,11 @@ def translate_plan(
         return
     if selected is None and spline.labels.keys() - labels.present(spline.labels, plan.header or {}):
         return
-    if not (plan.header or plan.operations or problems or rejections):
-        missing = rejected(f"executionPlan/{key}", "", "missing, but referenced by progress", database)
-        yield of_no_job(context, database, key, [missing])
+    if not (plan.header or plan.operations or problems):
+        missing = rejected(f"executionPlan/{plan.key}", "", "missing, but referenced by progress", database)
+        yield of_no_job(context, database, plan.key, [missing])
         return
-    read: list[Element] = [Count("execution plans", 1), *problems, *rejections]
+    read: list[Element] = [Count("execution plans", 1), *problems]
     elements = chain(read, translate(plan, applied_by, database, selected.sequence if selected else None))
     # Only for the newest run: writes of two runs have the same positions.
     if spline.operations and name and selected and selected.newest_sequence:
@@ -158,7 +151,7 @@ def translate_plan(
     uri = target(plan)
     created = (plan.header or {}).get("_created") or 0
     output = PlanOutput(redact(job), context.dataset(uri, job) if uri else None, created)
-    yield TranslatedPlan(database, key, records, output)
+    yield TranslatedPlan(database, plan.key, records, output)
 
 
 def of_no_job(context: Context, database: str, key: str, elements: Iterable[Element]) -> TranslatedPlan:

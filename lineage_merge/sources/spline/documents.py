@@ -6,13 +6,14 @@ parts of a plan refer to it in ``_belongsTo``; the key of a vertex starts with t
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from lineage_merge.infra.json_schema import Checker
+from lineage_merge.infra.document_decoder import DocumentDecoder, loads
+from lineage_merge.infra.json_schema import SchemaError
 from lineage_merge.model.elements import Problem
 from lineage_merge.naming import redact
 from lineage_merge.sources.spline import database_state
@@ -40,7 +41,6 @@ COLLECTIONS = (*PLAN_PARTS, "progress", *TRANSACTIONS)
 
 Document = dict[str, Any]
 
-_decode = json.JSONDecoder().raw_decode
 _BELONGS_TO = re.compile(r'"_belongsTo"\s*:\s*"executionPlan/([^"\\]+)"')
 _KEY = re.compile(r'"_key"\s*:\s*"([^"\\]+)"')
 
@@ -74,15 +74,32 @@ class Plan:
 
 
 @cache
-def _checker(collection: str) -> Checker:
+def _decoder(collection: str) -> DocumentDecoder:
     schema = json.loads(files(__package__).joinpath("spline.schema.json").read_text(encoding="utf-8"))
-    return Checker(schema | {"$ref": f"#/$defs/{collection}"}, often=True)
+    return DocumentDecoder(schema | {"$ref": f"#/$defs/{collection}"})
+
+
+def decode(collection: str, text: str, database: str = "") -> Document | Problem:
+    """Return the fields of a document that are read, or why it is rejected."""
+    fields: Document | None = _decoder(collection).decode(text)
+    if fields is not None:
+        return fields
+    document = parse(collection, text, database)
+    return document if isinstance(document, Problem) else read(collection, document, database)
+
+
+def decode_lines(collection: str, lines: str, database: str = "") -> Iterator[Document | Problem]:
+    """Yield the same as `decode` for each line; a line is a JSON object without line feeds."""
+    documents = _decoder(collection).decode_lines(lines, lines.count("\n") + 1)
+    if documents is None:
+        documents = [decode(collection, line, database) for line in lines.split("\n")]
+    yield from documents
 
 
 def parse(collection: str, text: str, database: str = "") -> Document | Problem:
     """Parse a document's text, or return why it is rejected."""
     try:
-        document = _loads(text)
+        document = loads(text)
     except (ValueError, RecursionError) as error:
         key = _KEY.search(text)
         name = redact(f"{collection}/{key[1] if key else '(no key)'}")
@@ -93,15 +110,6 @@ def parse(collection: str, text: str, database: str = "") -> Document | Problem:
     if not isinstance(document, dict):
         return rejected(f"{collection}/(no key)", "", "not a JSON object", database)
     return document
-
-
-def _loads(text: str) -> Any:
-    """Parse as `json.loads`, without its checks of the surrounding text: most texts are small objects."""
-    try:
-        document, end = _decode(text)
-    except ValueError:
-        end = -1
-    return document if end == len(text) else json.loads(text)
 
 
 def plan_key(collection: str, text: str) -> str:
@@ -142,12 +150,12 @@ def name_of(collection: str, document: object) -> str:
     return redact(f"{collection}/(no key) of {owner}") if owner else f"{collection}/(no key)"
 
 
-def check(collection: str, document: object, database: str = "") -> Problem | None:
-    """Return why a document is rejected; None if it fits the schema."""
-    error = _checker(collection).error(document)
-    if error is None:
-        return None
-    return rejected(name_of(collection, document), error.path, error.problem, database)
+def read(collection: str, document: object, database: str = "") -> Document | Problem:
+    """Return the fields of a parsed document that are read, or why it is rejected."""
+    found: Document | SchemaError = _decoder(collection).read(document)
+    if isinstance(found, SchemaError):
+        return rejected(name_of(collection, document), found.path, found.problem, database)
+    return found
 
 
 def rejected(document: str, field: str, problem: str, database: str = "") -> Problem:
@@ -158,27 +166,42 @@ def rejected(document: str, field: str, problem: str, database: str = "") -> Pro
 
 def assemble(
     key: str,
-    documents: Mapping[str, list[Document]],
+    documents: Mapping[str, Sequence[Document]],
     snapshot: Snapshot,
     database: str = "",
 ) -> tuple[Plan, list[Problem]]:
-    """Build a plan from its documents by collection, without malformed ones."""
-    problems: list[Problem] = []
-    good: dict[str, tuple[Document, ...]] = {}
-    for collection in PLAN_PARTS:
-        fit: dict[str, Document] = {}
-        for document in documents.get(collection, ()):
-            problem = check(collection, document, database)
-            if problem:
-                problems.append(problem)
-                continue
-            # By key: duplicates count once, whichever version comes first.
-            name = document.get("_key") or f"{document['_from']}>{document['_to']}"
-            fit[name] = max(document, fit[name], key=_in_order) if name in fit else document
-        good[collection] = tuple(fit[each] for each in sorted(fit))
-    header = good["executionPlan"][0] if good["executionPlan"] else None
-    is_pending = any(snapshot.hides(document) for found in good.values() for document in found)
-    return Plan(key, header, good, is_pending), problems
+    """Build a plan from its parsed documents by collection, without malformed ones."""
+    checked = {
+        collection: [read(collection, document, database) for document in documents.get(collection, ())]
+        for collection in PLAN_PARTS
+    }
+    problems = [each for found in checked.values() for each in found if isinstance(each, Problem)]
+    valid = {
+        name: [each for each in found if not isinstance(each, Problem)] for name, found in checked.items()
+    }
+    return plan_of(key, valid, snapshot), problems
+
+
+def plan_of(key: str, documents: Mapping[str, Sequence[Document]], snapshot: Snapshot) -> Plan:
+    """Build a plan from its valid documents by collection."""
+    parts = {collection: _distinct(documents.get(collection, ())) for collection in PLAN_PARTS}
+    header = parts["executionPlan"][0] if parts["executionPlan"] else None
+    is_open = snapshot.hides_any(document for part in parts.values() for document in part)
+    return Plan(key, header, parts, is_open)
+
+
+def _distinct(documents: Sequence[Document]) -> tuple[Document, ...]:
+    """Return documents by key: duplicates count once, whichever version comes first."""
+    by_key = {_identity(document): document for document in documents}
+    if len(by_key) < len(documents):
+        for document in documents:
+            key = _identity(document)
+            by_key[key] = max(document, by_key[key], key=_in_order)
+    return tuple(by_key[key] for key in sorted(by_key))
+
+
+def _identity(document: Document) -> str:
+    return document.get("_key") or f"{document['_from']}>{document['_to']}"
 
 
 def _in_order(document: Document) -> str:

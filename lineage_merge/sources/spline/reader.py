@@ -19,7 +19,6 @@ from lineage_merge.sources.runs.run_selection import PlanKey, PlanLabels
 from lineage_merge.sources.source import Resolver
 from lineage_merge.sources.spline import export, labels
 from lineage_merge.sources.spline.agent.reader import agent_input
-from lineage_merge.sources.spline.arango_reader import arango_input
 from lineage_merge.sources.spline.database_state import OPEN, VERSIONS, Snapshot, newest
 from lineage_merge.sources.spline.document_rows import (
     Context,
@@ -32,10 +31,11 @@ from lineage_merge.sources.spline.document_rows import (
 from lineage_merge.sources.spline.documents import (
     TRANSACTIONS,
     Document,
-    check,
-    parse,
+    decode,
+    decode_lines,
     plan_key,
     plan_key_of,
+    plan_of,
     rejected,
 )
 from lineage_merge.sources.spline.key_filter import KeyFilter, share_filter
@@ -66,6 +66,9 @@ def read_spline(engine: Engine, config: Config, resolver: Resolver) -> Rows[Reco
         return engine.empty()
     context = Context(spline, resolver, config.merge.collapse_run_local)
     if spline.arango:
+        # The client's import takes longer than that of all other readers.
+        from lineage_merge.sources.spline.arango_reader import arango_input
+
         return read_records(arango_input(engine, context, spline.arango))
     if spline.agent or spline.kafka:
         return read_records(agent_input(engine, context))
@@ -159,7 +162,11 @@ def _transactions(part: export.Part) -> Iterator[tuple[str, str, int | None]]:
 
 
 def _read_events(context: Context, part: export.Part) -> Iterator[EventRow]:
-    return event_rows(context, part.database, export.documents(part))
+    documents = (
+        text if isinstance(text, Problem) else decode("progress", text.text, part.database)
+        for text in export.texts(part)
+    )
+    return event_rows(context, part.database, documents)
 
 
 def _plan_labels(context: Context, part: export.Part) -> Iterator[PlanLabels]:
@@ -209,10 +216,9 @@ def _text_rows(
 
 def _of_no_plan(part: export.Part, text: export.Text) -> Problem:
     """Return why the plan of a document is unknown."""
-    document = parse(part.collection, text.text, part.database)
-    problem = document if isinstance(document, Problem) else check(part.collection, document)
-    if problem:
-        return rejected(text.location, problem.field, problem.message, part.database)
+    document = decode(part.collection, text.text)
+    if isinstance(document, Problem):
+        return rejected(text.location, document.field, document.message, part.database)
     return rejected(text.location, "_belongsTo", "the document refers to no plan", part.database)
 
 
@@ -230,10 +236,10 @@ def _translate_texts(
     documents: dict[str, list[Document]] = defaultdict(list)
     for _, texts in rows:
         if isinstance(texts, DocumentTexts):
-            for line in texts.text.split("\n"):
-                document = parse(texts.collection, line, database)
+            for document in decode_lines(texts.collection, texts.text, database):
                 if isinstance(document, Problem):
                     problems.append(document)
                 else:
                     documents[texts.collection].append(document)
-    yield from translate_plan(context, database, plan, documents, facts, problems)
+    found = plan_of(plan, documents, context.snapshot(database))
+    yield from translate_plan(context, database, found, facts, problems)

@@ -8,7 +8,7 @@ import pytest
 
 from lineage_merge.model.elements import Problem
 from lineage_merge.sources.spline.database_state import EVERYTHING, Snapshot, newest
-from lineage_merge.sources.spline.documents import Document, assemble, check, name_of, parse, plan_key
+from lineage_merge.sources.spline.documents import Document, assemble, decode, name_of, parse, plan_key, read
 from tests.spline_documents import SplineDatabase
 
 
@@ -131,9 +131,9 @@ def test_a_malformed_document_is_rejected_by_name_and_field(
 ) -> None:
     document = {**spline.contents[collection][0], **changes}
 
-    problem = check(collection, document)
+    problem = read(collection, document)
 
-    assert problem is not None
+    assert isinstance(problem, Problem)
     assert (problem.kind, problem.document, problem.field) == (
         "rejected",
         f"{collection}/{document['_key']}",
@@ -144,9 +144,9 @@ def test_a_malformed_document_is_rejected_by_name_and_field(
 def test_a_missing_field_is_named(spline: SplineDatabase) -> None:
     del spline.contents["operation"][0]["outputSource"]
 
-    problem = check("operation", spline.contents["operation"][0])
+    problem = read("operation", spline.contents["operation"][0])
 
-    assert problem is not None
+    assert isinstance(problem, Problem)
     assert (problem.field, problem.message) == ("outputSource", "is missing")
 
 
@@ -166,7 +166,7 @@ def test_real_documents_fit_the_schema(data: Any) -> None:
         for file in (data / "spline").glob(f"*/{collection}.jsonl"):
             lines = file.read_text(encoding="utf-8").splitlines()
             assert lines
-            assert [check(collection, json.loads(line)) for line in lines] == [None] * len(lines)
+            assert not any(isinstance(decode(collection, line), Problem) for line in lines)
 
 
 @pytest.mark.parametrize(

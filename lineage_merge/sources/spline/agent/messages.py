@@ -14,7 +14,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal, NamedTuple
 
-from lineage_merge.infra.json_schema import Checker
+from lineage_merge.infra.document_decoder import DocumentDecoder
 from lineage_merge.model.elements import Problem
 from lineage_merge.sources.spline.documents import rejected
 
@@ -162,14 +162,14 @@ def check_plan(plan: object, location: str) -> Problem | None:
 
 
 def _error(shape: str, body: object, location: str) -> Problem | None:
-    error = _checker(shape).error(body)
+    error = _decoder_of(shape).error(body)
     return rejected(location, error.path, error.problem) if error else None
 
 
 @cache
-def _checker(shape: str) -> Checker:
+def _decoder_of(shape: str) -> DocumentDecoder:
     schema = json.loads(files(__package__).joinpath("agent.schema.json").read_text(encoding="utf-8"))
-    return Checker(schema | {"$ref": f"#/$defs/{shape}"})
+    return DocumentDecoder(schema | {"$ref": f"#/$defs/{shape}"})
 
 
 def array_line(kind: str, body: bytes, version: str = "") -> bytes:

@@ -12,6 +12,7 @@ from functools import partial
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
+from lineage_merge.infra.document_decoder import loads
 from lineage_merge.infra.engine.rows import Engine, Rows, Shared
 from lineage_merge.infra.storage import Slice
 from lineage_merge.model.elements import Problem
@@ -37,7 +38,7 @@ from lineage_merge.sources.spline.document_rows import (
     plan_facts,
     translate_plan,
 )
-from lineage_merge.sources.spline.documents import Document, rejected
+from lineage_merge.sources.spline.documents import Document, assemble, read, rejected
 from lineage_merge.sources.spline.key_filter import KeyFilter, share_filter
 from lineage_merge.sources.spline.labels import Label
 from lineage_merge.sources.spline.plan_selection import PlanInput, SelectedPlans, names_of
@@ -213,7 +214,7 @@ def _event_rows(context: Context, groups: Iterable[PlanMessages], since: int) ->
 def _progress(group: PlanMessages, since: int) -> Iterator[Document | Problem]:
     for event in group.events:
         if group.plan:
-            yield progress(json.loads(event.text), group.plan.header["details"])
+            yield read("progress", progress(loads(event.text), group.plan.header["details"]))
         # Files with a retention period begin anywhere: events before the lookback may lack their plan.
         elif event.at >= since:
             yield rejected(event.location, "planId", f"missing plan {group.key}")
@@ -232,7 +233,7 @@ def _plan_labels(context: Context, group: PlanMessages) -> Iterator[PlanLabels]:
 
 def _label_pairs(context: Context, group: PlanMessages) -> Iterator[Label]:
     headers = [group.plan.header] if group.plan else []
-    for document in (*headers, *(json.loads(event.text) for event in group.events)):
+    for document in (*headers, *(loads(event.text) for event in group.events)):
         yield from sorted(labels.pairs(context.spline.labels, document))
 
 
@@ -250,7 +251,7 @@ def _translate(
     plan = next((row for _, row in rows if isinstance(row, AgentPlan)), None)
     if plan is None or (facts.selected is None and not unrecorded):
         return
-    body = json.loads(plan.text)
+    body = loads(plan.text)
     problem = check_plan(body, plan.location)
     parts: dict[str, list[Document]] = {}
     if problem is None:
@@ -261,4 +262,5 @@ def _translate(
     if problem:
         yield of_no_job(context, "", plan.plan, [problem])
     else:
-        yield from translate_plan(context, "", plan.plan, parts, facts, [])
+        translated, problems = assemble(plan.plan, parts, context.snapshot(""))
+        yield from translate_plan(context, "", translated, facts, problems)
