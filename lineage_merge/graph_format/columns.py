@@ -5,6 +5,7 @@ Arrow by `pyarrow.array` or `pyarrow.scalar`, because these import pandas.
 """
 
 import json
+import re
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ _UNIQUE = frozenset({"id"})
 # JSON lines that are decoded at once: as Arrow's columns they take about 20 MB.
 _LINES = 50_000
 _JSON_BLOCK = 1 << 20
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 class Columns(Protocol):
@@ -173,16 +175,19 @@ class JsonColumns:
             while batch := list(islice(lines, _LINES)):
                 schema = schema or self._schema(batch[0])
                 text = b"".join(batch)
+                if _SURROGATE.search(text):
+                    text = b"".join(map(_without_surrogates, batch))
                 size = max(_JSON_BLOCK, 2 * max(map(len, batch)))
                 try:
                     text.decode()  # Arrow does not check it
-                    yield arrow_json.read_json(
+                    block = arrow_json.read_json(
                         BytesIO(text),
                         arrow_json.ReadOptions(block_size=size),
                         arrow_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
                     )
                 except (pa.ArrowException, ValueError):
                     raise self._invalid(file, batch) from None
+                yield block
 
     def _schema(self, line: bytes) -> Any:
         """Return the schema of the files. `dag_name` may be a list, as it is in the graph."""
@@ -205,6 +210,15 @@ class JsonColumns:
             except (ValueError, RecursionError):
                 return IntermediateError(f"{file.location}: invalid JSON line")
         return invalid_rows(self.path, self.kind)
+
+
+def _without_surrogates(line: bytes) -> bytes:
+    """Return a line with a question mark for an unpaired surrogate, which Arrow rejects."""
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return line  # to be reported
+    return json.dumps(row, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
 
 
 def invalid_rows(path: str, kind: str) -> IntermediateError:

@@ -147,6 +147,13 @@ def test_bytes_that_are_no_text_are_reported(tmp_path: Path) -> None:
         read_folder(str(tmp_path))
 
 
+def test_an_unpaired_surrogate_is_a_question_mark(tmp_path: Path) -> None:
+    made = MadeLineage().flow("a > b")
+    made.nodes[at("a")]["description"] = "\ud800 \U0001f600"
+    (vertex,) = read_folder(made.folder(tmp_path / "lineage")).vertices([at("a")])
+    assert vertex.properties["description"] == "? \U0001f600"
+
+
 def test_many_requests_of_few_ids_find_the_same_vertices(tmp_path: Path) -> None:
     made = MadeLineage()
     for number in range(70):
