@@ -19,7 +19,6 @@ from lineage_merge.sources.runs.run_selection import PlanKey, PlanLabels
 from lineage_merge.sources.source import Resolver
 from lineage_merge.sources.spline import export, labels
 from lineage_merge.sources.spline.agent.reader import agent_input
-from lineage_merge.sources.spline.arango_reader import arango_input
 from lineage_merge.sources.spline.database_state import OPEN, VERSIONS, Snapshot, newest
 from lineage_merge.sources.spline.document_rows import (
     Context,
@@ -53,6 +52,8 @@ def read_spline(engine: Engine, config: Config, resolver: Resolver) -> Rows[Reco
         return engine.empty()
     context = Context(spline, resolver, config.merge.collapse_run_local)
     if spline.arango:
+        from lineage_merge.sources.spline.arango_reader import arango_input  # a client: slow to import
+
         return read_records(arango_input(engine, context, spline.arango))
     if spline.agent or spline.kafka:
         return read_records(agent_input(engine, context))
