@@ -38,10 +38,7 @@ def demo(as_json: bool, quiet: bool) -> None:
         from lineage_merge.history.layout import history_location
         from lineage_merge.infra.embedded.serving import started_ahead
         from lineage_merge.infra.graph_files import demo_graph_file
-        from lineage_merge.orchestration import pipeline
         from lineage_merge.orchestration.configuration import CONFIGURATION
-        from lineage_merge.questions.backends.opening import open_graph
-        from lineage_merge.questions.lineage_questions import all_paths
 
         settings = CONFIGURATION.load(sample.config_file(), environ={})
         graph_file = demo_graph_file()
@@ -49,6 +46,10 @@ def demo(as_json: bool, quiet: bool) -> None:
             started_ahead(settings.gremlin.endpoint, on_progress, graph_file) as server,
             session(settings.spark, on_progress) as spark,
         ):
+            from lineage_merge.orchestration import pipeline
+            from lineage_merge.questions.backends.opening import open_graph
+            from lineage_merge.questions.lineage_questions import all_paths
+
             server.check()
             built = pipeline.build(spark, settings, on_progress)
             server.wait()

@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -24,20 +25,32 @@ _RETRY_SECONDS = 0.3
 
 @contextmanager
 def session(options: "SparkOptions", on_progress: Callable[[str], None]) -> Iterator["SparkSession"]:
-    """Yield `infra.spark_session.session`; Ctrl-C ends it with `KeyboardInterrupt`."""
+    """Yield `infra.spark_session.session`; Ctrl-C ends it with `KeyboardInterrupt`.
+
+    While the JVM starts, the pipeline's modules are imported.
+    """
     from lineage_merge.infra import spark_session
 
     if threading.current_thread() is not threading.main_thread():
-        with spark_session.session(options, on_progress) as running:
+        with spark_session.session(options, on_progress, _import_pipeline) as running:
             yield running  # only the main thread receives signals
         return
     interrupt = _Interrupt()
     before = signal.signal(signal.SIGINT, interrupt.on_start)
     try:
-        with spark_session.session(options, on_progress) as running, interrupt.cancelling_jobs(running):
+        with (
+            spark_session.session(options, on_progress, _import_pipeline) as running,
+            interrupt.cancelling_jobs(running),
+        ):
             yield running
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def _import_pipeline() -> None:
+    with suppress(ImportError):  # the caller imports what it needs, and gets the error
+        import_module("lineage_merge.orchestration.pipeline")
+        import_module("pyarrow.parquet")
 
 
 class _Interrupt:

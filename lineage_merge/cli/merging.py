@@ -101,7 +101,7 @@ def run(
 
     with handle_errors(), _observed_run(settings.load(), quiet, as_json) as (config, on_progress):
         from lineage_merge.infra.embedded.serving import started_ahead
-        from lineage_merge.orchestration import pipeline, preflight
+        from lineage_merge.orchestration import preflight
 
         preflight.check_sources(config)
         preflight.check_graph(config)
@@ -109,6 +109,8 @@ def run(
             started_ahead(config.gremlin.endpoint, on_progress, graph_file) as server,
             _spark(config, on_progress) as (spark, counted),
         ):
+            from lineage_merge.orchestration import pipeline
+
             server.wait()
             with _too_few_joined(as_json):
                 outcome = pipeline.run(spark, config, counted, dry_run=dry_run, graph_file=graph_file)
@@ -147,10 +149,12 @@ def build(settings: CommandSettings, folder: str, file_format: Any, as_json: boo
     from lineage_merge.orchestration.report_text import print_report
 
     with handle_errors(), _observed_run(settings.load(), quiet, as_json) as (config, on_progress):
-        from lineage_merge.orchestration import pipeline, preflight
+        from lineage_merge.orchestration import preflight
 
         preflight.check_sources(config)
         with _spark(config, on_progress) as (spark, counted):
+            from lineage_merge.orchestration import pipeline
+
             built = pipeline.build(spark, config, counted)
             counted(f"writing {folder}")
             pipeline.write_folder(built, folder, file_format)
@@ -178,10 +182,12 @@ def load(
         _observed_run(settings.load(needs_source=False, needs_scope=False), quiet, as_json) as observed,
     ):
         config, on_progress = observed
-        from lineage_merge.orchestration import pipeline, preflight
+        from lineage_merge.orchestration import preflight
 
         preflight.check_graph(config)
         with _spark(config, on_progress) as (spark, counted):
+            from lineage_merge.orchestration import pipeline
+
             loaded = pipeline.load_folder(
                 spark, config, folder, counted, dry_run=dry_run, graph_file=graph_file
             )

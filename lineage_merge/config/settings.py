@@ -154,7 +154,7 @@ class SparkOptions:
 
     master: str = ""
     partitions: int = 0
-    distribute_above_mb: int = 32
+    distribute_above_mb: int = 64
     kafka: bool = False
 
 

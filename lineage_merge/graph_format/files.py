@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
@@ -36,6 +36,8 @@ from lineage_merge.model.errors import IntermediateError, SourceError, SourceMis
 Format = Literal["parquet", "jsonl"]
 
 _BROKEN = "_broken"
+# A folder beside the files that a write has not completed, as Spark names it.
+_INCOMPLETE = "_temporary"
 # Spark reads other JSON values as texts: arrays, objects, numbers, booleans.
 _NON_STRING = r"^(?:[\[{].*|-?[0-9.]+(?:[eE][-+]?[0-9]+)?|true|false)$"
 _JAVA_CLASS = re.compile(r"^(?:[a-z][\w$]*\.)+[\w$]+: ")
@@ -68,7 +70,7 @@ def write(
     spark: SparkSession, folder: str, nodes: Rows[Row], edges: Rows[Row], file_format: Format = "parquet"
 ) -> None:
     """Write nodes and edges below `folder`, replacing existing files."""
-    is_reachable = nodes.engine.is_local and _is_reachable(folder)
+    is_reachable = _is_reachable(nodes.engine, spark, folder)
     with _translated_errors(folder):
         # An interrupted write must not leave new nodes with old edges.
         _delete(spark, _path(folder, EDGES), is_reachable)
@@ -76,8 +78,9 @@ def write(
             path = _path(folder, kind)
             if is_reachable and (file_format == "jsonl" or _has_pyarrow()):
                 _delete(spark, path, is_reachable)
-                write_kind = _write_lines if file_format == "jsonl" else partial(_write_parquet, kind)
-                write_kind(path, rows.collect())
+                _write_parts(
+                    path, rows, _write_lines if file_format == "jsonl" else partial(_write_parquet, kind)
+                )
                 continue
             writer = _frame(spark, rows, kind.ddl).write.mode("overwrite")
             save = writer.parquet if file_format == "parquet" else writer.json
@@ -123,9 +126,9 @@ def write_facts(spark: SparkSession, folder: str, name: str, rows: Rows[Row], dd
     """Write further input of a load below ``folder/name``, as JSON lines."""
     path = f"{folder.rstrip('/')}/{name}"
     with _translated_errors(folder):
-        if rows.engine.is_local and _is_reachable(folder):
+        if _is_reachable(rows.engine, spark, folder):
             delete_folder(path)
-            _write_lines(path, rows.collect())
+            _write_parts(path, rows, _write_lines)
             return
         _frame(spark, rows, ddl).write.mode("overwrite").json(path)
 
@@ -141,15 +144,40 @@ def read_facts(engine: Engine, spark: SparkSession, folder: str, name: str, ddl:
         return _rows(engine, spark.read.schema(ddl).json(path))
 
 
-def _is_reachable(folder: str) -> bool:
-    """Return whether this process can write to the folder; other file systems need Spark."""
-    return is_s3(folder) or "://" not in folder
+def _is_reachable(engine: Engine, spark: SparkSession, folder: str) -> bool:
+    """Return whether the processes that compute the rows can write to the folder; else Spark writes.
+
+    Spark's workers on other machines have other disks, and a cluster has its own connectors.
+    """
+    is_on_one_machine = engine.is_local or (spark.sparkContext.master or "").startswith("local")
+    return is_on_one_machine and (is_s3(folder) or "://" not in folder)
 
 
-def _write_lines(path: str, rows: Iterable[Row]) -> None:
-    lines = [json.dumps(row, ensure_ascii=False) for row in rows]
+def _write_parts(path: str, rows: Rows[Row], write_part: Callable[[str, int, Iterable[Row]], None]) -> None:
+    """Write a file per partition where its rows are computed, faster than Spark with a cold JVM."""
     make_folder(path)
-    write_text(f"{path}/part-00000.json", "".join(f"{line}\n" for line in lines))
+    if rows.engine.is_local:
+        write_part(path, 0, rows.collect())
+        return
+    # Workers may have another current folder.
+    path = path if is_s3(path) else str(Path(path).expanduser().absolute())
+    incomplete = f"{path}/{_INCOMPLETE}"
+    make_folder(incomplete)
+    write_text(f"{incomplete}/0", "")
+    rows.map_numbered_partitions(partial(_written, write_part, path)).collect()
+    delete_folder(incomplete)
+
+
+def _written(
+    write_part: Callable[[str, int, Iterable[Row]], None], path: str, number: int, rows: Iterable[Row]
+) -> Iterator[int]:
+    write_part(path, number, rows)
+    yield number
+
+
+def _write_lines(path: str, number: int, rows: Iterable[Row]) -> None:
+    lines = [json.dumps(row, ensure_ascii=False) for row in rows]
+    write_text(f"{path}/part-{number:05}.json", "".join(f"{line}\n" for line in lines))
 
 
 def _has_pyarrow() -> bool:
@@ -157,10 +185,9 @@ def _has_pyarrow() -> bool:
     return find_spec("pyarrow") is not None
 
 
-def _write_parquet(kind: FileKind, path: str, rows: Iterable[Row]) -> None:
-    make_folder(path)
+def _write_parquet(kind: FileKind, path: str, number: int, rows: Iterable[Row]) -> None:
     with TemporaryDirectory(prefix="lineage-merge-") as work:
-        file = Path(work, "part-00000.snappy.parquet")
+        file = Path(work, f"part-{number:05}.snappy.parquet")
         write_parquet(file, rows, arrow_schema(kind.ddl))
         write_file(f"{path}/{file.name}", file)
 
@@ -234,7 +261,7 @@ def _list(path: str) -> list[StoredFile]:
 
 def _format(path: str, files: list[StoredFile]) -> Format:
     names = [PurePosixPath(file.location) for file in files]
-    if any("_temporary" in name.parts for name in names):
+    if any(_INCOMPLETE in name.parts for name in names):
         raise IntermediateError(f"{path}: incomplete write. Fix: build it again")
     names = [name for name in names if not name.name.startswith(".")]
     if any(name.suffix == ".parquet" for name in names):

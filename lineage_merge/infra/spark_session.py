@@ -10,6 +10,7 @@ from importlib.resources import files
 from math import ceil
 from socketserver import BaseServer
 from subprocess import TimeoutExpired
+from threading import Thread
 from typing import Any, Protocol
 
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
@@ -84,11 +85,20 @@ class SessionOptions(Protocol):
     def kafka(self) -> bool: ...
 
 
+def _nothing() -> None:
+    pass
+
+
 @contextmanager
 def session(
-    options: SessionOptions, on_progress: Callable[[str], None] = no_progress
+    options: SessionOptions,
+    on_progress: Callable[[str], None] = no_progress,
+    meanwhile: Callable[[], object] = _nothing,
 ) -> Iterator[SparkSession]:
-    """Yield the active Spark session, or start one and stop it at the end."""
+    """Yield the active Spark session, or start one and stop it at the end.
+
+    `meanwhile` runs in a thread while the JVM starts, such as to import modules; it should not raise.
+    """
     running = SparkSession.getActiveSession()
     if running is not None:
         yield running
@@ -118,6 +128,8 @@ def session(
     if options.partitions:
         builder = builder.config(_NUMBER, str(options.partitions))
         builder = builder.config(ADJUSTABLE, "")
+    # A daemon: an error of the start does not wait for it.
+    Thread(target=meanwhile, name="while Spark starts", daemon=True).start()
     try:
         spark = builder.getOrCreate()
     except Exception as error:

@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
 
@@ -338,15 +338,23 @@ def fetch_folder(location: str, folder: Path) -> None:
 
 
 def read_lines(part: Slice) -> Iterator[tuple[int, bytes]]:
-    """Read the lines of a slice with the byte at which each starts; packed files are never sliced.
+    """Read the lines of a slice with the byte at which each starts. Raises as `read_line_blocks`."""
+    for offset, lines in read_line_blocks(part):
+        for line in lines:
+            yield offset, line
+            offset += len(line)
 
-    Raises `DocumentError` after the last complete line of a packed file that is truncated or damaged, and if
-    a line or a packed file exceeds the limits.
+
+def read_line_blocks(part: Slice) -> Iterator[tuple[int, list[bytes]]]:
+    """Read the lines of a slice in blocks, with the byte at which each block starts.
+
+    Packed files are never sliced. Raises `DocumentError` after the last complete line of a packed file that
+    is truncated or damaged, and if a line or a packed file exceeds the limits.
     """
     if part.location.endswith(".gz"):
         with _translate_errors(part.location), _open(part.location) as packed:
             unpacked = _GzipReader(part.location, packed, MIN_LINE_BYTES_FOR_RATIO)
-            yield from _lines(part.location, unpacked, 0, None)
+            yield from _line_blocks(part.location, unpacked, 0, None)
         return
     with _translate_errors(part.location), _open(part.location, max(part.start - 1, 0)) as stream:
         offset = part.start
@@ -354,7 +362,7 @@ def read_lines(part: Slice) -> Iterator[tuple[int, bytes]]:
             # A line across the boundary belongs to the previous slice, unless the byte before the boundary
             # ends it.
             offset += _skip_line(stream, part.end - part.start + 1) - 1
-        yield from _lines(part.location, stream, offset, part.end)
+        yield from _line_blocks(part.location, stream, offset, part.end)
 
 
 def _skip_line(stream: IO[bytes], limit: int) -> int:
@@ -367,9 +375,9 @@ def _skip_line(stream: IO[bytes], limit: int) -> int:
     return skipped
 
 
-def _lines(
+def _line_blocks(
     location: str, stream: "io.BufferedReader | _GzipReader", offset: int, end: int | None
-) -> Iterator[tuple[int, bytes]]:
+) -> Iterator[tuple[int, list[bytes]]]:
     partial: list[bytes] = []  # the start of an incomplete line
     size = 0
     while end is None or offset < end:
@@ -382,17 +390,31 @@ def _lines(
         lines = io.BytesIO(b"".join(partial)).readlines()
         is_cut = bool(block) and not lines[-1].endswith(b"\n") and len(lines[-1]) <= MAX_LINE_BYTES
         partial = [lines.pop()] if is_cut else []
-        size = sum(map(len, partial))
-        for line in lines:
-            if end is not None and offset >= end:
-                return
-            if len(line) > MAX_LINE_BYTES:
-                problem = f"byte {offset}: a line of more than {MAX_LINE_BYTES:,} bytes; the rest is not read"
-                raise DocumentError(shown(location), "", problem)
-            yield offset, line
-            offset += len(line)
+        complete, size = size, sum(map(len, partial))
+        complete -= size
+        if end is not None and offset + complete > end:
+            lines = _starting_before(end, offset, lines)
+        if complete > MAX_LINE_BYTES:
+            yield from _until_too_long(location, offset, lines)
+        elif lines:
+            yield offset, lines
+        offset += complete
         if not block:
             return
+
+
+def _starting_before(end: int, offset: int, lines: list[bytes]) -> list[bytes]:
+    starts = accumulate(map(len, lines), initial=offset)
+    return [line for start, line in zip(starts, lines, strict=False) if start < end]
+
+
+def _until_too_long(location: str, offset: int, lines: list[bytes]) -> Iterator[tuple[int, list[bytes]]]:
+    for line in lines:
+        if len(line) > MAX_LINE_BYTES:
+            problem = f"byte {offset}: a line of more than {MAX_LINE_BYTES:,} bytes; the rest is not read"
+            raise DocumentError(shown(location), "", problem)
+        yield offset, [line]
+        offset += len(line)
 
 
 class _GzipReader:

@@ -3,8 +3,6 @@
 from lineage_merge.config import EMBEDDED, NO_HISTORY, Config
 from lineage_merge.exporters import after_load
 from lineage_merge.history import merge_index
-from lineage_merge.load.gremlin import configured_endpoint
-from lineage_merge.load.gremlin.connection import check
 from lineage_merge.model.errors import ConfigError, SourceError
 from lineage_merge.sources import registry
 from lineage_merge.sources.kafka_landing import broker_check
@@ -31,6 +29,10 @@ def check_graph(config: Config) -> None:
     after_load.check(config.exporters)
     _check_history(config.history.location)
     if config.gremlin.endpoint != EMBEDDED:
+        # Imports a client, which a build does not need before Spark starts.
+        from lineage_merge.load.gremlin import configured_endpoint
+        from lineage_merge.load.gremlin.connection import check
+
         check(configured_endpoint.endpoint(config.gremlin))
 
 

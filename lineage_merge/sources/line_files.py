@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from math import ceil
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from lineage_merge.infra.engine.rows import Engine, Rows
-from lineage_merge.infra.storage import Slice, StoredFile, find_files, read_beginning, read_lines
+from lineage_merge.infra.storage import Slice, StoredFile, find_files, read_beginning, read_line_blocks
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import DocumentError, SourceMissing
 from lineage_merge.naming import redact
@@ -89,12 +89,36 @@ def unpacked_bytes(parts: Iterable[Slice]) -> int:
     return sum(StoredFile(part.location, part.end - part.start).text_bytes for part in parts)
 
 
+class LineBlock(NamedTuple):
+    """Consecutive lines of a slice; `number` of the first one, from 1, and the byte at which it starts."""
+
+    part: Slice
+    number: int
+    offset: int
+    lines: list[bytes]
+
+    def located(self, start: int = 0, end: int | None = None) -> Iterator[tuple[str, bytes]]:
+        """Yield the lines from index `start` to `end`, each with its location for messages."""
+        offset = self.offset + sum(map(len, self.lines[:start]))
+        for number, line in enumerate(self.lines[start:end], self.number + start):
+            # Line numbers are known only when the file was read from its beginning.
+            where = f"byte {offset}" if self.part.start else f"line {number}"
+            yield f"{self.part.location}, {where}", line
+            offset += len(line)
+
+
+def blocks(part: Slice) -> Iterator[LineBlock]:
+    """Yield the lines of a slice in blocks."""
+    number = 1
+    for offset, lines in read_line_blocks(part):
+        yield LineBlock(part, number, offset, lines)
+        number += len(lines)
+
+
 def numbered(part: Slice) -> Iterator[tuple[str, bytes]]:
     """Yield the lines of a slice, each with its location for messages."""
-    for number, (offset, line) in enumerate(read_lines(part), 1):
-        # Line numbers are known only when the file was read from its beginning.
-        location = f"{part.location}, byte {offset}" if part.start else f"{part.location}, line {number}"
-        yield location, line
+    for block in blocks(part):
+        yield from block.located()
 
 
 def first_lines(file: StoredFile) -> Iterator[tuple[str, bytes]]:

@@ -11,7 +11,7 @@ from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.runs.run_selection import PlanKey, SelectedPlan
 from lineage_merge.sources.spline.document_rows import Context
 from lineage_merge.sources.spline.documents import PLAN_PARTS, plan_key_of
-from lineage_merge.sources.spline.reader import DocumentTexts
+from lineage_merge.sources.spline.plan_texts import DocumentTexts
 from tests.conftest import DATA
 from tests.fuzz.mutation import ADDRESSES
 from tests.spline_documents import Document, Read, SplineDatabase, table_text

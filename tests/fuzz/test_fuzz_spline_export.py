@@ -16,9 +16,9 @@ from lineage_merge.model.records import Record
 from lineage_merge.sources.spline import export
 from lineage_merge.sources.spline.document_rows import event_rows
 from lineage_merge.sources.spline.documents import TRANSACTIONS, decode, read
+from lineage_merge.sources.spline.plan_texts import text_rows
 from lineage_merge.sources.spline.reader import (
     _read_events,
-    _text_rows,
     _transactions,
     _translate_texts,
 )
@@ -84,7 +84,7 @@ def test_a_file_of_documents(numbers: range, tmp_path: Path) -> None:
 
 def _check_documents(part: export.Part, file: File) -> None:
     texts: list[bytes] = []
-    for (database, key), row in _text_rows(part):
+    for (database, key), row in text_rows(part):
         if isinstance(row, Problem):
             [plan] = _translate_texts(context(), (database, key), [((database, key), row)], unrecorded=())
             [(_, document, _, _)] = problems_of(cases.assert_records(plan.records))

@@ -11,12 +11,8 @@ import sys
 from importlib import import_module
 from importlib.machinery import PathFinder
 
-# Modules that all tasks need; others are imported on demand.
-_IMPORTED = (
-    "pyspark.sql.types",
-    "lineage_merge.sources.spline.translator",
-    "lineage_merge.load.writer",
-)
+# Modules that nearly all tasks need; others are imported on demand. The first task waits for them.
+_IMPORTED = ("pyspark.sql.types", "lineage_merge.sources.spline.translator")
 
 
 def path_without_archives(path: list[str]) -> list[str]:

@@ -5,14 +5,16 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from functools import cached_property, partial
 from itertools import chain
+from struct import Struct
 from typing import Any, NamedTuple, cast
 from zlib import crc32
 
 import pyspark.shuffle
 from pyspark import RDD, Broadcast, StorageLevel
-from pyspark.serializers import CPickleSerializer
+from pyspark.serializers import CPickleSerializer, NoOpSerializer
 from pyspark.sql import DataFrame, SparkSession
 
+from lineage_merge.infra.engine.local import collection_off
 from lineage_merge.infra.engine.rows import Counter, Engine, Key, Rows, Shared, T, U, V, W
 from lineage_merge.infra.spark_session import fit_partitions, own_errors
 
@@ -21,6 +23,8 @@ _external: Any = pyspark.shuffle
 
 # The number of a partition, and a pickled list of its rows.
 Bucket = tuple[int, bytes]
+
+_LONG = Struct(">q")  # Java's long
 
 # Rows per batch: more for more partitions, to amortize the overhead of a batch.
 _MIN_ROWS = 1000
@@ -179,14 +183,28 @@ def _rdds(rows: Rows[Any]) -> "tuple[RDD[Any], ...]":
     return rows._rdds
 
 
-def _moved(buckets: Rows[Bucket], number: int) -> Rows[Bucket]:
-    """Move buckets to their partitions."""
+def _moved(buckets: Rows[Bucket], number: int) -> "SparkRows[bytes]":
+    """Return the pickled rows of buckets in the partitions that the buckets name.
+
+    As `RDD.partitionBy`, which pickles buckets again, and sends those of a union through a second worker.
+    """
     rows = cast("SparkRows[Bucket]", buckets)
-    return SparkRows(rows.engine, rows.rdd.partitionBy(number, _number))
+    context = rows.engine.spark.sparkContext
+    framed = [rdd.mapPartitions(_framed) for rdd in rows._rdds]
+    for rdd in framed:
+        rdd._bypass_serializer = True  # type: ignore[attr-defined]
+    joined: Any = framed[0] if len(framed) == 1 else context.union(framed)
+    jvm: Any = context._jvm
+    pairs = jvm.PairwiseRDD(joined._jrdd.rdd()).asJavaPairRDD()
+    moved = pairs.partitionBy(jvm.PythonPartitioner(number, 0))
+    return SparkRows(rows.engine, RDD(jvm.PythonRDD.valueOfPair(moved), context, NoOpSerializer()))
 
 
-def _number(number: int) -> int:
-    return number
+def _framed(buckets: Iterable[Bucket]) -> Iterator[bytes]:
+    """Yield the number and the content of each bucket, as Spark's `PairwiseRDD` reads them."""
+    for partition, pickled in buckets:
+        yield _LONG.pack(partition)
+        yield pickled
 
 
 # Shuffle, in Python workers: before and after rows move to the partition of their key. PySpark's own
@@ -222,25 +240,28 @@ def _pickled(waiting: dict[int, list[tuple[Any, Any]]]) -> Iterator[Bucket]:
     return ((partition, pickle.dumps(pairs, pickle.HIGHEST_PROTOCOL)) for partition, pairs in waiting.items())
 
 
-def _pairs(buckets: Iterable[Bucket]) -> Iterator[tuple[Any, Any]]:
-    for _, pickled in buckets:
+def _pairs(batches: Iterable[bytes]) -> Iterator[tuple[Any, Any]]:
+    for pickled in batches:
         yield from pickle.loads(pickled)  # noqa: S301 # by `_pickled`, in another worker of this job
 
 
-def rows_of(buckets: Iterable[Bucket]) -> Iterator[Any]:
-    """Return the rows in buckets of `keyed_buckets`."""
-    return (row for _, row in _pairs(buckets))
+def rows_of(batches: Iterable[bytes]) -> Iterator[Any]:
+    """Return the rows in pickled buckets of `keyed_buckets`."""
+    return (row for _, row in _pairs(batches))
 
 
 def grouped(
-    function: Callable[[Any, list[T]], Iterable[U]], memory_mb: int, buckets: Iterable[Bucket]
+    function: Callable[[Any, list[T]], Iterable[U]], memory_mb: int, batches: Iterable[bytes]
 ) -> Iterator[U]:
-    """Group the rows of buckets and call a function per key; spills to disk above a memory limit."""
+    """Group pickled rows and call a function per key; spills to disk above a memory limit."""
     aggregator = _external.Aggregator(_list_of, _appended, _extended)
     groups = _external.ExternalGroupBy(aggregator, memory_mb, CPickleSerializer())
-    groups.mergeValues(_pairs(buckets))
+    groups.mergeValues(_pairs(batches))
     for key, rows in groups.items():
-        yield from function(key, list(rows))
+        # A tenth of the time: a group's objects end with it, without cycles.
+        with collection_off():
+            found = list(function(key, list(rows)))
+        yield from found
 
 
 class Combining(NamedTuple):
@@ -257,10 +278,10 @@ class Combining(NamedTuple):
         merger.mergeValues(pairs)
         return cast("Iterable[tuple[Any, Any]]", merger.items())
 
-    def combined(self, buckets: Iterable[Bucket]) -> Iterable[tuple[Any, Any]]:
+    def combined(self, batches: Iterable[bytes]) -> Iterable[tuple[Any, Any]]:
         """Merge the combined values of all partitions."""
         merger = self._merger()
-        merger.mergeCombiners(_pairs(buckets))
+        merger.mergeCombiners(_pairs(batches))
         return cast("Iterable[tuple[Any, Any]]", merger.items())
 
     def _merger(self) -> Any:

@@ -135,7 +135,7 @@ def texts(part: Part) -> Iterator[Text | Problem]:
     if part.is_json:
         yield from _json_file(part)
     else:
-        yield from _json_lines(line_files.numbered(part.slice), part.database)
+        yield from json_lines(line_files.numbered(part.slice), part.database)
 
 
 def documents(part: Part) -> Iterator[Document | Problem]:
@@ -149,7 +149,8 @@ def valid_documents(part: Part) -> Iterator[Document]:
     return (document for document in documents(part) if not isinstance(document, Problem))
 
 
-def _json_lines(numbered: Iterable[tuple[str, bytes]], database: str) -> Iterator[Text | Problem]:
+def json_lines(numbered: Iterable[tuple[str, bytes]], database: str) -> Iterator[Text | Problem]:
+    """Yield the JSON objects of located lines, and problems with other lines."""
     for location, line in numbered:
         try:
             text = line.decode("utf-8").removeprefix("\ufeff").strip()
@@ -171,7 +172,7 @@ def _json_file(part: Part) -> Iterator[Text | Problem]:
     if not text.lstrip().startswith("["):
         # Not splitlines: strings in a document may contain other line separators.
         numbered = ((f"{file}, line {n}", line.encode()) for n, line in enumerate(text.split("\n"), 1))
-        yield from _json_lines(numbered, part.database)
+        yield from json_lines(numbered, part.database)
         return
     try:
         documents = json.loads(text)

@@ -5,10 +5,10 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 from lineage_merge.config import Config
-from lineage_merge.infra.engine.rows import Engine, Rows, Shared
+from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceError
 from lineage_merge.model.records import Record
@@ -33,30 +33,18 @@ from lineage_merge.sources.spline.documents import (
     Document,
     decode,
     decode_lines,
-    plan_key,
     plan_key_of,
     plan_of,
-    rejected,
 )
-from lineage_merge.sources.spline.key_filter import KeyFilter, share_filter
+from lineage_merge.sources.spline.key_filter import share_filter
 from lineage_merge.sources.spline.labels import Label
 from lineage_merge.sources.spline.plan_selection import PlanInput, SelectedPlans, names_of, read_records
+from lineage_merge.sources.spline.plan_texts import DocumentTexts, text_rows
 from lineage_merge.sources.spline.settings import Spline
 from lineage_merge.sources.unmatched_patterns import Names
 
 # Smaller files contain no document: "[]", or an empty compressed file.
 _EMPTY_BYTES = 60
-# Size in characters at which a row of documents is complete.
-_MAX_CHARACTERS = 1 << 20
-# Prefix of a plan's key if the row is a problem with a document of no plan.
-_PROBLEM = "!"
-
-
-class DocumentTexts(NamedTuple):
-    """Documents of a plan, one per line."""
-
-    collection: str
-    text: str
 
 
 def read_spline(engine: Engine, config: Config, resolver: Resolver) -> Rows[Record]:
@@ -94,7 +82,7 @@ class ExportInput(PlanInput):
         collections = [name for name in self.parts if name != "progress"]
         size = line_files.unpacked_bytes(part.slice for name in collections for part in self.parts[name])
         wanted = share_filter(plans, size, self.unrecorded)
-        texts: Rows[Any] = self._rows(*collections).flat_map(partial(_text_rows, wanted=wanted))
+        texts: Rows[Any] = self._rows(*collections).flat_map(partial(text_rows, wanted=wanted))
         translate = partial(_translate_texts, self.context, unrecorded=self.unrecorded)
         return texts.union(plans).group(itemgetter(0), translate)
 
@@ -186,40 +174,6 @@ def _plan_names(part: export.Part) -> Iterator[Names]:
 def _label_pairs(context: Context, part: export.Part) -> Iterator[Label]:
     for document in export.valid_documents(part):
         yield from sorted(labels.pairs(context.spline.labels, document))
-
-
-def _text_rows(
-    part: export.Part, wanted: Shared[KeyFilter] | None = None
-) -> Iterator[tuple[PlanKey, DocumentTexts | Problem]]:
-    """Yield the documents of plans; consecutive documents of a plan share a row."""
-    texts: list[str] = []
-    size = 0
-    plan = ""
-    is_wanted = False
-    for text in export.texts(part):
-        key = "" if isinstance(text, Problem) else plan_key(part.collection, text.text)
-        if isinstance(text, Problem) or not key:
-            problem = text if isinstance(text, Problem) else _of_no_plan(part, text)
-            yield (part.database, _PROBLEM + problem.document), problem
-            continue
-        if key != plan or size > _MAX_CHARACTERS:
-            if texts:
-                yield (part.database, plan), DocumentTexts(part.collection, "\n".join(texts))
-            texts, size, plan = [], 0, key
-            is_wanted = wanted is None or wanted.value.passes(part.database, plan)
-        if is_wanted:
-            texts.append(text.text)
-            size += len(text.text)
-    if texts:
-        yield (part.database, plan), DocumentTexts(part.collection, "\n".join(texts))
-
-
-def _of_no_plan(part: export.Part, text: export.Text) -> Problem:
-    """Return why the plan of a document is unknown."""
-    document = decode(part.collection, text.text)
-    if isinstance(document, Problem):
-        return rejected(text.location, document.field, document.message, part.database)
-    return rejected(text.location, "_belongsTo", "the document refers to no plan", part.database)
 
 
 def _translate_texts(

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from lineage_merge.infra import storage
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine, Shared
 from lineage_merge.merge import dataset_resolver
@@ -12,6 +13,7 @@ from lineage_merge.model.records import Record
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.spline import export, key_filter, reader
 from lineage_merge.sources.spline.key_filter import build_filter
+from lineage_merge.sources.spline.plan_texts import DocumentTexts, text_rows
 from tests.record_reading import comparable, problems_of, rows_of
 from tests.spline_documents import SplineDatabase, lines
 from tests.spline_histories import everything
@@ -75,13 +77,13 @@ def test_documents_of_a_plan_that_follow_each_other_share_a_row(
         return [
             (plan, found.text.count("\n") + 1)
             for part in parts
-            for (_, plan), found in reader._text_rows(part, wanted)
-            if isinstance(found, reader.DocumentTexts)
+            for (_, plan), found in text_rows(part, wanted)
+            if isinstance(found, DocumentTexts)
         ]
 
     engine = LocalEngine()
     only_q = engine.share(build_filter(engine.rows([("", "q")])))
     assert sorted(rows()) == [("p", 4), ("p", 4), ("q", 4)]
     assert rows(only_q) == [("q", 4)]
-    monkeypatch.setattr(reader, "_MAX_CHARACTERS", 150)
-    assert [row for row in rows() if row[0] == "q"] == [("q", 2), ("q", 2)]
+    monkeypatch.setattr(storage, "_LINE_BLOCK_BYTES", 150)
+    assert {row for row in rows() if row[0] == "q"} == {("q", 1), ("q", 2)}
