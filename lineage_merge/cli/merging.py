@@ -4,7 +4,7 @@ import dataclasses
 import logging
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -181,9 +181,12 @@ def load(
         from lineage_merge.orchestration import pipeline, preflight
 
         preflight.check_graph(config)
-        with _spark(config, on_progress) as (spark, counted):
+        with ExitStack() as stack:
+            spark: SparkSession | None = None
+            if not pipeline.loads_without_spark(config, folder):
+                spark, on_progress = stack.enter_context(_spark(config, on_progress))
             loaded = pipeline.load_folder(
-                spark, config, folder, counted, dry_run=dry_run, graph_file=graph_file
+                spark, config, folder, on_progress, dry_run=dry_run, graph_file=graph_file
             )
     if as_json:
         print_json({"written": dataclasses.asdict(loaded)})
