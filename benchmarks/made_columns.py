@@ -1,13 +1,11 @@
-"""Made-up column lineage for benchmarks, as a GraphSON file that the embedded server reads.
+"""Made-up column lineage for benchmarks, as an embedded graph.
 
 Groups of tables; each column is computed from the same column of an earlier table of the group. The first
 table of a group has a tagged column, the last one feeds a dashboard.
 """
 
-import json
 import random
 import tempfile
-from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +13,8 @@ from typing import Any
 
 from benchmarks.made_graph import NAMESPACE
 from lineage_merge.infra.embedded import EmbeddedServer
+from lineage_merge.infra.embedded.element_batches import GraphTables, table_of
+from lineage_merge.infra.embedded.graph_store import write_snapshot
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import GremlinExecutor, open_executor
 
@@ -82,39 +82,27 @@ def edges(tables: int) -> list[Edge]:
     return found
 
 
-def write(file: Path, tables: int) -> int:
+def write(graph: Path, tables: int) -> int:
     """Write the graph; returns the number of its edges."""
-    leaving: dict[str, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
-    arriving: dict[str, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
+    own = {"environment": "dev", "dag_name": "made"}
     found = edges(tables)
-    for number, (label, start, end, properties) in enumerate(found):
-        held = {"environment": "dev", "dag_name": "made"} | properties
-        leaving[start][label].append({"id": f"{number:020x}", "inV": end, "properties": held})
-        arriving[end][label].append({"id": f"{number:020x}", "outV": start, "properties": held})
-    with file.open("w", encoding="utf-8") as lines:
-        for number in range(tables):
-            table = f"dev.schema_{number % 20}.table_{number:06d}"
-            held = {"name": f"table_{number:06d}", "namespace": NAMESPACE, "qualified_name": table}
-            vertices = [(dataset(number), "table", held)]
-            for place in range(COLUMNS):
-                is_tagged = number % GROUP == 0 and place == TAGGED
-                of_column = {"name": f"column_{place}", "data_type": "string"}
-                tags = {"tags": TAG} if is_tagged else {}
-                vertices.append((column(number, place), "column", of_column | tags))
-            if number % GROUP == GROUP - 1:
-                vertices.append((_dashboard(number), "exposure", {"name": f"dashboard_{number}"}))
-            for identifier, label, properties in vertices:
-                vertex = {
-                    "id": identifier,
-                    "label": label,
-                    "outE": leaving.get(identifier, {}),
-                    "inE": arriving.get(identifier, {}),
-                    "properties": {
-                        key: [{"id": f"{identifier}/{key}", "value": value}]
-                        for key, value in (properties | {"environment": "dev", "dag_name": "made"}).items()
-                    },
-                }
-                lines.write(json.dumps(vertex) + "\n")
+    edge_rows = (
+        {"id": f"{number:020x}", "label": label, "from": start, "to": end, **own, **properties}
+        for number, (label, start, end, properties) in enumerate(found)
+    )
+    nodes: list[dict[str, Any]] = []
+    for number in range(tables):
+        table = f"dev.schema_{number % 20}.table_{number:06d}"
+        held = {"name": f"table_{number:06d}", "namespace": NAMESPACE, "qualified_name": table}
+        nodes.append({"id": dataset(number), "label": "table", **own, **held})
+        for place in range(COLUMNS):
+            tags = {"tags": [TAG]} if number % GROUP == 0 and place == TAGGED else {}
+            values = {"name": f"column_{place}", "data_type": "string"}
+            nodes.append({"id": column(number, place), "label": "column", **own, **values, **tags})
+        if number % GROUP == GROUP - 1:
+            name = f"dashboard_{number}"
+            nodes.append({"id": _dashboard(number), "label": "exposure", "name": name, **own})
+    write_snapshot(graph, GraphTables(table_of("vertices", nodes), table_of("edges", edge_rows)))
     return len(found)
 
 
@@ -122,7 +110,7 @@ def write(file: Path, tables: int) -> int:
 def served(tables: int) -> Iterator[GremlinExecutor]:
     """Serve the graph, and yield a connection to it."""
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "graph.json"
+        file = Path(folder) / "graph"
         written = write(file, tables)
         print(f"{tables * COLUMNS:,} columns, {written:,} edges")
         with EmbeddedServer(file, heap="2g") as server, open_executor(Endpoint(server.url)) as connection:

@@ -1,9 +1,10 @@
-"""A made-up graph for benchmarks of questions, as a GraphSON file that the embedded server reads."""
+"""A made-up graph for benchmarks of questions, as an embedded graph."""
 
-import json
 import random
-from collections import defaultdict
 from pathlib import Path
+
+from lineage_merge.infra.embedded.element_batches import GraphTables, table_of
+from lineage_merge.infra.embedded.graph_store import write_snapshot
 
 NAMESPACE = "redshift://warehouse.eu-west-1:5439"
 PARENTS = 3
@@ -28,37 +29,34 @@ def flows(datasets: int) -> list[tuple[int, int]]:
     return found
 
 
-def write(file: Path, datasets: int) -> list[tuple[int, int]]:
+def write(graph: Path, datasets: int) -> list[tuple[int, int]]:
     """Write the graph; returns its flows."""
     found = flows(datasets)
-    leaving, arriving = defaultdict(list), defaultdict(list)
-    for number, (source, target) in enumerate(found):
-        properties = {
+    edges = (
+        {
+            "id": f"{number:020x}",
+            "label": "feeds",
+            "from": dataset(source),
+            "to": dataset(target),
             "environment": "dev",
             "dag_name": f"dag_{target // GROUP}",
             "job_type": "spark",
             "job_name": f"job_{target // 10}",
             "write_mode": "overwrite",
         }
-        leaving[source].append({"id": f"{number:020x}", "inV": dataset(target), "properties": properties})
-        arriving[target].append({"id": f"{number:020x}", "outV": dataset(source), "properties": properties})
-    with file.open("w", encoding="utf-8") as lines:
-        for number in range(datasets):
-            held = {
-                "name": f"table_{number:06d}",
-                "namespace": NAMESPACE,
-                "qualified_name": f"dev.schema_{number % 20}.table_{number:06d}",
-                "environment": "dev",
-                "dag_name": f"dag_{number // GROUP}",
-            }
-            vertex = {
-                "id": dataset(number),
-                "label": "table",
-                "outE": {"feeds": leaving[number]} if leaving[number] else {},
-                "inE": {"feeds": arriving[number]} if arriving[number] else {},
-                "properties": {
-                    key: [{"id": f"{number}/{key}", "value": value}] for key, value in held.items()
-                },
-            }
-            lines.write(json.dumps(vertex) + "\n")
+        for number, (source, target) in enumerate(found)
+    )
+    nodes = (
+        {
+            "id": dataset(number),
+            "label": "table",
+            "name": f"table_{number:06d}",
+            "namespace": NAMESPACE,
+            "qualified_name": f"dev.schema_{number % 20}.table_{number:06d}",
+            "environment": "dev",
+            "dag_name": f"dag_{number // GROUP}",
+        }
+        for number in range(datasets)
+    )
+    write_snapshot(graph, GraphTables(table_of("vertices", nodes), table_of("edges", edges)))
     return found

@@ -243,7 +243,7 @@ def main() -> None:
     arguments = parser.parse_args()
     figures_found: list[Figure] = []
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "graph.json"
+        file = Path(folder) / "graph"
         edges = len(made_graph.write(file, arguments.datasets))
         size = f"{arguments.datasets:,} datasets, {edges:,} edges"
         with ExitStack() as stack:

@@ -64,9 +64,9 @@ class Gremlin:
     def running(self) -> Iterator["Gremlin"]:
         """Start it, and end it as `docker compose stop` does."""
         java = find_java()
-        classes = f"{gremlin_jars(lambda _: None)}/*"
+        classes = f"{gremlin_jars(lambda _: None)}/*:conf"
         program, *options = SERVICES["gremlin"]["entrypoint"]
-        assert (program, options[-2:]) == ("java", ["-cp", "lib/*"])
+        assert (program, options[-2:]) == ("java", ["-cp", "lib/*:conf"])
         command = [str(java), "-XX:TieredStopAtLevel=1", *options[:-1], classes]
         command += SERVICES["gremlin"]["command"]
         with (self._home / "server.log").open("a") as log:

@@ -1,6 +1,6 @@
-"""Names for shell completion: read from a graph file, a folder or a server in limited time.
+"""Names for shell completion: read from an embedded graph, a folder or a server in limited time.
 
-Ids contain all names. No server is started for a graph file: each line is a vertex in GraphSON.
+Ids contain all names. No server is started for an embedded graph: its snapshot is a folder.
 """
 
 import gzip
@@ -33,7 +33,7 @@ _KINDS: Mapping[str, Kind] = {**dict.fromkeys(DATASET_LABELS, "dataset"), COLUMN
 
 
 class Location(NamedTuple):
-    """Where the graph is: a folder of `build`, a server (settings below `gremlin`), or a graph file."""
+    """Where the graph is: a folder of `build`, a server (settings below `gremlin`), or an embedded graph."""
 
     graph_file: Path | None = None
     folder: Path | None = None
@@ -107,10 +107,10 @@ def read_values(location: Location, key: str, typed: str, deadline: float) -> li
 
 def _vertices(location: Location, keys: Sequence[str], deadline: float) -> Iterator[Mapping[str, Any]]:
     """Yield vertices with at least these keys until the deadline."""
-    if location.folder:
-        vertices = _of_folder(location.folder, keys)
-    else:
-        vertices = _of_graph_file(location.graph_file, keys)
+    from lineage_merge.infra.embedded.graph_store import snapshot_folder
+
+    folder = location.folder or (snapshot_folder(location.graph_file) if location.graph_file else None)
+    vertices = _of_folder(folder, keys) if folder else iter(())
     for number, vertex in enumerate(vertices):
         if number % _VERTICES_PER_CHECK == 0 and time.monotonic() > deadline:
             return
@@ -128,24 +128,6 @@ def _of_folder(folder: Path, keys: Sequence[str]) -> Iterator[Mapping[str, Any]]
         else:
             with gzip.open(file, "rb") if file.suffix == ".gz" else file.open("rb") as lines:
                 yield from map(json.loads, lines)
-
-
-def _of_graph_file(file: Path | None, keys: Sequence[str]) -> Iterator[Mapping[str, Any]]:
-    if file is None:
-        return
-    marks = [f'"{key}"'.encode() for key in keys]
-    with file.open("rb") as lines:
-        for line in lines:
-            # Most vertices have no tags or owners: their lines are not parsed.
-            if not all(mark in line for mark in marks):
-                continue
-            try:
-                vertex = json.loads(line)
-            except ValueError:  # torn by a process that writes it
-                continue
-            properties = vertex.get("properties", {})
-            values = {key: [entry["value"] for entry in properties[key]] for key in keys if key in properties}
-            yield vertex | values
 
 
 def _query(

@@ -4,7 +4,7 @@ import dataclasses
 import logging
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -182,14 +182,15 @@ def load(
         _observed_run(settings.load(needs_source=False, needs_scope=False), quiet, as_json) as observed,
     ):
         config, on_progress = observed
-        from lineage_merge.orchestration import preflight
+        from lineage_merge.orchestration import pipeline, preflight
 
         preflight.check_graph(config)
-        with _spark(config, on_progress) as (spark, counted):
-            from lineage_merge.orchestration import pipeline
-
+        with ExitStack() as stack:
+            spark: SparkSession | None = None
+            if not pipeline.loads_without_spark(config, folder):
+                spark, on_progress = stack.enter_context(_spark(config, on_progress))
             loaded = pipeline.load_folder(
-                spark, config, folder, counted, dry_run=dry_run, graph_file=graph_file
+                spark, config, folder, on_progress, dry_run=dry_run, graph_file=graph_file
             )
     if as_json:
         print_json({"written": dataclasses.asdict(loaded)})

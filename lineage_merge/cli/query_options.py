@@ -30,8 +30,8 @@ class QueryOptions(GraphSelection):
 
 
 _GRAPH_FILE: dict[str, Any] = {
-    "type": click.Path(path_type=Path, dir_okay=False, resolve_path=True),
-    "help": "file of the embedded graph  [env: LINEAGE_MERGE_GRAPH_FILE]",
+    "type": click.Path(path_type=Path, resolve_path=True),
+    "help": "folder of the embedded graph  [env: LINEAGE_MERGE_GRAPH_FILE]",
 }
 graph_file_option = click.option("--graph-file", **_GRAPH_FILE)
 rare_graph_file_option = rare_option("--graph-file", **_GRAPH_FILE)

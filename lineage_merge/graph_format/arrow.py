@@ -1,10 +1,15 @@
 """Parquet files of nodes and edges through pyarrow, without Spark."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from lineage_merge.graph_format.schema import Row
+
+# Bytes that are parsed at a time, and at most.
+_BLOCK = 1 << 20
+_LARGEST_BLOCK = 1 << 28
 
 
 def arrow_schema(ddl: str, without: Collection[str] = ()) -> Any:
@@ -26,3 +31,48 @@ def write_parquet(
 
     table = pa.Table.from_pylist(list(rows), schema)
     pq.write_table(table, file, compression=compression, row_group_size=group_rows)
+
+
+def read_parquet(content: bytes, schema: Any) -> Any:
+    """Return a Parquet file as a table of a schema; columns that the file does not have are null.
+
+    Raises `ArrowException` or `OSError` for an invalid file.
+    """
+    from pyarrow import parquet
+
+    return parquet.read_table(BytesIO(content), schema=schema, partitioning=None)
+
+
+def read_lines(content: bytes, schema: Any) -> Any:
+    """Return JSON lines as a table of a schema; other fields are ignored.
+
+    Raises `ArrowException` or `ValueError` for an invalid line, or a value of another type.
+    """
+    from pyarrow import json
+
+    content.decode()  # Arrow does not check it
+    if not content.strip():
+        return schema.empty_table()
+    # A block has whole lines only.
+    reading = json.ReadOptions(block_size=max(_BLOCK, min(len(content) + 1, _LARGEST_BLOCK)))
+    parsing = json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
+    return json.read_json(BytesIO(content), read_options=reading, parse_options=parsing).select(schema.names)
+
+
+def rows_of_table(table: Any) -> Iterator[Row]:
+    """Yield the rows of a table without unknown values; equal texts are one object."""
+    names = [name for name in table.column_names if table[name].null_count < len(table)]
+    for values in zip(*(_values(table[name]) for name in names), strict=True):
+        yield {name: value for name, value in zip(names, values, strict=True) if value is not None}
+
+
+def _values(column: Any) -> list[Any]:
+    import pyarrow as pa
+
+    if not pa.types.is_string(column.type):
+        found: list[Any] = column.to_pylist()
+        return found
+    # Not a Python object per row.
+    encoded = column.combine_chunks().dictionary_encode()
+    texts = [*encoded.dictionary.to_pylist(), None]
+    return [texts[index] for index in encoded.indices.fill_null(len(texts) - 1).to_numpy().tolist()]

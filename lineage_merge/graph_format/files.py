@@ -15,7 +15,13 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
-from lineage_merge.graph_format.arrow import arrow_schema, write_parquet
+from lineage_merge.graph_format.arrow import (
+    arrow_schema,
+    read_lines,
+    read_parquet,
+    rows_of_table,
+    write_parquet,
+)
 from lineage_merge.graph_format.json_schemas import edge_schema, node_schema
 from lineage_merge.graph_format.schema import Row, edge_ddl, node_ddl
 from lineage_merge.infra.engine.on_spark import SparkEngine, SparkRows
@@ -28,6 +34,7 @@ from lineage_merge.infra.storage import (
     is_s3,
     list_files,
     make_folder,
+    read_bytes,
     write_file,
     write_text,
 )
@@ -105,10 +112,50 @@ def read(spark: SparkSession, folder: str) -> tuple[DataFrame, DataFrame]:
     return _read(spark, folder, NODES), _read(spark, folder, EDGES)
 
 
-def read_rows(engine: Engine, spark: SparkSession, folder: str) -> tuple[Rows[Row], Rows[Row]]:
-    """Read the nodes and edges below `folder` as rows of an engine, without unknown values."""
-    nodes, edges = read(spark, folder)
-    return _rows(engine, nodes), _rows(engine, edges)
+def read_rows(engine: Engine, spark: SparkSession | None, folder: str) -> tuple[Rows[Row], Rows[Row]]:
+    """Read the nodes and edges below `folder` as rows of an engine, without unknown values.
+
+    `spark` is None: a local engine reads them with pyarrow (`may_read_locally`). Errors as in `read`.
+    """
+    if spark is None:
+        kinds = (NODES, EDGES)
+        nodes, edges = (_read_locally(_path(folder, kind), kind.name, kind.ddl) for kind in kinds)
+        return engine.rows(nodes), engine.rows(edges)
+    frames = read(spark, folder)
+    return _rows(engine, frames[0]), _rows(engine, frames[1])
+
+
+def may_read_locally(folder: str) -> bool:
+    """Return whether this process can read node and edge files without Spark."""
+    return _needs_no_connector(folder) and _has_pyarrow()
+
+
+def _read_locally(path: str, name: str, ddl: str) -> Iterator[Row]:
+    import pyarrow as pa
+
+    files = _list(path)
+    file_format = _format(path, files)
+    schema = arrow_schema(ddl)
+    for file in files:
+        if not _is_data(file, file_format):
+            continue
+        with _translated_errors(path):
+            content = read_bytes(file.location)
+        try:
+            table = read_parquet(content, schema) if file_format == "parquet" else read_lines(content, schema)
+        except (pa.ArrowException, OSError, ValueError):
+            invalid = "file" if file_format == "parquet" else "line"
+            raise IntermediateError(
+                f"{path}: invalid {invalid} in {name}. Fix: run `validate` for details"
+            ) from None
+        yield from rows_of_table(table)
+
+
+def _is_data(file: StoredFile, file_format: Format) -> bool:
+    """Return whether Spark would read a file: others begin with a dot or an underscore."""
+    name = PurePosixPath(file.location).name
+    suffixes = {".parquet"} if file_format == "parquet" else {".json", ".jsonl"}
+    return not name.startswith((".", "_")) and bool(suffixes & set(PurePosixPath(name).suffixes))
 
 
 def _rows(engine: Engine, frame: DataFrame) -> Rows[Row]:
@@ -133,13 +180,17 @@ def write_facts(spark: SparkSession, folder: str, name: str, rows: Rows[Row], dd
         _frame(spark, rows, ddl).write.mode("overwrite").json(path)
 
 
-def read_facts(engine: Engine, spark: SparkSession, folder: str, name: str, ddl: str) -> Rows[Row] | None:
+def read_facts(
+    engine: Engine, spark: SparkSession | None, folder: str, name: str, ddl: str
+) -> Rows[Row] | None:
     """Read the rows that `write_facts` wrote; None if there are none."""
     path = f"{folder.rstrip('/')}/{name}"
     try:
         list_files(path)
     except SourceMissing:
         return None
+    if spark is None:
+        return engine.rows(_read_locally(path, name, ddl))
     with _translated_errors(path):
         return _rows(engine, spark.read.schema(ddl).json(path))
 
@@ -150,7 +201,12 @@ def _is_reachable(engine: Engine, spark: SparkSession, folder: str) -> bool:
     Spark's workers on other machines have other disks, and a cluster has its own connectors.
     """
     is_on_one_machine = engine.is_local or (spark.sparkContext.master or "").startswith("local")
-    return is_on_one_machine and (is_s3(folder) or "://" not in folder)
+    return is_on_one_machine and _needs_no_connector(folder)
+
+
+def _needs_no_connector(folder: str) -> bool:
+    """Return whether this package reads and writes the folder's file system itself."""
+    return is_s3(folder) or "://" not in folder
 
 
 def _write_parts(path: str, rows: Rows[Row], write_part: Callable[[str, int, Iterable[Row]], None]) -> None:

@@ -1,6 +1,7 @@
 """JSON Schemas of one line of node and edge files, which `lineage-merge validate` uses.
 
-``python -m lineage_merge.graph_format.json_schemas`` writes them to this folder.
+``python -m lineage_merge.graph_format.json_schemas`` writes them to this folder, and the columns of snapshots
+to that of the embedded server.
 """
 
 import json
@@ -79,6 +80,21 @@ def schema_files() -> Mapping[str, str]:
     return {name: json.dumps(schema, indent=2) + "\n" for name, schema in schemas.items()}
 
 
+def snapshot_columns() -> str:
+    """Return the columns of an embedded graph's snapshot, with their types, as JSON."""
+
+    def columns(keys: Iterable[str], declared: Iterable[Property]) -> dict[str, str]:
+        found = dict.fromkeys(keys, "string")
+        return found | {item.name: "set" if item.many else item.type for item in declared}
+
+    vertices = columns(NODE_KEYS, NODE_PROPERTIES) | {"dag_name": "set"}
+    return json.dumps({"vertices": vertices, "edges": columns(EDGE_KEYS, EDGE_PROPERTIES)}, indent=2) + "\n"
+
+
+SNAPSHOT_COLUMNS = Path(__file__).parents[1] / "infra" / "embedded" / "columns.json"
+
+
 if __name__ == "__main__":
     for name, text in schema_files().items():
         Path(__file__).with_name(name).write_text(text, encoding="utf-8")
+    SNAPSHOT_COLUMNS.write_text(snapshot_columns(), encoding="utf-8")

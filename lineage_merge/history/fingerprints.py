@@ -35,19 +35,27 @@ def sums_of(rows: Iterable[Row]) -> list[int]:
     """Return the sums of node or edge rows, which are the same in every process. Pure."""
     sums = [0] * _SUMS
     numbers: dict[str, int] = {}  # an id stands in several rows
+    starts: dict[tuple[str, ...], list[tuple[str, str]]] = {}  # most rows have the same properties
     for row in rows:
-        hashed = [
-            (name, _unordered(value))
-            for name, value in row.items()
-            if value is not None and name not in _NOT_HASHED
+        names = tuple(row)
+        hashed = starts.get(names)
+        if hashed is None:
+            hashed = starts[names] = [
+                (f"({name!r}, ", name) for name in sorted(names) if name not in _NOT_HASHED
+            ]
+        # The text of a list of pairs of name and value.
+        pairs = [
+            f"{start}{value if type(value) is str else _unordered(value)!r})"
+            for start, name in hashed
+            if (value := row[name]) is not None
         ]
-        value = _hash(repr(sorted(hashed)))
+        value = _hash(f"[{', '.join(pairs)}]")
         for each in _described(row):
             number = numbers.get(each)
             if number is None:
                 number = numbers[each] = _number(each)
-            sums[number] = (sums[number] + value) & _MASK
-    return sums
+            sums[number] += value
+    return [each & _MASK for each in sums]
 
 
 def add_sums(several: Iterable[Sums]) -> list[int]:

@@ -10,14 +10,17 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lineage_merge.config import Config
 from lineage_merge.history import layout, merge_index
+from lineage_merge.history.embedded_entry import write_snapshot_entry
 from lineage_merge.history.entry_files import write_rows
 from lineage_merge.history.fingerprints import add_sums, write_sums
 from lineage_merge.history.layout import ENTRY_KINDS, DagScope, MergeName
 from lineage_merge.history.merge_record import MergeKind, MergeRecord
+from lineage_merge.infra.embedded import graph_store
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.load.graph_state import Picture, read_picture, read_runs
@@ -72,8 +75,7 @@ class Recorder:
             name = new_name(merged_at, newest)
             vertices, edges = (newest.vertices, newest.edges) if newest else (0, 0)
             if kind == "full":
-                picture = read_picture(engine, self.endpoint, *self.scope)
-                vertices, edges = write_entry(self.location, self.scope, name, picture, spark)
+                vertices, edges = _write_full(self.location, self.scope, name, engine, self.endpoint, spark)
             elif kind == "runs":
                 rows = read_runs(engine, self.endpoint, *self.scope)
                 write_rows(rows, "runs", layout.entry_folder(self.location, "runs", self.scope, name), spark)
@@ -128,6 +130,24 @@ def new_name(merged_at: int, newest: MergeRecord | None) -> MergeName:
     return MergeName(at, uuid.uuid4().hex[:12])
 
 
+def _write_full(
+    location: str,
+    scope: DagScope,
+    name: MergeName,
+    engine: Engine,
+    endpoint: Endpoint,
+    spark: "SparkSession | None" = None,
+) -> tuple[int, int]:
+    """Write all that the graph has of a DAG as an entry; return the numbers of nodes and edges.
+
+    The embedded graph is saved before, because the entry is cut out of its snapshot.
+    """
+    if endpoint.graph_file:
+        snapshot = graph_store.save(endpoint.url, Path(endpoint.graph_file))
+        return write_snapshot_entry(location, scope, name, snapshot)
+    return write_entry(location, scope, name, read_picture(engine, endpoint, *scope), spark)
+
+
 def write_entry(
     location: str, scope: DagScope, name: MergeName, picture: Picture, spark: "SparkSession | None" = None
 ) -> tuple[int, int]:
@@ -155,7 +175,7 @@ def record_removal(
         before = read_last_load(endpoint, *scope)
         counts = (0, 0)
         if job:
-            counts = write_entry(location, scope, name, read_picture(engine, endpoint, *scope))
+            counts = _write_full(location, scope, name, engine, endpoint)
         record = MergeRecord(
             name=name,
             kind="full" if job else "removed",

@@ -24,47 +24,14 @@ from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import GremlinExecutor, open_executor
 from lineage_merge.load.gremlin.upserts import EdgeUpsert, VertexUpsert
+from lineage_merge.load.stored_elements import INTERIM, StoredEdge, StoredVertex
 
 Found = TypeVar("Found")
 
-# Suffix of an edge's interim id while `load.label_replacement` recreates its vertex.
-INTERIM = "~"
 # Vertices that belong to the loader, not to a merge.
 LOADER_LABELS = ("merge_run", "merge_state")
 # Maximum number of ids in a response.
 _PAGE_SIZE = 10_000
-
-
-class StoredVertex(NamedTuple):
-    """A vertex of the graph.
-
-    `label`: ``A::B`` if it has several (`graph_format.labels`). `properties`: see `load.property_values`.
-    `tagged`: has the DAG's tag. `others`: other DAGs whose tags it has. `built_elsewhere`: a job of another
-    DAG writes it, or the dataset whose column it is.
-    """
-
-    id: str
-    label: str
-    properties: Row
-    tagged: bool
-    others: tuple[str, ...]
-    built_elsewhere: bool
-
-    @property
-    def shared(self) -> bool:
-        """Return whether it has the tag of another DAG."""
-        return bool(self.others)
-
-
-class StoredEdge(NamedTuple):
-    """An edge of the DAG; `interim`: stored with an interim id (`load.label_replacement`)."""
-
-    id: str
-    label: str
-    from_id: str
-    to_id: str
-    properties: Row
-    interim: bool
 
 
 class AliasOf(NamedTuple):
@@ -88,12 +55,24 @@ def read_graph_state(ids: Rows[str], endpoint: Endpoint, environment: str, dag_n
 
     Raises GraphUnreachable and GraphRejected, from the engine's workers.
     """
+    if endpoint.graph_file:
+        return _read_embedded(ids, endpoint, environment, dag_name)
     read: Callable[[Iterable[str]], Iterator[Any]] = partial(_read, endpoint, partial(_elements, dag_name))
     found = vertex_ids(ids, endpoint, environment, dag_name).map_partitions(read).cache()
     return GraphState(
         found.filter(lambda element: isinstance(element, StoredVertex)),
         found.filter(lambda element: isinstance(element, StoredEdge)),
     )
+
+
+def _read_embedded(ids: Rows[str], endpoint: Endpoint, environment: str, dag_name: str) -> GraphState:
+    from lineage_merge.load import embedded_state
+
+    tables = embedded_state.read_tables(endpoint)
+    vertices = embedded_state.stored_vertices(tables, frozenset(ids.collect()), environment, dag_name)
+    starts = embedded_state.texts(vertex.id for vertex in vertices)
+    edges = embedded_state.stored_edges(embedded_state.edges_of(tables, starts, dag_name))
+    return GraphState(ids.engine.rows(vertices).cache(), ids.engine.rows(list(edges)).cache())
 
 
 def read_elements(vertices: Rows[str], edges: Rows[str], endpoint: Endpoint, dag_name: str) -> GraphState:

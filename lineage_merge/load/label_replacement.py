@@ -15,7 +15,6 @@ from gremlin_python.process.traversal import Cardinality, Direction, Merge, T, T
 
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load.graph_state import (
-    INTERIM,
     VertexSnapshot,
     missing_edge,
     project_edges,
@@ -28,6 +27,7 @@ from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.error_classification import ErrorKind, backoff
 from lineage_merge.load.gremlin.executor import Conflict, GremlinExecutor, by_request, open_executor, send
 from lineage_merge.load.gremlin.upserts import EdgeUpsert
+from lineage_merge.load.stored_elements import INTERIM
 from lineage_merge.model.errors import GraphRejected
 
 _ATTEMPTS = 10

@@ -165,6 +165,19 @@ def end(target: LoadTarget, result: LoadResult, report: Report | None, state: Ru
         execute(lambda g: drop_load_token(g, run, started_load.token))
 
 
+def has_other_dags(target: LoadTarget) -> bool:
+    """Return whether any other DAG of the environment was ever loaded: only loads write tags."""
+    with open_executor(target.endpoint) as execute:
+        found = execute(partial(other_runs, environment=target.environment, dag_name=target.dag_name))
+    return bool(found)
+
+
+def other_runs(g: GraphTraversalSource, environment: str, dag_name: str) -> GraphTraversal:
+    """Return the id of the vertex of another DAG of the environment."""
+    runs = g.V().has_label(LABEL).has("environment", environment)
+    return runs.not_(__.has("dag_name", dag_name)).limit(1).id_()
+
+
 def mark_dags(target: LoadTarget, dag_names: Iterable[str]) -> None:
     """Mark the `merge_run` vertices of other DAGs whose shared vertices this load changed."""
     runs = [run_id(target.environment, dag_name) for dag_name in sorted(set(dag_names))]

@@ -24,7 +24,8 @@ from lineage_merge.graph_format.schema import DATASET_LABELS, Row
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.load.diff import Compared
 from lineage_merge.load.element_rows import dataset_of_end, job_of
-from lineage_merge.load.graph_state import GraphState, StoredVertex
+from lineage_merge.load.graph_state import GraphState
+from lineage_merge.load.stored_elements import StoredVertex
 from lineage_merge.merge.alias_resolution import ALIAS, EVERYWHERE, OWN, IdentityRow
 from lineage_merge.model.elements import decode, edge_id, encode
 

@@ -15,8 +15,7 @@ from lineage_merge.load.gremlin.connection import Endpoint, check, counted
 from lineage_merge.load.gremlin.executor import reused_connections
 from lineage_merge.load.load_plan import MergeOutput
 from lineage_merge.load.merge_run import LoadTarget
-from lineage_merge.load.neptune_bulk import bulk_load
-from lineage_merge.load.neptune_bulk.bulk_load import BulkLoad
+from lineage_merge.load.neptune_bulk.bulk_load import BulkWriter
 from lineage_merge.load.result import LoadResult
 from lineage_merge.load.stages.plan_changes import describe_changes, plan_changes
 from lineage_merge.load.stages.record_state import record_state
@@ -38,14 +37,14 @@ def update(
     allow_retire: bool = False,
     dry_run: bool = False,
     on_written: WriteProgress | None = None,
-    in_bulk: BulkLoad | None = None,
+    in_bulk: BulkWriter | None = None,
     verify: bool = False,
     on_progress: ProgressCallback = no_progress,
 ) -> LoadResult:
     """Update the graph to a merge; with `dry_run` only return what would change.
 
     Elements that are provably unchanged since the last load are not read; with `verify` all are. `in_bulk`:
-    write large differences through Neptune's bulk loader, whose progress goes to `on_progress`. Raises
+    write large differences through this bulk loader, whose progress goes to `on_progress`. Raises
     GraphUnreachable, GraphRejected, BulkLoadFailed, IntermediateError (a row without a key), and
     RetireRefused before anything is written.
     """
@@ -112,12 +111,12 @@ def begin(
     dag_name: str,
     *,
     dry_run: bool,
-    in_bulk: BulkLoad | None,
+    in_bulk: BulkWriter | None,
     on_progress: ProgressCallback,
 ) -> LoadTarget:
     """Start a load after the end of earlier loads of the DAG; a dry run only reads."""
     if in_bulk and not dry_run:
-        bulk_load.await_earlier_loads(in_bulk, environment, dag_name, on_progress)
+        in_bulk.await_earlier_loads(environment, dag_name, on_progress)
     properties = merge_run.read_run(endpoint, environment, dag_name)
     if dry_run:
         return LoadTarget(endpoint, environment, dag_name, merge_run.dry_run_start(properties))

@@ -16,18 +16,12 @@ from gremlin_python.process.traversal import P
 from lineage_merge.graph_format.schema import DATASET_LABELS, Row, one_label
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.load.element_rows import dataset_of, dataset_of_node, job_of, renamed_edge
-from lineage_merge.load.graph_state import (
-    AliasOf,
-    GraphState,
-    StoredEdge,
-    StoredVertex,
-    VertexSnapshot,
-    take_snapshot,
-)
+from lineage_merge.load.graph_state import AliasOf, GraphState, VertexSnapshot, take_snapshot
 from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import GremlinExecutor, open_executor, send
 from lineage_merge.load.gremlin.upserts import EdgeUpsert, Upsert
+from lineage_merge.load.stored_elements import StoredEdge, StoredVertex
 from lineage_merge.model.elements import edge_id, encode
 from lineage_merge.model.errors import GraphRejected
 

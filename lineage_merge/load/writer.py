@@ -84,7 +84,7 @@ def write(
         rows = rows.repartition(number)
     done = rows.engine.counter()
     in_flight = min(endpoint.writers // number, _MAX_IN_FLIGHT) if endpoint.writers else REQUESTS_IN_FLIGHT
-    with _reporting(on_written, kind, done, rows.partition_count):
+    with reporting(on_written, kind, done, rows.partition_count):
         write_partition = partial(_write_partition, kind, endpoint, max(1, in_flight), done)
         outcomes = rows.map_partitions(write_partition).collect()
     for outcome in outcomes:
@@ -104,7 +104,8 @@ def writers(engine: Engine, endpoint: Endpoint) -> int:
 
 
 @contextmanager
-def _reporting(on_written: WriteProgress | None, kind: str, done: Counter, total: int) -> Iterator[None]:
+def reporting(on_written: WriteProgress | None, kind: str, done: Counter, total: int) -> Iterator[None]:
+    """Report a counter while it grows, from another thread."""
     if on_written is None:
         yield
         return

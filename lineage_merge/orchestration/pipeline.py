@@ -28,10 +28,12 @@ from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.infra.spark_session import own_errors
 from lineage_merge.infra.storage import read_text, write_text
 from lineage_merge.infra.telemetry import in_step, running, step
+from lineage_merge.load.embedded_bulk import EmbeddedBulk
 from lineage_merge.load.gremlin import configured_endpoint
 from lineage_merge.load.gremlin.connection import Endpoint, check
 from lineage_merge.load.load_plan import MergeOutput
 from lineage_merge.load.neptune_bulk import bulk_load
+from lineage_merge.load.neptune_bulk.bulk_load import BulkWriter
 from lineage_merge.load.result import LoadResult
 from lineage_merge.load.update import update
 from lineage_merge.merge import dataset_resolver, join
@@ -57,6 +59,8 @@ from lineage_merge.orchestration.read_sources import (
     read_in_one_task,
 )
 
+# Maximum size of rows, as text, that are loaded into the embedded graph without Spark.
+_EMBEDDED_MB = 1024
 ALIAS_DDL = "source string, candidates array<string>"
 RUNS_DDL = "job_type string, job_name string, runs bigint"
 IDENTITY_DDL = "alias_id string, canonical_id string, known_by string"
@@ -71,7 +75,7 @@ class Built(MergeOutput):
     """
 
     report: Report
-    spark: SparkSession
+    spark: SparkSession | None
     owner: tuple[str, str] | None = None
 
     def release(self) -> None:
@@ -180,6 +184,8 @@ def write_folder(built: Built, folder: str, file_format: files.Format = "parquet
     Also writes the input for retiring: `aliases/`, `runs/`, `identities/`, and `coverage` in the report.
     """
     engine = built.nodes.engine
+    if built.spark is None:
+        raise AssertionError("rows that a load read are not written")
     with own_errors():
         files.write(built.spark, folder, built.nodes, built.edges, file_format)
         facts: list[tuple[str, Rows[Row], str]] = []
@@ -205,7 +211,7 @@ def _as_dict(row: IdentityRow) -> Row:
 
 
 def load_folder(
-    spark: SparkSession,
+    spark: SparkSession | None,
     config: Config,
     folder: str,
     on_progress: ProgressCallback = no_progress,
@@ -215,6 +221,7 @@ def load_folder(
 ) -> LoadResult:
     """Load node and edge files. Without `coverage` in their report nothing is retired.
 
+    `spark` may be None if `loads_without_spark`.
     Raises `TooFewJoined` if the build that wrote them joined less than its `merge.expect`.
     """
     report = _report_of(folder)
@@ -223,13 +230,14 @@ def load_folder(
     with endpoint(config, on_progress, graph_file) as target:
         check(target)
         with own_errors():
-            is_small = files.unpacked_size(folder) <= config.spark.distribute_above_mb << 20
-            engine: Engine = _local_engine() if is_small else SparkEngine(spark)
+            reader = None if loads_without_spark(config, folder) else spark
+            is_distributed = reader is not None and not _is_small(config, folder)
+            engine: Engine = SparkEngine(reader) if reader and is_distributed else _local_engine()
             with _released_on_error(engine):
-                nodes, edges = (rows.cache() for rows in files.read_rows(engine, spark, folder))
-                aliases = files.read_facts(engine, spark, folder, "aliases", ALIAS_DDL)
-                runs = files.read_facts(engine, spark, folder, "runs", RUNS_DDL)
-                resolved = files.read_facts(engine, spark, folder, "identities", IDENTITY_DDL)
+                nodes, edges = (rows.cache() for rows in files.read_rows(engine, reader, folder))
+                aliases = files.read_facts(engine, reader, folder, "aliases", ALIAS_DDL)
+                runs = files.read_facts(engine, reader, folder, "runs", RUNS_DDL)
+                resolved = files.read_facts(engine, reader, folder, "identities", IDENTITY_DDL)
         built = Built(
             nodes,
             edges,
@@ -243,6 +251,19 @@ def load_folder(
         with built:
             history = history_location(config, graph_file)
             return load_graph(built, config, target, on_progress, dry_run=dry_run, history=history)
+
+
+def loads_without_spark(config: Config, folder: str) -> bool:
+    """Return whether `load_folder` needs no Spark session. Raises `IntermediateError`."""
+    return files.may_read_locally(folder) and _is_small(config, folder)
+
+
+def _is_small(config: Config, folder: str) -> bool:
+    """Return whether this process loads the rows of a folder."""
+    limit = config.spark.distribute_above_mb
+    if limit and config.gremlin.endpoint == EMBEDDED:
+        limit = max(limit, _EMBEDDED_MB)  # this machine holds the graph anyway
+    return files.unpacked_size(folder) <= limit << 20
 
 
 def _identity(row: Row) -> IdentityRow:
@@ -293,7 +314,7 @@ def load_graph(
             verify=config.load.verify,
             dry_run=dry_run,
             on_written=on_written,
-            in_bulk=bulk_load.configured(config.gremlin, target),
+            in_bulk=_bulk_writer(config, target),
             on_progress=on_step_progress,
         )
         loading.count(**loaded.counts)
@@ -312,6 +333,12 @@ def load_graph(
     if unwritten:
         raise unwritten
     return loaded
+
+
+def _bulk_writer(config: Config, target: Endpoint) -> BulkWriter | None:
+    if target.graph_file:
+        return EmbeddedBulk()
+    return bulk_load.configured(config.gremlin, target)
 
 
 def _owner_of(built: Built, config: Config) -> tuple[str, str]:
@@ -359,11 +386,11 @@ def endpoint(
     server = EmbeddedServer.attach_or_start(graph_file or default_graph_file(), on_progress=on_progress)
     with server:
         try:
-            yield configured_endpoint.endpoint(config.gremlin, server.url)
+            target = configured_endpoint.endpoint(config.gremlin, server.url)
+            yield replace(target, graph_file=str(server.graph_file))
         except ExportError:
             server.save()  # the graph is loaded, only an export failed
             raise
-        on_progress("saving the graph")
         server.save()
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lineage_merge.infra.graph_files import demo_graph_file, is_graph
 from lineage_merge.model.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def selection_of(
     history: str = "",
     demo: bool = False,
 ) -> GraphSelection:
-    """Return the selection of a location: an endpoint, a folder, a graph file or a configuration.
+    """Return the selection of a location: an endpoint, a folder, an embedded graph or a configuration.
 
     Raises `ConfigError` if it does not exist, or if several graphs or configurations are selected.
     """
@@ -108,8 +109,6 @@ def selection_of(
     if demo:
         if location is not None:
             raise ConfigError("demo", f"selects another graph than {location}. Fix: omit one of them")
-        from lineage_merge.infra.graph_files import demo_graph_file
-
         return replace(scope, endpoint=EMBEDDED, graph_file=demo_graph_file())
     if location is None:
         return scope
@@ -123,7 +122,7 @@ def selection_of(
     if text.startswith(_S3):
         return _folder(scope, text)
     path = Path(text).expanduser()
-    if path.is_dir():
+    if path.is_dir() and not is_graph(path):
         return _folder(scope, str(path))
     if not path.exists():
         raise ConfigError("location", f"no such file or folder: {text}; an endpoint begins with wss://")

@@ -176,7 +176,7 @@ class Servers:
         return process
 
     def _start_server(self) -> EmbeddedServer:
-        file = self.folder / "graph" / "graph.json"
+        file = self.folder / "graph" / "graph"
         server = EmbeddedServer(
             file, self._graph_port, transactional=True, heap="400m", password=pipelines.PASSWORD
         )

@@ -1,6 +1,5 @@
 """Shell completion: names for the typed text, as each shell asks for them, and silence on errors."""
 
-import json
 import os
 import pty
 import re
@@ -27,6 +26,7 @@ from lineage_merge.infra.embedded import EmbeddedServer
 from tests import lineage_made
 from tests.command_line import PROGRAM, clean_environment
 from tests.lineage_made import at, col
+from tests.snapshots import write_graph
 
 SALES = "dev|s3://raw|tickit/sales"
 OTHER_SALES = "dev|s3://lake|tickit/sales"
@@ -111,7 +111,7 @@ def test_jobs_environments_and_dags_come_from_jobs() -> None:
 @pytest.fixture(scope="module")
 def graph_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The made pipeline in a file that the embedded server wrote."""
-    file = tmp_path_factory.mktemp("graph") / "graph.json"
+    file = tmp_path_factory.mktemp("graph") / "graph"
     with EmbeddedServer(file) as server:
         lineage_made.pipeline().load(server.url)
     return file
@@ -159,8 +159,8 @@ def test_a_server_selects_by_the_typed_text(pipeline_url: str) -> None:
 
 
 def test_reading_ends_at_the_deadline(tmp_path: Path) -> None:
-    file = tmp_path / "graph.json"
-    file.write_text("".join(f'{{"id":"dev|s3://b|d{each}","label":"file"}}\n' for each in range(10_000)))
+    rows = ({"id": f"dev|s3://b|d{each}", "label": "file"} for each in range(10_000))
+    file = write_graph(tmp_path / "graph", rows)
 
     assert len(ids_at(Location(graph_file=file))["dataset"]) == 10_000
     assert ids_at(Location(graph_file=file), seconds=-1)["dataset"] == []
@@ -168,17 +168,9 @@ def test_reading_ends_at_the_deadline(tmp_path: Path) -> None:
 
 def test_ids_with_quotes_are_unescaped(tmp_path: Path) -> None:
     name = 'dev|s3://b|a "b" \\ é'
-    file = tmp_path / "graph.json"
-    file.write_text(json.dumps({"id": name, "label": "file"}, separators=(",", ":")) + "\n")
+    file = write_graph(tmp_path / "graph", [{"id": name, "label": "file"}])
 
     assert ids_at(Location(graph_file=file))["dataset"] == [name]
-
-
-def test_a_torn_line_of_the_graph_file_is_skipped(tmp_path: Path) -> None:
-    file = tmp_path / "graph.json"
-    file.write_text('{"id":"dev|s3://b|one","label":"file"}\n\n{"id":"dev|s3://b|two","label":"fi')
-
-    assert ids_at(Location(graph_file=file))["dataset"] == ["dev|s3://b|one"]
 
 
 # ---- the program
@@ -197,7 +189,7 @@ def test_every_shell_gets_names_of_the_graph(graph_file: Path, shell: str) -> No
 
 def test_the_typed_options_select_the_graph(graph_file: Path, pipeline_folder: str, tmp_path: Path) -> None:
     home = {"LINEAGE_MERGE_HOME": str(tmp_path)}
-    shutil.copy(graph_file, tmp_path / "demo.json")
+    shutil.copytree(graph_file, tmp_path / "demo", symlinks=True)
 
     def of(options: str) -> list[str]:
         return complete(f"lineage-merge upstream {options} --environment dev e", **home)
@@ -217,7 +209,7 @@ def test_the_configuration_selects_the_graph(pipeline_url: str, tmp_path: Path) 
     "line",
     [
         "lineage-merge upstream --folder missing ",
-        "lineage-merge upstream --graph-file missing.json ",
+        "lineage-merge upstream --graph-file missing ",
         "lineage-merge upstream -c missing.yml --demo ",
         "lineage-merge upstream --gremlin-endpoint ws://127.0.0.1:1/gremlin ",
         "lineage-merge upstream --gremlin-endpoint nonsense ",
@@ -228,8 +220,10 @@ def test_errors_complete_nothing(line: str, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_damaged_graph_file_completes_nothing(tmp_path: Path) -> None:
-    (tmp_path / "graph.json").write_bytes(b'\xff\xfe{"id":"dev|\x00\n[1]\n')
+@pytest.mark.parametrize("name", ["graph", "graph/current/nodes/part-0.parquet"])
+def test_a_damaged_graph_completes_nothing(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / name).write_bytes(b'\xff\xfe{"id":"dev|\x00\n[1]\n')
     assert complete("lineage-merge upstream ", LINEAGE_MERGE_HOME=str(tmp_path)) == []
 
 

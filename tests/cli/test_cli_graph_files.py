@@ -7,36 +7,29 @@ from pathlib import Path
 import pytest
 import yaml
 from gremlin_python.process.traversal import T
+from pyarrow import parquet
 from pyspark.sql import SparkSession
 
 from lineage_merge.cli.sample import config_file
 from lineage_merge.infra.embedded import EmbeddedServer, file_lock
-from lineage_merge.infra.embedded.graph_store import connected
+from lineage_merge.infra.embedded.connection import connected
 from lineage_merge.model.errors import EmbeddedError
 from tests.command_line import Outcome, in_process
+from tests.snapshots import write_graph
 from tests.test_docs_commands import commands
 
 HINT = "the graph is empty; the demo's lineage: add --demo"
 
 
-def write_graph(file: Path, *names: str, environment: str = "dev") -> Path:
-    """Write a graph file of tables, as the server writes it."""
-    properties = {"environment": environment, "dag_name": "daily", "namespace": "redshift://wh:5439"}
+def write_tables(file: Path, *names: str, environment: str = "dev") -> Path:
+    """Write an embedded graph of tables."""
+    properties = {"label": "table", "environment": environment, "dag_name": "daily"}
+    properties["namespace"] = "redshift://wh:5439"
     rows = []
     for name in names:
         values = properties | {"name": name, "qualified_name": f"dev.public.{name}"}
-        rows.append(
-            {
-                "id": f"{environment}|redshift://wh:5439|dev.public.{name}",
-                "label": "table",
-                "properties": {
-                    key: [{"id": {"@type": "g:Int64", "@value": at}, "value": value}]
-                    for at, (key, value) in enumerate(values.items())
-                },
-            }
-        )
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return file
+        rows.append(values | {"id": f"{environment}|redshift://wh:5439|dev.public.{name}"})
+    return write_graph(file, rows)
 
 
 def names(outcome: Outcome) -> set[str]:
@@ -61,21 +54,21 @@ Ask = Callable[..., Outcome]
 
 
 def test_questions_read_the_selected_graph(ask: Ask, tmp_path: Path) -> None:
-    write_graph(tmp_path / "home/graph.json", "own")
-    write_graph(tmp_path / "home/demo.json", "sample")
-    write_graph(tmp_path / "other.json", "other")
-    variable = {"LINEAGE_MERGE_GRAPH_FILE": "other.json"}
+    write_tables(tmp_path / "home/graph", "own")
+    write_tables(tmp_path / "home/demo", "sample")
+    write_tables(tmp_path / "other", "other")
+    variable = {"LINEAGE_MERGE_GRAPH_FILE": "other"}
 
     assert names(ask("datasets", "--json")) == {"own"}
     assert names(ask("datasets", "--json", "--demo")) == {"sample"}
-    assert names(ask("datasets", "--json", "--graph-file", "other.json")) == {"other"}
+    assert names(ask("datasets", "--json", "--graph-file", "other")) == {"other"}
     assert names(ask("datasets", "--json", **variable)) == {"other"}
     assert names(ask("datasets", "--json", "--demo", **variable)) == {"sample"}
-    assert names(ask("datasets", "--json", "--graph-file", "home/graph.json", **variable)) == {"own"}
+    assert names(ask("datasets", "--json", "--graph-file", "home/graph", **variable)) == {"own"}
 
 
 def test_the_demo_ignores_endpoint_and_environment_of_the_own_graph(ask: Ask, tmp_path: Path) -> None:
-    write_graph(tmp_path / "home/demo.json", "sample")
+    write_tables(tmp_path / "home/demo", "sample")
     (tmp_path / "own.yml").write_text("environment: prod\ngremlin: {endpoint: 'ws://127.0.0.1:1/gremlin'}\n")
     variables = {
         "LINEAGE_MERGE_ENVIRONMENT": "prod",
@@ -88,7 +81,7 @@ def test_the_demo_ignores_endpoint_and_environment_of_the_own_graph(ask: Ask, tm
 
 
 def test_the_demo_has_the_configuration_of_the_sample(ask: Ask, tmp_path: Path) -> None:
-    write_graph(tmp_path / "home/demo.json", "sample")
+    write_tables(tmp_path / "home/demo", "sample")
     manifest = json.loads((config_file().parent / "dbt/manifest.json").read_text())
     model = next(key for key in manifest["nodes"] if key.startswith("model."))
     del manifest["nodes"][model]
@@ -112,19 +105,19 @@ def test_the_demo_has_the_configuration_of_the_sample(ask: Ask, tmp_path: Path) 
     "arguments",
     [
         "datasets --demo --folder lineage",
-        "upstream a --graph-file a.json --folder lineage",
-        "datasets --demo --graph-file a.json",
+        "upstream a --graph-file a --folder lineage",
+        "datasets --demo --graph-file a",
         "html --out a.html --demo --gremlin-endpoint ws://localhost:8182/gremlin",
-        "export --to mermaid --graph-file a.json --gremlin-endpoint ws://localhost:8182/gremlin",
-        "report --dag d --environment e --demo --graph-file a.json",
-        "remove --dag d --environment e --graph-file a.json --gremlin-endpoint ws://localhost:8182/gremlin",
-        "run --graph-file a.json --gremlin-endpoint ws://localhost:8182/gremlin",
-        "load lineage --graph-file a.json --gremlin-endpoint ws://localhost:8182/gremlin",
-        "serve --demo --graph-file a.json",
+        "export --to mermaid --graph-file a --gremlin-endpoint ws://localhost:8182/gremlin",
+        "report --dag d --environment e --demo --graph-file a",
+        "remove --dag d --environment e --graph-file a --gremlin-endpoint ws://localhost:8182/gremlin",
+        "run --graph-file a --gremlin-endpoint ws://localhost:8182/gremlin",
+        "load lineage --graph-file a --gremlin-endpoint ws://localhost:8182/gremlin",
+        "serve --demo --graph-file a",
     ],
 )
 def test_two_graphs_are_a_usage_error(ask: Ask, arguments: str, tmp_path: Path) -> None:
-    (tmp_path / "a.json").touch()
+    (tmp_path / "a").touch()
     outcome = ask(*arguments.split())
     assert (outcome.code, outcome.out) == (2, "")
     assert "select different graphs" in outcome.err
@@ -138,9 +131,15 @@ def test_two_graphs_are_a_usage_error(ask: Ask, arguments: str, tmp_path: Path) 
         ("report --demo", "--demo: the demo has no graph. Fix: lineage-merge demo"),
         ("serve --demo", "--demo: the demo has no graph. Fix: lineage-merge demo"),
         ("sql etl --demo --dialect hive", "--demo: the demo has no graph. Fix: lineage-merge demo"),
-        ("datasets --graph-file a.json", "--graph-file: no such file: {folder}/a.json"),
-        ("report --dag d --environment e --graph-file a.json", "--graph-file: no such file: {folder}/a.json"),
-        ("remove --dag d --environment e --graph-file a.json", "--graph-file: no such file: {folder}/a.json"),
+        ("datasets --graph-file a", "--graph-file: no such file: {folder}/a"),
+        (
+            "report --dag d --environment e --graph-file a",
+            "--graph-file: no such file: {folder}/a",
+        ),
+        (
+            "remove --dag d --environment e --graph-file a",
+            "--graph-file: no such file: {folder}/a",
+        ),
     ],
 )
 def test_a_selected_graph_must_exist(ask: Ask, arguments: str, message: str, tmp_path: Path) -> None:
@@ -150,7 +149,7 @@ def test_a_selected_graph_must_exist(ask: Ask, arguments: str, message: str, tmp
 
 
 def test_an_empty_own_graph_points_to_the_demo(ask: Ask, tmp_path: Path) -> None:
-    write_graph(tmp_path / "home/demo.json", "sample")
+    write_tables(tmp_path / "home/demo", "sample")
 
     missing = ask("upstream", "sample")
     assert (missing.code, missing.err) == (9, f"error: not found: sample; {HINT}\n")
@@ -166,19 +165,19 @@ def test_without_a_demo_an_empty_own_graph_points_to_a_run(ask: Ask) -> None:
 
 
 def test_other_graphs_do_not_point_to_the_demo(ask: Ask, tmp_path: Path) -> None:
-    write_graph(tmp_path / "home/demo.json", "sample")
-    write_graph(tmp_path / "empty.json")
-    assert ask("upstream", "sample", "--graph-file", "empty.json").err == "error: not found: sample\n"
+    write_tables(tmp_path / "home/demo", "sample")
+    write_tables(tmp_path / "empty")
+    assert ask("upstream", "sample", "--graph-file", "empty").err == "error: not found: sample\n"
     assert ask("upstream", "nothing", "--demo").err == "error: not found: nothing\n"
-    write_graph(tmp_path / "home/graph.json", "own")
+    write_tables(tmp_path / "home/graph", "own")
     assert ask("upstream", "sample").err == "error: not found: sample\n"
 
 
-def test_the_demo_has_a_graph_of_its_own(ask: Ask, spark: SparkSession, tmp_path: Path) -> None:
+def test_the_demo_has_a_of_its_own(ask: Ask, spark: SparkSession, tmp_path: Path) -> None:
     made = ask("demo", "--quiet")
 
     assert made.code == 0, made
-    assert {each.name for each in (tmp_path / "home").glob("*.json")} == {"demo.json"}
+    assert {each.name for each in (tmp_path / "home").iterdir() if each.is_dir()} == {"demo", "demo.history"}
     shown = [line.split()[1:] for line in made.out.splitlines() if line.startswith("  lineage-merge ")]
     assert len(shown) == 3
     for words in shown:
@@ -207,26 +206,24 @@ def test_runs_and_loads_write_the_selected_graph(
     settings["gremlin"] = {"endpoint": "ws://127.0.0.1:1/gremlin"}
     (tmp_path / "own.yml").write_text(yaml.safe_dump(settings))
 
-    run = ask("run", "-c", "own.yml", "--graph-file", "of_run.json", "--quiet")
+    run = ask("run", "-c", "own.yml", "--graph-file", "of_run", "--quiet")
     assert run.code == 0, run
-    load = ask("load", tickit_folder, "-c", "own.yml", "--graph-file", "of_load.json", "--quiet")
+    load = ask("load", tickit_folder, "-c", "own.yml", "--graph-file", "of_load", "--quiet")
     assert load.code == 0, load
 
     scope = ("--dag", "tickit_daily", "--environment", "dev")
-    jobs = {
-        file: names(ask("jobs", "--json", "--graph-file", file)) for file in ("of_run.json", "of_load.json")
-    }
-    assert "tickit_sales_load" in jobs["of_load.json"] - jobs["of_run.json"]
-    assert "tickit_daily in dev" in ask("report", *scope, "--graph-file", "of_run.json").out
-    removed = ask("remove", *scope, "--graph-file", "of_load.json")
+    jobs = {file: names(ask("jobs", "--json", "--graph-file", file)) for file in ("of_run", "of_load")}
+    assert "tickit_sales_load" in jobs["of_load"] - jobs["of_run"]
+    assert "tickit_daily in dev" in ask("report", *scope, "--graph-file", "of_run").out
+    removed = ask("remove", *scope, "--graph-file", "of_load")
     assert removed.code == 0, removed
-    assert names(ask("jobs", "--json", "--graph-file", "of_load.json")) == set()
-    assert names(ask("jobs", "--json", "--graph-file", "of_run.json")) == jobs["of_run.json"]
+    assert names(ask("jobs", "--json", "--graph-file", "of_load")) == set()
+    assert names(ask("jobs", "--json", "--graph-file", "of_run")) == jobs["of_run"]
     assert list((tmp_path / "home").iterdir()) == []
 
 
 def test_each_graph_file_has_a_server_of_its_own(tmp_path: Path) -> None:
-    own, demo = (tmp_path / name for name in ("graph.json", "demo.json"))
+    own, demo = (tmp_path / name for name in ("graph", "demo"))
     with EmbeddedServer(own) as first, EmbeddedServer(demo) as second:
         assert first.url != second.url
         for server, name in ((first, "a"), (second, "b")):
@@ -234,27 +231,35 @@ def test_each_graph_file_has_a_server_of_its_own(tmp_path: Path) -> None:
                 g.add_v("file").property(T.id, name).to_list()
         # Questions find the running server of their file.
         assert (file_lock.served_at(own), file_lock.served_at(demo)) == (first.url, second.url)
-    assert ['"a"' in own.read_text(), '"b"' in own.read_text()] == [True, False]
-    assert ['"a"' in demo.read_text(), '"b"' in demo.read_text()] == [False, True]
+    for graph, name in ((own, "a"), (demo, "b")):
+        assert parquet.read_table(graph / "current" / "nodes")["id"].to_pylist() == [name]
 
 
 def test_a_file_has_one_server_under_all_its_paths(tmp_path: Path) -> None:
     (tmp_path / "linked").symlink_to(tmp_path, target_is_directory=True)
-    with EmbeddedServer(tmp_path / "graph.json") as first:
-        other = EmbeddedServer.attach_or_start(tmp_path / "linked" / "graph.json")
+    with EmbeddedServer(tmp_path / "graph") as first:
+        other = EmbeddedServer.attach_or_start(tmp_path / "linked" / "graph")
         with other:
             assert (other.attached, other.url) == (True, first.url)
         with pytest.raises(EmbeddedError, match="already served by another process"):
-            EmbeddedServer(tmp_path / "linked" / "graph.json").start()
+            EmbeddedServer(tmp_path / "linked" / "graph").start()
 
 
-def test_a_graph_file_in_a_folder_of_another_user_is_read(
+def test_a_file_in_a_folder_of_another_user_is_read(
     ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_graph(tmp_path / "shared.json", "shared")
+    write_tables(tmp_path / "shared", "shared")
 
     def denied(_file: Path) -> None:
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(file_lock, "use", denied)
-    assert names(ask("datasets", "--json", "--graph-file", "shared.json")) == {"shared"}
+    assert names(ask("datasets", "--json", "--graph-file", "shared")) == {"shared"}
+
+
+def test_a_file_of_an_earlier_version_is_named_with_the_fix(ask: Ask, tmp_path: Path) -> None:
+    (tmp_path / "graph.json").write_text('{"id":"a","label":"table"}\n')
+    outcome = ask("datasets", "--graph-file", "graph.json")
+    assert outcome.code == 6, outcome
+    assert "is a graph file of an earlier version (GraphSON)" in outcome.err
+    assert "Fix: " in outcome.err

@@ -107,9 +107,9 @@ def server_with(monkeypatch: pytest.MonkeyPatch, file: str, old: str, new: str) 
 
     def write(directory: Path, host: str, port: int, transactional: bool, password: str) -> Path:
         written = write_settings(directory, host, port, transactional, password)
-        script = directory / process._SCRIPT.name
-        script.write_text(process._SCRIPT.read_text())
-        monkeypatch.setattr(process, "_SCRIPT", script)
+        for script in process._SOURCES.glob("*.groovy"):
+            (directory / script.name).write_text(script.read_text())
+        monkeypatch.setattr(process, "_SOURCES", directory)
         text = (directory / file).read_text()
         assert old in text
         (directory / file).write_text(text.replace(old, new))

@@ -5,7 +5,7 @@ import pytest
 from gremlin_python.process.traversal import T
 
 from lineage_merge.infra.embedded import EmbeddedServer
-from lineage_merge.infra.embedded.graph_store import connected
+from lineage_merge.infra.embedded.connection import connected
 from lineage_merge.infra.embedded.serving import started_ahead
 from lineage_merge.model.errors import EmbeddedError
 from lineage_merge.orchestration import pipeline

@@ -21,14 +21,14 @@ from gremlin_python.driver.request import RequestMessage
 from gremlin_python.process.graph_traversal import GraphTraversalSource, __
 
 from lineage_merge.infra.embedded import EmbeddedServer, file_lock
-from lineage_merge.infra.embedded.graph_store import connected
+from lineage_merge.infra.embedded.connection import connected
 from lineage_merge.infra.traversal_source import source
 from lineage_merge.model.errors import EmbeddedError
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
-    with EmbeddedServer(tmp_path_factory.mktemp("graph") / "folder" / "graph.json") as running:
+    with EmbeddedServer(tmp_path_factory.mktemp("graph") / "folder" / "graph") as running:
         yield running
 
 
@@ -180,7 +180,7 @@ def test_plain_http_is_not_served(server: EmbeddedServer, path: str, body: bytes
 
 
 def test_each_start_has_another_password_that_only_its_user_can_read(tmp_path: Path) -> None:
-    graph_file = tmp_path / "folder" / "graph.json"
+    graph_file = tmp_path / "folder" / "graph"
     passwords = []
     for _ in range(2):
         with EmbeddedServer(graph_file) as server:
@@ -197,9 +197,10 @@ def test_each_start_has_another_password_that_only_its_user_can_read(tmp_path: P
             with connected(server.url) as g:
                 g.add_v("x").to_list()
             server.save()
-            files = {file.name: file.stat().st_mode & 0o777 for file in graph_file.parent.iterdir()}
-            assert files == dict.fromkeys(files, 0o600)
-            assert {"graph.json", "graph.json.server"} <= set(files)
+            found = list(graph_file.parent.rglob("*"))
+            modes = {file.name: file.stat().st_mode & 0o777 for file in found}
+            assert modes == {file.name: 0o700 if file.is_dir() else 0o600 for file in found}
+            assert {"graph", "graph.server", "part-00000.parquet"} <= set(modes)
     assert len(set(passwords)) == 2
     assert all(len(password) >= 32 for password in passwords)
     assert graph_file.parent.stat().st_mode & 0o777 == 0o700
@@ -210,13 +211,13 @@ def test_what_an_earlier_version_left_open_to_others_is_closed(
 ) -> None:
     monkeypatch.delenv("LINEAGE_MERGE_HOME", raising=False)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    graph_file = tmp_path / "lineage-merge" / "graph.json"
+    graph_file = tmp_path / "lineage-merge" / "graph"
     graph_file.parent.mkdir(mode=0o755)
-    for name in ("graph.json", "graph.json.server", "graph.json.users"):
+    for name in ("graph.server", "graph.users"):
         (graph_file.parent / name).touch(mode=0o644)
-    with EmbeddedServer(graph_file):
+    with EmbeddedServer.attach_or_start(graph_file), EmbeddedServer.attach_or_start(graph_file):
         opened_now = {file.name: file.stat().st_mode & 0o777 for file in graph_file.parent.iterdir()}
-    assert opened_now["graph.json"] == opened_now["graph.json.server"] == 0o600
+    assert opened_now["graph.users"] == opened_now["graph.server"] == 0o600
     assert graph_file.parent.stat().st_mode & 0o777 == 0o700
 
 
@@ -224,7 +225,7 @@ def test_a_folder_that_holds_other_files_keeps_its_mode(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
     program = (
         "import sys; from pathlib import Path; from lineage_merge.infra.embedded import file_lock\n"
-        "file_lock.own(Path(sys.argv[1]) / 'graph.json').release()"
+        "file_lock.own(Path(sys.argv[1]) / 'graph').release()"
     )
     subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=True, timeout=60)
     assert tmp_path.stat().st_mode & 0o777 == 0o755

@@ -12,19 +12,18 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import pyarrow as pa
 import pytest
 from gremlin_python.driver.client import Client
 from gremlin_python.driver.protocol import GremlinServerError
 from gremlin_python.process.graph_traversal import GraphTraversalSource, __
 from gremlin_python.process.traversal import Cardinality, T
 from gremlin_python.statics import long
+from pyarrow import parquet
 
 from lineage_merge.infra.embedded import EmbeddedServer, file_lock
-from lineage_merge.infra.embedded.graph_store import (
-    connected,
-    fault,
-    without_login,
-)
+from lineage_merge.infra.embedded.connection import connected, without_login
+from lineage_merge.infra.embedded.graph_store import snapshot_folder
 from lineage_merge.infra.embedded.jars import gremlin_jars
 from lineage_merge.infra.graph_files import default_graph_file, demo_graph_file
 from lineage_merge.model.errors import EmbeddedError
@@ -59,7 +58,8 @@ def content(g: GraphTraversalSource) -> dict[str, Any]:
     return {
         "vertices": {
             row[T.id]: {
-                key: sorted(value) if isinstance(value, list) else value for key, value in row.items()
+                key: sorted(value, key=repr) if isinstance(value, list) else value
+                for key, value in row.items()
             }
             for row in g.V().value_map(True).to_list()
         },
@@ -69,28 +69,119 @@ def content(g: GraphTraversalSource) -> dict[str, Any]:
 
 @pytest.mark.parametrize("transactional", [False, True])
 def test_the_graph_survives_a_restart_with_its_types_and_sets(tmp_path: Path, transactional: bool) -> None:
-    graph_file = tmp_path / "a folder" / "graph.json"
+    graph_file = tmp_path / "a folder" / "graph"
     with EmbeddedServer(graph_file, transactional=transactional) as server, connected(server.url) as g:
         fill(g)
         before = content(g)
     with EmbeddedServer(graph_file, transactional=transactional) as server, connected(server.url) as g:
         after = content(g)
-        # A 32-bit and a 64-bit number are equal in Python, so what the graph writes is read.
+        # A 32-bit and a 64-bit number are equal in Python, so another snapshot is read.
+        g.add_v("x").to_list()
         server.save()
-        held = json.loads(next(line for line in graph_file.read_text().split("\n") if "sales" in line))
-        types = [held["properties"][key][0]["value"]["@type"] for key in ("rows", "position")]
+        (others,) = (row["other_properties"] for row in stored(graph_file) if row["id"] == SALES)
+        values = dict(zip(*[iter(json.loads(others)["@value"])] * 2, strict=True))
+        types = {key: [each["@type"] for each in values[key]["@value"]] for key in ("rows", "position")}
     assert after == before
     assert after["vertices"][SALES]["dag_name"] == ["other", "tickit"]
-    assert types == ["g:Int64", "g:Int32"]
+    assert types == {"rows": ["g:Int64"], "position": ["g:Int32"]}
+
+
+def stored(graph_file: Path, kind: str = "nodes") -> list[dict[str, Any]]:
+    """The rows of the newest snapshot."""
+    folder = snapshot_folder(graph_file)
+    assert folder
+    return list(parquet.read_table(folder / kind).to_pylist())
+
+
+def labels(graph_file: Path) -> list[str]:
+    return [row["label"] for row in stored(graph_file)]
+
+
+@pytest.mark.parametrize("transactional", [False, True])
+def test_nothing_that_gremlin_can_write_is_lost_by_a_restart(tmp_path: Path, transactional: bool) -> None:
+    graph_file = tmp_path / "graph"
+    text = 'nul \0, newline \n, tab \t, quote ", backslash \\n, 𝄞, \ufeff'
+    with EmbeddedServer(graph_file, transactional=transactional) as server, connected(server.url) as g:
+        g.add_v("table::view").property(T.id, text).property(Cardinality.single, "name", "").to_list()
+        vertex = g.V(text)
+        for key, value in (("tags", text), ("tags", ""), ("name", "second"), ("other_properties", "own")):
+            vertex = vertex.property(Cardinality.set_, key, value)
+        for mixed in (7, "7", True, 0.5):
+            vertex = vertex.property(Cardinality.set_, "mixed", mixed)
+        vertex.property(Cardinality.list_, "twice", "a").property(Cardinality.list_, "twice", "a").to_list()
+        g.add_v("x").property(T.id, 1).property("id", "a property").property("label", "too").to_list()
+        g.add_v("x").property(T.id, "1").property("tags", 5).property("tags", "5").to_list()
+        g.V(1).add_e("feeds").to(__.V("1")).property("sequence", "text").property("from", 2).to_list()
+        g.V("1").add_e("feeds").property(T.id, "e").to(__.V(1)).property("sequence", long(3)).to_list()
+        before = content(g), g.V().properties().count().next()
+    with EmbeddedServer(graph_file, transactional=transactional) as server, connected(server.url) as g:
+        assert (content(g), g.V().properties().count().next()) == before
+
+
+def test_an_unchanged_graph_is_not_written_again(tmp_path: Path) -> None:
+    graph_file = tmp_path / "graph"
+    with EmbeddedServer(graph_file) as server, connected(server.url) as g:
+        fill(g)
+        server.save()
+        first = snapshot_folder(graph_file)
+        g.V().has("name", "x").values("name").to_list()
+        server.save()
+        assert snapshot_folder(graph_file) == first
+    with EmbeddedServer(graph_file) as server, connected(server.url) as g:
+        assert g.V().count().next() == 2
+    assert snapshot_folder(graph_file) == first
+    client = None
+    with EmbeddedServer(graph_file) as server:
+        client = Client(server.url, "g")
+        client.submit(f"g.V('{EVENTS}').drop()").all().result()
+        client.close()
+    assert [row["id"] for row in stored(graph_file)] == [SALES]
+
+
+def test_a_crash_in_a_save_leaves_the_graph_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph_file = tmp_path / "graph"
+    with EmbeddedServer(graph_file) as server, connected(server.url) as g:
+        g.add_v("before").to_list()
+        server.save()
+        g.add_v("after").to_list()
+
+        def killed(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        for step in ("symlink_to", "replace"):
+            with monkeypatch.context() as patch:
+                patch.setattr(Path, step, killed)
+                patch.setattr(shutil, "rmtree", lambda *_, **__: None)  # as if the process were killed
+                with pytest.raises(KeyboardInterrupt):
+                    server.save()
+            assert labels(graph_file) == ["before"]
+        server.save()
+        assert sorted(labels(graph_file)) == ["after", "before"]
+    names = sorted(each.name.partition("-")[0] for each in graph_file.iterdir())
+    assert names == ["current", "snapshot", "snapshot"]  # and that of the save before
+
+
+def test_without_pyarrow_the_fix_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(EmbeddedError, match=r"pip install 'lineage-merge\[parquet\]'"):
+        EmbeddedServer(tmp_path / "graph").start()
+
+
+def test_a_graph_file_of_an_earlier_version_is_named_with_the_fix(tmp_path: Path) -> None:
+    graph_file = tmp_path / "graph.json"
+    graph_file.write_text('{"id":"a","label":"x"}\n')
+    with pytest.raises(EmbeddedError, match=r"graph\.json is a graph file of an earlier version.*Fix: "):
+        EmbeddedServer(graph_file).start()
+    assert graph_file.read_text() == '{"id":"a","label":"x"}\n'
 
 
 def test_what_was_saved_is_there_after_everything_was_killed(tmp_path: Path) -> None:
-    graph_file = tmp_path / "graph.json"
+    graph_file = tmp_path / "graph"
     program = (
         "import sys, time\n"
         "from pathlib import Path\n"
         "from lineage_merge.infra.embedded import EmbeddedServer\n"
-        "from lineage_merge.infra.embedded.graph_store import connected\n"
+        "from lineage_merge.infra.embedded.connection import connected\n"
         "with EmbeddedServer(Path(sys.argv[1])) as server:\n"
         "    with connected(server.url) as g:\n"
         "        g.add_v('saved').next()\n"
@@ -135,44 +226,35 @@ def test_with_cached_jars_a_start_needs_no_network(monkeypatch: pytest.MonkeyPat
     assert said == ["starting the embedded Gremlin Server"]
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ('{"id":"a","label":"x"}\n{"id":"b","lab', "line 2 is not a vertex in GraphSON"),
-        ('[{"id":"a"}]', "line 1 is not a vertex in GraphSON"),
-        (
-            '{"id":"a","label":"x","outE":{"feeds":[{"id":"e","inV":"missing"}]}}\n',
-            "edges with a missing vertex",
-        ),
-        ('{"id":{"@type":"g:Int64","@value":"q"},"label":"x"}\n', "not a valid `java.lang.Long`"),
-        ('{"id":"a","label":"x"}\n{"id":"a","label":"x"}\n', "Vertex with id already exists: a"),
-    ],
-)
-def test_a_broken_graph_file_gives_one_line_and_stays_as_it_is(
-    tmp_path: Path, text: str, problem: str
-) -> None:
-    graph_file = tmp_path / "graph.json"
-    graph_file.write_text(text)
-    with pytest.raises(EmbeddedError, match="cannot be read") as refused, EmbeddedServer(graph_file):
-        pytest.fail("it started")
-    assert str(graph_file) in refused.value.message
-    assert problem in refused.value.message
-    assert "\n" not in refused.value.message
-    assert graph_file.read_text() == text
-
-
-def test_a_graph_file_cut_between_two_vertices_is_noticed(tmp_path: Path) -> None:
-    graph_file = tmp_path / "graph.json"
+@pytest.mark.parametrize("damage", ["cut", "missing", "dangling", "doubled"])
+def test_a_broken_graph_gives_one_line_and_stays_as_it_is(tmp_path: Path, damage: str) -> None:
+    graph_file = tmp_path / "graph"
     with EmbeddedServer(graph_file) as server, connected(server.url) as g:
         fill(g)
-    lines = graph_file.read_text().split("\n")
-    assert fault(graph_file) == ""
-    graph_file.write_text(lines[0] + "\n")
-    assert fault(graph_file) == "edges with a missing vertex"
+    folder = snapshot_folder(graph_file)
+    assert folder
+    nodes = folder / "nodes" / "part-00000.parquet"
+    table = parquet.read_table(nodes)
+    if damage == "cut":
+        nodes.write_bytes(nodes.read_bytes()[:-20])
+    elif damage == "missing":
+        nodes.unlink()
+    elif damage == "dangling":
+        parquet.write_table(table.slice(1), nodes)
+    else:
+        parquet.write_table(pa.concat_tables([table, table]), nodes)
+    before = {file: file.read_bytes() for file in graph_file.rglob("*.parquet")}
+    with pytest.raises(EmbeddedError, match="cannot be read") as refused, EmbeddedServer(graph_file):
+        pytest.fail("it started")
+    problems = {"missing": "is missing", "dangling": "the graph has no vertex", "doubled": "already exists"}
+    assert str(graph_file) in refused.value.message
+    assert problems.get(damage, "") in refused.value.message
+    assert "\n" not in refused.value.message
+    assert {file: file.read_bytes() for file in graph_file.rglob("*.parquet")} == before
 
 
 def test_a_save_during_writes_is_whole(tmp_path: Path) -> None:
-    graph_file = tmp_path / "graph.json"
+    graph_file = tmp_path / "graph"
     stop = threading.Event()
     written = 0
 
@@ -194,14 +276,15 @@ def test_a_save_during_writes_is_whole(tmp_path: Path) -> None:
             assert written > 0
             for _ in range(5):
                 server.save()
-                assert fault(graph_file) == ""
+                ids = {row["id"] for row in stored(graph_file)}
+                assert all({row["from"], row["to"]} <= ids for row in stored(graph_file, "edges"))
         finally:
             stop.set()
             writer.join()
 
 
 def test_a_save_that_fails_leaves_the_last_copy(tmp_path: Path) -> None:
-    graph_file = tmp_path / "graph.json"
+    graph_file = tmp_path / "graph"
     server = EmbeddedServer(graph_file)
     server.start()
     with connected(server.url) as g:
@@ -214,8 +297,7 @@ def test_a_save_that_fails_leaves_the_last_copy(tmp_path: Path) -> None:
     with pytest.raises(EmbeddedError, match=r"the embedded Gremlin Server ended: .*its log: ") as raised:
         server.stop()
     shutil.rmtree(log_of(raised.value).parent)
-    assert fault(graph_file) == ""
-    assert '"x"' in graph_file.read_text()
+    assert labels(graph_file) == ["x"]
 
 
 def java_of(server: EmbeddedServer) -> int:
@@ -223,7 +305,7 @@ def java_of(server: EmbeddedServer) -> int:
     port = int(server.url.rsplit(":", 1)[1].split("/")[0])
     for line in subprocess.check_output(["ps", "-ww", "-eo", "pid=,args="], text=True).splitlines():
         pid, arguments = line.split(maxsplit=1)
-        if "gremlin_server.groovy" in arguments and "watch.py" not in arguments:
+        if " gremlin_server " in arguments and "watchdog.py" not in arguments:
             settings = Path(arguments.rsplit(" ", 1)[1])
             if settings.exists() and f'"port": {port},' in settings.read_text():
                 return int(pid)
@@ -231,7 +313,7 @@ def java_of(server: EmbeddedServer) -> int:
 
 
 def test_a_second_server_for_a_graph_file_is_rejected_with_the_url_of_the_first(tmp_path: Path) -> None:
-    graph_file = tmp_path / "graph.json"
+    graph_file = tmp_path / "graph"
     with EmbeddedServer(graph_file) as first:
         with pytest.raises(EmbeddedError, match=f"already served by another process, at {first.address}"):
             EmbeddedServer(graph_file).start()
@@ -240,7 +322,7 @@ def test_a_second_server_for_a_graph_file_is_rejected_with_the_url_of_the_first(
 
 
 def test_attaching_uses_the_running_server_and_leaves_it_running(tmp_path: Path) -> None:
-    graph_file = tmp_path / "graph.json"
+    graph_file = tmp_path / "graph"
     with EmbeddedServer.attach_or_start(graph_file) as first:
         assert not first.attached
         with EmbeddedServer.attach_or_start(graph_file) as second:
@@ -249,14 +331,14 @@ def test_attaching_uses_the_running_server_and_leaves_it_running(tmp_path: Path)
             with connected(second.url) as g:
                 g.add_v("x").next()
             second.save()
-            assert '"x"' in graph_file.read_text()
+            assert labels(graph_file) == ["x"]
         assert first.alive()
         with connected(first.url) as g:
             assert g.V().count().next() == 1
 
 
 def test_the_owner_waits_for_those_who_still_use_its_server(tmp_path: Path) -> None:
-    graph_file = tmp_path / "graph.json"
+    graph_file = tmp_path / "graph"
     owner = EmbeddedServer(graph_file)
     owner.start()
     user = EmbeddedServer.attach_or_start(graph_file)
@@ -269,7 +351,7 @@ def test_the_owner_waits_for_those_who_still_use_its_server(tmp_path: Path) -> N
     user.stop()
     ending.join(20)
     assert not ending.is_alive()
-    assert '"late"' in graph_file.read_text()
+    assert labels(graph_file) == ["late"]
 
 
 def test_a_taken_port_is_named() -> None:
@@ -294,7 +376,7 @@ def log_of(error: EmbeddedError) -> Path:
 
 
 def test_an_empty_graph_survives_a_restart_too(tmp_path: Path) -> None:
-    graph_file = tmp_path / "graph.json"
+    graph_file = tmp_path / "graph"
     for _ in range(2):
         with EmbeddedServer(graph_file) as server, connected(server.url) as g:
             assert g.V().count().next() == 0
@@ -360,7 +442,7 @@ def test_writers_of_one_vertex_conflict_in_a_transactional_graph() -> None:
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
 def test_serve_says_how_to_connect_and_saves_when_it_is_ended(tmp_path: Path, ending: signal.Signals) -> None:
-    graph_file = tmp_path / "graph.json"
+    graph_file = tmp_path / "graph"
     program = (
         "import functools, sys\n"
         "from pathlib import Path\n"
@@ -389,17 +471,17 @@ def test_serve_says_how_to_connect_and_saves_when_it_is_ended(tmp_path: Path, en
         _, errors = serving.communicate(timeout=30)
     assert serving.returncode == 0
     assert errors == ""
-    assert '"served"' in graph_file.read_text()
+    assert labels(graph_file) == ["served"]
 
 
 def test_the_default_graph_file_can_be_moved(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("LINEAGE_MERGE_HOME", str(tmp_path))
-    assert default_graph_file() == tmp_path / "graph.json"
-    monkeypatch.setenv("LINEAGE_MERGE_GRAPH_FILE", str(tmp_path / "a" / ".." / "own.json"))
-    assert default_graph_file() == tmp_path / "own.json"
-    assert demo_graph_file() == tmp_path / "demo.json"
+    assert default_graph_file() == tmp_path / "graph"
+    monkeypatch.setenv("LINEAGE_MERGE_GRAPH_FILE", str(tmp_path / "a" / ".." / "own"))
+    assert default_graph_file() == tmp_path / "own"
+    assert demo_graph_file() == tmp_path / "demo"
     monkeypatch.delenv("LINEAGE_MERGE_GRAPH_FILE")
     monkeypatch.delenv("LINEAGE_MERGE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
-    assert default_graph_file() == tmp_path / ".local/share/lineage-merge/graph.json"
+    assert default_graph_file() == tmp_path / ".local/share/lineage-merge/graph"

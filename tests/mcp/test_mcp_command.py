@@ -49,7 +49,7 @@ def test_the_demo_is_built_if_there_is_none(tmp_path: Path) -> None:
     server = stdio("--demo", "--timeout", "240", LINEAGE_MERGE_HOME=str(tmp_path / "data"))
     found = answer(server, "upstream", name="top_events_by_sales#total_sales")
     assert found["rows"][0]["expression"] == "sum(pricepaid)"
-    assert (tmp_path / "data" / "demo.json").is_file()
+    assert (tmp_path / "data" / "demo" / "current").is_dir()
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ from tests.history.made_history import MadeHistory
 from tests.lineage_made import MadeLineage, at
 from tests.made_merges import Made
 from tests.mcp.clients import answer, ask, failed, stdio, structured, words
+from tests.snapshots import write_graph
 
 HELLO = {
     "jsonrpc": "2.0",
@@ -234,7 +235,7 @@ def test_graphs_of_the_past_are_few(tmp_path: Path) -> None:
     history = MadeHistory(str(tmp_path / "history"))
     for day in (1, 3, 5, 7):
         history.full(f"2026-01-0{day}T04:00", Made().job("spark", "load", {f"b{day}": ["a"]}))
-    selection = GraphSelection(graph_file=tmp_path / "none.json", history=history.location)
+    selection = GraphSelection(graph_file=tmp_path / "none", history=history.location)
 
     async def run() -> list[set[str]]:
         graphs = OpenGraphs(selection, 20)
@@ -317,7 +318,7 @@ def test_a_connection_is_used_again_and_its_loss_is_an_error() -> None:
     [
         ConfigError("gremlin.endpoint", "invalid: wss://lovelace:secret@cluster.internal"),
         GraphUnreachable("wss://cluster.internal:8182: connection refused"),
-        EmbeddedError("cannot read graph file /home/lovelace/graph.json"),
+        EmbeddedError("cannot read the graph /home/lovelace/graph"),
         IntermediateError("/home/lovelace/lineage/nodes: damaged"),
         SourceError("/home/lovelace/history: permission denied"),
         RuntimeError("/home/lovelace/app.py, line 3: secret"),
@@ -332,8 +333,7 @@ def test_errors_have_no_paths_addresses_and_secrets(error: Exception) -> None:
 
 def test_an_empty_history_does_not_name_its_place(tmp_path: Path) -> None:
     place = tmp_path / "a place"
-    (tmp_path / "graph.json").write_text("")
-    server = stdio("--graph-file", tmp_path / "graph.json", "--history", place)
+    server = stdio("--graph-file", write_graph(tmp_path / "graph"), "--history", place)
     for name, given in (
         ("history", {}),
         ("upstream", {"name": "a", "as_of": "3d"}),

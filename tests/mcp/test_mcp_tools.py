@@ -28,6 +28,7 @@ from tests.made_merges import Made
 from tests.mcp.clients import Connect, HttpServer, answer, ask, failed, http, stdio, structured
 from tests.questions.test_assertions import made as made_tests
 from tests.questions.test_ownership import both, in_memory
+from tests.snapshots import write_graph
 
 TOOLS = {
     *("search", "describe", "upstream", "downstream", "path", "impact", "owners", "tags"),
@@ -386,8 +387,7 @@ def test_questions_on_the_past(tmp_path: Path) -> None:
     history = MadeHistory(str(tmp_path / "history"))
     history.full("2026-01-01T04:00", Made().job("spark", "load", {"b": ["a"]}))
     history.full("2026-01-03T04:00", Made().job("spark", "load", {"b": ["x"]}))
-    empty = tmp_path / "graph.json"
-    empty.write_text("")
+    empty = write_graph(tmp_path / "graph")
     results = ask(
         stdio("--graph-file", empty, "--history", history.location, "--environment", "dev"),
         ("upstream", {"name": "b", "as_of": "2026-01-02"}),

@@ -43,7 +43,7 @@ def folder(shop: MadeLineage, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="module")
 def file(shop: MadeLineage, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    found = tmp_path_factory.mktemp("graph") / "graph.json"
+    found = tmp_path_factory.mktemp("graph") / "graph"
     with EmbeddedServer(found) as server:
         shop.load(server.url)
     return found

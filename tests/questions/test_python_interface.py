@@ -24,6 +24,7 @@ from tests.history.made_history import MadeHistory
 from tests.lineage_made import MadeLineage, at, col
 from tests.made_merges import Made
 from tests.questions.test_ownership import both, in_memory
+from tests.snapshots import write_graph
 
 # Each question as a method and as a command.
 QUESTIONS: dict[str, tuple[Callable[[Lineage], Result], tuple[str, ...]]] = {
@@ -181,8 +182,7 @@ def test_the_history_is_that_of_the_command_line(tmp_path: Path) -> None:
     history.full("2026-01-01T04:00", Made().job("spark", "load", {"b": ["a"]}))
     history.full("2026-01-03T04:00", Made().job("spark", "load", {"b": ["x"]}))
     at_history = ("--history", history.location, "--json")
-    empty = tmp_path / "graph.json"
-    empty.write_text("")
+    empty = write_graph(tmp_path / "graph")
     with Lineage.open(empty, history=history.location, environment="dev") as lineage:
         scope = ("--environment", "dev", *at_history)
         asked: dict[tuple[str, ...], Result] = {
@@ -439,9 +439,7 @@ def test_a_configuration_opens_its_graph_with_its_environment(folder: str, tmp_p
 
 
 def test_a_graph_file_is_opened_by_its_path(tmp_path: Path) -> None:
-    file = tmp_path / "graph.json"
-    vertex = {"id": at("a"), "label": "table", "properties": {"name": [{"id": 1, "value": "a"}]}}
-    file.write_text(json.dumps(vertex) + "\n")
+    file = write_graph(tmp_path / "graph", [{"id": at("a"), "label": "table", "name": "a"}])
     with Lineage.open(file) as lineage:
         assert [each.name for each in lineage.datasets().datasets] == ["a"]
 

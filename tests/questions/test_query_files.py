@@ -6,19 +6,23 @@ import sys
 from pathlib import Path
 
 import pytest
+from gremlin_python.process.graph_traversal import __
+from gremlin_python.process.traversal import Cardinality, T
 
 from lineage_merge.config import Gremlin
 from lineage_merge.graph_format.elements import VERTEX_LABELS, Edge, Vertex, edge_of_row, vertex_of_row
 from lineage_merge.infra.embedded import EmbeddedServer
-from lineage_merge.infra.embedded.graph_store import save
+from lineage_merge.infra.embedded.connection import connected
+from lineage_merge.infra.embedded.graph_store import save, snapshot_folder
 from lineage_merge.model.errors import EmbeddedError, IntermediateError
-from lineage_merge.questions.backends.embedded import open_embedded, read_graph_file
+from lineage_merge.questions.backends.embedded import open_embedded, read_graph
 from lineage_merge.questions.backends.folder import read_folder
 from lineage_merge.questions.backends.in_memory import InMemory
 from lineage_merge.questions.backends.opening import open_graph
 from lineage_merge.questions.graph import LineageGraph
 from tests.command_line import python_imports
 from tests.lineage_made import MadeLineage, at, pipeline
+from tests.snapshots import write_graph
 
 
 def whole(graph: LineageGraph) -> tuple[set[str], dict[str, Vertex | Edge]]:
@@ -28,7 +32,7 @@ def whole(graph: LineageGraph) -> tuple[set[str], dict[str, Vertex | Edge]]:
     }
 
 
-def test_parquet_json_lines_server_and_graph_file_are_one_graph(
+def test_parquet_json_lines_server_and_embedded_graph_are_one_graph(
     pipeline_folder: str, pipeline_url: str, tmp_path: Path
 ) -> None:
     import pyarrow as pa
@@ -40,13 +44,13 @@ def test_parquet_json_lines_server_and_graph_file_are_one_graph(
         table = pa.Table.from_pylist(list(rows.values()), _schema(list(rows.values())))
         parquet.write_table(table, tmp_path / kind / "part-00000.snappy.parquet")
         (tmp_path / kind / "_SUCCESS").touch()
-    save(pipeline_url, tmp_path / "graph.json")
+    save(pipeline_url, tmp_path / "graph")
 
     of_folder = whole(read_folder(pipeline_folder))
     assert len(of_folder[0]) == len(made.nodes)
     assert len(of_folder[1]) == len(made.nodes) + len(made.edges)
     assert whole(read_folder(str(tmp_path))) == of_folder
-    assert whole(read_graph_file(tmp_path / "graph.json")) == of_folder
+    assert whole(read_graph(tmp_path / "graph")) == of_folder
     from lineage_merge.load.gremlin.connection import Endpoint
 
     with open_graph(Endpoint(pipeline_url)) as graph:
@@ -196,28 +200,43 @@ def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
 
 
 def test_the_embedded_graph_is_read_through_its_server_or_from_its_file(tmp_path: Path) -> None:
-    file = tmp_path / "graph.json"
+    file = tmp_path / "graph"
     said: list[str] = []
     with EmbeddedServer(file) as server:
         pipeline().load(server.url)
         with open_embedded(Gremlin(), said.append, file) as graph:
             assert {each.id for each in graph.vertices([at("z")])} == {at("z")}
         assert said == []  # nothing is in the file yet
-    before = file.read_bytes()
+    before = snapshot_folder(file)
     with open_embedded(Gremlin(), said.append, file) as graph:
         assert {each.id for each in graph.vertices([at("z")])} == {at("z")}
     assert said == [f"reading {file}"]
-    assert file.read_bytes() == before
+    assert snapshot_folder(file) == before
 
 
 def test_a_missing_embedded_graph_is_empty(tmp_path: Path) -> None:
-    with open_embedded(Gremlin(), lambda _: None, tmp_path / "no" / "graph.json") as graph:
+    with open_embedded(Gremlin(), lambda _: None, tmp_path / "no" / "graph") as graph:
         assert graph.environments() == []
     assert not (tmp_path / "no").exists()
 
 
-def test_an_invalid_graph_file_is_reported_with_its_line(tmp_path: Path) -> None:
-    file = tmp_path / "graph.json"
-    file.write_text(json.dumps({"id": "a", "label": "table"}) + "\n[]\n")
-    with pytest.raises(EmbeddedError, match=r"cannot read graph file .*graph\.json: line 2"):
-        read_graph_file(file)
+def test_a_damaged_embedded_graph_is_reported(tmp_path: Path) -> None:
+    graph = write_graph(tmp_path / "graph", [{"id": at("a"), "label": "table"}])
+    (graph / "current" / "nodes" / "part-00000.parquet").write_bytes(b"PAR1")
+    with pytest.raises(EmbeddedError, match=r"cannot read the graph .*invalid or incomplete Parquet"):
+        read_graph(graph)
+
+
+def test_questions_have_properties_without_a_column(tmp_path: Path) -> None:
+    """A notebook may write what the schema does not declare, and several values of a single property."""
+    with EmbeddedServer(tmp_path / "graph") as server, connected(server.url) as g:
+        vertex = g.add_v("table").property(T.id, at("a")).property("own", 5).property("tags", "x")
+        vertex.property(Cardinality.set_, "name", "a").property(Cardinality.set_, "name", "b").to_list()
+        g.V(at("a")).add_e("feeds").property("share", 0.5).to(__.V(at("a"))).to_list()
+        with open_embedded(Gremlin(), lambda _: None, tmp_path / "graph") as graph:
+            served = graph.vertices([at("a")]), graph.edges_from([at("a")], ("feeds",))
+    graph = read_graph(tmp_path / "graph")
+    found = graph.vertices([at("a")]), graph.edges_from([at("a")], ("feeds",))
+    assert found[0] == served[0]
+    assert found[0][0].properties["own"] == 5
+    assert [each.properties for each in found[1]] == [{"share": 0.5}]

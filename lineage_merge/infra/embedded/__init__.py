@@ -1,6 +1,22 @@
 """Embedded Gremlin Server that requires only Python: for the demo, `serve` and the tests."""
 
-from lineage_merge.infra.embedded.java import find_java
-from lineage_merge.infra.embedded.server import EmbeddedServer
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lineage_merge.infra.embedded.java import find_java
+    from lineage_merge.infra.embedded.server import EmbeddedServer
 
 __all__ = ["EmbeddedServer", "find_java"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the server where it is used: questions need only its locks and the snapshot."""
+    if name == "EmbeddedServer":
+        from lineage_merge.infra.embedded.server import EmbeddedServer
+
+        return EmbeddedServer
+    if name == "find_java":
+        from lineage_merge.infra.embedded.java import find_java
+
+        return find_java
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,7 +1,7 @@
-"""Locks of a graph file: one owner that serves it, and users of its server.
+"""Locks of an embedded graph: one owner that serves it, and users of its server.
 
-Next to ``graph.json`` are ``graph.json.server`` (mode 0600; locked exclusively by the owner; JSON: its
-process id, and its URL with the password of this start) and ``graph.json.users`` (shared lock of each
+Next to ``graph`` are ``graph.server`` (mode 0600; locked exclusively by the owner; JSON: its
+process id, and its URL with the password of this start) and ``graph.users`` (shared lock of each
 user of the server). The system releases locks when a process ends, so a crash needs no cleanup.
 """
 

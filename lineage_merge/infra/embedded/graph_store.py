@@ -1,177 +1,205 @@
-"""Graph files in GraphSON 3, which the server itself writes and reads."""
+"""The stored form of an embedded graph: a folder with a snapshot of columns.
 
-import asyncio
+::
+
+    graph/current -> snapshot-0d9a2f417c3b6e58
+    graph/snapshot-0d9a2f417c3b6e58/nodes/part-00000.parquet
+    graph/snapshot-0d9a2f417c3b6e58/edges/part-00000.parquet
+
+The columns are those of the node and edge files of `build`, but for `dag_name` of nodes, which is a set, and
+`other_properties` (`element_batches`). A save writes another snapshot and then replaces the link, so that a
+crash leaves the old or the new graph. The snapshot before stays until the next save, for those who read it.
+"""
+
 import fcntl
-import json
-import logging
 import os
-import socket
-import tempfile
+import secrets
+import shutil
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
-from gremlin_python.driver.driver_remote_connection import DriverRemoteConnection
-from gremlin_python.driver.protocol import GremlinServerError
-from gremlin_python.process.traversal import IO
-
-from lineage_merge.infra.embedded.file_lock import make_folder, make_private, open_private
-from lineage_merge.infra.traversal_source import source
+from lineage_merge.infra.embedded.element_batches import GraphTables, Kind, arrow, encoded_tables
+from lineage_merge.infra.embedded.element_transfer import ElementClient, TransferConflict, TransferFailed
+from lineage_merge.infra.embedded.file_lock import make_folder, open_private
+from lineage_merge.infra.graph_files import CURRENT
+from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.model.errors import EmbeddedError
 
-# A large graph takes longer than the limit of a query.
-_IO_MILLISECONDS = 30 * 60 * 1000
-_CONNECT_SECONDS = 5
+# The file name of each table, and the columns by which its rows are sorted.
+FOLDERS: dict[Kind, str] = {"vertices": "nodes", "edges": "edges"}
+_SORTED_BY: dict[Kind, tuple[str, ...]] = {"vertices": ("id",), "edges": ("to", "id")}
+_PREFIX = "snapshot-"
+_FILE = "part-00000.parquet"
+_GROUP_ROWS = 65_536
 _TRIES = 6
-
-# It logs every error that it also raises; without a handler, logging prints to the terminal.
-logging.getLogger("gremlinpython").addHandler(logging.NullHandler())
 _PAUSE_SECONDS = 0.5
 
 
-def without_login(url: str) -> str:
-    """Return a server URL without user and password, for messages."""
-    parts = urlsplit(url)
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+def snapshot_folder(graph: Path) -> Path | None:
+    """Return the folder of the newest snapshot; None if the graph was never saved.
 
-
-@contextmanager
-def connected(url: str) -> Iterator[Any]:
-    """Yield a traversal source of the server at `url`. Raises `OSError` if none listens."""
-    address = urlsplit(url)
-    # gremlinpython never closes a connection that it fails to open, so check first.
-    socket.create_connection((address.hostname or "", address.port or 80), _CONNECT_SECONDS).close()
-    # Notebooks run an event loop of their own.
-    connection = DriverRemoteConnection(url, "g", call_from_event_loop=_in_event_loop())
+    Raises `EmbeddedError` for a file of an earlier version, and if the snapshot is missing.
+    """
+    if graph.is_file():
+        raise EmbeddedError(
+            f"{graph} is a graph file of an earlier version (GraphSON), which this one does not read."
+            " Fix: move the file, and load the graph again (lineage-merge run)"
+        )
     try:
-        yield source(connection)
-    finally:
-        connection.close()
+        folder = graph / (graph / CURRENT).readlink()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _unreadable(graph, error.strerror or str(error)) from None
+    if not folder.is_dir():
+        raise _unreadable(graph, f"{folder.name} is missing")
+    return folder
 
 
-def _in_event_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
+def save(url: str, graph: Path, on_progress: ProgressCallback = no_progress) -> Path:
+    """Write the graph at `url` to its folder, unless it is unchanged; return the folder of its snapshot.
 
-
-def save(url: str, graph_file: Path) -> None:
-    """Write the graph at `url` (on this machine) to `graph_file` atomically.
-
-    Retries a copy that a concurrent writer made inconsistent. Raises `EmbeddedError`; the file is then
-    unchanged.
+    Retries a copy that a concurrent writer made inconsistent. Raises `EmbeddedError`; the folder then has the
+    graph of the last save.
     """
     problem = ""
     try:
-        with _saving(graph_file):
+        with _saving(graph), ElementClient(url) as client:
+            before = snapshot_folder(graph)
+            name = f"{_PREFIX}{secrets.token_hex(8)}"
             for attempt in range(_TRIES):
                 if attempt:
                     time.sleep(_PAUSE_SECONDS)
-                problem = _save_once(url, graph_file)
-                if not problem:
-                    return
+                try:
+                    tables = client.dump(
+                        name, before.name if before else "", lambda: on_progress("saving the graph")
+                    )
+                except TransferConflict as error:
+                    problem = error.message
+                    continue
+                if tables is None and before:
+                    return before
+                if tables:
+                    return _write(graph, name, tables, before)
+    except TransferFailed as error:
+        problem = error.message
     except OSError as error:
         problem = error.strerror or str(error)
-    raise EmbeddedError(f"the graph was not saved to {graph_file} (unchanged): {problem}")
+    raise EmbeddedError(f"the graph was not saved to {graph} (unchanged): {problem}")
 
 
 @contextmanager
-def _saving(graph_file: Path) -> Iterator[None]:
+def _saving(graph: Path) -> Iterator[None]:
     """Serialize saves: an older copy must not replace a newer one."""
-    make_folder(graph_file.parent)
-    with open_private(Path(f"{graph_file}.saving"), "w") as held:
+    make_folder(graph.parent)
+    with open_private(Path(f"{graph}.saving"), "w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         yield
 
 
-def _save_once(url: str, graph_file: Path) -> str:
-    with tempfile.TemporaryDirectory(prefix=f"{graph_file.name}.", dir=graph_file.parent) as work:
-        # A private directory, also for temporary files of the server.
-        copy = Path(work) / "graph.json"
-        try:
-            with connected(url) as g:
-                limited = g.with_("evaluationTimeout", _IO_MILLISECONDS)
-                limited.io(str(copy)).with_(IO.writer, IO.graphson).write().to_list()
-        except GremlinServerError as error:
-            return _first_line(error)
-        if problem := fault(copy):
-            return problem
-        with copy.open("rb+") as written:
-            os.fsync(written.fileno())
-        make_private(copy)
-        copy.replace(graph_file)
-    return ""
+def write_snapshot(graph: Path, tables: GraphTables) -> Path:
+    """Store tables as the graph, without a server; return the folder of the snapshot."""
+    with _saving(graph):
+        return _write(graph, f"{_PREFIX}{secrets.token_hex(8)}", tables, snapshot_folder(graph))
 
 
-def verify(graph_file: Path) -> None:
-    """Raise `EmbeddedError` if the file is invalid: fast, and without a server."""
+def _write(graph: Path, name: str, tables: GraphTables, before: Path | None) -> Path:
+    make_folder(graph)
+    folder = graph / name
     try:
-        problem = fault(graph_file)
-    except OSError as error:
-        problem = error.strerror or str(error)
-    if problem:
-        raise _unreadable(graph_file, problem)
+        _write_table(folder, "vertices", tables.vertices)
+        _write_table(folder, "edges", tables.edges)
+        _synchronize(folder)
+        link = graph / f"{name}.link"
+        link.symlink_to(name)
+        link.replace(graph / CURRENT)
+        _synchronize(graph)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    for other in graph.glob(f"{_PREFIX}*"):
+        if other not in (folder, before):
+            shutil.rmtree(other, ignore_errors=True)
+            with suppress(OSError):  # the link of a save that was killed
+                other.unlink()
+    return folder
 
 
-def restore(url: str, graph_file: Path) -> None:
-    """Read `graph_file` into the graph at `url`. Raises `EmbeddedError`; never modifies the file."""
+def _write_table(folder: Path, kind: Kind, table: Any) -> None:
+    from pyarrow import parquet
+
+    order = [(name, "ascending") for name in _SORTED_BY[kind]]
+    target = folder / FOLDERS[kind]
+    for parent in (folder, target):
+        make_folder(parent)
+    with open_private(target / _FILE, "w") as file:
+        parquet.write_table(
+            table.sort_by(order), target / _FILE, compression="zstd", row_group_size=_GROUP_ROWS
+        )
+        os.fsync(file.fileno())
+    _synchronize(target)
+
+
+def _synchronize(folder: Path) -> None:
+    """Write the entries of a folder to the disk."""
+    handle = os.open(folder, os.O_RDONLY)
     try:
-        with connected(url) as g:
-            limited = g.with_("evaluationTimeout", _IO_MILLISECONDS)
-            limited.io(str(graph_file)).with_(IO.reader, IO.graphson).read().to_list()
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def read_tables(folder: Path) -> GraphTables:
+    """Return the tables of a snapshot. Raises `EmbeddedError`."""
+    with _readable(folder):
+        vertices, edges = (_opened(folder, kind).read() for kind in FOLDERS)
+    return GraphTables(vertices, edges)
+
+
+def restore(url: str, graph: Path, folder: Path, on_progress: ProgressCallback = no_progress) -> None:
+    """Read a snapshot into the graph at `url`. Raises `EmbeddedError`; never modifies the files."""
+    with _readable(graph), ElementClient(url) as client:
+        files = {kind: _opened(folder, kind) for kind in FOLDERS}
+        total, done = sum(file.metadata.num_rows for file in files.values()), 0
+        on_progress(f"reading the graph from {graph}")
+        for kind, file in files.items():
+            with file:
+                for batch in file.iter_batches(batch_size=_GROUP_ROWS):
+                    for rows, encoded in encoded_tables(kind, arrow().Table.from_batches([batch])):
+                        client.create(encoded, folder.name)
+                        done += rows
+                        if total > _GROUP_ROWS:
+                            on_progress(f"reading the graph from {graph} ({done:,} of {total:,} elements)")
+
+
+def _opened(folder: Path, kind: Kind) -> Any:
+    arrow()
+    from pyarrow import parquet
+
+    return parquet.ParquetFile(_file(folder, kind))
+
+
+def _file(folder: Path, kind: Kind) -> Path:
+    return folder / FOLDERS[kind] / _FILE
+
+
+@contextmanager
+def _readable(graph: Path) -> Iterator[None]:
+    try:
+        yield
+    except TransferFailed as error:
+        raise _unreadable(graph, error.message) from None
+    except FileNotFoundError as error:
+        raise _unreadable(graph, f"{error.filename or error} is missing") from None
     except OSError as error:
-        raise _unreadable(graph_file, error.strerror or str(error)) from error
-    except GremlinServerError as error:
-        raise _unreadable(graph_file, _first_line(error)) from error
+        raise _unreadable(graph, error.strerror or str(error)) from None
+    except arrow().ArrowException as error:
+        raise _unreadable(graph, str(error).splitlines()[0]) from None
 
 
-def _unreadable(graph_file: Path, problem: str) -> EmbeddedError:
-    fix = "move the file to start with an empty graph"
-    return EmbeddedError(f"the graph file {graph_file} cannot be read: {problem}; {fix}")
-
-
-def fault(graph_file: Path) -> str:
-    """Return the problem of a GraphSON file with one vertex per line, or "".
-
-    Every line must be a vertex, and each edge must appear at both of its ends: the server's reader silently
-    drops others. An empty file is an empty graph.
-    """
-    vertices: set[str] = set()
-    ends: set[str] = set()
-    leaving: set[str] = set()
-    arriving: set[str] = set()
-    with graph_file.open(encoding="utf-8", errors="replace") as lines:
-        for number, line in enumerate(lines, 1):
-            try:
-                vertex = json.loads(line)
-                vertices.add(_key(vertex["id"]))
-                for edge in _edges(vertex, "outE"):
-                    leaving.add(_key(edge["id"]))
-                    ends.add(_key(edge["inV"]))
-                for edge in _edges(vertex, "inE"):
-                    arriving.add(_key(edge["id"]))
-                    ends.add(_key(edge["outV"]))
-            except (ValueError, KeyError, TypeError, AttributeError):
-                return f"line {number} is not a vertex in GraphSON"
-    if ends - vertices or leaving ^ arriving:
-        return "edges with a missing vertex"
-    return ""
-
-
-def _edges(vertex: dict[str, Any], direction: str) -> Iterator[dict[str, Any]]:
-    for edges in vertex.get(direction, {}).values():
-        yield from edges
-
-
-def _key(identifier: object) -> str:
-    return json.dumps(identifier, sort_keys=True)
-
-
-def _first_line(error: GremlinServerError) -> str:
-    text = str(error).strip()
-    return text.splitlines()[0] if text else type(error).__name__
+def _unreadable(graph: Path, problem: str) -> EmbeddedError:
+    fix = "move the folder to start with an empty graph"
+    return EmbeddedError(f"the graph {graph} cannot be read: {problem}; {fix}")

@@ -159,9 +159,22 @@ class HandshakeCheck extends ChannelInboundHandlerAdapter {
         context.fireChannelRead(message)
     }
 
+    /** Returns why a request for elements is refused: a foreign page, or no password. */
+    HttpResponseStatus refusalOfTransfer(HttpHeaders headers) {
+        if (isForeign(headers)) {
+            return HttpResponseStatus.FORBIDDEN
+        }
+        String given = headers.get(HttpHeaderNames.AUTHORIZATION)
+        return login != null && given != null && matches(given) ? null : HttpResponseStatus.UNAUTHORIZED
+    }
+
+    private boolean isForeign(HttpHeaders headers) {
+        return headers.getAll(HttpHeaderNames.ORIGIN).any { String origin -> !origins.contains(origin.toLowerCase()) }
+    }
+
     private HttpResponseStatus refusalOf(FullHttpRequest request) {
         HttpHeaders headers = request.headers()
-        if (headers.getAll(HttpHeaderNames.ORIGIN).any { String origin -> !origins.contains(origin.toLowerCase()) }) {
+        if (isForeign(headers)) {
             return HttpResponseStatus.FORBIDDEN
         }
         if (request.uri().split('\\?')[0] != '/gremlin') {
@@ -198,6 +211,11 @@ class HandshakeCheck extends ChannelInboundHandlerAdapter {
 @ChannelHandler.Sharable
 class TraversalsOnly extends ChannelInboundHandlerAdapter {
     static final String LANGUAGE = 'gremlin-lang'
+    private final GraphElements elements
+
+    TraversalsOnly(GraphElements elements) {
+        this.elements = elements
+    }
 
     @Override
     void channelRead(ChannelHandlerContext context, Object message) {
@@ -207,18 +225,23 @@ class TraversalsOnly extends ChannelInboundHandlerAdapter {
         }
         RequestMessage request = (RequestMessage) message
         if (isTraversal(request) || isMalformed(request)) {
-            context.fireChannelRead(request)
+            pass(context, request)
         } else if (isVersion(request)) {
             context.writeAndFlush(
                 ResponseMessage.build(request).code(ResponseStatusCode.SUCCESS).result([Gremlin.version()]).create())
         } else if (isText(request)) {
-            context.fireChannelRead(RequestMessage.from(request).addArg(Tokens.ARGS_LANGUAGE, LANGUAGE).create())
+            pass(context, RequestMessage.from(request).addArg(Tokens.ARGS_LANGUAGE, LANGUAGE).create())
         } else {
             context.writeAndFlush(ResponseMessage.build(request)
                 .code(ResponseStatusCode.REQUEST_ERROR_INVALID_REQUEST_ARGUMENTS)
                 .statusMessage('refused: this server takes bytecode without lambdas and gremlin-lang, no scripts and no sessions')
                 .create())
         }
+    }
+
+    private void pass(ChannelHandlerContext context, RequestMessage request) {
+        context.fireChannelRead(request)
+        elements.noteChanges(request.args.get(Tokens.ARGS_GREMLIN))
     }
 
     private static boolean isTraversal(RequestMessage request) {
@@ -248,19 +271,30 @@ class TraversalsOnly extends ChannelInboundHandlerAdapter {
 @CompileStatic
 class GuardedChannelizer extends WebSocketChannelizer {
     private final Login login
+    private GraphElements elements
 
     GuardedChannelizer(Login login) {
         this.login = login
     }
 
     @Override
+    void init(ServerGremlinExecutor server) {
+        super.init(server)
+        elements = new GraphElements(server.graphManager.getGraph('graph'), server.gremlinExecutorService)
+    }
+
+    @Override
     void configure(ChannelPipeline pipeline) {
         super.configure(pipeline)
-        pipeline.addAfter(PIPELINE_HTTP_AGGREGATOR, 'handshake-check', new HandshakeCheck(login, settings.port))
+        HandshakeCheck check = new HandshakeCheck(login, settings.port)
+        // Before the aggregator: a request without the password is refused before its body is read.
+        pipeline.addBefore(PIPELINE_HTTP_AGGREGATOR, 'element-transfer',
+            elements.handler { HttpHeaders headers -> check.refusalOfTransfer(headers) })
+        pipeline.addAfter(PIPELINE_HTTP_AGGREGATOR, 'handshake-check', check)
         if (login != null) {
             pipeline.addLast(PIPELINE_AUTHENTICATOR, new SaslAuthenticationHandler(new LoginAuthenticator(login), null, settings))
         }
-        pipeline.addLast('traversals-only', new TraversalsOnly())
+        pipeline.addLast('traversals-only', new TraversalsOnly(elements))
     }
 }
 

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,11 @@ OLDEST = 17
 NEWEST = 22
 
 _ANSWER_SECONDS = 30
+# Of the server's heap, in MB; it takes the memory that the graph needs, not all of it.
+_LEAST_HEAP = 1024
+_LARGEST_HEAP = 16 * 1024
+# Limits of a container: versions 2 and 1 of cgroups.
+_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 _PROPERTY = re.compile(r"^\s*(java\.home|java\.specification\.version) = (.+?)\s*$", re.MULTILINE)
 
 
@@ -27,6 +33,25 @@ class Java:
     executable: Path
     home: Path
     version: int
+
+
+def default_heap() -> str:
+    """Return Java's ``-Xmx`` for the server: a quarter of the memory, from 1 GB to 16 GB."""
+    return f"{heap_megabytes(_memory_megabytes())}m"
+
+
+def heap_megabytes(memory: int) -> int:
+    """Return the heap in MB for so much memory in MB; below 2 GB it is half of it. Pure."""
+    return max(min(memory // 4, _LARGEST_HEAP), min(memory // 2, _LEAST_HEAP))
+
+
+def _memory_megabytes() -> int:
+    """Return the memory of this machine or container."""
+    found = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    for file in _LIMITS:
+        with suppress(OSError, ValueError):  # "max": no limit
+            found = min(found, int(Path(file).read_text()))
+    return found >> 20
 
 
 def find_java() -> Path:

@@ -17,15 +17,16 @@ from pathlib import Path
 from gremlin_python.driver.protocol import GremlinServerError
 
 from lineage_merge.infra.embedded import parent_watchdog
-from lineage_merge.infra.embedded.graph_store import connected
+from lineage_merge.infra.embedded.connection import connected
+from lineage_merge.infra.embedded.java import default_heap
+from lineage_merge.infra.embedded.server_classes import MAIN, server_classes
 from lineage_merge.model.errors import EmbeddedError
 
 _START_SECONDS = 90
 _PASSWORD_BYTES = 24
 _POLL_SECONDS = 0.05
-# Not the server's main class, which starts a script engine: see the script.
-_MAIN = "groovy.ui.GroovyMain"
-_SCRIPT = Path(__file__).with_name("gremlin_server.groovy")
+# Not the server's own main class, which starts a script engine: see the script.
+_SOURCES = Path(__file__).parent
 _LOGGED = "org.slf4j.simpleLogger"
 _STACK_LINE = re.compile(r"^\s*(at |\.\.\. \d+ more|$)")
 _ERROR_LINE = re.compile(r"Caused by: |ERROR|Error|Exception|OutOfMemory")
@@ -49,7 +50,8 @@ class ServerProcess:
     ) -> None:
         """Start the server and wait until it answers a query. Raises `EmbeddedError`.
 
-        `jars`: directory of jars; `heap`: Java's ``-Xmx``, such as ``768m``; `password`: default random.
+        `jars`: directory of jars; `heap`: Java's ``-Xmx``, such as ``768m`` ("": by the machine's memory);
+        `password`: default random.
         """
         password = password or secrets.token_urlsafe(_PASSWORD_BYTES)
         self.url = f"ws://{USER}:{password}@{host}:{port}/gremlin"
@@ -57,6 +59,7 @@ class ServerProcess:
         self._directory = Path(tempfile.mkdtemp(prefix="lineage-merge-gremlin-"))
         self.log = self._directory / "server.log"
         settings = write_settings(self._directory, host, port, transactional, password)
+        classes = server_classes(java, jars, _SOURCES, self._directory)
         # The watchdog only needs the standard library: isolated and without site, it starts fast.
         command = [
             sys.executable,
@@ -66,10 +69,10 @@ class ServerProcess:
             str(os.getpid()),
             str(self._directory),
         ]
-        command += [str(java), f"-Xmx{heap}", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
+        command += [str(java), f"-Xmx{heap or default_heap()}", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
         command += ["-XX:+ExitOnOutOfMemoryError", "-Dfile.encoding=UTF-8"]
         command += [f"-D{_LOGGED}.defaultLogLevel=warn"]
-        command += ["-cp", f"{jars}/*", _MAIN, str(_SCRIPT), str(settings)]
+        command += ["-cp", f"{jars}/*:{classes}", MAIN, str(settings)]
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(  # noqa: S603 - the Java that was chosen
                 command,
@@ -77,7 +80,7 @@ class ServerProcess:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,  # Ctrl-C must not reach the server: the graph is saved first
-                umask=0o077,  # the server writes the graph file
+                umask=0o077,
             )
         try:
             self._await_answer()

@@ -10,7 +10,9 @@ from gremlin_python.driver.protocol import GremlinServerError
 
 from lineage_merge.infra import graph_files
 from lineage_merge.infra.embedded import file_lock, graph_store
-from lineage_merge.infra.embedded.file_lock import make_folder, make_private
+from lineage_merge.infra.embedded.connection import connected, without_login
+from lineage_merge.infra.embedded.element_batches import require_arrow
+from lineage_merge.infra.embedded.file_lock import make_folder
 from lineage_merge.infra.embedded.jars import gremlin_jars
 from lineage_merge.infra.embedded.java import find_java
 from lineage_merge.infra.embedded.process import ServerProcess, free_port, port_is_free
@@ -28,15 +30,15 @@ class EmbeddedServer:
 
     ::
 
-        with EmbeddedServer(Path("graph.json")) as server:
+        with EmbeddedServer(Path("graph")) as server:
             load(server.url)
             server.save()
 
-    `graph_file` is read at the start and written by `save` and at the end; without one the
-    graph is deleted at the end. `port`: default a free one; `password`: default random. `transactional`:
-    concurrent writers conflict. `heap`: Java's ``-Xmx``. `on_progress` receives a line per slow step.
-    `user_seconds`: maximum wait at the end for other processes that use this server. Raises `EmbeddedError`
-    and `JavaMissing` on entry.
+    `graph_file` (a folder, see `graph_store`) is read at the start and written by `save` and at the end;
+    without one the graph is deleted at the end. `port`: default a free one; `password`: default random.
+    `transactional`: concurrent writers conflict. `heap`: Java's ``-Xmx`` (default: by the machine's memory).
+    `on_progress` receives a line per slow step. `user_seconds`: maximum wait at the end for other processes
+    that use this server. Raises `EmbeddedError` and `JavaMissing` on entry.
     """
 
     graph_file: Path | None
@@ -44,7 +46,7 @@ class EmbeddedServer:
     host: str = "127.0.0.1"
     transactional: bool = False
     on_progress: ProgressCallback = no_progress
-    heap: str = "1g"
+    heap: str = ""
     user_seconds: float = 300
     password: str | None = field(default=None, repr=False)
     may_attach: bool = False
@@ -80,7 +82,7 @@ class EmbeddedServer:
     @property
     def address(self) -> str:
         """Return the URL without user and password."""
-        return graph_store.without_login(self.url)
+        return without_login(self.url)
 
     @property
     def attached(self) -> bool:
@@ -120,12 +122,12 @@ class EmbeddedServer:
             raise
 
     def save(self) -> None:
-        """Write the graph to its file atomically; does nothing without a file."""
+        """Write the graph to its folder atomically, if it has changed; does nothing without a folder."""
         if not self.graph_file:
             return
         if self._process and not self._process.alive():
             raise self._process.failure()
-        graph_store.save(self.url, self.graph_file)
+        graph_store.save(self.url, self.graph_file, self.on_progress)
 
     def stop(self) -> None:
         """Save and end the server; detach from that of another process. Repeated calls do nothing."""
@@ -143,7 +145,7 @@ class EmbeddedServer:
                         self.on_progress("another process still uses this server: waiting for it")
                         users_lock = file_lock.wait_for_users(self.graph_file, self.user_seconds)
                 finally:  # Ctrl-C interrupts the wait, not the save
-                    graph_store.save(url, self.graph_file)
+                    graph_store.save(url, self.graph_file, self.on_progress)
         finally:
             if process:
                 process.stop()
@@ -166,7 +168,7 @@ class EmbeddedServer:
                 return False
             if not self.may_attach or time.monotonic() > deadline:
                 url = file_lock.served_at(self.graph_file)
-                where = graph_store.without_login(url) if url else "an unknown address"
+                where = without_login(url) if url else "an unknown address"
                 raise EmbeddedError(f"{self.graph_file} is already served by another process, at {where}")
             time.sleep(_POLL_SECONDS)
 
@@ -181,10 +183,10 @@ class EmbeddedServer:
         return False
 
     def _start_process(self) -> None:
-        restoring = self.graph_file if self.graph_file and self.graph_file.exists() else None
-        if restoring:
-            make_private(restoring)  # earlier versions wrote it with another mode
-            graph_store.verify(restoring)
+        snapshot = None
+        if self.graph_file:
+            require_arrow()
+            snapshot = graph_store.snapshot_folder(self.graph_file)
         java = find_java()
         jars = gremlin_jars(self.on_progress)
         self.on_progress("starting the embedded Gremlin Server")
@@ -202,9 +204,8 @@ class EmbeddedServer:
                 if attempt == _PORT_TRIES or self.port is not None or port_is_free(self.host, port):
                     raise
         self._process, self._url = process, process.url
-        if restoring:
-            self.on_progress(f"reading the graph from {restoring}")
-            graph_store.restore(self._url, restoring)
+        if self.graph_file and snapshot:
+            graph_store.restore(self._url, self.graph_file, snapshot, self.on_progress)
 
     def _abandon(self) -> None:
         """Undo a failed start without saving: the file may contain more than the graph."""
@@ -217,7 +218,7 @@ class EmbeddedServer:
 
 def _answers(url: str) -> bool:
     try:
-        with graph_store.connected(url) as g:
+        with connected(url) as g:
             g.V().limit(1).count().next()
     except (GremlinServerError, OSError):
         return False

@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource
@@ -57,6 +57,26 @@ from lineage_merge.model.errors import BulkLoadFailed, ConfigError, GraphRejecte
 _SCHEMES = {"ws": ("http", 80), "wss": ("https", 443)}
 
 
+class BulkWriter(Protocol):
+    """Writes most of large differences otherwise than over Gremlin: `BulkLoad`, `load.embedded_bulk`."""
+
+    def choose(self, elements: int) -> tuple[Literal["gremlin", "bulk"], str]:
+        """Return how so many elements are written, and why ("": not shown)."""
+
+    def await_earlier_loads(self, environment: str, dag_name: str, on_progress: ProgressCallback) -> None:
+        """Wait for earlier loads of the DAG whose process was killed."""
+
+    def load(
+        self,
+        target: LoadTarget,
+        nodes: Rows[Compared],
+        parts: "Parts",
+        counts: tuple[int, int],
+        on_progress: ProgressCallback,
+    ) -> None:
+        """Write the elements of `parts` that are not written over Gremlin: vertices, then edges."""
+
+
 @dataclass(frozen=True, slots=True)
 class BulkLoad:
     """Settings of bulk loads: used for more than `min_changes` elements, with files below `s3`."""
@@ -77,6 +97,21 @@ class BulkLoad:
     def folder_of(self, environment: str, dag_name: str) -> str:
         """Return the folder of all files of a DAG."""
         return f"{self.s3.rstrip('/')}/{environment}/{dag_name}/"
+
+    def await_earlier_loads(self, environment: str, dag_name: str, on_progress: ProgressCallback) -> None:
+        """Wait for earlier loads of the DAG whose process was killed."""
+        await_earlier_loads(self, environment, dag_name, on_progress)
+
+    def load(
+        self,
+        target: LoadTarget,
+        nodes: Rows[Compared],
+        parts: "Parts",
+        counts: tuple[int, int],
+        on_progress: ProgressCallback,
+    ) -> None:
+        """Write the files and load them (`load`)."""
+        load(self, target, nodes, parts, counts, on_progress)
 
 
 def configured(gremlin: config.Gremlin, endpoint: Endpoint) -> BulkLoad | None:
@@ -195,7 +230,7 @@ def load(
     sources = [LoadFolder(kind, f"{folder}/{kind}") for kind, written in both if written.files]
     if not sources:
         return
-    _reject_if_outdated(nodes, target.endpoint)
+    reject_if_outdated(nodes, target.endpoint)
     try:
         loader_jobs.load(bulk.loader, sources, on_progress)
     except BulkLoadFailed as error:
@@ -208,7 +243,7 @@ def load(
         on_progress(f"files of the bulk load not deleted: {error.message}")
 
 
-def _reject_if_outdated(nodes: Rows[Compared], endpoint: Endpoint) -> None:
+def reject_if_outdated(nodes: Rows[Compared], endpoint: Endpoint) -> None:
     """Raise GraphRejected if another merge has written a later run of a job since the comparison.
 
     An upsert would preserve the later values; the loader would overwrite them.

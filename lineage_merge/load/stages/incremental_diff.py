@@ -11,11 +11,12 @@ from operator import attrgetter, itemgetter
 from lineage_merge.graph_format.schema import DATASET_LABELS, RUN_LABELS, Row
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load import diff, merge_state, shard_digests, vertex_merge
-from lineage_merge.load.graph_state import GraphState, StoredVertex, read_aliases, read_elements
+from lineage_merge.load.graph_state import GraphState, read_aliases, read_elements
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.load_plan import Comparison, MergeOutput, count_differences
 from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.shard_digests import Entry, Kind
+from lineage_merge.load.stored_elements import StoredVertex
 
 
 def names_digest(merge: MergeOutput) -> str:

@@ -8,7 +8,6 @@ from typing import NamedTuple
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load import merge_run, merge_state, shard_digests
 from lineage_merge.load.diff import Compared
-from lineage_merge.load.graph_state import StoredVertex
 from lineage_merge.load.load_plan import LoadPlan, MergeOutput
 from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.result import LoadResult
@@ -21,6 +20,7 @@ from lineage_merge.load.shard_digests import (
     encode_entries,
     shard_count,
 )
+from lineage_merge.load.stored_elements import StoredVertex
 
 
 def record_state(merge: MergeOutput, target: LoadTarget, plan: LoadPlan, result: LoadResult) -> None:
@@ -43,6 +43,9 @@ def _other_dags(plan: LoadPlan, target: LoadTarget) -> _OtherDags:
     endpoint, _, dag_name, started_load = target
     compared = plan.comparison
     read = partial(merge_state.other_dags, endpoint, dag_name)
+
+    if plan.result.nodes and not merge_run.has_other_dags(target):
+        return _OtherDags(frozenset(), frozenset())
 
     def tags_of(ids: Rows[str]) -> frozenset[str]:
         return frozenset(ids.repartition(ids.engine.parallelism).map_partitions(read).distinct().collect())

@@ -11,10 +11,11 @@ from typing import NamedTuple
 from lineage_merge.graph_format.schema import DATASET_LABELS, Row, labels_of
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.load import vertex_merge
-from lineage_merge.load.graph_state import GraphState, StoredVertex, read_aliases, read_graph_state
+from lineage_merge.load.graph_state import GraphState, read_aliases, read_graph_state
 from lineage_merge.load.load_plan import MergeOutput
 from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.renames import Renames, find_renames
+from lineage_merge.load.stored_elements import StoredVertex
 
 
 class ResolvedNames(NamedTuple):

@@ -1,7 +1,7 @@
 """Writes a plan into the graph.
 
 A load may be killed anywhere and repeated: vertices are written before edges, and everything new before
-anything old is deleted. With Neptune's bulk loader, labels and moves precede the bulk load, and deletions
+anything old is deleted. With a bulk loader, labels and moves precede the bulk load, and deletions
 follow it, because a failed load must delete nothing.
 """
 
@@ -21,7 +21,6 @@ from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.load import vertex_merge
 from lineage_merge.load.diff import Compared, created_at
 from lineage_merge.load.element_rows import row_to_write
-from lineage_merge.load.graph_state import StoredEdge
 from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import BuildTraversal, by_request, open_executor
@@ -30,9 +29,10 @@ from lineage_merge.load.label_replacement import replace_interim_edges, replace_
 from lineage_merge.load.load_plan import LoadPlan
 from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.neptune_bulk import bulk_load
-from lineage_merge.load.neptune_bulk.bulk_load import BulkLoad
+from lineage_merge.load.neptune_bulk.bulk_load import BulkWriter
 from lineage_merge.load.prune.plan import delete_stale
 from lineage_merge.load.renames import NameCorrection
+from lineage_merge.load.stored_elements import StoredEdge
 from lineage_merge.load.writer import WriteProgress, write
 
 T = TypeVar("T")
@@ -42,7 +42,7 @@ def write_changes(
     plan: LoadPlan,
     target: LoadTarget,
     *,
-    in_bulk: BulkLoad | None,
+    in_bulk: BulkWriter | None,
     on_written: WriteProgress | None,
     on_progress: ProgressCallback,
 ) -> int:
@@ -62,7 +62,7 @@ def write_changes(
         _in_one_partition(endpoint, engine.rows(compared.moves.items()), vertex_merge.move)
     if in_bulk and parts:
         counts = plan.result.nodes, plan.result.edges
-        bulk_load.load(in_bulk, target, compared.nodes, parts, counts, on_progress)
+        in_bulk.load(target, compared.nodes, parts, counts, on_progress)
     if plan.result.edges:
         rows = parts.last if parts else edges.map(partial(_row_to_write, EDGE_KEYS, now))
         requests += write("edges", rows, endpoint, None, on_written)[1]

@@ -1,0 +1,95 @@
+"""The load into the embedded graph: batches of columns against Gremlin requests, and the whole command.
+
+    python benchmarks/embedded_load.py --tables 5000
+
+Bulk and requests write the same company (`made_company.company`: 52 elements per table) into an empty graph
+with one server each; the parts of the command `load` are those of its progress, from a folder as `build`
+writes it into a graph that does not exist yet, and once more unchanged.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks import options, results
+from benchmarks.made_company import SCOPE, Dag, company, write_folder
+from benchmarks.results import Figure
+from lineage_merge.infra.embedded import EmbeddedServer
+from lineage_merge.infra.embedded.element_batches import arrow
+from lineage_merge.infra.engine.local import LocalEngine
+from lineage_merge.load.embedded_bulk import EmbeddedBulk
+from lineage_merge.load.gremlin.connection import Endpoint
+from lineage_merge.load.load_plan import MergeOutput
+from lineage_merge.load.update import update
+from lineage_merge.merge.source_completeness import SourceCompleteness
+
+BULK, REQUESTS = "bulk", "requests"
+FIRST, UNCHANGED = "first load", "unchanged load"
+# Of the seconds of requests, at most.
+EXPECTED = 0.5
+
+
+def written(dag: Dag, mode: str, folder: Path) -> float:
+    """Return the seconds of a first load of the rows."""
+    engine = LocalEngine(threads=os.cpu_count() or 1)
+    coverage = SourceCompleteness(runs=True, projects={})
+    merge = MergeOutput(engine.rows(dag.nodes.values()), engine.rows(dag.edges.values()), coverage=coverage)
+    with EmbeddedServer(folder / mode) as server:
+        endpoint = Endpoint(server.url, graph_file=str(server.graph_file) if mode == BULK else "")
+        started = time.perf_counter()
+        update(merge, endpoint, *SCOPE, in_bulk=EmbeddedBulk(0) if mode == BULK else None)
+        return time.perf_counter() - started
+
+
+def command_parts(folder: Path, graph: Path) -> dict[str, float]:
+    """Return the seconds of each part of the command `load`, by the beginning of its progress line."""
+    program = [sys.executable, "-m", "lineage_merge", "load", str(folder), "--graph-file", str(graph)]
+    parts: dict[str, float] = {}
+    started = before = time.perf_counter()
+    part = "start"
+    with subprocess.Popen(program, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as load:
+        assert load.stderr is not None
+        for line in load.stderr:
+            now = time.perf_counter()
+            parts[part] = parts.get(part, 0) + now - before
+            before, part = now, line.strip().partition(" s  ")[2].partition(" (")[0].partition(" from ")[0]
+    if load.returncode:
+        raise RuntimeError(f"load ended with {load.returncode}")
+    now = time.perf_counter()
+    parts[part] = parts.get(part, 0) + now - before
+    return parts | {"total": now - started}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="The load into the embedded graph, bulk against requests")
+    parser.add_argument("--tables", type=int, default=1_000)
+    options.add_to(parser, smallest={"tables": 60})
+    arguments = parser.parse_args()
+    dag = company(arguments.tables)
+    case = f"{len(dag.nodes) + len(dag.edges):,} elements"
+    found: list[Figure] = []
+    arrow()  # its import is measured with the command
+    with tempfile.TemporaryDirectory() as work:
+        seconds = {mode: written(dag, mode, Path(work)) for mode in (REQUESTS, BULK)}
+        print(f"{case}\n" + "".join(f"{mode:26} {value:8.1f} s\n" for mode, value in seconds.items()), end="")
+        share = seconds[BULK] / seconds[REQUESTS]
+        print(f"{'bulk / requests':26} {share:8.2f}")
+        found += [Figure(case, mode, value, "s") for mode, value in seconds.items()]
+        found.append(Figure(case, f"{BULK} / {REQUESTS}", share, "times", at_most=EXPECTED))
+        write_folder(Path(work, "folder"), dag)
+        totals = {}
+        for load in (FIRST, UNCHANGED):
+            parts = command_parts(Path(work, "folder"), Path(work, "graph"))
+            totals[load] = parts["total"]
+            print(f"\n{load}\n" + "".join(f"  {name:24} {value:8.1f} s\n" for name, value in parts.items()))
+            found += [Figure(case, f"{load}, {name}", value, "s") for name, value in parts.items()]
+    found.append(Figure(case, f"{UNCHANGED} / {FIRST}", totals[UNCHANGED] / totals[FIRST], "times"))
+    results.append(arguments.results, "embedded_load", found)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,46 @@
+"""Gremlin connections to the embedded server."""
+
+import asyncio
+import logging
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from gremlin_python.driver.driver_remote_connection import DriverRemoteConnection
+
+from lineage_merge.infra.traversal_source import source
+
+_CONNECT_SECONDS = 5
+
+# It logs every error that it also raises; without a handler, logging prints to the terminal.
+logging.getLogger("gremlinpython").addHandler(logging.NullHandler())
+
+
+def without_login(url: str) -> str:
+    """Return a server URL without user and password, for messages."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+@contextmanager
+def connected(url: str) -> Iterator[Any]:
+    """Yield a traversal source of the server at `url`. Raises `OSError` if none listens."""
+    address = urlsplit(url)
+    # gremlinpython never closes a connection that it fails to open, so check first.
+    socket.create_connection((address.hostname or "", address.port or 80), _CONNECT_SECONDS).close()
+    # Notebooks run an event loop of their own.
+    connection = DriverRemoteConnection(url, "g", call_from_event_loop=_in_event_loop())
+    try:
+        yield source(connection)
+    finally:
+        connection.close()
+
+
+def _in_event_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
