@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from lineage_merge.graph_format.elements import Edge, Vertex, edge_of_row, vertex_of_row
 from lineage_merge.history.moments import Moment, parse_moment
 from lineage_merge.model.errors import ConfigError, IntermediateError, NotFound
-from lineage_merge.questions.backends.in_memory import InMemory
+from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.past import AsOf, as_of
 from tests.history.made_history import MadeHistory, at
 from tests.made_merges import Made, dataset
@@ -29,12 +29,12 @@ def asked(history: MadeHistory, moment: str) -> AsOf:
     return as_of(history.location, parse_moment(moment), "dev")
 
 
-def datasets(graph: InMemory) -> dict[str, tuple[str, ...]]:
+def datasets(graph: LineageGraph) -> dict[str, tuple[str, ...]]:
     """The names of datasets, with their DAGs."""
     return {each.name: each.dags for each in graph.search("", ["table", "view", "file"])}
 
 
-def feeds(graph: InMemory) -> set[tuple[str, str]]:
+def feeds(graph: LineageGraph) -> set[tuple[str, str]]:
     return {(start.rpartition("|")[2], end.rpartition("|")[2]) for start, end in graph.pairs(["feeds"])}
 
 
