@@ -1,1 +1,1 @@
-"""Implementations of `query.graph.LineageGraph`: Gremlin endpoint, files, embedded store."""
+"""Implementations of `questions.graph.LineageGraph`: Gremlin endpoint, columns of files, embedded graph."""
