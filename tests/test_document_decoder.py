@@ -40,7 +40,7 @@ def _schema(package: str, name: str, part: str = "") -> Json:
 
 @cache
 def _captured(pattern: str, most: int = 1 << 20) -> list[str]:
-    """Return lines of captured files, packed or not; at most so many of each."""
+    """Return lines of captured files, packed or not; a maximum of each."""
     found: list[str] = []
     for file in sorted(DATA.glob(pattern)):
         content = file.read_bytes()

@@ -197,7 +197,7 @@ def _distinct(documents: Sequence[Document]) -> tuple[Document, ...]:
         for document in documents:
             key = _identity(document)
             by_key[key] = max(document, by_key[key], key=_in_order)
-    return tuple(by_key[key] for key in sorted(by_key))
+    return tuple([by_key[key] for key in sorted(by_key)])
 
 
 def _identity(document: Document) -> str:

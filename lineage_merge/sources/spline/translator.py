@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from lineage_merge import naming
@@ -180,6 +181,7 @@ def _table(table: CatalogTable, path: Reference) -> Iterator[Element]:
         yield Alias(Reference(table.catalog, table.name), path, CATALOG_RULE)
 
 
+@lru_cache(1 << 12)
 def _is_path(uri: str) -> bool:
     """Return whether tables of the format are files: Cassandra and others have catalog tables too."""
     try:

@@ -18,6 +18,7 @@ _ENDS_WITH_ID = re.compile(r"#\d+L?$")
 _ELIDED = re.compile(r"^\.\.\. (?P<count>\d+) more fields$")
 _ALIAS = " AS "
 _OPEN, _CLOSE = "([{", ")]}"
+_OPENING = frozenset(_OPEN)
 # A name may be an expression, `max(coalesce(a#1, 0))#2`.
 _COLUMN_NAME = r"(?:[^()]|\((?:[^()]|\([^()]*\))*\))*"
 _TOKEN = re.compile(
@@ -101,6 +102,8 @@ def split_top(text: str, separator: str = ", ") -> list[str]:
     Constants are not quoted in the text, so brackets may be unbalanced: a closing bracket without an opening
     one is taken as a character.
     """
+    if separator not in text or _OPENING.isdisjoint(text):
+        return [part for part in text.split(separator) if part]
     parts: list[str] = []
     depth = start = position = 0
     while position < len(text):
