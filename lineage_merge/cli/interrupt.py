@@ -48,7 +48,7 @@ def session(options: "SparkOptions", on_progress: Callable[[str], None]) -> Iter
 
 
 def _import_pipeline() -> None:
-    with suppress(ImportError):  # the caller imports what it needs, and gets the error
+    with suppress(Exception):  # the caller imports what it needs, and gets the error
         import_module("lineage_merge.orchestration.pipeline")
         import_module("pyarrow.parquet")
 

@@ -198,10 +198,11 @@ def read_facts(
 def _is_reachable(engine: Engine, spark: SparkSession, folder: str) -> bool:
     """Return whether the processes that compute the rows can write to the folder; else Spark writes.
 
-    Spark's workers on other machines have other disks, and a cluster has its own connectors.
+    Workers on other machines have other disks, and a cluster's Spark has connectors of its own.
     """
-    is_on_one_machine = engine.is_local or (spark.sparkContext.master or "").startswith("local")
-    return is_on_one_machine and _needs_no_connector(folder)
+    if engine.is_local:
+        return _needs_no_connector(folder)
+    return "://" not in folder and (spark.sparkContext.master or "").startswith("local")
 
 
 def _needs_no_connector(folder: str) -> bool:
@@ -216,7 +217,7 @@ def _write_parts(path: str, rows: Rows[Row], write_part: Callable[[str, int, Ite
         write_part(path, 0, rows.collect())
         return
     # Workers may have another current folder.
-    path = path if is_s3(path) else str(Path(path).expanduser().absolute())
+    path = str(Path(path).expanduser().absolute())
     incomplete = f"{path}/{_INCOMPLETE}"
     make_folder(incomplete)
     write_text(f"{incomplete}/0", "")

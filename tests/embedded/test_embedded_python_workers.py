@@ -15,7 +15,7 @@ def test_a_worker_has_no_archive_on_its_path_and_the_imports_of_its_tasks_behind
     spark: SparkSession,
 ) -> None:
     def seen(_rows: Iterable[int]) -> Iterator[tuple[list[str], bool, int]]:
-        yield sys.path, "lineage_merge.load.gremlin.executor" in sys.modules, gc.get_freeze_count()
+        yield sys.path, "lineage_merge.sources.spline.translator" in sys.modules, gc.get_freeze_count()
 
     ((path, is_imported, frozen),) = spark.sparkContext.parallelize([0], 1).mapPartitions(seen).collect()
     assert [entry for entry in path if entry.endswith((".jar", ".zip"))] == []

@@ -301,7 +301,7 @@ def test_an_interrupted_write_leaves_no_old_edges_with_new_nodes(spark: SparkSes
     with pytest.raises(IntermediateError, match="the machine stopped"):
         write(spark, str(tmp_path), nodes, edges.map(failing))
 
-    with pytest.raises(IntermediateError, match="edges: no node or edge files"):
+    with pytest.raises(IntermediateError, match="edges: incomplete write"):
         read(spark, str(tmp_path))
 
 
