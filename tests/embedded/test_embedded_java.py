@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lineage_merge.infra.embedded.java import find_java, java_home
+from lineage_merge.infra.embedded.java import find_java, heap_megabytes, java_home
 from lineage_merge.model.errors import JavaMissing
 
 
@@ -69,3 +69,10 @@ def test_the_java_found_runs_even_with_options_in_the_environment(monkeypatch: p
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Dsome.option=1")
     assert subprocess.run([find_java(), "-version"], check=True, capture_output=True).returncode == 0
     assert (java_home() / "lib").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("memory", "heap"), [(1_000, 500), (2_048, 1_024), (4_096, 1_024), (16_384, 4_096), (200_000, 16_384)]
+)
+def test_the_heap_is_a_quarter_of_the_memory_within_limits(memory: int, heap: int) -> None:
+    assert heap_megabytes(memory) == heap

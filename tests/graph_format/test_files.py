@@ -92,8 +92,8 @@ def by_hand(tmp_path: Path) -> Path:
 def test_what_was_written_is_read_back(
     spark: SparkSession, built: dict[str, Path], file_format: Format
 ) -> None:
-    for engine in (LocalEngine(), SparkEngine(spark)):
-        nodes, edges = read_rows(engine, spark, str(built[file_format]))
+    for engine, session in ((LocalEngine(), None), (LocalEngine(), spark), (SparkEngine(spark), spark)):
+        nodes, edges = read_rows(engine, session, str(built[file_format]))
 
         assert by_id(nodes.collect()) == by_id([RAW, LAKE, JOB])
         assert by_id(edges.collect()) == by_id([FEEDS, WRITES])
@@ -250,8 +250,9 @@ def test_a_broken_parquet_file_is_named(spark: SparkSession, by_hand: Path) -> N
 def test_a_broken_line_is_never_loaded_as_an_empty_node(spark: SparkSession, by_hand: Path) -> None:
     add(by_hand, "nodes", '{"id": "x", "label"')
 
-    with pytest.raises(IntermediateError, match="nodes: invalid line in nodes"):
-        read(spark, str(by_hand))
+    for session in (spark, None):
+        with pytest.raises(IntermediateError, match="nodes: invalid line in nodes. Fix: run `validate`"):
+            read_rows(LocalEngine(), session, str(by_hand))
 
 
 @pytest.mark.parametrize(
@@ -273,8 +274,9 @@ def test_a_non_string_value_is_rejected(
     with by_hand.joinpath("nodes", "one.jsonl").open("a") as nodes:
         nodes.write("\n" + json.dumps({**LAKE, "id": "other", **non_string}) + "\n")
 
-    with pytest.raises(IntermediateError, match="invalid line in nodes"):
-        read(spark, str(by_hand))
+    for session in (spark, None):
+        with pytest.raises(IntermediateError, match="invalid line in nodes"):
+            read_rows(LocalEngine(), session, str(by_hand))
 
 
 def test_a_text_may_look_like_anything_else(spark: SparkSession, by_hand: Path) -> None:
@@ -287,6 +289,14 @@ def test_a_text_may_look_like_anything_else(spark: SparkSession, by_hand: Path) 
 
     read_back = {row.id: (row.name, row.tags) for row in found.where("label = 'table'").collect()}
     assert {text: (text, [text]) for text in texts}.items() <= read_back.items()
+    assert by_id(read_rows(LocalEngine(), None, str(by_hand))[0].collect()) == known(found)
+
+
+def test_bytes_that_are_no_text_are_rejected(by_hand: Path) -> None:
+    with by_hand.joinpath("nodes", "one.jsonl").open("ab") as nodes:
+        nodes.write(b'\n{"id": "x", "label": "table", "name": "\xff"}\n')
+    with pytest.raises(IntermediateError, match="invalid line in nodes"):
+        read_rows(LocalEngine(), None, str(by_hand))
 
 
 def test_an_interrupted_write_leaves_no_old_edges_with_new_nodes(spark: SparkSession, tmp_path: Path) -> None:

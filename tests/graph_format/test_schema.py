@@ -5,7 +5,13 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from lineage_merge.graph_format.json_schemas import edge_schema, node_schema, schema_files
+from lineage_merge.graph_format.json_schemas import (
+    SNAPSHOT_COLUMNS,
+    edge_schema,
+    node_schema,
+    schema_files,
+    snapshot_columns,
+)
 from lineage_merge.graph_format.schema import (
     EDGE_LABELS,
     EDGE_PROPERTIES,
@@ -62,6 +68,10 @@ def test_the_published_schemas_are_the_ones_that_are_used(name: str) -> None:
     published = files("lineage_merge.graph_format").joinpath(name).read_text(encoding="utf-8")
 
     assert published == schema_files()[name]
+
+
+def test_the_columns_of_a_snapshot_are_those_of_the_graph_model() -> None:
+    assert SNAPSHOT_COLUMNS.read_text(encoding="utf-8") == snapshot_columns()
 
 
 @pytest.mark.parametrize("schema", [node_schema(), edge_schema()], ids=["node", "edge"])

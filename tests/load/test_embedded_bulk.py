@@ -10,13 +10,20 @@ from urllib.parse import urlsplit
 import pytest
 from gremlin_python.process.graph_traversal import __
 from gremlin_python.process.traversal import Cardinality, T
+from pyarrow import parquet
 
+from lineage_merge.history.embedded_entry import write_snapshot_entry
+from lineage_merge.history.fingerprints import read_fingerprints
+from lineage_merge.history.layout import ENTRY_KINDS, DagScope, MergeName, entry_folder
+from lineage_merge.history.recording import write_entry
 from lineage_merge.infra.embedded import EmbeddedServer
 from lineage_merge.infra.embedded.connection import connected
 from lineage_merge.infra.embedded.element_batches import encoded_tables, table_of
 from lineage_merge.infra.embedded.element_transfer import ElementClient, ElementRejected
+from lineage_merge.infra.embedded.graph_store import save
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.load.embedded_bulk import EmbeddedBulk
+from lineage_merge.load.graph_state import read_graph_state, read_picture
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.load_plan import MergeOutput
 from lineage_merge.load.result import LoadResult
@@ -237,3 +244,50 @@ def test_dumped_columns_are_those_of_the_graph_model(both: Servers, tmp_path: Pa
     assert rows["dev|s3://b|a"]["description"] == NODES[0]["description"]
     assert rows["dev|s3://b|a|id"]["position"] == 2**40
     assert {row["other_properties"] for row in rows.values()} == {None}
+
+
+def test_state_and_history_of_a_dump_are_those_of_requests(both: Servers, tmp_path: Path) -> None:
+    """Shared vertices, several labels, values of a notebook, and an edge that a killed load left."""
+    server = both[0]
+    weekly = [{**row, "dag_name": "weekly"} for row in (table("a"), NODES[3], table("w"))]
+    of_weekly = {"dag_name": "weekly", "job_name": "other"}
+    ends = [edge("w1", "a", "a", "writes", **of_weekly), {**EDGES[2], **of_weekly, "id": "w2"}]
+    load(server, weekly, ends, in_bulk=True, dag="weekly")
+    load(server, NODES, EDGES, in_bulk=True)
+    with connected(server.url) as g:
+        g.V("dev|s3://b|b").property(Cardinality.set_, "name", "second").property("own", 5).to_list()
+        g.add_v("table::view").property(T.id, "dev|s3://b|v").property("environment", "dev").property(
+            "dag_name", "daily"
+        ).to_list()
+        g.V("dev|s3://b|v").add_e("feeds").property(T.id, "e8~").property("dag_name", "daily").property(
+            "environment", "dev"
+        ).to(__.V("dev|s3://b|a")).to_list()
+    engine = LocalEngine()
+    ids = engine.rows(["dev|s3://b|a", "dev|s3://b|w", "dev|s3://b|missing"])
+    by_requests = Endpoint(server.url)
+    by_dump = Endpoint(server.url, graph_file=str(server.graph_file))
+    states = [read_graph_state(ids, each, "dev", "daily") for each in (by_requests, by_dump)]
+    vertices = [sorted(state.vertices.collect()) for state in states]
+    edges = [sorted(state.edges.collect()) for state in states]
+    assert vertices[0] == vertices[1]
+    assert edges[0] == edges[1]
+    assert {vertex.id for vertex in vertices[0] if vertex.built_elsewhere} == {
+        "dev|s3://b|a",
+        "dev|s3://b|a|id",
+    }
+
+    scope, names = DagScope("dev", "daily"), [MergeName(number, "0" * 12) for number in (1, 2)]
+    place = str(tmp_path / "history")
+    counts = [
+        write_entry(place, scope, names[0], read_picture(engine, by_requests, *scope)),
+        write_snapshot_entry(place, scope, names[1], save(server.url, tmp_path / "graph")),
+    ]
+    assert counts[0] == counts[1]
+    for kind in ENTRY_KINDS:
+        folders = [entry_folder(place, kind, scope, name) for name in names]
+        rows = [parquet.read_table(folder, partitioning=None).to_pylist() for folder in folders]
+        assert rows[0] == rows[1]
+    elements = [row["id"] for row in rows[0]] + ["dev|s3://b|a", "dev|s3://b|b", "load"]
+    sums = read_fingerprints(place, [(scope, name) for name in names], elements)
+    assert sums[0] is not None
+    assert sums[0] == sums[1]

@@ -149,6 +149,8 @@ class EmbeddedServer:
         finally:
             if process:
                 process.stop()
+                if hold:
+                    hold.write("")  # questions need not ask whether the server still runs
             for held in (hold, users_lock):
                 if held:
                     held.release()
