@@ -33,7 +33,7 @@ def write_parquet(
     pq.write_table(table, file, compression=compression, row_group_size=group_rows)
 
 
-def read_parquet(content: bytes, schema: Any) -> Any:
+def table_of_parquet(content: bytes, schema: Any) -> Any:
     """Return a Parquet file as a table of a schema; columns that the file does not have are null.
 
     Raises `ArrowException` or `OSError` for an invalid file.
@@ -43,7 +43,7 @@ def read_parquet(content: bytes, schema: Any) -> Any:
     return parquet.read_table(BytesIO(content), schema=schema, partitioning=None)
 
 
-def read_lines(content: bytes, schema: Any) -> Any:
+def table_of_lines(content: bytes, schema: Any) -> Any:
     """Return JSON lines as a table of a schema; other fields are ignored.
 
     Raises `ArrowException` or `ValueError` for an invalid line, or a value of another type.

@@ -13,7 +13,7 @@ from io import BytesIO
 from itertools import islice
 from typing import Any, Protocol
 
-from lineage_merge.graph_format.arrow import arrow_schema
+from lineage_merge.graph_format.arrow import arrow_schema, table_of_lines
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.storage import Slice, StoredFile, is_s3, read_bytes, read_lines, shown
 from lineage_merge.model.errors import IntermediateError
@@ -23,7 +23,6 @@ NEEDS_PYARROW = "Parquet and JSON lines need pyarrow. Fix: pip install 'lineage-
 _UNIQUE = frozenset({"id"})
 # JSON lines that are decoded at once: as Arrow's columns they take about 20 MB.
 _LINES = 50_000
-_JSON_BLOCK = 1 << 20
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -166,7 +165,6 @@ class JsonColumns:
     def _blocks(self) -> Iterator[Any]:
         try:
             import pyarrow as pa
-            from pyarrow import json as arrow_json
         except ModuleNotFoundError:
             raise IntermediateError(f"{self.files[0].location}: {NEEDS_PYARROW}") from None
         schema = None
@@ -177,14 +175,8 @@ class JsonColumns:
                 text = b"".join(batch)
                 if _SURROGATE.search(text):
                     text = b"".join(map(_without_surrogates, batch))
-                size = max(_JSON_BLOCK, 2 * max(map(len, batch)))
                 try:
-                    text.decode()  # Arrow does not check it
-                    block = arrow_json.read_json(
-                        BytesIO(text),
-                        arrow_json.ReadOptions(block_size=size),
-                        arrow_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
-                    )
+                    block = table_of_lines(text, schema)
                 except (pa.ArrowException, ValueError):
                     raise self._invalid(file, batch) from None
                 yield block
@@ -241,12 +233,8 @@ class _Table:
 
 def columns_of_rows(rows: Sequence[Mapping[str, Any]], ddl: str) -> Columns:
     """Return a few rows of Python as columns, such as those that were changed."""
-    lines = BytesIO(b"".join(json.dumps(row).encode() + b"\n" for row in rows))
-    from pyarrow import json as arrow_json
-
-    table = arrow_json.read_json(
-        lines, parse_options=arrow_json.ParseOptions(explicit_schema=arrow_schema(ddl))
-    )
+    lines = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+    table = table_of_lines(lines, arrow_schema(ddl))
     known = {
         name: joined(column.chunks, name)
         for name, column in zip(table.column_names, table.columns, strict=True)

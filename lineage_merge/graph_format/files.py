@@ -17,9 +17,9 @@ from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
 from lineage_merge.graph_format.arrow import (
     arrow_schema,
-    read_lines,
-    read_parquet,
     rows_of_table,
+    table_of_lines,
+    table_of_parquet,
     write_parquet,
 )
 from lineage_merge.graph_format.json_schemas import edge_schema, node_schema
@@ -142,7 +142,7 @@ def _read_locally(path: str, name: str, ddl: str) -> Iterator[Row]:
         with _translated_errors(path):
             content = read_bytes(file.location)
         try:
-            table = read_parquet(content, schema) if file_format == "parquet" else read_lines(content, schema)
+            table = (table_of_parquet if file_format == "parquet" else table_of_lines)(content, schema)
         except (pa.ArrowException, OSError, ValueError):
             invalid = "file" if file_format == "parquet" else "line"
             raise IntermediateError(
