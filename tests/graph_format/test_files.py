@@ -251,7 +251,7 @@ def test_a_broken_line_is_never_loaded_as_an_empty_node(spark: SparkSession, by_
     add(by_hand, "nodes", '{"id": "x", "label"')
 
     for session in (spark, None):
-        with pytest.raises(IntermediateError, match="nodes: invalid line in nodes. Fix: run `validate`"):
+        with pytest.raises(IntermediateError, match=r"nodes: invalid line in nodes\. Fix: run `validate`"):
             read_rows(LocalEngine(), session, str(by_hand))
 
 
