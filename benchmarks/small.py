@@ -9,8 +9,8 @@ Each round runs fresh processes in turn. Of the sample:
 3. `lineage-merge demo`: the sample into an embedded graph that is new. The server's jars are cached before.
 
 Of copies of TPC-H's plans, 19 of which are as large as a capture of TPC-DS (49 MB, 135,000 documents): 1, 2,
-and 2 again, distributed (`spark.distribute_above_mb: 0`). Figures are medians of elapsed and the least of
-processor seconds (all processes, Java included), and the ratios to 1. Linux only.
+and 2 again, distributed (`spark.distribute_above_mb: 0`). Figures are medians of elapsed and the smallest
+of processor seconds (all processes, Java included), and the ratios to 1. Linux only.
 """
 
 import argparse

@@ -247,7 +247,7 @@ def test_dumped_columns_are_those_of_the_graph_model(both: Servers, tmp_path: Pa
 
 
 def test_state_and_history_of_a_dump_are_those_of_requests(both: Servers, tmp_path: Path) -> None:
-    """Shared vertices, several labels, values of a notebook, and an edge that a killed load left."""
+    """Shared vertices, values of a notebook, and an edge that a killed load left."""
     server = both[0]
     weekly = [{**row, "dag_name": "weekly"} for row in (table("a"), NODES[3], table("w"))]
     of_weekly = {"dag_name": "weekly", "job_name": "other"}
@@ -256,7 +256,7 @@ def test_state_and_history_of_a_dump_are_those_of_requests(both: Servers, tmp_pa
     load(server, NODES, EDGES, in_bulk=True)
     with connected(server.url) as g:
         g.V("dev|s3://b|b").property(Cardinality.set_, "name", "second").property("own", 5).to_list()
-        g.add_v("table::view").property(T.id, "dev|s3://b|v").property("environment", "dev").property(
+        g.add_v("view").property(T.id, "dev|s3://b|v").property("environment", "dev").property(
             "dag_name", "daily"
         ).to_list()
         g.V("dev|s3://b|v").add_e("feeds").property(T.id, "e8~").property("dag_name", "daily").property(
