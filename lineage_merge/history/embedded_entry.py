@@ -9,7 +9,7 @@ from typing import Any
 
 from lineage_merge.graph_format.arrow import arrow_schema, rows_of_table
 from lineage_merge.graph_format.elements import with_other_properties
-from lineage_merge.graph_format.schema import edge_ddl, labels_of, node_ddl, one_label
+from lineage_merge.graph_format.schema import Row, edge_ddl, labels_of, node_ddl, one_label
 from lineage_merge.history import layout
 from lineage_merge.history.entry_files import COMPRESSION, GROUP_ROWS
 from lineage_merge.history.fingerprints import add_sums, sums_of, write_sums
@@ -18,6 +18,7 @@ from lineage_merge.infra import storage
 from lineage_merge.infra.embedded import graph_store
 from lineage_merge.infra.embedded.element_batches import GraphTables, arrow
 from lineage_merge.load import embedded_state
+from lineage_merge.load.element_rows import stored_vertex_values
 from lineage_merge.load.graph_state import LOADER_LABELS
 from lineage_merge.load.stored_elements import INTERIM
 from lineage_merge.model.errors import IntermediateError
@@ -30,9 +31,18 @@ def write_snapshot_entry(location: str, scope: DagScope, name: MergeName, snapsh
     nodes, edges = dag_tables(graph_store.read_tables(snapshot), scope)
     for kind, table, ddl in zip(ENTRY_KINDS, (nodes, edges), (node_ddl(), edge_ddl()), strict=True):
         _write(layout.entry_folder(location, kind, scope, name), table, arrow_schema(ddl, PARTITION_KEYS))
-    sums = (sums_of(map(with_other_properties, rows_of_table(table))) for table in (nodes, edges))
+    sums = (sums_of(map(_stored_row, rows_of_table(table))) for table in (nodes, edges))
     write_sums(location, scope, name, add_sums(sums))
     return len(nodes), len(edges)
+
+
+def _stored_row(row: Row) -> Row:
+    """Return a row with its other properties, of several values the one that a load compares."""
+    values = with_other_properties(row)
+    if values is row or "from" in row:
+        return values
+    lists = {name: value for name, value in values.items() if isinstance(value, list)}
+    return values | stored_vertex_values(lists)
 
 
 def dag_tables(tables: GraphTables, scope: DagScope) -> tuple[Any, Any]:
