@@ -71,3 +71,21 @@ def test_the_modules_are_found() -> None:
         "lineage_merge.load.result",
         "lineage_merge.orchestration.stages",
     } <= set(ON_AIRFLOW)
+
+
+def test_columns_become_rows_without_numpy() -> None:
+    """NumPy comes with none of the extras that run a merge."""
+    program = """
+import sys
+sys.modules["numpy"] = sys.modules["pandas"] = None
+import pyarrow as pa
+from lineage_merge.graph_format.arrow import rows_of_table
+table = pa.table({"id": ["a", "b"], "name": [None, "x"], "tags": [["t"], None], "position": [1, 2]})
+print([*rows_of_table(table)])
+"""
+    done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True)
+    assert done.stderr == ""
+    assert (
+        done.stdout
+        == "[{'id': 'a', 'tags': ['t'], 'position': 1}, {'id': 'b', 'name': 'x', 'position': 2}]\n"
+    )

@@ -1,5 +1,6 @@
 """Parquet files of nodes and edges through pyarrow, without Spark."""
 
+from array import array
 from collections.abc import Collection, Iterable, Iterator
 from io import BytesIO
 from pathlib import Path
@@ -75,4 +76,15 @@ def _values(column: Any) -> list[Any]:
     # Not a Python object per row.
     encoded = column.combine_chunks().dictionary_encode()
     texts = [*encoded.dictionary.to_pylist(), None]
-    return [texts[index] for index in encoded.indices.fill_null(len(texts) - 1).to_numpy().tolist()]
+    return [texts[index] for index in positions_of(encoded.indices.fill_null(len(texts) - 1))]
+
+
+def positions_of(numbers: Any) -> "memoryview[int]":
+    """Return the values of an array of integers without nulls as a memory view."""
+    import pyarrow as pa
+
+    values = numbers.cast(pa.int32())
+    if not len(values):
+        return memoryview(array("i"))
+    start = values.offset
+    return memoryview(values.buffers()[1]).cast("i")[start : start + len(values)]

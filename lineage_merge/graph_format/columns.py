@@ -360,17 +360,6 @@ def position_array(positions: Sequence[int]) -> Any:
     return pa.Array.from_buffers(pa.int32(), len(values), [None, pa.py_buffer(values)])
 
 
-def positions_of(numbers: Any) -> "memoryview[int]":
-    """Return the values of an array of integers without nulls as a memory view."""
-    import pyarrow as pa
-
-    values = numbers.cast(pa.int32())
-    if not len(values):
-        return memoryview(array("i"))
-    start = values.offset
-    return memoryview(values.buffers()[1]).cast("i")[start : start + len(values)]
-
-
 def repeated(value: str, number: int) -> Any:
     """Return a text as a column of so many rows."""
     import pyarrow as pa

@@ -10,13 +10,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial, reduce
 from typing import Any, NamedTuple
 
+from lineage_merge.graph_format.arrow import positions_of
 from lineage_merge.graph_format.columns import (
     Columns,
     StackedColumns,
     columns_of_rows,
     distinct_texts,
     position_array,
-    positions_of,
     rows_at,
     text_array,
 )

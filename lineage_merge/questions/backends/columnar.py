@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property, reduce
 from typing import Any
 
+from lineage_merge.graph_format.arrow import positions_of
 from lineage_merge.graph_format.columns import (
     Columns,
     position_array,
-    positions_of,
     rows_at,
     text_array,
     values_at,
