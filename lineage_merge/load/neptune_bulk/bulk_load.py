@@ -99,8 +99,18 @@ class BulkLoad:
         return f"{self.s3.rstrip('/')}/{environment}/{dag_name}/"
 
     def await_earlier_loads(self, environment: str, dag_name: str, on_progress: ProgressCallback) -> None:
-        """Wait for earlier loads of the DAG whose process was killed."""
-        await_earlier_loads(self, environment, dag_name, on_progress)
+        """Wait for earlier loads of the DAG whose process was killed.
+
+        Such loads leave their files; without files, the loader is not queried.
+        """
+        folder = self.folder_of(environment, dag_name)
+        try:
+            list_files(folder)
+        except SourceMissing:
+            return
+        except SourceError as error:
+            raise BulkLoadFailed(error.message) from None
+        loader_jobs.await_earlier_loads(self.loader, folder, on_progress)
 
     def load(
         self,
@@ -143,23 +153,6 @@ def _loader_url(endpoint: Endpoint) -> str:
     scheme, port = _SCHEMES.get(parts.scheme, ("https", 443))
     host = parts.netloc.rpartition("@")[2]
     return f"{scheme}://{host}" if parts.port else f"{scheme}://{host}:{port}"
-
-
-def await_earlier_loads(
-    bulk: BulkLoad, environment: str, dag_name: str, on_progress: ProgressCallback
-) -> None:
-    """Wait for earlier loads of the DAG whose process was killed.
-
-    Such loads leave their files; without files, the loader is not queried.
-    """
-    folder = bulk.folder_of(environment, dag_name)
-    try:
-        list_files(folder)
-    except SourceMissing:
-        return
-    except SourceError as error:
-        raise BulkLoadFailed(error.message) from None
-    loader_jobs.await_earlier_loads(bulk.loader, folder, on_progress)
 
 
 @dataclass(frozen=True, slots=True)
