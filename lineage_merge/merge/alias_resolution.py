@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.model.records import AliasRecord, Record, ResolvedRecord
@@ -129,6 +129,11 @@ class IdentityRow(NamedTuple):
     alias_id: str
     canonical_id: str
     known_by: str
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, str]) -> Self:
+        """Return the alias in a row of the file `identities`."""
+        return cls(row["alias_id"], row["canonical_id"], row["known_by"])
 
 
 def identities(records: Rows[Record], aliases: Aliases) -> Rows[IdentityRow]:

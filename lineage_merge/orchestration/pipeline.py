@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from operator import methodcaller
 from pathlib import Path
 from typing import Any, Self
 
@@ -199,15 +200,11 @@ def write_folder(built: Built, folder: str, file_format: files.Format = "parquet
             ]
             facts.append(("runs", engine.rows(runs, 1), RUNS_DDL))
         if built.identities is not None:
-            facts.append(("identities", built.identities.map(_as_dict), IDENTITY_DDL))
+            facts.append(("identities", built.identities.map(methodcaller("_asdict")), IDENTITY_DDL))
         for name, rows, ddl in facts:
             files.write_facts(built.spark, folder, name, rows, ddl)
     text = json.dumps({**built.report.as_json(), "coverage": built.coverage.as_json()}, indent=2)
     write_text(f"{folder.rstrip('/')}/{REPORT}", f"{text}\n")
-
-
-def _as_dict(row: IdentityRow) -> Row:
-    return row._asdict()
 
 
 def load_folder(
@@ -243,7 +240,7 @@ def load_folder(
             edges,
             None if aliases is None else {each["source"]: each["candidates"] for each in aliases.collect()},
             None if runs is None else _fewest(runs.collect()),
-            None if resolved is None else resolved.map(_identity),
+            None if resolved is None else resolved.map(IdentityRow.from_row),
             SourceCompleteness.from_json(report.get("coverage", {})),
             report=Report.from_json(report) if report else EMPTY,
             spark=spark,
@@ -264,10 +261,6 @@ def _is_small(config: Config, folder: str) -> bool:
     if limit and config.gremlin.endpoint == EMBEDDED:
         limit = max(limit, _EMBEDDED_MB)  # this machine holds the graph anyway
     return files.unpacked_size(folder) <= limit << 20
-
-
-def _identity(row: Row) -> IdentityRow:
-    return IdentityRow(row["alias_id"], row["canonical_id"], row["known_by"])
 
 
 def _fewest(rows: list[Row]) -> dict[JobKey, int]:

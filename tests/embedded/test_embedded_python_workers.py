@@ -4,7 +4,9 @@ import gc
 import sys
 import zipfile
 from collections.abc import Iterable, Iterator
+from importlib import import_module
 from pathlib import Path
+from zipimport import zipimporter
 
 from pyspark.sql import SparkSession
 
@@ -21,6 +23,26 @@ def test_a_worker_has_no_archive_on_its_path_and_the_imports_of_its_tasks_behind
     assert [entry for entry in path if entry.endswith((".jar", ".zip"))] == []
     assert is_imported
     assert frozen > 10_000
+
+
+def test_a_worker_forgets_the_jar_that_the_check_for_jython_found(spark: SparkSession) -> None:
+    def archives(_rows: Iterable[int]) -> Iterator[list[str]]:
+        yield [path for path, finder in sys.path_importer_cache.items() if isinstance(finder, zipimporter)]
+
+    assert spark.sparkContext.parallelize([0], 1).mapPartitions(archives).collect() == [[]]
+
+
+def test_modules_of_earlier_tasks_are_excluded_from_collection(spark: SparkSession) -> None:
+    def imported(_rows: Iterable[int]) -> Iterator[tuple[int, bool]]:
+        is_new = "lineage_merge.cli" not in sys.modules
+        import_module("lineage_merge.cli")
+        yield gc.get_freeze_count(), is_new
+
+    tasks = spark.sparkContext.parallelize([0], 1).mapPartitions(imported)
+    ((before, _),) = tasks.collect()
+    ((after, is_new),) = tasks.collect()
+    # Another worker may run the second task: it has not imported the module before.
+    assert is_new or after > before
 
 
 def test_pyspark_that_lies_in_a_zip_only_is_still_found(tmp_path: Path) -> None:

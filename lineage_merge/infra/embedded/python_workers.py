@@ -3,17 +3,19 @@
 Spark adds its jar and zipped Python files to the path of workers, invalidates import caches before each task
 (`importlib.invalidate_caches`), and runs the garbage collector after each task. For small input this takes
 longer than the tasks. Here the path is minimal, common modules are imported before the first fork, and
-they are excluded from garbage collection.
+objects that outlive a task (modules, mostly) are excluded from garbage collection.
 
-The standard library's check for Jython (`copy`, `pickle`: ``from org.python.core import ...``) takes the folder `org`
-of a jar for a namespace package. As long as that package exists, each invalidation reads the jar's index again,
-50 ms per task.
+The standard library's check for Jython (`copy`, `pickle`: ``from org.python.core import ...``) takes the
+folder `org` of a jar for a namespace package. As long as that package exists, each invalidation reads the
+jar's index again, 50 ms per task.
 """
 
 import gc
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from importlib.machinery import PathFinder
+from typing import Any
 
 # Modules that nearly all tasks need; others are imported on demand. The first task waits for them.
 _IMPORTED = ("pyspark.sql.types", "lineage_merge.sources.spline.translator")
@@ -34,14 +36,29 @@ def forget_archives() -> None:
     sys.path_importer_cache.clear()
 
 
+def frozen_before(worker: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function that runs a task, so that it first excludes all present objects from collection.
+
+    The collection after the last task left no garbage, so only a task's own objects are searched: without
+    this, modules that tasks import are searched after each of them, 35 ms per task.
+    """
+
+    def run(*arguments: Any) -> Any:
+        gc.freeze()
+        return worker(*arguments)
+
+    return run
+
+
 def main() -> None:
     """Serve Spark's requests for workers until it closes the pipe."""
     forget_archives()
-    manager = import_module("pyspark.daemon").manager
+    daemon: Any = import_module("pyspark.daemon")
     for name in _IMPORTED:
         import_module(name)
+    daemon.worker = frozen_before(daemon.worker)
     gc.freeze()
-    manager()
+    daemon.manager()
 
 
 if __name__ == "__main__":

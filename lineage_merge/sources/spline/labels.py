@@ -14,7 +14,7 @@ Wanted = Mapping[str, tuple[str, ...]]
 # Name and value of a label.
 Label = tuple[str, str]
 
-_OWNERS_AND_TAGS = {"owners": ("owner", "owners"), "tags": ("tag", "tags")}
+_KIND_OF_LABEL = {"owner": "owners", "owners": "owners", "tag": "tags", "tags": "tags"}
 _MAX_LENGTH = 300
 
 
@@ -76,9 +76,8 @@ def owners_and_tags(document: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     found: dict[str, set[str]] = {}
     for place in (document.get("labels"), document.get("extra"), _copied(document)):
         if isinstance(place, dict):
-            for kind, names in _OWNERS_AND_TAGS.items():
-                for name in names:
-                    found.setdefault(kind, set()).update(_texts(place.get(name)))
+            for name in _KIND_OF_LABEL.keys() & place.keys():
+                found.setdefault(_KIND_OF_LABEL[name], set()).update(_texts(place[name]))
     return {kind: tuple(sorted(values)) for kind, values in found.items() if values}
 
 
