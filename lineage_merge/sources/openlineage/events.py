@@ -66,7 +66,7 @@ def event_rows(run: Run, context: Context) -> Iterator[EventRow]:
             dataset=context.resolver.resolve_id(ref),
             # The duration is that of the run, so it is counted once.
             duration_ms=None if number else run.duration_ms,
-            append=translator.write_mode(run, key) == "append",
+            append=translator.write_mode(run, key) not in ("overwrite", ""),
             rows=translator.rows_written(run, key),
         )
     if not targets and not is_part(run):

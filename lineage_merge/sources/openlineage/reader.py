@@ -15,11 +15,13 @@ from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.storage import Slice
 from lineage_merge.model.elements import Count, Element, Problem
 from lineage_merge.model.records import Record
+from lineage_merge.naming import redact
 from lineage_merge.sources import line_files, unmatched_patterns
 from lineage_merge.sources.openlineage import files
 from lineage_merge.sources.openlineage.documents import Document, cut_down, kind_of
 from lineage_merge.sources.openlineage.events import Context, event_rows, number_of, run_of, without_nested
 from lineage_merge.sources.openlineage.jobs import job_of
+from lineage_merge.sources.openlineage.row_operations import unnamed_target
 from lineage_merge.sources.openlineage.runs import Run, as_run, combine_events, newest
 from lineage_merge.sources.openlineage.source import EVENTS, OpenLineage
 from lineage_merge.sources.openlineage.translator import assertions, targets, translate, translate_dataset
@@ -87,12 +89,14 @@ def read_openlineage(engine: Engine, config: Config, resolver: Resolver) -> Rows
     def static_records(subjects: Iterable[Subject]) -> Iterator[Record]:
         return resolver.records(element for subject in subjects for element in _of_static(context, subject))
 
+    unnamed = runs.flat_map(lambda subject: _unnamed_targets(_run(subject), context)).distinct()
     said = [*_counted(subjects, parts), *notices, *_unmatched(settings, subjects, events)]
     return engine.union(
         [
             translated.group(lambda found: found[0], plan_records),
             subjects.filter(lambda subject: subject.kind != _RUN).map_partitions(static_records),
             job_records(events, selected, context.resolver),
+            unnamed.flat_map(lambda problem: resolver.records([problem])),
             engine.rows(resolver.records(said), 1),
         ]
     )
@@ -162,6 +166,15 @@ def _plan_records(
         elements = translate(run, keys[number_of(plan)], how.sequence)
         for record in context.resolver.records(elements):
             yield mark(record, own.get(plan, frozenset()))
+
+
+def _unnamed_targets(run: Run, context: Context) -> Iterator[Problem]:
+    """Yield the problem of a successful MERGE, UPDATE or DELETE whose table is unknown."""
+    job_run = job_of(run)
+    if run.at is not None and not run.failed and context.applies(run, job_run):
+        problem = unnamed_target(run)
+        if problem:
+            yield Problem("not-joined", f"Spark job {job_run.key.name}", "", redact(problem))
 
 
 def _of_static(context: Context, subject: Subject) -> Iterator[Element]:
