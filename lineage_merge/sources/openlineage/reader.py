@@ -21,7 +21,7 @@ from lineage_merge.sources.openlineage import files
 from lineage_merge.sources.openlineage.documents import Document, cut_down, kind_of
 from lineage_merge.sources.openlineage.events import Context, event_rows, number_of, run_of, without_nested
 from lineage_merge.sources.openlineage.jobs import job_of
-from lineage_merge.sources.openlineage.row_operations import unnamed_target
+from lineage_merge.sources.openlineage.row_operations import may_be_row_operation, unnamed_target
 from lineage_merge.sources.openlineage.runs import Run, as_run, combine_events, newest
 from lineage_merge.sources.openlineage.source import EVENTS, OpenLineage
 from lineage_merge.sources.openlineage.translator import assertions, targets, translate, translate_dataset
@@ -89,7 +89,7 @@ def read_openlineage(engine: Engine, config: Config, resolver: Resolver) -> Rows
     def static_records(subjects: Iterable[Subject]) -> Iterator[Record]:
         return resolver.records(element for subject in subjects for element in _of_static(context, subject))
 
-    unnamed = runs.flat_map(lambda subject: _unnamed_targets(_run(subject), context)).distinct()
+    unnamed = runs.flat_map(lambda subject: _unnamed_targets(subject, context)).distinct()
     said = [*_counted(subjects, parts), *notices, *_unmatched(settings, subjects, events)]
     return engine.union(
         [
@@ -168,13 +168,15 @@ def _plan_records(
             yield mark(record, own.get(plan, frozenset()))
 
 
-def _unnamed_targets(run: Run, context: Context) -> Iterator[Problem]:
+def _unnamed_targets(subject: Subject, context: Context) -> Iterator[Problem]:
     """Yield the problem of a successful MERGE, UPDATE or DELETE whose table is unknown."""
+    if not any(may_be_row_operation(text) for text, _ in subject.events):
+        return
+    run = _run(subject)
     job_run = job_of(run)
-    if run.at is not None and not run.failed and context.applies(run, job_run):
-        problem = unnamed_target(run)
-        if problem:
-            yield Problem("not-joined", f"Spark job {job_run.key.name}", "", redact(problem))
+    problem = unnamed_target(run)
+    if problem and run.at is not None and not run.failed and context.applies(run, job_run):
+        yield Problem("not-joined", f"Spark job {job_run.key.name}", "", redact(problem))
 
 
 def _of_static(context: Context, subject: Subject) -> Iterator[Element]:

@@ -30,6 +30,7 @@ _COMMAND = re.compile(
     r"|(?P<delete>delete_from\w*|delete_(?:hoodie_table_command|command(?:_edge)?))"
     r"|replace_data|write_delta)"
 )
+_COMMAND_IN_TEXT = re.compile(r"\.(?:execute_)?(?:merge_|update_|delete_|replace_data|write_delta)")
 _BEFORE = r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*"
 _STATEMENT = re.compile(_BEFORE + r"(?P<operation>merge|update|delete)\b", re.IGNORECASE | re.DOTALL)
 _NO_STATEMENT = (
@@ -49,6 +50,11 @@ class RowOperation:
     operation: Operation | None
     statement: "Statement | None" = None
     problem: str = ""
+
+
+def may_be_row_operation(event: str) -> bool:
+    """Return whether the text of an event may have the job name of an operation: fast, without parsing it."""
+    return _COMMAND_IN_TEXT.search(event) is not None
 
 
 def row_operation(run: Run) -> RowOperation | None:

@@ -158,7 +158,7 @@ class _Reading:
             if lost:
                 columns = ", ".join(lost)
                 yield cut(
-                    f"its statement reads {view}, which is no input by name: no certain origin of {columns}"
+                    f"its statement reads {view}, which is no input by name: unknown origin of {columns}"
                 )
 
     # ---- tables
