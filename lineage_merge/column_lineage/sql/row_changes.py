@@ -73,22 +73,23 @@ def changes_of(tree: exp.Expr, *, by_name: bool = False) -> Iterator[Change]:
 
 
 def changed_columns(
-    changes: Iterable[tuple[Change, Relation]], names: Sequence[str], dataset: str
+    changes: Iterable[tuple[Change, Relation]], names: Sequence[str], dataset: str, *, complete: bool
 ) -> ChangedColumns:
     """Return the columns that changes of `dataset` assign, each change with its query's relation.
 
-    `names` are the known columns of the dataset, in order. A column copied to itself is no lineage; one
-    computed from itself is.
+    `names` are the known columns of the dataset, in order; `complete`: it has no others. A column copied to
+    itself is no lineage; one computed from itself is.
     """
     changed = ChangedColumns()
     known = {fold(name) for name in names}
     columns: Columns = []
     for change, relation in changes:
         if change.by_position:
-            assigned, problem = _by_position(relation, names)
+            assigned, problem = _by_position(relation, names if complete else ())
         else:
             assigned, problem = columns_by_name(relation, names if change.takes_all else ())
-        if problem:
+        # Whatever else the source has, no column of a complete target takes it.
+        if problem and not (change.takes_all and complete):
             changed.problems.append(problem)
         if change.takes_all and names:
             assigned = [column for column in assigned if fold(column[0]) in known]
@@ -184,8 +185,10 @@ def _of_merge(merge: exp.Merge) -> Iterator[Change]:
 def _written(then: exp.Expr, target: exp.Expr, source: exp.Expr) -> tuple[list[exp.Expr], bool, bool]:
     """Return the values of a WHEN, whether they are all columns by name, and whether by position."""
     if isinstance(then, exp.Update):
-        star = next((each for each in then.expressions or () if isinstance(each, exp.Star)), None)
-        if star is not None or not then.expressions:  # DuckDB's UPDATE without SET
+        if not then.expressions:  # DuckDB's UPDATE without SET
+            return [_all_of(source)], False, True
+        star = next((each for each in then.expressions if isinstance(each, exp.Star)), None)
+        if star is not None:
             return [_all_of(source, star)], True, False
         prefixes = {fold(target.alias_or_name), fold(target.name)}
         assignments = _assignments(then.expressions)

@@ -142,8 +142,8 @@ class _Reading:
         self._known, self._notes = {}, {}
         queries = Queries(self._dialect, self._table, self._note)
         outcomes = with_deep_stack(lambda: [(change, queries.read(change.query)) for change in changes])
-        names = self._target.columns if self._target.complete else ()
-        return changed_columns(outcomes, names, _key(self._target.ref))
+        target = self._target
+        return changed_columns(outcomes, target.columns, _key(target.ref), complete=target.complete)
 
     def _note(self, what: str, name: str) -> None:
         self._notes.setdefault(what, {})[name] = None

@@ -273,7 +273,8 @@ class _Reading(Creation):
             relation, of_change = self._outcome(change.query)
             outcomes.append((change, relation))
             reads.include(of_change)
-        changed = row_changes.changed_columns(outcomes, self._shape_of(table).names, key or "")
+        shape = self._shape_of(table)
+        changed = row_changes.changed_columns(outcomes, shape.names, key or "", complete=shape.complete)
         for problem in changed.problems:
             self._note("no-columns", problem)
         if temporary is not None:

@@ -1,5 +1,6 @@
-"""MERGE, UPDATE and DELETE in the form of openlineage-spark 1.53: which edges, and what is reported as lost."""
+"""MERGE, UPDATE and DELETE in the form of openlineage-spark 1.53: the edges, and what is reported."""
 
+import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -65,7 +66,8 @@ def elements(run: Run) -> list[Element]:
 
 def values(found: Iterable[Element]) -> set[str]:
     return {
-        f"{each.target_column} < {_name(each.source.name)}#{each.source_column} {','.join(each.transformations)}"
+        f"{each.target_column} < {_name(each.source.name)}#{each.source_column}"
+        f" {','.join(each.transformations)}"
         for each in found
         if isinstance(each, FeedsColumn)
     }
@@ -113,7 +115,8 @@ def test_only_assignments_are_edges_whatever_the_client_says_of_the_columns() ->
         run_of(
             "replace_data.lake_db_t",
             "merge into lake.db.t using lake.db.s on t.order_id = s.order_id"
-            " when matched and s.status <> 'x' then update set amount = s.amount + t.amount, status = t.status"
+            " when matched and s.status <> 'x' then update set amount = s.amount + t.amount,"
+            " status = t.status"
             " when not matched then insert (order_id, status) values (s.order_id, upper(s.status))"
             " when not matched by source and t.customer_id = 1 then delete",
             [source, table("file|/data/lake/db/t", (*ORDERS, "_file"), "db.t")],
@@ -200,8 +203,8 @@ def test_delta_has_sources_only_in_its_column_lineage() -> None:
     found = elements(
         run_of(
             "execute_merge_into_command.lake_t",
-            "merge into delta.`s3://lake/t` t using o on t.order_id = o.order_id when matched and o.status = 'x'"
-            " then update set amount = o.amount * 2",
+            "merge into delta.`s3://lake/t` t using o on t.order_id = o.order_id when matched"
+            " and o.status = 'x' then update set amount = o.amount * 2",
             [table("s3://lake|t", ORDERS)],
             [table("s3://lake|t", ORDERS)],
             lineage,
@@ -349,10 +352,8 @@ def test_other_producers_are_read_as_they_are() -> None:
 
 
 def test_without_the_parser_the_report_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "sqlglot", None)
-    monkeypatch.delitem(
-        __import__("sys").modules, "lineage_merge.sources.openlineage.statements", raising=False
-    )
+    monkeypatch.setitem(sys.modules, "sqlglot", None)
+    monkeypatch.delitem(sys.modules, "lineage_merge.sources.openlineage.statements", raising=False)
     row_operations._parsed.cache_clear()
 
     found = elements(run_of("replace_data.lake_db_t", "delete from lake.db.t where amount = 7", [TARGET]))
