@@ -7,7 +7,7 @@ DataFrame API (`DeltaTable.merge`) has none, and the facet may hold the statemen
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -91,6 +91,23 @@ def outputs(run: Run) -> Mapping[DatasetKey, Document]:
     return {} if key is None else {key: {"namespace": key[0], "name": key[1]}}
 
 
+def short_target(run: Run) -> str:
+    """Return the table of an operation without datasets, if its name has no database; else ""."""
+    operation = row_operation(run)
+    if operation is None or operation.statement is None or outputs(run):
+        return ""
+    return operation.statement.target[-1]
+
+
+def with_output(run: Run, tables: Mapping[str, DatasetKey]) -> Run:
+    """Return the run with the table that its statement names without a database, if `tables` has it.
+
+    `tables` are those that other events of the application name, by their names without a database (folded).
+    """
+    key = tables.get(short_target(run).casefold())
+    return replace(run, outputs={key: {"namespace": key[0], "name": key[1]}}) if key else run
+
+
 def unnamed_target(run: Run) -> str:
     """Return why the table of an operation is unknown, "" for any other run."""
     operation = row_operation(run)
@@ -99,7 +116,7 @@ def unnamed_target(run: Run) -> str:
     if operation.statement is None:
         return f"{operation.problem}, nor its table"
     name = ".".join(operation.statement.target)
-    return f"{operation.operation} of {name}: the event has no dataset, and the name no database"
+    return f"{operation.operation} of {name}: no event of the job has the table, and the name no database"
 
 
 def _known(command: re.Match[str]) -> Operation | None:

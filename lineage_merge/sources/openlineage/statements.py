@@ -1,7 +1,7 @@
 """Column lineage of MERGE, UPDATE and DELETE statements, with an event's datasets as their tables. Pure.
 
 Needs sqlglot. A name that is no dataset of the event is a view of the session, or a table that the client
-left out. The inputs that no name leads to are behind the views: a column is theirs where exactly one has it.
+left out. The inputs that no name leads to are behind the views: they have a column where exactly one can.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

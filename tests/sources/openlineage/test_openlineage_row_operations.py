@@ -2,15 +2,26 @@
 
 import sys
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lineage_merge.model.elements import Element, Feeds, FeedsColumn, Influences, Problem
+from lineage_merge.orchestration import read_sources
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.openlineage import row_operations, translator
 from lineage_merge.sources.openlineage.row_operations import unnamed_target
 from lineage_merge.sources.openlineage.runs import Run, combine_events
-from tests.sources.openlineage.made_events import SPARK, Event, dataset, event, job_type, of_spark
+from tests.sources.openlineage.made_events import (
+    SPARK,
+    Event,
+    dataset,
+    event,
+    job_type,
+    of_spark,
+    write_lines,
+)
 
 ORDERS = ("order_id", "customer_id", "amount", "status")
 CUSTOMERS = ("customer_id", "name")
@@ -264,7 +275,7 @@ def test_a_table_without_a_database_is_reported_with_its_job() -> None:
     run = run_of("execute_update_command", "update t set a = 1", outputs=())
 
     assert translator.targets(run) == []
-    assert unnamed_target(run) == "update of t: the event has no dataset, and the name no database"
+    assert unnamed_target(run) == "update of t: no event of the job has the table, and the name no database"
 
 
 @pytest.mark.parametrize("query", ["", "select order_id, amount from orders"])
@@ -362,3 +373,97 @@ def test_without_the_parser_the_report_says_how_to_install_it(monkeypatch: pytes
     assert values(found) == influences(found) == set()
     [(_, _, message)] = problems(found)
     assert "pip install 'lineage-merge[columns]'" in message
+
+
+def merged(folder: Path, runs: Iterable[Event]) -> tuple[list[dict[str, Any]], list[Problem]]:
+    """The edges and the problems of a merge of the events."""
+    write_lines(folder / "events.jsonl", runs)
+    config = CONFIGURATION.parse(
+        {"dag_name": "d", "environment": "dev", "openlineage": {"events": str(folder / "events.jsonl")}}
+    )
+    report, found = read_sources.merge(config)
+    return found.collect(), list(report.problems)
+
+
+def update(app: str, number: int) -> Event:
+    """An UPDATE of a Delta table in the current database, as the client reports it."""
+    return event(
+        "COMPLETE",
+        f"07:{number:02}",
+        f"{app}.execute_update_command",
+        f"update-{app}-{number}",
+        run_facets=of_spark(app),
+        job_facets={**job_type("SPARK", "SQL_JOB"), "sql": {"query": "update sales set a = a + b"}},
+        producer=SPARK,
+    )
+
+
+def insert(app: str, path: str, name: str) -> Event:
+    return event(
+        "COMPLETE",
+        "06:00",
+        f"{app}.append_data",
+        f"insert-{app}-{path}",
+        outputs=[table(f"file|{path}", ("a", "b"), name)],
+        inputs=[dataset("file|/data/in")],
+        run_facets=of_spark(app),
+        job_facets=job_type("SPARK", "SQL_JOB"),
+        producer=SPARK,
+    )
+
+
+def test_a_name_without_a_database_is_the_table_that_the_job_names_elsewhere(tmp_path: Path) -> None:
+    rows, problems = merged(tmp_path, [insert("app", "/wh/sales", "default.sales"), update("app", 1)])
+
+    edges = {(row["from"], row["to"]) for row in rows if row.get("label") == "feeds_column"}
+    sales = "dev|file|/wh/sales"
+    assert edges == {(f"{sales}|a", f"{sales}|a"), (f"{sales}|b", f"{sales}|a")}
+    assert [each for each in problems if each.kind == "not-joined"] == []
+
+
+def test_a_name_of_two_tables_or_of_another_jobs_table_is_reported_once_per_job(tmp_path: Path) -> None:
+    rows, problems = merged(
+        tmp_path,
+        [
+            insert("two", "/wh/sales", "default.sales"),
+            insert("two", "/other/sales", "other.sales"),
+            update("two", 1),
+            update("two", 2),
+            update("none", 1),
+        ],
+    )
+
+    assert [row for row in rows if row.get("label") == "feeds_column"] == []
+    message = "update of sales: no event of the job has the table, and the name no database"
+    assert [(each.document, each.message) for each in problems if each.kind == "not-joined"] == [
+        ("Spark job none", message),
+        ("Spark job two", message),
+    ]
+
+
+def test_secrets_of_a_statement_are_in_no_row_and_no_problem(tmp_path: Path) -> None:
+    statement = (
+        "update lake.db.t set status = concat(status, 'jdbc:postgresql://u:hunter2@h/d?password=hunter2')"
+        " where amount = aes_encrypt(unknown, 'hunter2')"
+    )
+    broken = f"{statement} )) 'password=hunter2'"
+    runs = [
+        event(
+            "COMPLETE",
+            "06:00",
+            f"app{number}.replace_data.t",
+            f"r{number}",
+            outputs=[TARGET],
+            run_facets=of_spark(f"app{number}"),
+            job_facets={**job_type("SPARK", "SQL_JOB"), "sql": {"query": query}},
+            producer=SPARK,
+        )
+        for number, query in enumerate((statement, broken))
+    ]
+
+    rows, problems = merged(tmp_path, runs)
+
+    assert [row["expression"] for row in rows if row.get("label") == "feeds_column"] == [
+        "concat(status, 'jdbc:postgresql://h/d?password=*****')"
+    ]
+    assert "hunter2" not in f"{rows} {problems}"

@@ -57,7 +57,8 @@ JOIN = {"s#id > t JOIN"}
         (
             "postgres",
             (
-                "when matched and s.kind = 1 then do nothing when matched then update set (a, b) = (s.b, default)"
+                "when matched and s.kind = 1 then do nothing"
+                " when matched then update set (a, b) = (s.b, default)"
                 " when not matched then insert (id, a) overriding system value values (s.id, default)"
             ),
             {"s#b > t#a IDENTITY", "s#id > t#id IDENTITY"},
@@ -85,9 +86,9 @@ JOIN = {"s#id > t JOIN"}
         (
             "oracle",
             (
-                "when matched then update set t.a = case when s.kind = 3 then s.a else t.a end where s.kind = 1"
-                " delete where s.b = 2 when not matched then insert (t.id, t.b) values (s.id, s.b)"
-                " where s.kind = 4 log errors into faults"
+                "when matched then update set t.a = case when s.kind = 3 then s.a else t.a end"
+                " where s.kind = 1 delete where s.b = 2"
+                " when not matched then insert (t.id, t.b) values (s.id, s.b) where s.kind = 4 log errors into faults"
             ),
             {
                 "s#a > t#a TRANSFORMATION",
