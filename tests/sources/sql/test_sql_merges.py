@@ -88,7 +88,8 @@ JOIN = {"s#id > t JOIN"}
             (
                 "when matched then update set t.a = case when s.kind = 3 then s.a else t.a end"
                 " where s.kind = 1 delete where s.b = 2"
-                " when not matched then insert (t.id, t.b) values (s.id, s.b) where s.kind = 4 log errors into faults"
+                " when not matched then insert (t.id, t.b) values (s.id, s.b)"
+                " where s.kind = 4 log errors into faults"
             ),
             {
                 "s#a > t#a TRANSFORMATION",
