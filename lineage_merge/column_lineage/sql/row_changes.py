@@ -81,7 +81,7 @@ def changed_columns(
     itself is no lineage; one computed from itself is.
     """
     changed = ChangedColumns()
-    known = {fold(name) for name in names}
+    known = {fold(name): name for name in names}
     columns: Columns = []
     for change, relation in changes:
         if change.by_position:
@@ -97,7 +97,8 @@ def changed_columns(
         for origin, kinds in relation.influences.items():
             changed.influences.setdefault(origin, set()).update(kinds)
     changed.columns = [
-        (name, _without_copy(derivation, dataset, name)) for name, derivation in merge_columns(columns)
+        (known.get(fold(name), name), _without_copy(derivation, dataset, name))
+        for name, derivation in merge_columns(columns)
     ]
     return changed
 

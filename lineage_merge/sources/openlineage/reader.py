@@ -176,7 +176,8 @@ def _named_tables(subject: Subject, wanted: Set[tuple[str, str]]) -> Iterator[tu
 
 
 def _may_be_row_operation(subject: Subject) -> bool:
-    return any(may_be_row_operation(text) for text, _ in subject.events)
+    # The events of a run are about one job.
+    return may_be_row_operation(next(iter(subject.events))[0])
 
 
 def _of_run(found: tuple[PlanKey, SelectedPlan | Datasets]) -> tuple[str, Any]:

@@ -335,6 +335,15 @@ def test_an_unknown_command_is_an_operation_if_its_output_is_the_statements_tabl
     assert influences(elements(run)) == {"t#amount FILTER"}
 
 
+def test_columns_are_spelled_as_in_the_schema_whatever_the_statement_writes() -> None:
+    run = run_of(
+        "write_delta.t", "update LAKE.DB.T as X set AMOUNT = x.Amount + 1 where STATUS = 'x'", [TARGET]
+    )
+
+    assert values(elements(run)) == {"amount < t#amount TRANSFORMATION"}
+    assert influences(elements(run)) == {"t#status FILTER"}
+
+
 def test_a_branch_is_its_table() -> None:
     branch = table("file|/data/lake/db/t", ORDERS, "db.t.branch_audit", "lake")
     found = elements(
