@@ -119,7 +119,7 @@ EDGE_PROPERTIES: tuple[Property, ...] = (
         "operations", "the operations between two datasets, source first; several chains joined with ' | '"
     ),
     Property("sequence", "position of the write in its run, from 1", type="long"),
-    Property("write_mode", "append or overwrite"),
+    Property("write_mode", "append, overwrite; merge, update or delete of a row-level operation"),
     Property("via", "collapsed temporary datasets and ephemeral models, joined with ' | '"),
     Property("column_lineage", "unavailable: the columns are unknown, for example behind an RDD"),
     Property("undeclared", "true: the dbt SQL references the source without ref() or source()"),

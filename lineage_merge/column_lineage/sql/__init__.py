@@ -3,5 +3,6 @@
 `parsing` parses text, `names` resolves table names to datasets, `tables` tracks the known columns of each
 dataset, `scope` resolves names inside a query, `values` reads expressions, `query` reads queries
 and converts the result to the model that all sources share; `spark_names` and `postgres_names` name columns
-without an alias.
+without an alias. `row_changes` makes queries of MERGE, UPDATE and DELETE, `merge_syntax` adds syntax that the
+parser lacks, `targets` maps a query's columns to those of a table.
 """

@@ -25,6 +25,8 @@ class DerivationStep(NamedTuple):
 
 Derivation = Mapping[ColumnOrigin, DerivationStep]
 Influences = dict[ColumnOrigin, set[InfluenceKind]]
+# The derivation of each column of a target, by name.
+Columns = list[tuple[str, Derivation]]
 
 _UNCHANGED = DerivationStep(frozenset({Transformation.IDENTITY}), ())
 
@@ -56,3 +58,13 @@ def derived(kinds: Mapping[ColumnOrigin, Iterable[Transformation]], text: Callab
 def influences_of(origins: Iterable[ColumnOrigin], kind: InfluenceKind) -> Influences:
     """Return influences of one kind for the origins."""
     return {origin: {kind} for origin in origins}
+
+
+def merge_columns(columns: Iterable[tuple[str, Derivation]]) -> Columns:
+    """Merge the columns of several branches."""
+    names: dict[str, str] = {}
+    found: dict[str, list[Derivation]] = {}
+    for name, derivation in columns:
+        names.setdefault(name.casefold(), name)
+        found.setdefault(name.casefold(), []).append(derivation)
+    return [(names[key], merged(derivations)) for key, derivations in found.items()]

@@ -9,6 +9,8 @@ from typing import TypeVar
 
 from sqlglot import Dialect, exp
 
+from lineage_merge.column_lineage.sql.merge_syntax import supported_merge
+
 _Result = TypeVar("_Result")
 
 # Enough for some 500 nested functions. The memory is reserved, but only used as far as needed.
@@ -62,6 +64,7 @@ _WRITTEN = "written"
 
 def parse(text: str, dialect: Dialect) -> list[exp.Expr]:
     """Return the statements of a text. Raises `SqlglotError`."""
+    text = supported_merge(text, dialect)
     trees = [tree for tree in dialect.parse(text) if tree is not None]
     for tree in trees:
         _record_function_names(tree, text)

@@ -204,7 +204,7 @@ def _other_names(
             table = _table_name(other)
             yield from _table_of_path(ref, table)
             yield Alias(other, ref, CATALOG_RULE)
-            known_as = _spark_catalog(catalog) or _session_catalog(other, ref)
+            known_as = spark_catalog(catalog) or _session_catalog(other, ref)
             if known_as and "." in table:
                 yield Alias(Reference(known_as, table), ref, CATALOG_RULE)
         elif _is_path(other) and not _is_path(ref):
@@ -229,7 +229,7 @@ def _table_of_path(path: Reference, table: str) -> Iterator[Element]:
     yield Dataset(path, Authority.BUILDER, "table", names)
 
 
-def _spark_catalog(catalog: Mapping[str, Any]) -> str:
+def spark_catalog(catalog: Mapping[str, Any]) -> str:
     """Return Spark's name of the catalog, "" if the event has none.
 
     openlineage-spark calls Spark's session catalog ``default`` of the framework ``hive``.

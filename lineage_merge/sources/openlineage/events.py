@@ -1,7 +1,7 @@
 """Write events of combined runs, and writes inside another command, such as CREATE TABLE AS SELECT. Pure."""
 
-from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import groupby
 
@@ -9,7 +9,8 @@ from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.sources.openlineage import translator
 from lineage_merge.sources.openlineage.datasets import reference
 from lineage_merge.sources.openlineage.jobs import JobRun, is_part, job_of
-from lineage_merge.sources.openlineage.runs import Run
+from lineage_merge.sources.openlineage.row_operations import with_output
+from lineage_merge.sources.openlineage.runs import DatasetKey, Run
 from lineage_merge.sources.openlineage.source import OpenLineage
 from lineage_merge.sources.runs.events import EventRow, nulls_first
 from lineage_merge.sources.source import Resolver
@@ -20,10 +21,14 @@ _SEPARATOR = " "
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Which runs are selected, and how references are resolved."""
+    """Which runs are selected, and how references are resolved.
+
+    `tables`: as in `row_operations.with_output`, by the job that names them.
+    """
 
     settings: OpenLineage
     resolver: Resolver
+    tables: Mapping[str, Mapping[str, DatasetKey]] = field(default_factory=dict)
 
     def applies(self, run: Run, job_run: JobRun) -> bool:
         """Match by the job's name, the application's, the OpenLineage job's, and by its namespace."""
@@ -31,6 +36,11 @@ class Context:
         return _matches(self.settings.jobs, *names) and _matches(
             self.settings.namespaces, run.job["namespace"]
         )
+
+    def named(self, run: Run) -> Run:
+        """Return the run with the table that only other events of its job name."""
+        tables = self.tables.get(job_of(run).key.name) if self.tables else None
+        return with_output(run, tables) if tables else run
 
 
 def event_rows(run: Run, context: Context) -> Iterator[EventRow]:
@@ -66,7 +76,7 @@ def event_rows(run: Run, context: Context) -> Iterator[EventRow]:
             dataset=context.resolver.resolve_id(ref),
             # The duration is that of the run, so it is counted once.
             duration_ms=None if number else run.duration_ms,
-            append=translator.write_mode(run, key) == "append",
+            append=translator.write_mode(run, key) not in ("overwrite", ""),
             rows=translator.rows_written(run, key),
         )
     if not targets and not is_part(run):

@@ -57,7 +57,24 @@ def job_of(run: Run) -> JobRun:
 
 def is_part(run: Run) -> bool:
     """Return whether the run is a step of a job's run: one SQL action of a Spark application."""
-    return _job_type(run) == "spark" and _kind(run) != "APPLICATION"
+    return is_spark(run) and _kind(run) != "APPLICATION"
+
+
+def is_spark(run: Run) -> bool:
+    """Return whether the run is one of Spark's."""
+    return _job_type(run) == "spark"
+
+
+def own_name(run: Run) -> str:
+    """Return the name of a step of a Spark application without the application's: ``append_data.db_t``.
+
+    "" for the application's own run.
+    """
+    parent = (_facet(run, "parent").get("job") or {}).get("name") or ""
+    name = str(run.job["name"])
+    if parent and name.startswith(f"{parent}."):
+        return name.removeprefix(f"{parent}.")
+    return name.partition(".")[2]
 
 
 def _spark(run: Run, framework: str) -> JobRun:

@@ -5,8 +5,8 @@ each selected run is translated where its events are.
 """
 
 import json
-from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import astuple
+from collections.abc import Hashable, Iterable, Iterator, Set
+from dataclasses import astuple, replace
 from typing import Any, NamedTuple
 
 from lineage_merge.config import Config
@@ -15,13 +15,20 @@ from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.storage import Slice
 from lineage_merge.model.elements import Count, Element, Problem
 from lineage_merge.model.records import Record
+from lineage_merge.naming import redact
 from lineage_merge.sources import line_files, unmatched_patterns
 from lineage_merge.sources.openlineage import files
 from lineage_merge.sources.openlineage.documents import Document, cut_down, kind_of
 from lineage_merge.sources.openlineage.events import Context, event_rows, number_of, run_of, without_nested
 from lineage_merge.sources.openlineage.jobs import job_of
-from lineage_merge.sources.openlineage.runs import Run, as_run, combine_events, newest
+from lineage_merge.sources.openlineage.row_operations import (
+    may_be_row_operation,
+    short_target,
+    unnamed_target,
+)
+from lineage_merge.sources.openlineage.runs import DatasetKey, Run, as_run, combine_events, newest
 from lineage_merge.sources.openlineage.source import EVENTS, OpenLineage
+from lineage_merge.sources.openlineage.statement_names import names_of
 from lineage_merge.sources.openlineage.translator import assertions, targets, translate, translate_dataset
 from lineage_merge.sources.runs import run_selection
 from lineage_merge.sources.runs.events import EventRow
@@ -72,7 +79,8 @@ def read_openlineage(engine: Engine, config: Config, resolver: Resolver) -> Rows
     texts_of_subject = by_subject.combine(_only, _added, set.__ior__)
     subjects = texts_of_subject.map(lambda found: Subject(*found[0], frozenset(found[1]))).cache()
     runs = subjects.filter(lambda subject: subject.kind == _RUN)
-    events = runs.flat_map(lambda subject: event_rows(_run(subject), context))
+    context = replace(context, tables=_tables_of_short_names(runs))
+    events = runs.flat_map(lambda subject: event_rows(_run(subject, context), context))
     events = run_selection.within_lookback(without_nested(events).cache(), settings.runs, settings.lookback)
     written = events.filter(lambda event: event.target is not None)
     selected = run_selection.select_writes(written, settings.runs)
@@ -87,12 +95,14 @@ def read_openlineage(engine: Engine, config: Config, resolver: Resolver) -> Rows
     def static_records(subjects: Iterable[Subject]) -> Iterator[Record]:
         return resolver.records(element for subject in subjects for element in _of_static(context, subject))
 
+    unnamed = runs.flat_map(lambda subject: _unnamed_targets(subject, context)).distinct()
     said = [*_counted(subjects, parts), *notices, *_unmatched(settings, subjects, events)]
     return engine.union(
         [
             translated.group(lambda found: found[0], plan_records),
             subjects.filter(lambda subject: subject.kind != _RUN).map_partitions(static_records),
             job_records(events, selected, context.resolver),
+            unnamed.flat_map(lambda problem: resolver.records([problem])),
             engine.rows(resolver.records(said), 1),
         ]
     )
@@ -124,8 +134,50 @@ def _added(events: set[tuple[str, str]], event: tuple[str, str]) -> set[tuple[st
     return events
 
 
-def _run(subject: Subject) -> Run:
-    return combine_events(loads(text) for text, _ in subject.events)
+def _run(subject: Subject, context: Context | None = None) -> Run:
+    run = combine_events(loads(text) for text, _ in subject.events)
+    return context.named(run) if context is not None else run
+
+
+def _tables_of_short_names(runs: Rows[Subject]) -> dict[str, dict[str, DatasetKey]]:
+    """Return tables that a job changes by names without a database, of events that have no dataset.
+
+    A table is one that another event of the job has a name for; none if there are several.
+    """
+    wanted = set(runs.flat_map(_short_target).distinct().collect())
+    if not wanted:
+        return {}
+    found: dict[tuple[str, str], set[DatasetKey]] = {}
+    for job, name, key in runs.flat_map(lambda subject: _named_tables(subject, wanted)).distinct().collect():
+        found.setdefault((job, name), set()).add(key)
+    tables: dict[str, dict[str, DatasetKey]] = {}
+    for (job, name), keys in found.items():
+        if len(keys) == 1:
+            tables.setdefault(job, {})[name] = next(iter(keys))
+    return tables
+
+
+def _short_target(subject: Subject) -> Iterator[tuple[str, str]]:
+    if _may_be_row_operation(subject):
+        run = _run(subject)
+        name = short_target(run)
+        if name:
+            yield job_of(run).key.name, name.casefold()
+
+
+def _named_tables(subject: Subject, wanted: Set[tuple[str, str]]) -> Iterator[tuple[str, str, DatasetKey]]:
+    run = _run(subject)
+    job = job_of(run).key.name
+    for key, dataset in (*run.inputs.items(), *run.outputs.items()):
+        for table in names_of(*key, dataset).tables:
+            name = table[-1].casefold()
+            if (job, name) in wanted:
+                yield job, name, key
+
+
+def _may_be_row_operation(subject: Subject) -> bool:
+    # The events of a run are about one job.
+    return may_be_row_operation(next(iter(subject.events))[0])
 
 
 def _of_run(found: tuple[PlanKey, SelectedPlan | Datasets]) -> tuple[str, Any]:
@@ -154,7 +206,7 @@ def _plan_records(
             own[plan] = value
     if of_run is None:
         return
-    run = _run(of_run)
+    run = _run(of_run, context)
     keys = targets(run)
     if (selected or not keys) and context.applies(run, job_of(run)):
         yield from context.resolver.records(assertions(run))
@@ -162,6 +214,17 @@ def _plan_records(
         elements = translate(run, keys[number_of(plan)], how.sequence)
         for record in context.resolver.records(elements):
             yield mark(record, own.get(plan, frozenset()))
+
+
+def _unnamed_targets(subject: Subject, context: Context) -> Iterator[Problem]:
+    """Yield the problem of a successful MERGE, UPDATE or DELETE whose table is unknown."""
+    if not _may_be_row_operation(subject):
+        return
+    run = _run(subject, context)
+    job_run = job_of(run)
+    problem = unnamed_target(run)
+    if problem and run.at is not None and not run.failed and context.applies(run, job_run):
+        yield Problem("not-joined", f"Spark job {job_run.key.name}", "", redact(problem))
 
 
 def _of_static(context: Context, subject: Subject) -> Iterator[Element]:

@@ -23,6 +23,8 @@ from lineage_merge.model.elements import (
     Scalar,
     Writes,
 )
+from lineage_merge.naming import redact
+from lineage_merge.sources.openlineage.changed_rows import changed_rows
 from lineage_merge.sources.openlineage.datasets import (
     StoredTable,
     dataset_elements,
@@ -32,6 +34,7 @@ from lineage_merge.sources.openlineage.datasets import (
 )
 from lineage_merge.sources.openlineage.documents import Document, listed, mapping, sets_of, text
 from lineage_merge.sources.openlineage.jobs import JobRun, job_of
+from lineage_merge.sources.openlineage.row_operations import outputs, row_operation
 from lineage_merge.sources.openlineage.runs import DatasetKey, Run
 
 _DEFINITIONS = frozenset({"CREATE", "ALTER", "DROP", "RENAME", "TRUNCATE"})
@@ -44,14 +47,20 @@ def targets(run: Run) -> list[DatasetKey]:
     A table that is only created, altered or dropped (`lifecycleStateChange`, and neither a source nor a row)
     received no data.
     """
-    return [key for key, output in run.outputs.items() if not _only_defines(run, output)]
+    operation = row_operation(run)
+    return [
+        key for key, output in outputs(run).items() if operation is not None or not _only_defines(run, output)
+    ]
 
 
 def write_mode(run: Run, key: DatasetKey) -> str:
-    """Return ``overwrite``, ``append``, or "" if the producer does not report it.
+    """Return ``overwrite``, ``append``, ``merge``, ``update``, ``delete``, or "" if it is unknown.
 
-    openlineage-spark reports overwriting and creating; everything else is an append.
+    openlineage-spark reports overwriting and creating; what is no row-level operation is an append else.
     """
+    operation = row_operation(run)
+    if operation is not None:
+        return operation.operation or ""
     change = _lifecycle(run.outputs[key])
     if change in _OVERWRITES:
         return "overwrite"
@@ -60,7 +69,7 @@ def write_mode(run: Run, key: DatasetKey) -> str:
 
 def rows_written(run: Run, key: DatasetKey) -> int | None:
     """Return the number of rows written to one of the run's targets, if reported."""
-    statistics = (run.outputs[key].get("outputFacets") or {}).get("outputStatistics") or {}
+    statistics = (outputs(run)[key].get("outputFacets") or {}).get("outputStatistics") or {}
     count = statistics.get("rowCount")
     return None if count is None else int(count)
 
@@ -68,11 +77,11 @@ def rows_written(run: Run, key: DatasetKey) -> int | None:
 def translate(run: Run, key: DatasetKey, sequence: int | None = None) -> Iterator[Element]:
     """Yield what the run did to one target. `sequence` is the position of the write in the job's run.
 
-    Every input feeds the target, and so does a dataset that only the column lineage names.
+    Every input feeds the target, and so does a dataset that only the column lineage or the statement names.
     """
     job_run = job_of(run)
     job, of_spark = job_run.key, job_run.key.job_type == "spark"
-    output = run.outputs[key]
+    output = outputs(run)[key]
     target = reference(*key, job.name)
     inputs = {reference(*each, job.name): found for each, found in run.inputs.items()}
     query = str((run.job_facets.get("sql") or {}).get("query") or "")
@@ -92,11 +101,22 @@ def translate(run: Run, key: DatasetKey, sequence: int | None = None) -> Iterato
     properties: dict[str, Scalar] = {"write_mode": mode} if mode else {}
     if sequence is not None:
         properties["sequence"] = sequence
-    for source in sorted(inputs.keys() | _column_sources(facet, job.name)):
+    sources = inputs.keys() | _column_sources(facet, job.name)
+    columns = column_elements(facet, job, target)
+    operation = row_operation(run)
+    if operation is not None:
+        changed = changed_rows(operation, run, key, job)
+        sources = (sources - {target}) | changed.reads
+        columns = iter(changed.columns)
+        if changed.columns_lost:
+            properties["column_lineage"] = "unavailable"
+        for problem in changed.problems:
+            yield Problem("no-columns", f"Spark job {job.name}", target.name, redact(problem))
+    for source in sorted(sources):
         table = tables.get(source) or StoredTable(source)
         reads: dict[str, Scalar] = {"reads": "metadata"} if table.part == "metadata" else {}
         yield Feeds(job, table.ref, target, {**properties, **reads})
-    yield from stored(column_elements(facet, job, target), tables)
+    yield from stored(columns, tables)
 
 
 def translate_dataset(event: Document, location: str) -> Iterator[Element]:

@@ -8,11 +8,13 @@ from collections.abc import Iterable, Mapping
 
 from sqlglot import Dialect, exp
 
-from lineage_merge.column_lineage.sql import notes
+from lineage_merge.column_lineage.sql import notes, row_changes
+from lineage_merge.column_lineage.sql.derivation import Columns, merge_columns
 from lineage_merge.column_lineage.sql.scope import Relation
 from lineage_merge.column_lineage.sql.tables import fold
+from lineage_merge.column_lineage.sql.targets import by_name, by_position, with_partition_columns
 from lineage_merge.column_lineage.sql.text import reason
-from lineage_merge.sources.sql import row_changes, tsql
+from lineage_merge.sources.sql import tsql
 from lineage_merge.sources.sql.clauses import is_ddl, used_database
 from lineage_merge.sources.sql.creation import Creation
 from lineage_merge.sources.sql.names import Datasets
@@ -22,9 +24,8 @@ from lineage_merge.sources.sql.results import Created, FileLineage
 from lineage_merge.sources.sql.shapes import NOTHING, Shape, Shapes
 from lineage_merge.sources.sql.statements import Unread
 from lineage_merge.sources.sql.syntax import Call, Moved, Parsed, Script, Unload
-from lineage_merge.sources.sql.targets import by_name, by_position, with_partition_columns
 from lineage_merge.sources.sql.temporaries import Temporary
-from lineage_merge.sources.sql.writes import Columns, Mode, Note, Reads, Write, merge_columns
+from lineage_merge.sources.sql.writes import Mode, Note, Reads, Write
 
 # Platforms that accept a SELECT with fewer columns than the table, and whose RENAME TO has no schema.
 _POSTGRES = frozenset({"postgres", "redshift", "materialize", "risingwave"})
@@ -118,12 +119,8 @@ class _Reading(Creation):
                 self._insert(tree)
             case exp.MultitableInserts():
                 self._several(tree)
-            case exp.Merge():
-                self._change(row_changes.of_merge(tree))
-            case exp.Update():
-                self._change(row_changes.of_update(tree, by_name=self._platform in tsql.PLATFORMS))
-            case exp.Delete():
-                self._change(row_changes.of_delete(tree, by_name=self._platform in tsql.PLATFORMS))
+            case exp.Merge() | exp.Update() | exp.Delete():
+                self._change(tree)
             case exp.Declare():
                 self._declare(tree)
             case exp.Copy():
@@ -258,45 +255,35 @@ class _Reading(Creation):
 
     # ---- existing rows
 
-    def _change(self, changes: Iterable[row_changes.Change]) -> None:
+    def _change(self, tree: exp.Expr) -> None:
         by_target: dict[exp.Expr, list[row_changes.Change]] = {}
-        for change in changes:
+        for change in row_changes.changes_of(tree, by_name=self._platform in tsql.PLATFORMS):
             by_target.setdefault(change.target, []).append(change)
         for target, changes_of_target in by_target.items():
-            self._change_table(target, changes_of_target)
+            self._change_table(target, changes_of_target, row_changes.operation_of(tree) or "")
 
-    def _change_table(self, target: exp.Expr, changes: Iterable[row_changes.Change]) -> None:
+    def _change_table(self, target: exp.Expr, changes: Iterable[row_changes.Change], mode: Mode) -> None:
         table, key = self._named(target)
         temporary = self._temporary(table)
         if temporary is None and key is None:
             return
-        write = Write(key or "", self._line)
-        names = self._shape_of(table).names
+        reads = Reads()
+        outcomes = []
         for change in changes:
-            relation, reads = self._outcome(change.query)
-            columns, problem = by_name(relation, names if change.takes_all else ())
-            if problem:
-                self._note("no-columns", problem)
-            if change.takes_all and names:
-                known = {fold(name) for name in names}
-                columns = [column for column in columns if fold(column[0]) in known]
-            write.columns = merge_columns([*write.columns, *(column for column in columns if column[1])])
-            write.reads.include(reads)
-            for origin, kinds in relation.influences.items():
-                write.influences.setdefault(origin, set()).update(kinds)
+            relation, of_change = self._outcome(change.query)
+            outcomes.append((change, relation))
+            reads.include(of_change)
+        shape = self._shape_of(table)
+        changed = row_changes.changed_columns(outcomes, shape.names, key or "", complete=shape.complete)
+        for problem in changed.problems:
+            self._note("no-columns", problem)
         if temporary is not None:
-            temporary.add_rows(write.columns, write.influences, write.reads, overwrite=False)
-            return
-        write.reads.pop(write.target, None)
-        write.influences = {origin: k for origin, k in write.influences.items() if origin.dataset != key}
-        write.columns = [
-            (
-                name,
-                {o: s for o, s in made.items() if (o.dataset, fold(o.column)) != (key, fold(name))},
-            )
-            for name, made in write.columns
-        ]
-        self._found.writes.append(write)
+            temporary.add_rows(changed.columns, changed.influences, reads, overwrite=False)
+        elif key is not None:
+            if not changed.reads(key):
+                reads.pop(key, None)
+            influences = {o: kinds for o, kinds in changed.influences.items() if o.dataset != key}
+            self._found.writes.append(Write(key, self._line, mode, None, reads, changed.columns, influences))
 
     # ---- ALTER, DROP
 

@@ -4,12 +4,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from lineage_merge.column_lineage.sql.derivation import Derivation, Influences, merged
-from lineage_merge.column_lineage.sql.tables import fold
+from lineage_merge.column_lineage.sql.derivation import Columns, Influences
 from lineage_merge.model.elements import DatasetLabel
 
-Mode = Literal["append", "overwrite", ""]
-Columns = list[tuple[str, Derivation]]
+Mode = Literal["append", "overwrite", "merge", "update", "delete", ""]
 
 
 @dataclass(slots=True)
@@ -61,13 +59,3 @@ class Note:
     kind: Literal["rejected", "skipped", "not-joined", "no-columns", "notice"]
     line: int
     message: str
-
-
-def merge_columns(columns: Iterable[tuple[str, Derivation]]) -> Columns:
-    """Merge the columns of several branches."""
-    names: dict[str, str] = {}
-    found: dict[str, list[Derivation]] = {}
-    for name, derivation in columns:
-        names.setdefault(fold(name), name)
-        found.setdefault(fold(name), []).append(derivation)
-    return [(names[key], merged(derivations)) for key, derivations in found.items()]

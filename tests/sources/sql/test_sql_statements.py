@@ -189,7 +189,7 @@ def test_a_merge_is_a_write_for_each_of_its_branches() -> None:
         schema=DDL,
     )
 
-    assert found.feeds == {("raw.s", "dw.t")}
+    assert found.feeds == {("raw.s", "dw.t"), ("dw.t", "dw.t")}
     assert found.columns == {
         "raw.s#id > dw.t#a IDENTITY",
         "raw.s#name > dw.t#b IDENTITY,TRANSFORMATION",

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 
 from lineage_merge.column_lineage.sql import notes
+from lineage_merge.column_lineage.sql.derivation import Columns
 from lineage_merge.column_lineage.sql.scope import NamedColumn, Relation
 from lineage_merge.column_lineage.sql.tables import fold, only
-from lineage_merge.sources.sql.writes import Columns
 
 
 def by_position(relation: Relation, names: Sequence[str], *, may_be_fewer: bool) -> tuple[Columns, str]:

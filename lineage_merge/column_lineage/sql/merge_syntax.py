@@ -1,0 +1,121 @@
+"""MERGE in the syntax that sqlglot parses, without what it lacks of Databricks, DuckDB, Oracle. Pure."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from sqlglot import Dialect, Token, TokenType
+
+_MERGE = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*merge\b", re.IGNORECASE | re.DOTALL)
+_ENDS = frozenset({"WHEN", "LOG", "RETURNING", "OUTPUT", ";"})
+# Databricks, Spark 4: columns may be added to the target. PostgreSQL: values of identity columns are stored.
+_WITHOUT_MEANING = (
+    ("WITH", "SCHEMA", "EVOLUTION"),
+    ("OVERRIDING", "SYSTEM", "VALUE"),
+    ("OVERRIDING", "USER", "VALUE"),
+)
+# `INSERT ROW` of BigQuery: all columns of the source, by position.
+_EQUIVALENT = {
+    ("REMOVE", "DUPLICATES"): "WHEN NOT MATCHED THEN INSERT ROW",  # Redshift: matched rows are replaced
+    ("THEN", "UPDATE", "BY", "NAME"): "THEN UPDATE SET *",  # DuckDB
+    ("THEN", "UPDATE", "BY", "POSITION"): "THEN INSERT ROW",
+    ("THEN", "INSERT", "BY", "NAME"): "THEN INSERT *",
+    ("THEN", "INSERT", "BY", "POSITION"): "THEN INSERT ROW",
+}
+# Elsewhere `*` takes columns by name.
+_OF_DUCKDB = {
+    ("THEN", "UPDATE", "SET", "*"): "THEN INSERT ROW",
+    ("THEN", "INSERT", "*"): "THEN INSERT ROW",
+}
+
+
+class _Edit(NamedTuple):
+    """A replacement of the text from `start` to `end`."""
+
+    start: int
+    end: int
+    text: str
+
+
+class _Words:
+    """The words of a statement outside of parentheses and CASE, with their positions in the text."""
+
+    def __init__(self, text: str, dialect: Dialect) -> None:
+        self.end = len(text)
+        self._tokens: list[Token] = []
+        self._words: list[str] = []
+        depth = 0
+        for token in dialect.tokenize(text):
+            written = text[token.start : token.end + 1].upper()
+            depth -= written == ")" or (written == "END" and depth > 0)
+            if depth == 0:
+                self._tokens.append(token)
+                is_quoted = token.token_type in (TokenType.STRING, TokenType.IDENTIFIER)
+                self._words.append("" if is_quoted else written)
+            depth += written in ("(", "CASE")
+
+    def __len__(self) -> int:
+        return len(self._words)
+
+    def at(self, position: int) -> str:
+        """Return a word in upper case, "" for a quoted one and after the end."""
+        return self._words[position] if position < len(self) else ""
+
+    def are(self, position: int, words: Sequence[str]) -> bool:
+        return tuple(self._words[position : position + len(words)]) == tuple(words)
+
+    def start(self, position: int) -> int:
+        return self._tokens[position].start if position < len(self) else self.end
+
+    def next(self, position: int, wanted: frozenset[str]) -> int:
+        """Return the position of the next of some words, or of the end."""
+        return next((at for at in range(position, len(self)) if self._words[at] in wanted), len(self))
+
+
+def supported_merge(text: str, dialect: Dialect) -> str:
+    """Return a MERGE in syntax that the parser knows, with the same lineage; any other text as it is."""
+    if not _MERGE.match(text):
+        return text
+    words = _Words(text, dialect)
+    result, end = [], 0
+    is_duckdb = type(dialect).__name__.lower() == "duckdb"
+    equivalent = {**_EQUIVALENT, **(_OF_DUCKDB if is_duckdb else {})}
+    for edit in sorted(_edits(text, words, equivalent)):
+        if edit.start >= end:
+            result += [text[end : edit.start], edit.text]
+            end = edit.end
+    return "".join([*result, text[end:]])
+
+
+def _edits(text: str, words: _Words, equivalent: Mapping[tuple[str, ...], str]) -> Iterator[_Edit]:
+    for position in range(len(words)):
+        for removed in _WITHOUT_MEANING:
+            if words.are(position, removed):
+                yield _Edit(words.start(position), words.start(position + len(removed)), "")
+        for written, supported in equivalent.items():
+            if words.are(position, written):
+                yield _Edit(words.start(position), words.start(position + len(written)), f"{supported} ")
+        if words.are(position, ("LOG", "ERRORS")):  # Oracle
+            yield _Edit(words.start(position), words.end, "")
+        if words.are(position, ("THEN", "ERROR")):  # DuckDB
+            yield _Edit(words.start(position), words.start(words.next(position, _ENDS)), "THEN DO NOTHING ")
+        if words.at(position) == "THEN" and words.at(position + 1) in ("UPDATE", "INSERT"):
+            yield from _conditions_of_oracle(text, words, position)
+
+
+def _conditions_of_oracle(text: str, words: _Words, then: int) -> Iterator[_Edit]:
+    """Move the WHERE of ``THEN UPDATE SET ... WHERE ... DELETE WHERE ...`` to conditions of WHEN."""
+    end = words.next(then, _ENDS)
+    where = words.next(then, frozenset({"WHERE"}))
+    if where >= end:
+        return
+    delete = words.next(then, frozenset({"DELETE"}))
+    deletes = delete < end and words.at(delete + 1) == "WHERE"
+    if not deletes or where < delete:
+        condition = text[words.start(where + 1) : words.start(min(delete, end) if deletes else end)]
+        yield _Edit(words.start(then), words.start(then), f"AND ({condition.rstrip()}) ")
+        yield _Edit(words.start(where), words.start(delete if deletes else end), " ")
+    if deletes:
+        condition = text[words.start(delete + 2) : words.start(end)]
+        deletion = f"WHEN MATCHED AND ({condition.rstrip()}) THEN DELETE "
+        yield _Edit(words.start(delete), words.start(end), deletion)

@@ -1,0 +1,297 @@
+"""UPDATE, DELETE and MERGE as SELECTs with the same column lineage. Pure."""
+
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from sqlglot import exp
+
+from lineage_merge.column_lineage.sql import notes
+from lineage_merge.column_lineage.sql.changed_tables import base_of, joined_tables, named_table
+from lineage_merge.column_lineage.sql.derivation import (
+    ColumnOrigin,
+    Columns,
+    Derivation,
+    DerivationStep,
+    Influences,
+    merge_columns,
+)
+from lineage_merge.column_lineage.sql.scope import Relation
+from lineage_merge.column_lineage.sql.tables import fold
+from lineage_merge.column_lineage.sql.targets import by_name as columns_by_name
+from lineage_merge.column_lineage.sql.targets import by_position
+from lineage_merge.column_lineage.transformations import Transformation
+
+RowOperation = Literal["merge", "update", "delete"]
+_OPERATIONS: tuple[tuple[type[exp.Expr], RowOperation], ...] = (
+    (exp.Merge, "merge"),
+    (exp.Update, "update"),
+    (exp.Delete, "delete"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A query whose columns are named after the columns of `target` that they fill.
+
+    `takes_all`: it represents `SET *` or `INSERT *`, so that target columns are matched by name.
+    `by_position`: it represents an INSERT without a column list.
+    """
+
+    target: exp.Expr
+    query: exp.Select
+    takes_all: bool = False
+    by_position: bool = False
+
+
+@dataclass(slots=True)
+class ChangedColumns:
+    """What an operation assigns to the columns of one table, and what decides which of its rows."""
+
+    columns: Columns = field(default_factory=list)
+    influences: Influences = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+    def reads(self, dataset: str) -> bool:
+        """Return whether an assigned value derives from a column of the dataset."""
+        return any(origin.dataset == dataset for _, derivation in self.columns for origin in derivation)
+
+
+def operation_of(tree: object) -> RowOperation | None:
+    """Return the row-level operation that a statement is, None for other statements."""
+    return next((operation for kind, operation in _OPERATIONS if isinstance(tree, kind)), None)
+
+
+def changes_of(tree: exp.Expr, *, by_name: bool = False) -> Iterator[Change]:
+    """Convert a MERGE, UPDATE or DELETE; nothing for other statements. `by_name`: as in `named_table`."""
+    if isinstance(tree, exp.Merge):
+        yield from _of_merge(tree)
+    elif isinstance(tree, exp.Update):
+        yield from _of_update(tree, by_name=by_name)
+    elif isinstance(tree, exp.Delete):
+        yield from _of_delete(tree, by_name=by_name)
+
+
+def changed_columns(
+    changes: Iterable[tuple[Change, Relation]], names: Sequence[str], dataset: str, *, complete: bool
+) -> ChangedColumns:
+    """Return the columns that changes of `dataset` assign, each change with its query's relation.
+
+    `names` are the known columns of the dataset, in order; `complete`: it has no others. A column copied to
+    itself is no lineage; one computed from itself is.
+    """
+    changed = ChangedColumns()
+    known = {fold(name): name for name in names}
+    columns: Columns = []
+    for change, relation in changes:
+        if change.by_position:
+            assigned, problem = _by_position(relation, names if complete else ())
+        else:
+            assigned, problem = columns_by_name(relation, names if change.takes_all else ())
+        # Whatever else the source has, no column of a complete target takes it.
+        if problem and not (change.takes_all and complete):
+            changed.problems.append(problem)
+        if change.takes_all and names:
+            assigned = [column for column in assigned if fold(column[0]) in known]
+        columns += (column for column in assigned if column[1])
+        for origin, kinds in relation.influences.items():
+            changed.influences.setdefault(origin, set()).update(kinds)
+    changed.columns = [
+        (known.get(fold(name), name), _without_copy(derivation, dataset, name))
+        for name, derivation in merge_columns(columns)
+    ]
+    return changed
+
+
+def _by_position(relation: Relation, names: Sequence[str]) -> tuple[Columns, str]:
+    if names:
+        return by_position(relation, names, may_be_fewer=True)
+    has_columns = relation.stars or any(item.derivation for item in relation.named)
+    return [], f"{notes.UNKNOWN_POSITIONS} of a table with unknown columns" if has_columns else ""
+
+
+def _without_copy(derivation: Derivation, dataset: str, name: str) -> Derivation:
+    result: dict[ColumnOrigin, DerivationStep] = {}
+    for origin, step in derivation.items():
+        if (origin.dataset, fold(origin.column)) == (dataset, fold(name)):
+            step = step._replace(kinds=step.kinds - {Transformation.IDENTITY})
+        if step.kinds:
+            result[origin] = step
+    return result
+
+
+def _of_update(update: exp.Update, *, by_name: bool) -> Iterator[Change]:
+    """Convert ``UPDATE t SET a = s.x FROM s WHERE ...`` and ``UPDATE t JOIN s ON ... SET t.a = s.x``.
+
+    `by_name`: as in `named_table`.
+    """
+    source, with_ = update.args.get("from_"), update.args.get("with_")
+    items = [source.this] if source is not None else []
+    target = named_table(update.this, items, by_name=by_name)
+    if target is None:
+        target = update.this
+        items.insert(0, target)
+    joined = list(joined_tables(target)) if target is update.this else [target]
+    tables = {fold(joined_table.alias_or_name): joined_table for joined_table in reversed(joined)}
+    prefixes = {*tables, *(fold(table.name) for table in (*joined, update.this))}
+    assignments: dict[exp.Expr, list[tuple[str, exp.Expr]]] = {}
+    for column, value in _assignments(update.expressions):
+        qualifier, name = _assigned(column, prefixes)
+        assignments.setdefault(tables.get(qualifier, target), []).append((name, value))
+    for table, values in (assignments or {target: []}).items():
+        base, columns = base_of(table, with_)
+        named = [_called(value, columns.get(fold(name), name)) for name, value in values]
+        yield Change(base, _select(named, items, update.args.get("where"), with_))
+
+
+def _of_delete(delete: exp.Delete, *, by_name: bool) -> Iterator[Change]:
+    """Convert ``DELETE FROM t USING s WHERE ...`` and ``DELETE t FROM t JOIN s``, which set no columns.
+
+    `by_name`: as in `named_table`.
+    """
+    using, with_ = delete.args.get("using") or [], delete.args.get("with_")
+    targets = delete.args.get("tables") or [delete.this]
+    if delete.args.get("tables") and isinstance(delete.this, exp.Expr):
+        using = [delete.this, *using]
+    for target in targets:
+        named = named_table(target, using, by_name=by_name)
+        items = using if named is not None else [target, *using]
+        base, _ = base_of(named or target, with_)
+        yield Change(base, _select([], items, delete.args.get("where"), with_))
+
+
+def _of_merge(merge: exp.Merge) -> Iterator[Change]:
+    """Convert ``MERGE INTO t USING s ON ... WHEN ...``: a query for each WHEN."""
+    source = merge.args["using"]
+    whens = merge.args["whens"]
+    for when in whens.expressions if isinstance(whens, exp.Whens) else whens:
+        then = when.args["then"]
+        condition = when.args.get("condition")
+        where = exp.Where(this=condition.copy()) if condition is not None else None
+        values, takes_all, positional = _written(then, merge.this, source)
+        visible = merge.this if when.args.get("source") else source
+        if not when.args.get("matched"):
+            for expression in (*values, *([where] if where is not None else [])):
+                _qualify(expression, visible.alias_or_name)
+        query = _select(values, [merge.this], where, merge.args.get("with_"))
+        using = merge.args.get("using_cond") or None
+        on = merge.args.get("on") or None
+        join = exp.Join(this=source.copy(), on=on.copy() if on is not None else None)
+        if using is not None:
+            join.set("using", [column.copy() for column in using])
+        query.append("joins", join)
+        yield Change(merge.this, query, takes_all, positional)
+
+
+def _written(then: exp.Expr, target: exp.Expr, source: exp.Expr) -> tuple[list[exp.Expr], bool, bool]:
+    """Return the values of a WHEN, whether they are all columns by name, and whether by position."""
+    if isinstance(then, exp.Update):
+        if not then.expressions:  # DuckDB's UPDATE without SET
+            return [_all_of(source)], False, True
+        star = next((each for each in then.expressions if isinstance(each, exp.Star)), None)
+        if star is not None:
+            return [_all_of(source, star)], True, False
+        prefixes = {fold(target.alias_or_name), fold(target.name)}
+        assignments = _assignments(then.expressions)
+        return [_called(value, _assigned(column, prefixes)[1]) for column, value in assignments], False, False
+    if not isinstance(then, exp.Insert):
+        return [], False, False
+    listed, values = then.this, then.expression
+    if isinstance(listed, exp.Star):
+        return [_all_of(source, listed)], True, False
+    if listed is None or (isinstance(listed, exp.Var) and listed.name.upper() == "ROW"):
+        return [_all_of(source)], False, True
+    if not isinstance(listed, exp.Tuple):
+        return [], False, False
+    if isinstance(values, exp.Tuple):
+        prefixes = {fold(target.alias_or_name), fold(target.name)}
+        columns = [
+            (_assigned(column, prefixes)[1] if isinstance(column, exp.Column) else column.name)
+            for column in listed.expressions
+        ]
+        pairs = zip(columns, values.expressions, strict=False)
+        return [_called(value, name) for name, value in pairs if not _is_default(value)], False, False
+    [first, *others] = listed.expressions or [None]
+    if isinstance(first, exp.Anonymous) and first.name.upper() == "VALUES" and not others:
+        return [_called(value, "") for value in first.expressions], False, True
+    return [], False, False  # INSERT DEFAULT VALUES
+
+
+def _qualify(expression: exp.Expr, table: str) -> None:
+    """Add the only visible table to columns without one: of the source for a row without a match."""
+    for column in list(expression.find_all(exp.Column)) if table else ():
+        query = column.find_ancestor(exp.Query)
+        if not column.table and not isinstance(column.this, exp.Star) and query is None:
+            column.set("table", exp.to_identifier(table))
+
+
+def _all_of(source: exp.Expr, star: exp.Star | None = None) -> exp.Expr:
+    """Return all columns of the source, without those that `star` excludes."""
+    every = exp.Star() if star is None else star.copy()
+    name = source.alias_or_name
+    return exp.Column(this=every, table=exp.to_identifier(name)) if name else every
+
+
+def _assigned(column: exp.Column, tables: Container[str]) -> tuple[str, str]:
+    """Return the qualifier (folded, "" without one) and the column of an assignment.
+
+    ``t.address.city`` and ``address.city`` assign a part of `address`. `tables` (folded) are the names before
+    a column.
+    """
+    parts = [part.name for part in column.parts]
+    for position in range(len(parts) - 1):
+        if fold(parts[position]) in tables:
+            return fold(parts[position]), parts[position + 1]
+    return "", parts[0]
+
+
+def _is_default(value: exp.Expr) -> bool:
+    return (
+        isinstance(value, exp.Column)
+        and not value.table
+        and not value.this.args.get("quoted")
+        and value.name.upper() == "DEFAULT"
+    )
+
+
+def _assignments(assignments: Iterable[exp.Expr]) -> Iterator[tuple[exp.Column, exp.Expr]]:
+    for assignment in assignments:
+        if not isinstance(assignment, exp.EQ):
+            continue
+        if isinstance(assignment.this, exp.Column):
+            if not _is_default(assignment.expression):
+                yield assignment.this, assignment.expression
+        elif isinstance(assignment.this, exp.Tuple):
+            columns = (column for column in assignment.this.expressions if isinstance(column, exp.Column))
+            pairs = zip(columns, _parts(assignment.expression), strict=False)
+            yield from ((column, value) for column, value in pairs if not _is_default(value))
+
+
+def _parts(values: exp.Expr) -> Iterator[exp.Expr]:
+    """Yield the values of ``(a, b) = (x, y)``, or of ``(a, b) = (SELECT x, y ...)``, each as a query."""
+    query = values.unnest()
+    if not isinstance(query, exp.Select):
+        yield from values.expressions
+        return
+    for selected in query.selects:
+        single = query.copy()
+        single.set("expressions", [selected.copy()])
+        yield exp.Subquery(this=single)
+
+
+def _called(value: exp.Expr, name: str) -> exp.Expr:
+    alias = exp.to_identifier(name or "unnamed", quoted=True)
+    return exp.Alias(this=value.copy(), alias=alias)
+
+
+def _select(
+    values: list[exp.Expr], items: list[exp.Expr], where: exp.Expr | None, with_: exp.Expr | None
+) -> exp.Select:
+    first, *others = items
+    return exp.Select(
+        expressions=values or [_called(exp.Null(), "nothing")],
+        from_=exp.From(this=first.copy()),
+        joins=[exp.Join(this=other.copy()) for other in others],
+        **({"where": where.copy()} if where is not None else {}),
+        **({"with_": with_.copy()} if with_ is not None else {}),
+    )

@@ -1,0 +1,80 @@
+"""What a MERGE, UPDATE or DELETE of openlineage-spark does to its table, by its statement. Pure."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lineage_merge.column_lineage.transformations import lineage_elements
+from lineage_merge.model.elements import FeedsColumn, Influences, JobKey, Reference
+from lineage_merge.sources.openlineage.datasets import StoredTable, reference, spark_catalog, stored_table
+from lineage_merge.sources.openlineage.documents import Document
+from lineage_merge.sources.openlineage.row_operations import RowOperation, outputs
+from lineage_merge.sources.openlineage.runs import DatasetKey, Run
+from lineage_merge.sources.openlineage.statement_names import names_of
+
+if TYPE_CHECKING:
+    from lineage_merge.sources.openlineage.statements import EventTable
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedRows:
+    """The edges of an operation between columns, and what it reads besides the inputs of its event.
+
+    `reads` has the target only if its own columns are assigned. `columns_lost`: there is no statement.
+    """
+
+    columns: tuple[FeedsColumn | Influences, ...] = ()
+    reads: frozenset[Reference] = frozenset()
+    problems: tuple[str, ...] = ()
+    columns_lost: bool = False
+
+
+def changed_rows(operation: RowOperation, run: Run, key: DatasetKey, job: JobKey) -> ChangedRows:
+    """Return what the operation of a run does to one of its outputs."""
+    if operation.statement is None:
+        return ChangedRows(problems=(operation.problem,), columns_lost=True)
+    from lineage_merge.sources.openlineage.statements import lineage_of
+
+    output = outputs(run)[key]
+    target = _event_table(key, output, {}, job.name)
+    named = _columns_named((output.get("facets") or {}).get("columnLineage") or {})
+    known: dict[DatasetKey, Document] = {each: {} for each in named} | dict(run.inputs)
+    sources = [_event_table(each, found, named, job.name) for each, found in known.items()]
+    found = lineage_of(operation.statement, target, sources)
+    elements = lineage_elements(found.flows, found.influences, job, target.ref, lambda ref: ref)
+    return ChangedRows(tuple(elements), frozenset(found.reads), tuple(found.problems))
+
+
+def _event_table(
+    key: DatasetKey, dataset: Document, named: Mapping[DatasetKey, list[str]], application: str
+) -> "EventTable":
+    from lineage_merge.sources.openlineage.statements import EventTable
+
+    ref = reference(*key, application)
+    table: StoredTable = stored_table(dataset, ref, of_spark=True)
+    facets: Mapping[str, Any] = dataset.get("facets") or {}
+    fields = [str(field["name"]) for field in (facets.get("schema") or {}).get("fields") or ()]
+    return EventTable(
+        ref,
+        names_of(*key, dataset),
+        tuple(name for name in (fields or named.get(key) or []) if table.stores(name)),
+        complete=bool(fields),
+        metadata=table.part == "metadata",
+        catalog=spark_catalog(facets.get("catalog") or {}),
+    )
+
+
+def _columns_named(facet: Mapping[str, Any]) -> dict[DatasetKey, list[str]]:
+    """Return the columns of each dataset that the client's column lineage names."""
+    named: dict[DatasetKey, list[str]] = {}
+    for field in _fields(facet):
+        columns = named.setdefault((field["namespace"], field["name"]), [])
+        if field["field"] not in columns:
+            columns.append(field["field"])
+    return named
+
+
+def _fields(facet: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    for column in (facet.get("fields") or {}).values():
+        yield from column.get("inputFields") or ()
+    yield from facet.get("dataset") or ()
