@@ -1,0 +1,126 @@
+"""Attributes of a plan behind the ids in an operation's text, ``amount#2``.
+
+The agent records Spark's ids nowhere but in texts. Which attribute an id is follows from its name and from
+what Spark guarantees: an id is one attribute, and the columns of a relation have successive ids.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple
+
+from lineage_merge.sources.spline.columns.documents import PlanColumns
+
+_WORD = re.compile(r"\w+")
+
+
+class Mention(NamedTuple):
+    """A column in a text: its id, its name, and the attributes that are visible there."""
+
+    id: int
+    name: str
+    visible: Collection[str]
+
+
+class Copies(NamedTuple):
+    """What the agent recorded of a column that rows are merged into: from which attributes it `derives`.
+
+    `ids` are those of all columns that are assigned to it unchanged. It derives from these, and from `own`.
+    """
+
+    ids: frozenset[int]
+    derives: frozenset[str]
+    own: str
+
+
+def attributes_by_id(
+    plan: PlanColumns, mentions: Iterable[Mention], copies: Iterable[Copies] = ()
+) -> dict[int, frozenset[str]]:
+    """Return the attributes that each id may be: one, several if the texts do not decide, or none."""
+    return _Candidates(plan, mentions).decided(tuple(copies))
+
+
+class _Candidates:
+    def __init__(self, plan: PlanColumns, mentions: Iterable[Mention]) -> None:
+        self._candidates: dict[int, set[str]] = {}
+        names = _Names(plan)
+        for mention in mentions:
+            named = names.attributes(mention.name, mention.visible)
+            known = self._candidates.get(mention.id)
+            self._candidates[mention.id] = named if known is None else known & named
+        self._places = {
+            attribute: (read, position)
+            for read in plan.reads
+            for position, attribute in enumerate(plan.output(read))
+        }
+
+    def decided(self, copies: tuple[Copies, ...]) -> dict[int, frozenset[str]]:
+        for each in copies:
+            for identifier in each.ids & self._candidates.keys():
+                # The agent of API 1.0 does not record what attributes derive from.
+                self._candidates[identifier] &= each.derives or self._candidates[identifier]
+        size = -1
+        while size != (size := sum(map(len, self._candidates.values()))):
+            self._use_copies(copies)
+            self._use_successive_ids()
+            self._use_only_once()
+        return {identifier: frozenset(found) for identifier, found in self._candidates.items()}
+
+    def _use_copies(self, copies: tuple[Copies, ...]) -> None:
+        """Decide on ids by what a column derives from: each attribute but its own is assigned to it."""
+        for each in copies:
+            for attribute in each.derives - {each.own}:
+                ids = [id_ for id_ in each.ids if attribute in self._candidates.get(id_, ())]
+                if len(ids) == 1:
+                    self._candidates[ids[0]] = {attribute}
+
+    def _use_successive_ids(self) -> None:
+        firsts: defaultdict[str, set[int]] = defaultdict(set)
+        for identifier, found in self._candidates.items():
+            for attribute in found if len(found) == 1 else ():
+                if attribute in self._places:
+                    read, position = self._places[attribute]
+                    firsts[read].add(identifier - position)
+        # Other threads of the driver may have taken ids in between.
+        first = {read: next(iter(ids)) for read, ids in firsts.items() if len(ids) == 1}
+        for identifier, found in self._candidates.items():
+            if len(found) > 1:
+                expected = {attribute: self._expected(attribute, first) for attribute in found}
+                at = {attribute for attribute, id_ in expected.items() if id_ == identifier}
+                found &= at or {attribute for attribute, id_ in expected.items() if id_ is None}
+
+    def _expected(self, attribute: str, first: Mapping[str, int]) -> int | None:
+        read, position = self._places.get(attribute, ("", 0))
+        return first[read] + position if read in first else None
+
+    def _use_only_once(self) -> None:
+        taken = {next(iter(found)): id_ for id_, found in self._candidates.items() if len(found) == 1}
+        for identifier, found in self._candidates.items():
+            if len(found) > 1:
+                found -= {attribute for attribute in found if taken.get(attribute, identifier) != identifier}
+
+
+class _Names:
+    """Attributes by the name that a text has for them."""
+
+    def __init__(self, plan: PlanColumns) -> None:
+        self._plan = plan
+        self._by_name: dict[frozenset[str], defaultdict[str, set[str]]] = {}
+
+    def attributes(self, name: str, visible: Collection[str]) -> set[str]:
+        key = frozenset(visible)
+        if key not in self._by_name:
+            by_name = self._by_name[key] = defaultdict(set)
+            for attribute in key:
+                by_name[self._plan.name(attribute).casefold()].add(attribute)
+        by_name = self._by_name[key]
+        found = by_name.get(name.casefold())
+        if found is not None:
+            return set(found)
+        # Of a name with spaces or brackets, what is taken from the text is the end.
+        return {
+            attribute
+            for other, attributes in by_name.items()
+            if not _WORD.fullmatch(other) and other.endswith(name.casefold())
+            for attribute in attributes
+        }
