@@ -1,7 +1,7 @@
 """Row-level operations of Delta: MERGE, UPDATE and DELETE, whose assignments and conditions are text.
 
-The operation below reads whole rows of the target, and Spline records a column that no clause changes like one
-that is copied from another table: that is no lineage. Only an assignment that reads a column is.
+The operation below reads whole rows of the target, and Spline records a column that no clause changes like
+one that is copied from another table: that is no lineage. Only an assignment that reads a column is.
 """
 
 import re
@@ -19,7 +19,7 @@ from lineage_merge.sources.spline.columns.plan_text import (
     readable,
     split_top,
 )
-from lineage_merge.sources.spline.columns.text_ids import Copies, Mention, attributes_by_id
+from lineage_merge.sources.spline.columns.text_ids import Copies, Occurrence, attributes_by_id
 from lineage_merge.sources.spline.columns.value_graph import Node, ValueGraph
 from lineage_merge.sources.spline.columns.written_columns import PlanColumn
 from lineage_merge.sources.spline.documents import row_level_mode
@@ -121,8 +121,8 @@ def _merge(plan: PlanColumns, operation: str, source: str, target: str) -> _Stat
 
 def _assignments(actions: str) -> Iterator[tuple[str, str]]:
     found = list(_ACTION.finditer(actions))
-    ends = [each.start() for each in found[1:]] + [len(actions)]
-    for action, end in zip(found, ends, strict=True):
+    ends = (*(action.start() for action in found[1:]), len(actions))
+    for action, end in zip(found, ends, strict=False):
         yield action["column"], actions[action.end() : end]
 
 
@@ -141,7 +141,7 @@ class _Reader:
         self._statement = statement
         self._changes = RowChanges(rewritten=self._rewritten())
         self._own = {plan.name(each).casefold(): each for each in plan.output(statement.target)}
-        self._attributes = attributes_by_id(plan, self._mentions(), self._copies())
+        self._attributes = attributes_by_id(plan, self._occurrences(), self._copies())
         self._unknown: set[str] = set()
 
     def changes(self) -> RowChanges:
@@ -189,11 +189,11 @@ class _Reader:
 
     # Ids
 
-    def _mentions(self) -> Iterator[Mention]:
+    def _occurrences(self) -> Iterator[Occurrence]:
         for clause in self._statement.clauses:
             for text in (clause.condition, *(value for _, value in clause.assignments)):
                 for column in _references(text):
-                    yield Mention(column.id, column.name, clause.visible)
+                    yield Occurrence(column.id, column.name, clause.visible)
 
     def _copies(self) -> Iterator[Copies]:
         """Yield what the agent recorded of the merged columns."""
@@ -240,7 +240,7 @@ class _Reader:
     def _changed(
         self, value: str, own: Node | None, path: tuple[str, ...]
     ) -> list[tuple[str, Transformation]]:
-        """Return the parts of an assigned value, without the column itself or a field that keeps its value."""
+        """Return the parts of an assigned value that are not the column itself or a field of it."""
         value = _FIELD_ALIAS.sub("", value) if path else value
         if own and self._is_itself(value, own, path):
             return []
@@ -259,7 +259,7 @@ class _Reader:
         read = _FIELD.fullmatch(value)
         return bool(
             read
-            and self._attributes.get(int(read["id"])) == {own}
+            and self._attributes.get(int(read["id"])) == frozenset({own})
             and tuple(read["path"].split(".")[1:]) == path
         )
 

@@ -14,7 +14,7 @@ from lineage_merge.sources.spline.columns.documents import PlanColumns
 _WORD = re.compile(r"\w+")
 
 
-class Mention(NamedTuple):
+class Occurrence(NamedTuple):
     """A column in a text: its id, its name, and the attributes that are visible there."""
 
     id: int
@@ -34,20 +34,20 @@ class Copies(NamedTuple):
 
 
 def attributes_by_id(
-    plan: PlanColumns, mentions: Iterable[Mention], copies: Iterable[Copies] = ()
+    plan: PlanColumns, occurrences: Iterable[Occurrence], copies: Iterable[Copies] = ()
 ) -> dict[int, frozenset[str]]:
     """Return the attributes that each id may be: one, several if the texts do not decide, or none."""
-    return _Candidates(plan, mentions).decided(tuple(copies))
+    return _Candidates(plan, occurrences).decided(tuple(copies))
 
 
 class _Candidates:
-    def __init__(self, plan: PlanColumns, mentions: Iterable[Mention]) -> None:
+    def __init__(self, plan: PlanColumns, occurrences: Iterable[Occurrence]) -> None:
         self._candidates: dict[int, set[str]] = {}
         names = _Names(plan)
-        for mention in mentions:
-            named = names.attributes(mention.name, mention.visible)
-            known = self._candidates.get(mention.id)
-            self._candidates[mention.id] = named if known is None else known & named
+        for occurrence in occurrences:
+            named = names.attributes(occurrence.name, occurrence.visible)
+            known = self._candidates.get(occurrence.id)
+            self._candidates[occurrence.id] = named if known is None else known & named
         self._places = {
             attribute: (read, position)
             for read in plan.reads
@@ -87,7 +87,7 @@ class _Candidates:
             if len(found) > 1:
                 expected = {attribute: self._expected(attribute, first) for attribute in found}
                 at = {attribute for attribute, id_ in expected.items() if id_ == identifier}
-                found &= at or {attribute for attribute, id_ in expected.items() if id_ is None}
+                found &= at or {attribute for attribute, id_ in expected.items() if id_ is None} or found
 
     def _expected(self, attribute: str, first: Mapping[str, int]) -> int | None:
         read, position = self._places.get(attribute, ("", 0))
@@ -114,13 +114,7 @@ class _Names:
             for attribute in key:
                 by_name[self._plan.name(attribute).casefold()].add(attribute)
         by_name = self._by_name[key]
-        found = by_name.get(name.casefold())
-        if found is not None:
-            return set(found)
+        name = name.casefold()
         # Of a name with spaces or brackets, what is taken from the text is the end.
-        return {
-            attribute
-            for other, attributes in by_name.items()
-            if not _WORD.fullmatch(other) and other.endswith(name.casefold())
-            for attribute in attributes
-        }
+        longer = {other for other in by_name if not _WORD.fullmatch(other) and other.endswith(name)}
+        return {attribute for other in {name, *longer} for attribute in by_name.get(other, ())}
