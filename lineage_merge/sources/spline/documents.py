@@ -42,7 +42,7 @@ COLLECTIONS = (*PLAN_PARTS, "progress", *TRANSACTIONS)
 Document = dict[str, Any]
 
 # How the write operations of Delta change single rows of their target. `append` is false for them.
-_ROW_LEVEL = {
+ROW_LEVEL = {
     "MergeIntoCommand": "merge",
     "MergeIntoCommandEdge": "merge",
     "UpdateCommand": "update",
@@ -83,7 +83,7 @@ class Plan:
 
 def row_level_mode(write: Mapping[str, Any]) -> str:
     """Return how a write changes single rows: ``merge``, ``update``, ``delete``; "" if it does not."""
-    return _ROW_LEVEL.get(str(write.get("name")), "")
+    return ROW_LEVEL.get(str(write.get("name")), "")
 
 
 def write_mode(write: Mapping[str, Any]) -> str:

@@ -175,7 +175,8 @@ class _Reader:
             {source for read in self._below(side) for source in self._plan.reads[read]}
             for side in (self._statement.target, self._statement.source)
         )
-        return frozenset(targets - sources)
+        written = str(self._plan.operations[self._plan.write].get("outputSource")).rstrip("/")
+        return frozenset(each for each in targets - sources if each.name.rstrip("/") == written)
 
     def _below(self, operation: str) -> Iterator[str]:
         waiting, seen = [operation], {operation}
