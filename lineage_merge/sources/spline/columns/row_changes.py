@@ -61,7 +61,7 @@ class _Clause(NamedTuple):
     kind: InfluenceKind
     condition: str
     assignments: tuple[tuple[str, str], ...]
-    visible: tuple[str, ...]
+    visible: frozenset[str]
 
 
 class _Statement(NamedTuple):
@@ -94,14 +94,15 @@ def _statement(plan: PlanColumns) -> _Statement | None:
     names = [plan.name(each) for each in columns]
     # One for each column of the target, in order.
     assignments = tuple(zip(names, values, strict=False)) if len(values) == len(names) else ()
-    clause = _Clause(InfluenceKind.FILTER, str(params.get("condition") or ""), assignments, columns)
+    condition = str(params.get("condition") or "")
+    clause = _Clause(InfluenceKind.FILTER, condition, assignments, frozenset(columns))
     return _Statement(plan.write, target, "", (clause,))
 
 
 def _merge(plan: PlanColumns, operation: str, source: str, target: str) -> _Statement:
     params = plan.params(operation)
-    of_source, of_target = plan.output(source), plan.output(target)
-    both = (*of_source, *of_target)
+    of_source, of_target = frozenset(plan.output(source)), frozenset(plan.output(target))
+    both = of_source | of_target
     # There is no row of the target to insert from, and none of the source where it has no match.
     visible = {
         "matchedClauses": both,
@@ -205,7 +206,10 @@ class _Reader:
                 columns = list(_references(value))
                 if len(columns) == 1 and columns[0].step is Transformation.IDENTITY:
                     copied[name.casefold()].add(columns[0].id)
-        for attribute in plan.output(self._statement.operation) if self._statement.source else ():
+        operation = self._statement.operation
+        # The agent 1.0.0 recorded columns of source and target by position, whatever the clauses assign.
+        is_exact = row_level_mode(plan.operations[operation]) == "merge"
+        for attribute in plan.output(operation) if is_exact else ():
             name = plan.name(attribute).casefold()
             derives = frozenset(plan.derives_from.get(attribute, ()))
             if name in self._own and derives and not plan.computed_by.get(attribute):

@@ -6,7 +6,7 @@ what Spark guarantees: an id is one attribute, and the columns of a relation hav
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from lineage_merge.sources.spline.columns.documents import PlanColumns
@@ -19,7 +19,7 @@ class Occurrence(NamedTuple):
 
     id: int
     name: str
-    visible: Collection[str]
+    visible: frozenset[str]
 
 
 class Copies(NamedTuple):
@@ -43,9 +43,11 @@ def attributes_by_id(
 class _Candidates:
     def __init__(self, plan: PlanColumns, occurrences: Iterable[Occurrence]) -> None:
         self._candidates: dict[int, set[str]] = {}
-        names = _Names(plan)
+        names: dict[frozenset[str], _Names] = {}
         for occurrence in occurrences:
-            named = names.attributes(occurrence.name, occurrence.visible)
+            if occurrence.visible not in names:
+                names[occurrence.visible] = _Names(plan, occurrence.visible)
+            named = names[occurrence.visible].attributes(occurrence.name)
             known = self._candidates.get(occurrence.id)
             self._candidates[occurrence.id] = named if known is None else known & named
         self._places = {
@@ -57,8 +59,8 @@ class _Candidates:
     def decided(self, copies: tuple[Copies, ...]) -> dict[int, frozenset[str]]:
         for each in copies:
             for identifier in each.ids & self._candidates.keys():
-                # The agent of API 1.0 does not record what attributes derive from.
-                self._candidates[identifier] &= each.derives or self._candidates[identifier]
+                found = self._candidates[identifier]
+                self._candidates[identifier] = found & each.derives or found
         size = -1
         while size != (size := sum(map(len, self._candidates.values()))):
             self._use_copies(copies)
@@ -103,18 +105,14 @@ class _Candidates:
 class _Names:
     """Attributes by the name that a text has for them."""
 
-    def __init__(self, plan: PlanColumns) -> None:
-        self._plan = plan
-        self._by_name: dict[frozenset[str], defaultdict[str, set[str]]] = {}
+    def __init__(self, plan: PlanColumns, attributes: Iterable[str]) -> None:
+        self._by_name: defaultdict[str, set[str]] = defaultdict(set)
+        for attribute in attributes:
+            self._by_name[plan.name(attribute).casefold()].add(attribute)
+        self._with_spaces = [name for name in self._by_name if not _WORD.fullmatch(name)]
 
-    def attributes(self, name: str, visible: Collection[str]) -> set[str]:
-        key = frozenset(visible)
-        if key not in self._by_name:
-            by_name = self._by_name[key] = defaultdict(set)
-            for attribute in key:
-                by_name[self._plan.name(attribute).casefold()].add(attribute)
-        by_name = self._by_name[key]
+    def attributes(self, name: str) -> set[str]:
         name = name.casefold()
         # Of a name with spaces or brackets, what is taken from the text is the end.
-        longer = {other for other in by_name if not _WORD.fullmatch(other) and other.endswith(name)}
-        return {attribute for other in {name, *longer} for attribute in by_name.get(other, ())}
+        longer = {other for other in self._with_spaces if other.endswith(name)}
+        return {attribute for other in {name, *longer} for attribute in self._by_name.get(other, ())}
