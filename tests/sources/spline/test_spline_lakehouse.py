@@ -46,7 +46,7 @@ def test_every_edge_that_the_agent_records_is_found_and_none_is_wrong(elements: 
     assert not (values.missing | values.wrong | influences.missing | influences.wrong)
     assert (len(values.right), len(influences.right)) == (75, 22)
     assert influences.wrong_kinds == {}
-    # Fields of structures are told apart elsewhere: their values are transformations of the column.
+    # Fields of structures are not distinguished: their values are transformations of the column.
     assert {edge[0][0] for edge in values.wrong_kinds} <= {"n"}
     assert not [each for each in elements if isinstance(each, Problem)]
 

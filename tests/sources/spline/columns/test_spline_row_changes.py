@@ -94,7 +94,7 @@ def test_clauses_filter_and_each_of_them_assigns() -> None:
     found = merge(
         "(id#7 = id#1)",
         matchedClauses=[
-            "Delete [condition: (note#4 = GONE)]",
+            "Delete [condition: (note#4 = CLOSED)]",
             f"Update [condition: (amount#2 > amount#8), {update}]",
         ],
         notMatchedClauses=[
@@ -124,7 +124,7 @@ def test_clauses_filter_and_each_of_them_assigns() -> None:
     assert (found.rewritten, found.problems) == (frozenset(), ())
 
 
-def test_without_an_insert_what_the_agent_derives_tells_source_from_target() -> None:
+def test_without_an_insert_what_the_agent_derives_distinguishes_source_and_target() -> None:
     update = (
         "Update [actions: [`id` = id#7, `amount` = (amount#2 + 1), `country` = country#3, `note` = note#10]]"
     )
