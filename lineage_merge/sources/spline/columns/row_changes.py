@@ -90,7 +90,7 @@ def _statement(plan: PlanColumns) -> _Statement | None:
         return _merge(plan, below[0], *inputs) if is_text and len(inputs) == 2 else None
     params, target = plan.params(plan.write), below[0]
     columns = plan.output(target)
-    values = [str(each) for each in params.get("updateExpressions") or ()]
+    values = _texts(params.get("updateExpressions"))
     names = [plan.name(each) for each in columns]
     # One for each column of the target, in order.
     assignments = tuple(zip(names, values, strict=False)) if len(values) == len(names) else ()
@@ -111,13 +111,17 @@ def _merge(plan: PlanColumns, operation: str, source: str, target: str) -> _Stat
     }
     clauses = [_Clause(InfluenceKind.JOIN, str(params["condition"]), (), both)]
     for parameter, attributes in visible.items():
-        for text in params.get(parameter) or ():
-            clause = _CLAUSE.fullmatch(str(text))
+        for text in _texts(params.get(parameter)):
+            clause = _CLAUSE.fullmatch(text)
             if clause:
                 assignments = tuple(_assignments(clause["actions"] or ""))
                 condition = clause["condition"] or ""
                 clauses.append(_Clause(InfluenceKind.FILTER, condition, assignments, attributes))
     return _Statement(operation, target, source, tuple(clauses))
+
+
+def _texts(parameter: object) -> list[str]:
+    return [str(each) for each in parameter] if isinstance(parameter, list) else []
 
 
 def _assignments(actions: str) -> Iterator[tuple[str, str]]:
@@ -224,10 +228,15 @@ class _Reader:
     # Clauses
 
     def _influence(self, clause: _Clause) -> None:
-        for column in _references(clause.condition):
-            # Of columns of both sides with one name, a condition reads both or it is unknown which.
-            attributes = self._attributes.get(column.id, frozenset())
-            self._changes.influences[clause.kind].extend(sorted(attributes))
+        columns = list(_references(clause.condition))
+        candidates = {column.id: self._attributes.get(column.id, frozenset()) for column in columns}
+        for column in columns:
+            attributes = candidates[column.id]
+            # Where both of two columns are read, it does not matter which is which.
+            if sum(each == attributes for each in candidates.values()) >= len(attributes):
+                self._changes.influences[clause.kind].extend(sorted(attributes))
+            else:
+                self._unknown.add(column.name)
 
     def _assign(self, name: str, value: str) -> None:
         own = self._own.get(name.casefold())

@@ -143,7 +143,10 @@ def test_a_column_that_may_be_of_both_sides_is_left_out_and_reported() -> None:
     output = [plan.attribute("id"), plan.attribute("amount")]  # API 1.0: what they derive from is unknown
     params = {
         "condition": "(id#7 = id#1)",
-        "matchedClauses": ["Update [actions: [`id` = id#7, `amount` = (amount#2 + 1)]]"],
+        "matchedClauses": [
+            "Delete [condition: (amount#8 > 9)]",
+            "Update [actions: [`id` = id#7, `amount` = (amount#2 + 1)]]",
+        ],
         "notMatchedClauses": [],
     }
     merged = plan.operation("MergeIntoCommand", *sides, output=output, params=params)
