@@ -124,7 +124,7 @@ def compare_influences(expected: LakehouseEdges, actual: LakehouseEdges) -> Comp
 
 
 def last_segment(name: str) -> str:
-    """``orders.csv`` of ``file:/data/in/orders.csv``, ``src_t`` of ``db.src_t`` and of ``/data/lake/db/src_t``."""
+    """The file of ``file:/data/in/orders.csv``, the table of ``db.src_t`` and of ``/data/lake/db/src_t``."""
     segment = name.rstrip("/").rpartition("/")[2]
     return segment if "/" in name else segment.rpartition(".")[2]
 

@@ -27,6 +27,13 @@ class PlanLabels(NamedTuple):
     labels: list[str]
 
 
+class RowLevelPlan(NamedTuple):
+    """A plan that changes single rows of its target: rows of earlier writes remain."""
+
+    database: str
+    plan: str
+
+
 class SelectedWrite(NamedTuple):
     """A selected write; `sequence` and `newest_sequence` as in `SelectedPlan`."""
 
@@ -51,6 +58,12 @@ def labelled(events: Rows[EventRow], plans: Rows[PlanLabels]) -> Rows[EventRow]:
     """Return the events; `wanted` is False if an event and its plan together lack a requested label."""
     writes: Rows[Any] = events
     return writes.union(plans).group(lambda row: (row.database, row.plan), _with_labels)
+
+
+def with_row_level(events: Rows[EventRow], plans: Rows[RowLevelPlan]) -> Rows[EventRow]:
+    """Return the events; `append` is True, where it was None, if the plan changes single rows."""
+    writes: Rows[Any] = events
+    return writes.union(plans).group(lambda row: (row.database, row.plan), _with_append)
 
 
 def within_lookback(events: Rows[EventRow], runs: Runs, lookback: timedelta) -> Rows[EventRow]:
@@ -95,6 +108,13 @@ def _with_labels(_plan: Hashable, rows: list[EventRow | PlanLabels]) -> Iterator
     for row in rows:
         if isinstance(row, EventRow):
             yield row._replace(wanted=row.wanted and present.issuperset(row.unlabelled or ()))
+
+
+def _with_append(_plan: Hashable, rows: list[EventRow | RowLevelPlan]) -> Iterator[EventRow]:
+    is_row_level = any(isinstance(row, RowLevelPlan) for row in rows)
+    for row in rows:
+        if isinstance(row, EventRow):
+            yield row._replace(append=is_row_level) if row.append is None else row
 
 
 def _is_since(event: EventRow, since: int) -> bool:

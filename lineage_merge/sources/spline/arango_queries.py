@@ -19,7 +19,7 @@ from lineage_merge.model.errors import SourceError, SourceMissing
 from lineage_merge.sources.spline import labels
 from lineage_merge.sources.spline.arango import MAX_NAMES, ArangoDatabase, database, readable_databases
 from lineage_merge.sources.spline.database_state import COMMITTED, Snapshot
-from lineage_merge.sources.spline.documents import COLLECTIONS, REQUIRED, Document
+from lineage_merge.sources.spline.documents import COLLECTIONS, REQUIRED, ROW_LEVEL, Document
 from lineage_merge.sources.spline.settings import Arango
 
 PLANS_PER_REQUEST = 50
@@ -135,6 +135,20 @@ def plan_labels(
             document["_key"]: labels.present(wanted, document)
             for some in in_parts(keys)
             for document in db.query(LABELS_OF_PLANS, keys=some, **bind)
+        }
+
+
+def row_level_plans(settings: Arango, keys: Sequence[str]) -> set[str]:
+    """Return which of the plans change single rows of their target."""
+    query = (
+        "FOR o IN operation FILTER o._belongsTo IN @owners AND o.type == 'Write' AND o.name IN @names"
+        " RETURN o._belongsTo"
+    )
+    with database(settings) as db:
+        return {
+            owner.rpartition("/")[2]
+            for some in in_parts([f"executionPlan/{key}" for key in keys])
+            for owner in db.query(query, owners=some, names=sorted(ROW_LEVEL))
         }
 
 

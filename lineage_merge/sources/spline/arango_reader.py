@@ -32,7 +32,7 @@ from lineage_merge.sources.unmatched_patterns import Names
 EVENTS_PER_SLICE = 5000
 PLANS_PER_SLICE = 500
 MAX_SLICES = 1000
-# Number of events per query for the labels of their plans.
+# Number of events per query for labels or the operations of their plans.
 _EVENTS_PER_QUERY = 1000
 
 
@@ -108,10 +108,12 @@ def _fetch_events(context: Context, settings: Arango, span: tuple[int, int] | No
         keys = sorted({row.plan for row in batch if row.wanted and row.unlabelled and row.plan})
         wanted = context.spline.labels
         present = arango_queries.plan_labels(settings, keys, wanted, context.snapshot("")) if keys else {}
+        unknown = sorted({row.plan for row in batch if row.append is None and row.wanted and row.plan})
+        changing = arango_queries.row_level_plans(settings, unknown) if unknown else set()
         for row in batch:
             is_labelled = set(row.unlabelled or ()) <= present.get(row.plan or "", set())
             if row.problem or (row.wanted and is_labelled):
-                yield row
+                yield row._replace(append=row.plan in changing) if row.append is None else row
 
 
 def _selected_plan(key: PlanKey, rows: list[tuple[PlanKey, object]]) -> Iterator[tuple[str, PlanFacts]]:

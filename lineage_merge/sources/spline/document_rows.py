@@ -106,13 +106,23 @@ def _event(context: Context, database: str, document: Document) -> EventRow:
         run_id=run_id,
         shown_run_id=app.run_id or run_id,
         failed=document.get("error") is not None,
-        append=bool(details.get("append")),
+        append=_appends(details),
         rows=None if rows is None else int(rows),
         framework=str(details.get("frameworkName") or ""),
         unlabelled=sorted(spline.labels.keys() - labels.present(spline.labels, document)),
         owners=metadata.get("owners", ()),
         tags=metadata.get("tags", ()),
     )
+
+
+def _appends(details: Document) -> bool | None:
+    """Return whether rows of earlier writes remain; None if that depends on the plan's write operation.
+
+    Row-level operations of Delta are recorded like overwrites.
+    """
+    if details.get("append"):
+        return True
+    return None if details.get("dataSourceType") == "delta" else False
 
 
 def plan_facts(rows: Iterable[tuple[object, object]]) -> PlanFacts:

@@ -41,6 +41,14 @@ COLLECTIONS = (*PLAN_PARTS, "progress", *TRANSACTIONS)
 
 Document = dict[str, Any]
 
+# How the write operations of Delta change single rows of their target. `append` is false for them.
+ROW_LEVEL = {
+    "MergeIntoCommand": "merge",
+    "MergeIntoCommandEdge": "merge",
+    "UpdateCommand": "update",
+    "DeleteCommand": "delete",
+}
+
 _BELONGS_TO = re.compile(r'"_belongsTo"\s*:\s*"executionPlan/([^"\\]+)"')
 _KEY = re.compile(r'"_key"\s*:\s*"([^"\\]+)"')
 
@@ -71,6 +79,16 @@ class Plan:
     def expressions(self) -> tuple[Document, ...]:
         """Return the expressions by key."""
         return self.parts.get("expression", ())
+
+
+def row_level_mode(write: Mapping[str, Any]) -> str:
+    """Return how a write changes single rows: ``merge``, ``update``, ``delete``; "" if it does not."""
+    return ROW_LEVEL.get(str(write.get("name")), "")
+
+
+def write_mode(write: Mapping[str, Any]) -> str:
+    """Return how a write changes its target: as `row_level_mode`, else ``append`` or ``overwrite``."""
+    return row_level_mode(write) or ("append" if write.get("append") else "overwrite")
 
 
 @cache

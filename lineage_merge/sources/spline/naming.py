@@ -71,7 +71,9 @@ def catalog_table(
         identifier = table.get("identifier")
         if isinstance(identifier, str):
             # CREATE and REPLACE TABLE AS SELECT use the table's name within its catalog.
-            is_created = not _OF_CREATION.isdisjoint(params or {})
+            is_created = not _OF_CREATION.isdisjoint(params or {}) or _is_inner_insert(
+                params or {}, identifier, location
+            )
             return _table_of_v2(identifier, is_created, data_format.lower(), location)
         fields = identifier if isinstance(identifier, dict) else {}
         catalog, database, name = (fields.get(part) for part in ("catalog", "database", "table"))
@@ -103,6 +105,18 @@ def _table_of_v2(name: str, is_created: bool, data_format: str, location: str) -
     # Without columns only the path shows for sure that the name is below a table.
     is_certain = not table or not table.part or location.rstrip("/").endswith(f"/{parts[-2]}")
     return table if is_certain else None
+
+
+def _is_inner_insert(params: Mapping[str, Any], name: str, location: str) -> bool:
+    """Return whether a write may be the insert that CREATE TABLE AS SELECT of Iceberg does, by position.
+
+    It names the new table without its catalog, as ``db.sales``, which else is a table at a catalog's top.
+    """
+    parts = _parts(name)
+    if params.get("isByName") is not False or len(parts) != 2:
+        return False
+    database, table = parts
+    return location.rstrip("/").endswith((f"/{database}/{table}", f"/{database}.db/{table}"))
 
 
 def _parts(name: str) -> list[str]:

@@ -15,7 +15,7 @@ from lineage_merge.model.records import Record
 from lineage_merge.sources import line_files
 from lineage_merge.sources.runs import run_selection
 from lineage_merge.sources.runs.events import EventRow
-from lineage_merge.sources.runs.run_selection import PlanKey, PlanLabels
+from lineage_merge.sources.runs.run_selection import PlanKey, PlanLabels, RowLevelPlan
 from lineage_merge.sources.source import Resolver
 from lineage_merge.sources.spline import export, labels
 from lineage_merge.sources.spline.agent.reader import agent_input
@@ -29,12 +29,14 @@ from lineage_merge.sources.spline.document_rows import (
     translate_plan,
 )
 from lineage_merge.sources.spline.documents import (
+    ROW_LEVEL,
     TRANSACTIONS,
     Document,
     decode,
     decode_lines,
     plan_key_of,
     plan_of,
+    row_level_mode,
 )
 from lineage_merge.sources.spline.key_filter import share_filter
 from lineage_merge.sources.spline.labels import Label
@@ -71,7 +73,11 @@ class ExportInput(PlanInput):
 
     def events(self) -> Rows[EventRow]:
         """Return the events in files of `progress`."""
-        events = self._rows("progress").flat_map(partial(_read_events, self.context))
+        events = self._rows("progress").flat_map(partial(_read_events, self.context)).cache()
+        unknown = events.filter(_may_be_row_level)
+        if not unknown.is_empty():
+            of_operations = self._rows("operation").flat_map(_row_level_plans)
+            events = run_selection.with_row_level(events, of_operations)
         if not self.context.spline.labels:
             return events
         of_plans = self._rows("executionPlan").flat_map(partial(_plan_labels, self.context))
@@ -155,6 +161,21 @@ def _read_events(context: Context, part: export.Part) -> Iterator[EventRow]:
         for text in export.texts(part)
     )
     return event_rows(context, part.database, documents)
+
+
+def _may_be_row_level(event: EventRow) -> bool:
+    return event.append is None and not event.problem
+
+
+def _row_level_plans(part: export.Part) -> Iterator[RowLevelPlan]:
+    """Return the plans that change single rows of their target."""
+    for text in export.texts(part):
+        # Most operations are others, and need not be decoded.
+        if isinstance(text, Problem) or not any(name in text.text for name in ROW_LEVEL):
+            continue
+        operation = decode("operation", text.text, part.database)
+        if not isinstance(operation, Problem) and operation["type"] == "Write" and row_level_mode(operation):
+            yield RowLevelPlan(part.database, plan_key_of("operation", operation))
 
 
 def _plan_labels(context: Context, part: export.Part) -> Iterator[PlanLabels]:

@@ -22,7 +22,7 @@ from lineage_merge.model.elements import (
 from lineage_merge.model.errors import NamingError
 from lineage_merge.sources.spline import jdbc_queries, labels
 from lineage_merge.sources.spline.column_elements import column_elements, read_columns
-from lineage_merge.sources.spline.documents import Document, Plan
+from lineage_merge.sources.spline.documents import Document, Plan, write_mode
 from lineage_merge.sources.spline.naming import CatalogTable, application, catalog_table
 from lineage_merge.sources.spline.operation_chain import operation_chains
 from lineage_merge.sources.spline.subqueries import plan_texts, relations, temporary_views
@@ -73,7 +73,7 @@ def translate(
     yield Job(job, properties=_framework(plan), sets=labels.owners_and_tags(plan.header or {}))
     yield Writes(job, output)
 
-    mode: dict[str, Scalar] = {"write_mode": "append" if write.get("append") else "overwrite"}
+    mode: dict[str, Scalar] = {"write_mode": write_mode(write)}
     if sequence is not None:
         mode["sequence"] = sequence
     seen: set[Reference] = set()
@@ -104,8 +104,9 @@ def translate(
     else:
         lost = frozenset(columns.untraced)
         metadata_only |= columns.metadata_only
+        seen -= columns.rewritten
         for key, what in columns.problems:
-            yield Problem("no-columns", document, key, f"a query over JDBC {naming.redact(what)}")
+            yield Problem("no-columns", document, key, naming.redact(what))
         yield from column_elements(columns, job, output)
     chains = operation_chains(plan.operations, plan.follows)
     for source in sorted(seen):

@@ -131,6 +131,30 @@ def test_a_successful_run_is_one_without_failed_writes(read: Reading) -> None:
 # Order
 
 
+@pytest.mark.parametrize("command", ["MergeIntoCommand", "UpdateCommand", "DeleteCommand"])
+def test_a_row_level_operation_leaves_the_rows_of_earlier_writes(read: Reading, command: str) -> None:
+    spline = SplineDatabase()
+    for minute, (name, write) in enumerate(
+        (
+            ("old", "SaveIntoDataSourceCommand"),
+            ("load", "SaveIntoDataSourceCommand"),
+            ("change", command),
+        )
+    ):
+        reads = [f"s3://in/{name}"]
+        spline.plan(
+            "job",
+            reads=reads,
+            writes="s3://out/x",
+            at=DAY + 10 * minute,
+            run="r",
+            format="delta",
+            command=write,
+        )
+
+    assert sources(read(spline)) == {"load", "change"}
+
+
 def test_writes_are_numbered_in_their_run_by_the_time_they_ended(read: Reading) -> None:
     spline = SplineDatabase()
     for hour, run, target, error in (

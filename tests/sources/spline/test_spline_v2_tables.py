@@ -55,6 +55,25 @@ def test_a_table_is_known_from_its_name_in_datasource_v2(
     assert catalog_table(params, data_format) == (CatalogTable(*table) if table else None)
 
 
+@pytest.mark.parametrize(
+    ("location", "table"),
+    [
+        ("s3://lake/wh/sales_db/sales", ("", "sales_db.sales")),
+        ("s3://lake/wh/sales_db.db/sales", ("", "sales_db.sales")),
+        # At the top of its catalog.
+        ("s3://lake/wh/sales", ("sales_db", "sales")),
+    ],
+)
+def test_the_insert_of_a_create_table_as_select_names_no_catalog(
+    location: str, table: tuple[str, str]
+) -> None:
+    params = {"table": {"identifier": "sales_db.sales"}, "isByName": False}
+
+    assert catalog_table(params, "iceberg", location) == CatalogTable(*table)
+    by_name = {**params, "isByName": True}
+    assert catalog_table(by_name, "iceberg", location) == CatalogTable("sales_db", "sales")
+
+
 def elements(spline: SplineDatabase, key: str) -> list[Element]:
     plan, rejections = assemble(key, spline.contents, EVERYTHING)
     assert rejections == []

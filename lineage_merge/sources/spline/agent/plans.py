@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from lineage_merge.sources.spline.agent.api_1_0 import is_1_0, modern
-from lineage_merge.sources.spline.documents import Document, duration_ns
+from lineage_merge.sources.spline.documents import Document, duration_ns, row_level_mode
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _REFERENCES = {"__attrId": "attribute", "__exprId": "expression"}
@@ -36,7 +36,8 @@ def header(plan: Document, label_heads: Collection[str] = ()) -> Document:
         "dataSourceUri": write["outputSource"],
         "dataSourceType": (write.get("extra") or {}).get("destinationType"),
         "labels": labels,
-        "append": write.get("append"),
+        # Rows that earlier writes of a run left are still there.
+        "append": write.get("append") or bool(row_level_mode(write)),
     }
     label_fields = {name: extra[name] for name in label_heads if name in extra}
     return {"labels": labels, "extra": label_fields, "details": details}

@@ -208,7 +208,9 @@ def _event_rows(context: Context, groups: Iterable[PlanMessages], since: int) ->
         yield from (EventRow("", problem=json.dumps(astuple(problem))) for problem in group.problems)
         # The events of a malformed plan are valid.
         if group.rank != 0:
-            yield from event_rows(context, "", _progress(group, since))
+            for row in event_rows(context, "", _progress(group, since)):
+                # The plan's header has counted row-level operations as appending.
+                yield row._replace(append=bool(row.append))
 
 
 def _progress(group: PlanMessages, since: int) -> Iterator[Document | Problem]:

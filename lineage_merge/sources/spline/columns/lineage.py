@@ -17,6 +17,7 @@ from lineage_merge.sources.spline.columns.argument_roles import is_filtered_by_r
 from lineage_merge.sources.spline.columns.attributes import Attributes, QueryRead
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.expressions import LIMIT, ExpressionTexts
+from lineage_merge.sources.spline.columns.row_changes import RowChanges, read_row_changes
 from lineage_merge.sources.spline.columns.text_columns import KnownColumns, TextColumns, read_subquery
 from lineage_merge.sources.spline.columns.value_graph import Node
 from lineage_merge.sources.spline.columns.written_columns import PlanColumn, written_columns
@@ -58,8 +59,8 @@ class ColumnLineage:
     """The column lineage of a plan.
 
     `untraced` are sources that lose some or all columns in an RDD or a function over whole rows: the target
-    depends on them, by unknown columns. Of `metadata_only` it reads no rows. `problems` are keys of read
-    operations, with what could not be traced in their queries.
+    depends on them, by unknown columns. Of `metadata_only` it reads no rows, and `rewritten` are only read
+    because their own rows change. `problems` are keys of operations, with what could not be traced.
     """
 
     columns: tuple[PlanColumn, ...]
@@ -68,6 +69,7 @@ class ColumnLineage:
     influences: tuple[Influence[Reference], ...]
     untraced: tuple[Reference, ...]
     metadata_only: frozenset[Reference] = frozenset()
+    rewritten: frozenset[Reference] = frozenset()
     problems: tuple[tuple[str, str], ...] = ()
 
 
@@ -86,24 +88,33 @@ class _PlanLineage:
         self._queries = self._attributes.queries
         self._subqueries: dict[str, TextColumns] = {}
         self._read_subqueries()
-        self._texts: tuple[TextColumns | QueryRead, ...] = (
+        self._row_changes = read_row_changes(plan, self._graph)
+        self._texts: tuple[TextColumns | QueryRead | RowChanges, ...] = (
             *self._subqueries.values(),
             *self._queries.values(),
+            *filter(None, [self._row_changes]),
         )
 
     def lineage(self) -> ColumnLineage:
-        columns, values = written_columns(self._plan)
+        changes = self._row_changes
+        columns, values = (changes.columns, changes.values) if changes else written_columns(self._plan)
+        flows = self._flows(columns, values)
+        read_again = {flow.source for flow in flows}
         return ColumnLineage(
             columns=columns,
             sources=self._sources(),
-            flows=self._flows(columns, values),
+            flows=flows,
             influences=self._influences(),
             untraced=self._untraced(),
             metadata_only=self._metadata_only(),
-            problems=tuple(
-                (operation.partition("/")[2], problem)
-                for operation, read in sorted(self._queries.items())
-                for problem in read.problems
+            rewritten=changes.rewritten - read_again if changes else frozenset(),
+            problems=(
+                *(changes.problems if changes else ()),
+                *(
+                    (operation.partition("/")[2], f"a query over JDBC {problem}")
+                    for operation, read in sorted(self._queries.items())
+                    for problem in read.problems
+                ),
             ),
         )
 

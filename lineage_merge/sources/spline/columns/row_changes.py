@@ -1,0 +1,281 @@
+"""Row-level operations of Delta: MERGE, UPDATE and DELETE, whose assignments and conditions are text.
+
+The operation below reads whole rows of the target, and Spline records a column that no clause changes like
+one that is copied from another table: that is no lineage. Only an assignment that reads a column is.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation, compose
+from lineage_merge.model.elements import Reference
+from lineage_merge.sources.spline.columns.documents import PlanColumns
+from lineage_merge.sources.spline.columns.plan_text import (
+    ColumnReference,
+    column_references,
+    readable,
+    split_top,
+)
+from lineage_merge.sources.spline.columns.text_ids import Copies, Occurrence, attributes_by_id
+from lineage_merge.sources.spline.columns.value_graph import Node, ValueGraph
+from lineage_merge.sources.spline.columns.written_columns import PlanColumn
+from lineage_merge.sources.spline.documents import row_level_mode
+
+# DeltaMergeIntoClause.toString: Update [condition: (a#1 > 2), actions: [`a` = b#3, `c` = (c#2 + 1)]]
+_CLAUSE = re.compile(
+    r"\w+ \[(?:condition: (?P<condition>.*?))?(?:, )?(?:actions: \[(?P<actions>`.*)\])?\]", re.DOTALL
+)
+# DeltaMergeAction.toString: all columns of the target, also those that keep their value.
+_ACTION = re.compile(r"(?:^|, )`(?P<column>[^`]*)` = ")
+# A structure of which the statement sets some fields: named_struct(city, x#1, zip, address#3.zip AS zip#55)
+_STRUCT = re.compile(r"named_struct\((?P<fields>.*)\)", re.DOTALL)
+_FIELD_ALIAS = re.compile(r" AS [^#()]*#\d+L?$")
+_FIELD = re.compile(r"[^()]*#(?P<id>\d+)L?(?P<path>(?:\.[^.()]+)*)")
+# Variables have ids like columns: lambdafunction((lambda x#9 + 1), lambda x#9, false)
+_LAMBDA_VARIABLE = re.compile(r"\blambda [^\s#(),]+#\d+L?")
+
+
+@dataclass(slots=True)
+class RowChanges:
+    """What a row-level operation makes of the rows of its target.
+
+    `columns` are those of the target, `values` the node of each; `texts` and `influences` as in
+    `text_columns.TextColumns`. `rewritten` are datasets that are read only because their rows change.
+    `problems` are keys of operations, with what could not be traced.
+    """
+
+    columns: tuple[PlanColumn, ...] = ()
+    values: tuple[Node, ...] = ()
+    texts: dict[Node, str] = field(default_factory=dict)
+    influences: defaultdict[InfluenceKind, list[Node]] = field(default_factory=lambda: defaultdict(list))
+    rewritten: frozenset[Reference] = frozenset()
+    problems: tuple[tuple[str, str], ...] = ()
+
+
+class _Clause(NamedTuple):
+    """A condition and assignments; `visible` are the attributes that they may read."""
+
+    kind: InfluenceKind
+    condition: str
+    assignments: tuple[tuple[str, str], ...]
+    visible: frozenset[str]
+
+
+class _Statement(NamedTuple):
+    """A row-level operation: `operation` has the text, `target` and `source` are its inputs ("": none)."""
+
+    operation: str
+    target: str
+    source: str
+    clauses: tuple[_Clause, ...]
+
+
+def read_row_changes(plan: PlanColumns, graph: ValueGraph) -> RowChanges | None:
+    """Add the assignments of a row-level operation to the graph; None if the write is no such operation."""
+    statement = _statement(plan)
+    return _Reader(plan, graph, statement).changes() if statement else None
+
+
+def _statement(plan: PlanColumns) -> _Statement | None:
+    mode = row_level_mode(plan.operations.get(plan.write, {}))
+    below = plan.children.get(plan.write, ())
+    if not mode or len(below) != 1:
+        return None
+    if mode == "merge":
+        inputs = plan.children.get(below[0], ())
+        is_text = isinstance(plan.params(below[0]).get("condition"), str)
+        return _merge(plan, below[0], *inputs) if is_text and len(inputs) == 2 else None
+    params, target = plan.params(plan.write), below[0]
+    columns = plan.output(target)
+    values = _texts(params.get("updateExpressions"))
+    names = [plan.name(each) for each in columns]
+    # One for each column of the target, in order.
+    assignments = tuple(zip(names, values, strict=False)) if len(values) == len(names) else ()
+    condition = str(params.get("condition") or "")
+    clause = _Clause(InfluenceKind.FILTER, condition, assignments, frozenset(columns))
+    return _Statement(plan.write, target, "", (clause,))
+
+
+def _merge(plan: PlanColumns, operation: str, source: str, target: str) -> _Statement:
+    params = plan.params(operation)
+    of_source, of_target = frozenset(plan.output(source)), frozenset(plan.output(target))
+    both = of_source | of_target
+    # There is no row of the target to insert from, and none of the source where it has no match.
+    visible = {
+        "matchedClauses": both,
+        "notMatchedClauses": of_source,
+        "notMatchedBySourceClauses": of_target,
+    }
+    clauses = [_Clause(InfluenceKind.JOIN, str(params["condition"]), (), both)]
+    for parameter, attributes in visible.items():
+        for text in _texts(params.get(parameter)):
+            clause = _CLAUSE.fullmatch(text)
+            if clause:
+                assignments = tuple(_assignments(clause["actions"] or ""))
+                condition = clause["condition"] or ""
+                clauses.append(_Clause(InfluenceKind.FILTER, condition, assignments, attributes))
+    return _Statement(operation, target, source, tuple(clauses))
+
+
+def _texts(parameter: object) -> list[str]:
+    return [str(each) for each in parameter] if isinstance(parameter, list) else []
+
+
+def _assignments(actions: str) -> Iterator[tuple[str, str]]:
+    found = list(_ACTION.finditer(actions))
+    ends = (*(action.start() for action in found[1:]), len(actions))
+    for action, end in zip(found, ends, strict=False):
+        yield action["column"], actions[action.end() : end]
+
+
+def _references(text: str) -> Iterator[ColumnReference]:
+    return (
+        column
+        for column in column_references(_LAMBDA_VARIABLE.sub("", text))
+        if not (column.subquery or column.outer)
+    )
+
+
+class _Reader:
+    def __init__(self, plan: PlanColumns, graph: ValueGraph, statement: _Statement) -> None:
+        self._plan = plan
+        self._graph = graph
+        self._statement = statement
+        self._changes = RowChanges(rewritten=self._rewritten())
+        self._own = {plan.name(each).casefold(): each for each in plan.output(statement.target)}
+        self._attributes = attributes_by_id(plan, self._occurrences(), self._copies())
+        self._unknown: set[str] = set()
+
+    def changes(self) -> RowChanges:
+        """Add the columns of the target and what they are assigned."""
+        changes, plan, statement = self._changes, self._plan, self._statement
+        columns = {
+            plan.name(each).casefold(): PlanColumn(position, plan.name(each), plan.data_type(each))
+            for position, each in enumerate(plan.output(statement.target))
+        }
+        for clause in statement.clauses:
+            self._influence(clause)
+            for name, value in clause.assignments:
+                # A column that the operation adds to the table (schema evolution) has no type.
+                columns.setdefault(name.casefold(), PlanColumn(len(columns), name, ""))
+                self._assign(name, value)
+        changes.columns = tuple(columns.values())
+        changes.values = tuple(map(self._column, columns))
+        if statement.source:
+            # Spline derives these from the target's columns, changed or not.
+            for attribute in plan.output(statement.operation):
+                self._graph.inputs[attribute] = []
+        if self._unknown:
+            key = statement.operation.partition("/")[2]
+            names = ", ".join(sorted(self._unknown))
+            what = f"the text does not say whether {names} is a column of the source or of the target"
+            changes.problems = ((key, what),)
+        return changes
+
+    def _rewritten(self) -> frozenset[Reference]:
+        targets, sources = (
+            {source for read in self._below(side) for source in self._plan.reads[read]}
+            for side in (self._statement.target, self._statement.source)
+        )
+        written = str(self._plan.operations[self._plan.write].get("outputSource")).rstrip("/")
+        return frozenset(each for each in targets - sources if each.name.rstrip("/") == written)
+
+    def _below(self, operation: str) -> Iterator[str]:
+        waiting, seen = [operation], {operation}
+        while waiting:
+            key = waiting.pop()
+            if key in self._plan.reads:
+                yield key
+            below = set(self._plan.children.get(key, ())) - seen
+            seen |= below
+            waiting.extend(below)
+
+    # Ids
+
+    def _occurrences(self) -> Iterator[Occurrence]:
+        for clause in self._statement.clauses:
+            for text in (clause.condition, *(value for _, value in clause.assignments)):
+                for column in _references(text):
+                    yield Occurrence(column.id, column.name, clause.visible)
+
+    def _copies(self) -> Iterator[Copies]:
+        """Yield what the agent recorded of the merged columns."""
+        plan = self._plan
+        copied: defaultdict[str, set[int]] = defaultdict(set)
+        for clause in self._statement.clauses:
+            for name, value in clause.assignments:
+                columns = list(_references(value))
+                if len(columns) == 1 and columns[0].step is Transformation.IDENTITY:
+                    copied[name.casefold()].add(columns[0].id)
+        operation = self._statement.operation
+        # The agent 1.0.0 recorded columns of source and target by position, whatever the clauses assign.
+        is_exact = row_level_mode(plan.operations[operation]) == "merge"
+        for attribute in plan.output(operation) if is_exact else ():
+            name = plan.name(attribute).casefold()
+            derives = frozenset(plan.derives_from.get(attribute, ()))
+            if name in self._own and derives and not plan.computed_by.get(attribute):
+                yield Copies(frozenset(copied[name]), derives, self._own[name])
+
+    def _attribute(self, column: ColumnReference) -> Node | None:
+        attributes = self._attributes.get(column.id, frozenset())
+        if len(attributes) > 1:
+            self._unknown.add(column.name)
+        return next(iter(attributes)) if len(attributes) == 1 else None
+
+    # Clauses
+
+    def _influence(self, clause: _Clause) -> None:
+        columns = list(_references(clause.condition))
+        candidates = {column.id: self._attributes.get(column.id, frozenset()) for column in columns}
+        for column in columns:
+            attributes = candidates[column.id]
+            # Where both of two columns are read, it does not matter which is which.
+            if sum(each == attributes for each in candidates.values()) >= len(attributes):
+                self._changes.influences[clause.kind].extend(sorted(attributes))
+            else:
+                self._unknown.add(column.name)
+
+    def _assign(self, name: str, value: str) -> None:
+        own = self._own.get(name.casefold())
+        for part, step in self._changed(value, own, ()):
+            columns = list(_references(part))
+            node = self._column(name.casefold())
+            if not (len(columns) == 1 and compose(columns[0].step, step) is Transformation.IDENTITY):
+                node = f"{self._column(name.casefold())}/{len(self._changes.texts)}"
+                self._changes.texts[node] = readable(part)
+                self._graph.add(self._column(name.casefold()), node)
+            for column in columns:
+                if attribute := self._attribute(column):
+                    self._graph.add(node, attribute, compose(column.step, step))
+
+    def _changed(
+        self, value: str, own: Node | None, path: tuple[str, ...]
+    ) -> list[tuple[str, Transformation]]:
+        """Return the parts of an assigned value that are not the column itself or a field of it."""
+        value = _FIELD_ALIAS.sub("", value) if path else value
+        if own and self._is_itself(value, own, path):
+            return []
+        whole = [(value, Transformation.TRANSFORMATION if path else Transformation.IDENTITY)]
+        struct = _STRUCT.fullmatch(value)
+        fields = split_top(struct["fields"]) if struct else []
+        if not own or not fields or len(fields) % 2:
+            return whole
+        parts = [
+            self._changed(part, own, (*path, name))
+            for name, part in zip(fields[::2], fields[1::2], strict=True)
+        ]
+        return [part for of_field in parts for part in of_field] if [] in parts or path else whole
+
+    def _is_itself(self, value: str, own: Node, path: tuple[str, ...]) -> bool:
+        read = _FIELD.fullmatch(value)
+        return bool(
+            read
+            and self._attributes.get(int(read["id"])) == frozenset({own})
+            and tuple(read["path"].split(".")[1:]) == path
+        )
+
+    def _column(self, name: str) -> Node:
+        return f"{self._statement.operation}/{name}"
