@@ -66,7 +66,13 @@ class PlanDocument:
         self.problems: list[Problem] = []
 
     def document(
-        self, root: PlanNode, target: list[Json], write: Document, application: str, version: str
+        self,
+        root: PlanNode,
+        target: list[Json],
+        write: Document,
+        application: str,
+        version: str,
+        plan_id: str,
     ) -> Document:
         """Return the plan below a write with the columns `target`: attributes, as trees of one node each."""
         top = self._read(root, {})
@@ -78,7 +84,7 @@ class PlanDocument:
             read["inputSources"] = read.pop(_READS)
         types = self._expressions.types.values()
         return {
-            "id": "capture",
+            "id": plan_id,
             "name": application,
             "systemInfo": {"name": "spark", "version": version},
             "operations": {

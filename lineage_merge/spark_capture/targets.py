@@ -100,19 +100,15 @@ Written = tuple[Any, WriteTarget]
 
 
 def written(session: JvmSession, plan: Any) -> Written | None:
-    """Return the plan whose rows a command writes, and its target; None for a query.
+    """Return the plan whose rows a command writes, and its target; None for other plans.
 
-    Raises `CaptureError` for a command that writes no rows, or that is not supported.
+    Raises `CaptureError` for a supported command whose target is unknown.
     """
     name = str(plan.getClass().getSimpleName())
     if name == "CommandResult":  # the DataFrame of an executed command
         return written(session, plan.commandLogicalPlan())
     known = _COMMANDS.get(name)
-    if known:
-        return known(session, plan)
-    if session.is_command(plan):
-        raise CaptureError(f"{name} is neither a query nor a supported statement")
-    return None
+    return known(session, plan) if known else None
 
 
 def _files(session: JvmSession, plan: Any) -> Written:
