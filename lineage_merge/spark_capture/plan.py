@@ -5,11 +5,11 @@ from the agent: a subquery's plan is operations, not text, and a cached DataFram
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from lineage_merge.model.elements import Problem, Reference
-from lineage_merge.sources.spline.documents import Document
+from lineage_merge.sources.spline.documents import ROW_OPERATIONS, Document
 from lineage_merge.spark_capture.expressions import AttributeIds, Expressions, Ref
 from lineage_merge.spark_capture.plan_tree import (
     Json,
@@ -21,6 +21,7 @@ from lineage_merge.spark_capture.plan_tree import (
     is_tree,
     singleton,
 )
+from lineage_merge.spark_capture.row_operations import ROW_OPERATION, RowOperation
 from lineage_merge.spark_capture.session import JvmSession, rdd_sources, relation_of
 
 # Operations whose output is their input.
@@ -38,9 +39,6 @@ _LISTING = {
     "SerializeFromObject": "serializer",
     "Expand": "output",
 }
-# Lists of lists of expressions. `toJSON` writes null for those whose inner lists are Scala vectors, which
-# they become when an analyzer rule rewrites the plan, for example above a union.
-_NESTED = {"Expand": "projections"}
 # Fields that are numbers.
 _PLAIN = frozenset({"id", "cteId", "leftGroupingLen", "rightGroupingLen"})
 _ONE_SIDE = frozenset({"LeftSemi", "LeftAnti"})
@@ -68,7 +66,7 @@ class PlanDocument:
     def document(
         self,
         root: PlanNode,
-        target: list[Json],
+        target: Sequence[Json],
         write: Document,
         application: str,
         version: str,
@@ -88,7 +86,7 @@ class PlanDocument:
             "name": application,
             "systemInfo": {"name": "spark", "version": version},
             "operations": {
-                "write": {**write, "id": "write", "name": "Write", "childIds": [top]},
+                "write": {"name": "Write", **write, "id": "write", "childIds": [top]},
                 "reads": reads,
                 "other": others,
             },
@@ -119,9 +117,7 @@ class PlanDocument:
 
     def _operation(self, node: PlanNode, children: list[str], outer: AttributeIds) -> str:
         made: Document = {"id": "", "name": node.name, "childIds": children}
-        nested = _NESTED.get(node.name)
-        if nested and node.fields.get(nested) is None:
-            node.fields = {**node.fields, nested: self._metadata.rows(node, nested)}
+        self._metadata.complete(node)
         names = self._renamed[id(node)] = self._visible_attributes(node)
         if not node.children:
             self._leaf(node, made)
@@ -149,6 +145,8 @@ class PlanDocument:
 
         def value(field: Any) -> Any:
             nonlocal count
+            if isinstance(field, PlanNode):
+                return self._parameter(field, names, outer)
             if is_tree(field):
                 tree = build_tree(field, lambda index=count: self._metadata.top(node, index))  # type: ignore[misc]
                 count += 1
@@ -218,6 +216,24 @@ class PlanDocument:
                 self._attributes[identifier]["childRefs"] = [generator]
             new.append(identifier)
         return [*self._outputs[id(node.children[0])], *new]
+
+    def _row_operation(self, node: PlanNode, made: Document) -> list[str]:
+        """Add the columns of a row-level operation's target, as what the operation assigns to them."""
+        operation: RowOperation = node.fields[ROW_OPERATION]
+        names = self._renamed[id(node)]
+        renamed = dict(names)
+        output: list[str] = []
+        for column, values in zip(operation.columns, operation.values, strict=True):
+            references = [self._expressions.reference(value, names, {}) for value in values]
+            identifier = self._new_id(f"attr-{expression_id(column)}")
+            self._attributes[identifier] = {"id": identifier, "name": str(column["name"])}
+            called = "union" if references else "unchanged"
+            self._attributes[identifier]["childRefs"] = [self._expressions.function("", called, references)]
+            self._typed(identifier, column)
+            renamed[expression_id(column)] = identifier
+            output.append(identifier)
+        self._renamed[id(node)] = renamed
+        return output
 
     # Leaves.
 
@@ -315,4 +331,8 @@ def _spark_id(identifier: str) -> int:
 
 
 _Special = Callable[[PlanDocument, PlanNode, Document], list[str]]
-_SPECIAL: Mapping[str, _Special] = {"Union": PlanDocument._union, "Generate": PlanDocument._generate}
+_SPECIAL: Mapping[str, _Special] = {
+    "Union": PlanDocument._union,
+    "Generate": PlanDocument._generate,
+    **dict.fromkeys(ROW_OPERATIONS.values(), PlanDocument._row_operation),
+}

@@ -44,6 +44,24 @@ class PlanNode:
             node = plan_node
         return self._java
 
+    def tree(self, field: str) -> "PlanNode | None":
+        """Return a field that is a tree, or an `Option` of one; None if it is empty."""
+        value = self.fields.get(field)
+        if isinstance(value, int):  # the position of a child
+            return self.children[value]
+        if not isinstance(value, list) or not is_tree(value):
+            return None
+        return build_tree(value, lambda: _value(getattr(self.java, field)()))
+
+    def trees(self, field: str) -> "list[PlanNode]":
+        """Return a field that is a list of trees."""
+
+        def at(index: int) -> Callable[[], Any]:
+            return lambda: getattr(self.java, field)().apply(index)
+
+        listed = self.fields.get(field) or ()
+        return [build_tree(value, at(index)) for index, value in enumerate(listed)]
+
 
 def build_tree(listed: list[Json], find: Callable[[], Any] | None = None) -> PlanNode:
     """Build the tree of a list of nodes; `find` returns its root in the JVM."""
@@ -70,6 +88,11 @@ def _node(each: Json) -> PlanNode:
 def is_tree(value: object) -> bool:
     """Return whether a field's value is a tree."""
     return bool(isinstance(value, list) and value and isinstance(value[0], dict) and "class" in value[0])
+
+
+def _value(found: Any) -> Any:
+    """Return the value of a Scala `Option`; anything else is returned as it is."""
+    return found.get() if str(found.getClass().getName()) == "scala.Some" else found
 
 
 def bottom_up(root: PlanNode) -> list[PlanNode]:

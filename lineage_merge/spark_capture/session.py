@@ -21,6 +21,9 @@ from lineage_merge.sources.spline.columns.documents import PSEUDO_COLUMNS
 from lineage_merge.spark_capture.plan_tree import Json, PlanNode, RddSources, SparkRelation, build_tree
 
 _CONSTANTS = frozenset({"LocalRelation", "OneRowRelation", "Range", "EmptyRelation", "CommandResult"})
+# Lists of lists of expressions. `toJSON` writes null for those whose inner lists are Scala vectors, which
+# they become when an analyzer rule rewrites the plan, for example above a union.
+_NESTED = {"Expand": "projections"}
 _CHANGE_DATA_FEED = "DeltaCDFRelation"
 _TOPICS = re.compile(r"Subscribe\[([^\]]+)\]")
 
@@ -58,7 +61,7 @@ def _version_1(node: PlanNode) -> SparkRelation:
     base = node.java.relation()
     table = node.fields.get("catalogTable")
     params = _of_table(table)
-    name = str(base.getClass().getSimpleName())
+    name = _class_name(base)
     provider = str((table or {}).get("provider") or "")
     if name == "HadoopFsRelation":
         paths = tuple(str(item) for item in items(base.location().rootPaths()))
@@ -83,6 +86,8 @@ def _version_1(node: PlanNode) -> SparkRelation:
 def version_2(java: Any) -> SparkRelation:
     """Return the source of a `DataSourceV2Relation`."""
     table = java.table()
+    if str(table.getClass().getSimpleName()) == "RowLevelOperationTable":
+        table = table.table()
     catalog = java.catalog()
     identifier = java.identifier()
     name = str(table.name())
@@ -112,6 +117,14 @@ def version_2(java: Any) -> SparkRelation:
     return SparkRelation((), Reference(of_catalog, whole), data_format, {"table": {"identifier": name}})
 
 
+def _class_name(relation: Any) -> str:
+    """Return the class of a relation; Delta's are anonymous subclasses of Spark's."""
+    found = relation.getClass()
+    while not str(found.getSimpleName()):
+        found = found.getSuperclass()
+    return str(found.getSimpleName())
+
+
 def jdbc(options: Any) -> SparkRelation:
     """Return the address of a JDBC source or target, without its password."""
     return SparkRelation((redact(str(options.url())) + ":" + str(options.tableOrQuery()),), None, "jdbc")
@@ -119,6 +132,8 @@ def jdbc(options: Any) -> SparkRelation:
 
 def _format(named: Any) -> str:
     """Return ``parquet``."""
+    if str(named.getClass().getSimpleName()) == "DeltaParquetFileFormat":
+        return "delta"
     try:
         return str(named.shortName()).lower()
     except Py4JError:
@@ -241,10 +256,13 @@ class JvmSession:
         """Return any number of attributes with their types, in one call."""
         return [expression[0] for expression in self._expressions_of(output)]
 
-    def rows(self, node: PlanNode, field: str) -> list[list[list[Json]]]:
-        """Return the trees of a field that is a list of lists of expressions."""
-        found = getattr(node.java, field)()
-        return [self._expressions_of(found.apply(index).toList()) for index in range(found.size())]
+    def complete(self, node: PlanNode) -> None:
+        """Add the field of an operation that its JSON lacks."""
+        field = _NESTED.get(node.name)
+        if field and node.fields.get(field) is None:
+            found = getattr(node.java, field)()
+            rows = [self._expressions_of(found.apply(index).toList()) for index in range(found.size())]
+            node.fields = {**node.fields, field: rows}
 
     def _expressions_of(self, sequence: Any) -> list[list[Json]]:
         """Return the trees of a flat sequence of expressions, in one call."""

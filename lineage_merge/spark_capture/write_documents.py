@@ -5,13 +5,12 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from lineage_merge.model.elements import Authority, Dataset, Element, Problem, Reference
-from lineage_merge.model.errors import CaptureError
 from lineage_merge.sources.spline.agent.plans import documents
-from lineage_merge.sources.spline.documents import Document, Plan
+from lineage_merge.sources.spline.documents import ROW_OPERATIONS, Document, Plan
 from lineage_merge.sources.spline.translator import translate
 from lineage_merge.spark_capture.plan import PlanDocument
 from lineage_merge.spark_capture.session import JvmSession
-from lineage_merge.spark_capture.targets import WriteTarget, written
+from lineage_merge.spark_capture.targets import WriteTarget, Written, written, written_rows
 
 _TARGET = "table:target"
 
@@ -63,24 +62,22 @@ def write_document(
     cannot serialize the plan.
     """
     found = written(session, plan)
-    return query_document(session, *found, job, document_name, plan_id) if found else None
+    return _document(session, found, job, document_name, plan_id) if found else None
 
 
 def query_document(
-    session: JvmSession,
-    query: Any,
-    target: WriteTarget,
-    job: str,
-    document_name: str,
-    plan_id: str = "capture",
+    session: JvmSession, query: Any, target: WriteTarget, job: str, document_name: str
 ) -> WriteDocument:
     """Return the document of a write of the rows of a query; parameters as in `write_document`."""
-    if query.isStreaming():
-        raise CaptureError("capture does not support streams")
+    return _document(session, written_rows(session, query, target), job, document_name, "capture")
+
+
+def _document(
+    session: JvmSession, write: Written, job: str, document_name: str, plan_id: str
+) -> WriteDocument:
     reader = PlanDocument(session, document_name)
-    tree = session.tree(query)
-    output = session.attributes(query.output())
-    document = reader.document(tree, output, _write(target), job, session.version, plan_id)
+    target, output = write.target, write.columns
+    document = reader.document(write.query, output, _write(target), job, session.version, plan_id)
     columns, repeated = numbered(str(attribute.get("name")) for attribute in output)
     # The target table has its own column names, matched by position.
     if target.columns:
@@ -89,14 +86,20 @@ def query_document(
         _rename(document, columns)
         what = f"duplicate column names, numbered in the graph: {', '.join(repeated)}"
         reader.problems.append(Problem("notice", document_name, "columns", what))
-    tables = reader.tables | ({_TARGET: target.table} if target.table and not target.uri else {})
+    tables = dict(reader.tables)
+    if target.table and not target.uri:
+        # A plan may read the table that it writes.
+        uri = next((uri for uri, table in tables.items() if table == target.table), _TARGET)
+        tables[uri] = target.table
+        document["operations"]["write"]["outputSource"] = uri
     return WriteDocument(document, tables, document_name, tuple(reader.problems), target.is_view)
 
 
 def _write(into: WriteTarget) -> Document:
     extra = {"destinationType": into.data_format} if into.data_format else {}
+    name = {"name": ROW_OPERATIONS[into.row_operation]} if into.row_operation else {}
     uri = into.uri or _TARGET
-    return {"outputSource": uri, "append": into.append, "params": dict(into.params), "extra": extra}
+    return {**name, "outputSource": uri, "append": into.append, "params": dict(into.params), "extra": extra}
 
 
 def _rename(document: Document, columns: tuple[str, ...]) -> None:
