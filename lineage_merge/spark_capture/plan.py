@@ -271,7 +271,14 @@ class PlanDocument:
         made.update({_READS: uris, "params": dict(relation.params), "extra": extra})
 
     def _rdd(self, node: PlanNode, made: Document) -> None:
-        """Add the files behind an RDD as reads without columns, because the used columns are unknown."""
+        """Add the plan behind a micro-batch, or the files behind an RDD.
+
+        These are reads without columns, because the used columns are unknown.
+        """
+        batch = self._metadata.micro_batch(node)
+        if batch is not None:
+            made["childIds"] = [self._read(batch, {})]
+            return
         found = rdd_sources(node.java.rdd())
         if found.uris:
             key = f"op-{len(self._operations)}"

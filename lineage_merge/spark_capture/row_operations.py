@@ -1,8 +1,8 @@
 """Row-level operations (MERGE, UPDATE, DELETE) of analyzed plans: what they assign, by what conditions. Pure.
 
-The analyzer rewrites those of DataSource V2 (Iceberg): `ReplaceData` and `WriteDelta` write all rows of files,
-or their changes, with the unchanged columns among them. Delta and Hudi have commands with the clauses. Both
-become one query: the assigned values, above a filter by the conditions, above the join of target and source.
+The analyzer rewrites those of DataSource V2 (Iceberg): `ReplaceData` and `WriteDelta` write all rows of
+files, or their changes, with the unchanged columns among them. Delta and Hudi have commands with the clauses.
+Both become one query: the assigned values, above a filter by the conditions, above the join of both sides.
 A value that is copied from the same column of the target is not assigned.
 """
 

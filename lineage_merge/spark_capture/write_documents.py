@@ -10,7 +10,8 @@ from lineage_merge.sources.spline.documents import ROW_OPERATIONS, Document, Pla
 from lineage_merge.sources.spline.translator import translate
 from lineage_merge.spark_capture.plan import PlanDocument
 from lineage_merge.spark_capture.session import JvmSession
-from lineage_merge.spark_capture.targets import WriteTarget, Written, written, written_rows
+from lineage_merge.spark_capture.targets import WriteTarget
+from lineage_merge.spark_capture.write_commands import Written, written, written_rows
 
 _TARGET = "table:target"
 
