@@ -107,6 +107,13 @@ def bottom_up(root: PlanNode) -> list[PlanNode]:
     return plan_nodes
 
 
+def is_plain_column(node: PlanNode) -> bool:
+    """Return whether a cast is of a column to its own type: Spark 3.5 casts each column that it renames."""
+    if node.name != "Cast" or node.children[0].name != "AttributeReference":
+        return False
+    return bool(node.children[0].fields.get("dataType") == node.fields.get("dataType"))
+
+
 def expression_id(fields: Json) -> int:
     """Return Spark's id of a named expression: the 12 of ``price#12``."""
     return int(fields["exprId"]["id"])

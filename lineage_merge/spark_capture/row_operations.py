@@ -12,7 +12,14 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from lineage_merge.sources.spline.documents import ROW_OPERATIONS
-from lineage_merge.spark_capture.plan_tree import Json, PlanNode, bottom_up, build_tree, expression_id
+from lineage_merge.spark_capture.plan_tree import (
+    Json,
+    PlanNode,
+    bottom_up,
+    build_tree,
+    expression_id,
+    is_plain_column,
+)
 
 RowOperationMode = Literal["merge", "update", "delete"]
 # The field of a query's root that is its row operation.
@@ -138,7 +145,7 @@ class _Target:
 
 
 def _unwrapped(value: PlanNode) -> PlanNode:
-    while value.name in _SAME and len(value.children) == 1:
+    while (value.name in _SAME and len(value.children) == 1) or is_plain_column(value):
         value = value.children[0]
     return value
 
@@ -163,6 +170,9 @@ def _rewritten(command: PlanNode) -> RowOperation | None:
     if command.name == "AppendData":  # MERGE with one clause: WHEN NOT MATCHED
         return target.operation("merge", query.children[0], _listed(query), ())
     condition = command.tree("condition")
+    is_choice = command.name == "ReplaceData"
+    if is_choice and _first(query).get("name") == _OPERATION:
+        query = query.children[0]  # Spark 4 marks the rows that `ReplaceData` writes
     if query.name == "Union":
         # The rows that are changed, and the others.
         query = next((side for side in query.children if side.name == "Project"), query.children[0])
@@ -188,8 +198,13 @@ def _outermost_relation(query: PlanNode) -> PlanNode:
 
 def _is_delete(query: PlanNode) -> bool:
     """Return whether a projection is of rows to delete."""
-    first = (query.fields.get("projectList") or [[{}]])[0]
-    return _is_deleted(str(first[0].get("name")), first[-1])
+    return _is_deleted(str(_first(query).get("name")), _first(query, -1))
+
+
+def _first(query: PlanNode, position: int = 0) -> Json:
+    """Return a node of the first expression of a projection, by default its root; {} of other operations."""
+    first: list[Json] = (query.fields.get("projectList") or [[{}]])[0]
+    return first[position]
 
 
 def _is_deleted(name: str, value: Json) -> bool:
