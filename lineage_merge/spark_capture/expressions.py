@@ -10,7 +10,6 @@ from lineage_merge.spark_capture.plan_tree import (
     PlanNode,
     bottom_up,
     expression_id,
-    is_plain_column,
     singleton,
 )
 from lineage_merge.spark_capture.session import JvmSession
@@ -83,8 +82,6 @@ class Expressions:
             return self._named(inside[0], outer) if "exprId" in inside[0] else self.function(name, name, [])
         if name == "Literal":
             return self._literal(node)
-        if is_plain_column(node):
-            return children[0]
         if name in _SUBQUERIES:
             selected = self._subquery(node, {**outer, **names})
             if name in ("Exists", "LateralSubquery"):

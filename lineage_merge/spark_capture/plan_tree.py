@@ -1,6 +1,6 @@
 """Trees of Spark in the form of `TreeNode.toJSON`: a list of nodes, parents before children."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -107,11 +107,12 @@ def bottom_up(root: PlanNode) -> list[PlanNode]:
     return plan_nodes
 
 
-def is_plain_column(node: PlanNode) -> bool:
+def is_plain_column(tree: Sequence[Json]) -> bool:
     """Return whether a cast is of a column to its own type: Spark 3.5 casts each column that it renames."""
-    if node.name != "Cast" or node.children[0].name != "AttributeReference":
+    if len(tree) != 2 or not str(tree[0]["class"]).endswith(".Cast"):
         return False
-    return bool(node.children[0].fields.get("dataType") == node.fields.get("dataType"))
+    is_column = str(tree[1]["class"]).endswith(".AttributeReference")
+    return is_column and bool(tree[0].get("dataType") == tree[1].get("dataType"))
 
 
 def expression_id(fields: Json) -> int:

@@ -145,9 +145,14 @@ class _Target:
 
 
 def _unwrapped(value: PlanNode) -> PlanNode:
-    while (value.name in _SAME and len(value.children) == 1) or is_plain_column(value):
+    while len(value.children) == 1 and (value.name in _SAME or _is_plain(value)):
         value = value.children[0]
     return value
+
+
+def _is_plain(cast: PlanNode) -> bool:
+    nodes = (cast, *cast.children)
+    return is_plain_column([{"class": node.class_name, **node.fields} for node in nodes])
 
 
 def _output(node: PlanNode) -> Iterator[Json]:

@@ -9,7 +9,7 @@ from py4j.protocol import Py4JError
 from lineage_merge.model.elements import Reference
 from lineage_merge.model.errors import CaptureError
 from lineage_merge.naming import redact
-from lineage_merge.spark_capture.plan_tree import Json, PlanNode, SparkRelation, bottom_up
+from lineage_merge.spark_capture.plan_tree import Json, PlanNode, SparkRelation, bottom_up, is_plain_column
 from lineage_merge.spark_capture.row_operations import COMMANDS as ROW_COMMANDS
 from lineage_merge.spark_capture.row_operations import row_operation
 from lineage_merge.spark_capture.session import JvmSession, format_of, items, jdbc, relation_of
@@ -40,7 +40,10 @@ def written(session: JvmSession, plan: Any) -> Written | None:
         query, target = _MICRO_BATCHES[name](session, plan)
         return Written(session.tree(query), session.attributes(query.output()), target)
     known = _COMMANDS.get(name)
-    return written_rows(session, *known(session, plan)) if known else None
+    found = written_rows(session, *known(session, plan)) if known else None
+    if found and known is _version_2:
+        _remove_plain_casts(found.query)
+    return found
 
 
 def written_rows(session: JvmSession, query: Any, target: WriteTarget) -> Written:
@@ -48,6 +51,16 @@ def written_rows(session: JvmSession, query: Any, target: WriteTarget) -> Writte
     if query.isStreaming():
         raise CaptureError("capture does not support streams")
     return Written(session.tree(query), session.attributes(query.output()), target)
+
+
+def _remove_plain_casts(query: PlanNode) -> None:
+    """Remove the casts of columns to their own types that Spark puts above a query to name its columns."""
+    if query.name == "Project":
+        listed = [
+            [tree[0], *tree[2:]] if is_plain_column(tree[1:]) else tree
+            for tree in query.fields.get("projectList") or ()
+        ]
+        query.fields = {**query.fields, "projectList": listed}
 
 
 def _is_merge(append: Any) -> bool:
@@ -155,18 +168,13 @@ def _saved(session: JvmSession, plan: Any) -> Write:
 
 def _of_options(session: JvmSession, source: Any, options: Any, append: bool) -> WriteTarget:
     """Return the target that the options of a data source name."""
-    given = session.jvm.org.apache.spark.sql.catalyst.util.CaseInsensitiveMap.apply(options)
-
-    def option(name: str) -> str:
-        found = given.get(name)
-        return str(found.get()) if found.isDefined() else ""
-
+    given = {str(pair._1()).lower(): str(pair._2()) for pair in items(options.toSeq())}
     data_format = format_of(source)
-    if path := option("path"):
+    if path := given.get("path"):
         return WriteTarget(whole_path(session, path), append=append, data_format=data_format)
-    if topic := option("topic"):
+    if topic := given.get("topic"):
         return WriteTarget(f"kafka:{topic}", append=append, data_format=data_format)
-    if (url := option("url")) and (table := option("dbtable")):
+    if (url := given.get("url")) and (table := given.get("dbtable")):
         return WriteTarget(f"{redact(url)}:{table}", append=append, data_format=data_format)
     raise CaptureError(f"a write to {data_format} has no option that names its target")
 

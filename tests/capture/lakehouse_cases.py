@@ -2,8 +2,8 @@
 
     python -m tests.capture.lakehouse_cases FOLDER
 
-prints what it finds as JSON, one line; `test_capture_lakehouse` and `check_spark4` compare. `CASES` are for
-each of `TABLES`; the target's own columns are those of `t`, `source` (id, price, country, city) is files.
+prints what it finds as JSON, one line; `test_capture_lakehouse` and `check_spark4` compare it. `CASES` are
+for each of `TABLES`: `t` is the target, and `source` (id, price, country, city) is files.
 """
 
 import json
@@ -12,9 +12,12 @@ from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import NamedTuple
 
+from pyspark.sql import SparkSession
+
 from tests.capture.lakehouse_session import lakehouse_session
 
-_COLUMNS = "id int, amount double, fee double, country string, note string, address struct<city: string, zip: string>"
+_ADDRESS = "struct<city: string, zip: string>"
+_COLUMNS = f"id int, amount double, fee double, country string, note string, address {_ADDRESS}"
 # Iceberg that copies files on write, and that merges changes on read; Delta by name and by path.
 TABLES = ("lake.db.copied", "lake.db.merged", "named", "delta.`{folder}/placed`")
 _ON_READ = ", ".join(f"'write.{each}.mode' = 'merge-on-read'" for each in ("merge", "update", "delete"))
@@ -29,7 +32,7 @@ _MERGE = """
 
 
 class Case(NamedTuple):
-    """A statement; values as ``source.price > amount IT``, influences as ``t.id J``, datasets that feed it."""
+    """A statement; values as ``source.price > amount IT``, influences as ``t.id J``."""
 
     statement: str
     values: Set[str]
@@ -146,11 +149,8 @@ CASES: Mapping[str, Case] = {
 }
 
 
-def prepare(spark: object, folder: Path) -> None:
+def prepare(spark: SparkSession, folder: Path) -> None:
     """The tables, empty, and the view `source`."""
-    from pyspark.sql import SparkSession
-
-    assert isinstance(spark, SparkSession)
     rows = spark.createDataFrame(
         [(1, 2.5, "DE", "Bonn")], "id int, price double, country string, city string"
     )
