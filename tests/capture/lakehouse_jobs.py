@@ -141,9 +141,13 @@ def i12_read_name_path(lake: Lakehouse) -> None:
 
 
 @_job
-def i16_chain(lake: Lakehouse) -> None:
+def i16a_chain(lake: Lakehouse) -> None:
     columns = ("order_id", "customer_id", F.col("amount").alias("net"))
     lake.orders.where("status <> 'OPEN'").select(*columns).writeTo("lake.db.chain1").create()
+
+
+@_job
+def i16b_chain(lake: Lakehouse) -> None:
     lake.spark.sql("""
         CREATE OR REPLACE TABLE lake.db.chain2 USING iceberg AS
         SELECT c.name, sum(x.net) AS total, count(*) AS n
@@ -180,6 +184,80 @@ def d06_save_as_table(lake: Lakehouse) -> None:
 def d07_read_path(lake: Lakehouse) -> None:
     rows = lake.spark.read.format("delta").load(f"{lake.folder}/warehouse/sales_d")
     rows.groupBy("status").agg(F.avg("amt").alias("av")).write.parquet(lake.path("d07_path"))
+
+
+@_job
+def i15_metadata_table(lake: Lakehouse) -> None:
+    files = lake.spark.table("lake.db.src_t.files")
+    files.select("file_path", (F.col("record_count") * 2).alias("rc")).write.parquet(lake.path("i15_files"))
+    snapshots = lake.spark.sql("SELECT snapshot_id AS sid, operation FROM lake.db.src_t.snapshots")
+    snapshots.write.parquet(lake.path("i15_snaps"))
+
+
+@_job
+def n01_select(lake: Lakehouse) -> None:
+    position = (F.col("address.geo.lat").alias("lat"), F.col("address.geo").alias("g"))
+    rows = lake.customers.select("customer_id", F.col("address.city"), *position)
+    rows.where("address.zip <> '0'").write.parquet(lake.path("n01"))
+
+
+@_job
+def n02a_struct(lake: Lakehouse) -> None:
+    record = F.struct("order_id", F.struct(F.col("country").alias("c")).alias("loc")).alias("rec")
+    measures = F.struct((F.col("amount") * 2).alias("dbl"), "status").alias("m")
+    lake.orders.select(record, measures).write.parquet(lake.path("n02a"))
+
+
+@_job
+def n02b_read(lake: Lakehouse) -> None:
+    columns = (F.col("rec.loc.c"), F.col("rec.loc").alias("whole"), (F.col("m.dbl") + 1).alias("d1"))
+    rows = lake.spark.read.parquet(lake.path("n02a")).select(*columns).where("rec.order_id > 1")
+    rows.write.parquet(lake.path("n02b"))
+
+
+@_job
+def n03_explode(lake: Lakehouse) -> None:
+    exploded = lake.customers.select("customer_id", F.explode("items").alias("item"))
+    value = (F.col("item.qty") * F.col("item.price")).alias("value")
+    exploded.select("customer_id", F.col("item.sku").alias("sku"), value).write.parquet(lake.path("n03a"))
+    queries = {
+        "n03b": "SELECT customer_id, p, i.sku AS sku FROM customers"
+        " LATERAL VIEW posexplode(items) x AS p, i WHERE i.qty > 1",
+        "n03c": "SELECT customer_id, inline(items) FROM customers",
+    }
+    for name, query in queries.items():
+        lake.spark.sql(query).write.parquet(lake.path(name))
+
+
+@_job
+def n05_withfield(lake: Lakehouse) -> None:
+    address = F.col("address")
+    changed = (
+        address.withField("zip", F.upper("name")).alias("a1"),
+        address.dropFields("zip", "geo.lon").alias("a2"),
+        address.withField("geo.alt", F.col("customer_id") * 2).alias("a3"),
+    )
+    lake.customers.select("customer_id", *changed).write.parquet(lake.path("n05"))
+
+
+@_job
+def n06_star(lake: Lakehouse) -> None:
+    lake.customers.select("customer_id", "address.*").write.parquet(lake.path("n06a"))
+    rows = lake.orders.select(F.struct("*").alias("r"))
+    rows.select("r.order_id", F.col("r.amount").alias("amt")).write.parquet(lake.path("n06b"))
+
+
+@_job
+def n07_map(lake: Lakehouse) -> None:
+    queries = {
+        "n07a": "SELECT customer_id, attrs['color'] AS color, map_keys(attrs) AS ks,"
+        " element_at(attrs, name) AS e FROM customers",
+        "n07b": "SELECT customer_id, k, upper(v) AS v FROM customers LATERAL VIEW explode(attrs) m AS k, v",
+        "n07c": "SELECT order_id, map('st', status, 'co', country) AS m,"
+        " map('st', status, 'co', country)['co'] AS co FROM orders",
+    }
+    for name, query in queries.items():
+        lake.spark.sql(query).write.parquet(lake.path(name))
 
 
 # Not in the capture.
