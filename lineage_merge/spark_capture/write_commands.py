@@ -16,6 +16,9 @@ from lineage_merge.spark_capture.session import JvmSession, format_of, items, jd
 from lineage_merge.spark_capture.session import version_2 as table_of_version_2
 from lineage_merge.spark_capture.targets import WriteTarget, table_target, view_target, whole_path
 
+# Options of Hudi by which its own commands save rows.
+_PREPARED_ROWS = ("spark.sql.writes.prepped", "spark.sql.merge.into.prepped")
+
 
 @dataclass(frozen=True, slots=True)
 class Written:
@@ -39,6 +42,8 @@ def written(session: JvmSession, plan: Any) -> Written | None:
     if name in _MICRO_BATCHES:
         query, target = _MICRO_BATCHES[name](session, plan)
         return Written(session.tree(query), session.attributes(query.output()), target)
+    if name == "SaveIntoDataSourceCommand" and _is_part_of_row_operation(plan):
+        return None
     known = _COMMANDS.get(name)
     found = written_rows(session, *known(session, plan)) if known else None
     if found and known is _version_2:
@@ -51,6 +56,14 @@ def written_rows(session: JvmSession, query: Any, target: WriteTarget) -> Writte
     if query.isStreaming():
         raise CaptureError("capture does not support streams")
     return Written(session.tree(query), session.attributes(query.output()), target)
+
+
+def _is_part_of_row_operation(save: Any) -> bool:
+    """Return whether Hudi saves the rows of an UPDATE or DELETE, which is a command of its own."""
+    return any(
+        str(pair._1()).endswith(_PREPARED_ROWS) and str(pair._2()) == "true"
+        for pair in items(save.options().toSeq())
+    )
 
 
 def _remove_plain_casts(query: PlanNode) -> None:
@@ -128,7 +141,12 @@ def _folder(session: JvmSession, plan: Any) -> Write:
 def _relation(session: JvmSession, plan: Any) -> Write:
     table, relation = plan.logicalRelation().catalogTable(), plan.logicalRelation().relation()
     if table.isDefined():
-        return plan.query(), table_target(session, table.get(), append=not plan.overwrite())
+        target = table_target(session, table.get(), append=not plan.overwrite())
+        # Hudi matches the columns by position, behind its own.
+        own = tuple(str(each.name()) for each in items(plan.logicalRelation().output()))
+        columns = tuple(name for name in own if not name.startswith("_hoodie_"))
+        is_whole = len(columns) == plan.query().output().size()
+        return plan.query(), replace(target, columns=columns) if is_whole else target
     if str(relation.getClass().getSimpleName()) != "JDBCRelation":
         raise CaptureError(f"INSERT into {relation.getClass().getSimpleName()}: unknown target")
     found = jdbc(relation.jdbcOptions())
