@@ -123,14 +123,14 @@ class _Target:
             inner = _unwrapped(inner.children[2])  # a structure, null where the old one is null
         if inner.name != "CreateNamedStruct" or len(inner.children) % 2:
             return value
-        kept: list[PlanNode] = []
+        changes: list[PlanNode] = []
         for name, field in zip(inner.children[::2], inner.children[1::2], strict=True):
             changed = self._changed(field, (*path, str(name.fields.get("value")).casefold()))
             if changed:
-                kept += [name, changed]
-        if not kept:
+                changes += [name, changed]
+        if not changes:
             return None
-        return value if kept == inner.children else replace(inner, children=kept)
+        return value if changes == inner.children else replace(inner, children=changes)
 
     def _path(self, value: PlanNode) -> tuple[str, ...]:
         """Return the column and the fields of the target that a value is, () if it is something else."""

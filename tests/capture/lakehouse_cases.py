@@ -24,7 +24,7 @@ _ON_READ = ", ".join(f"'write.{each}.mode' = 'merge-on-read'" for each in ("merg
 
 _MERGE = """
     merge into {table} t using (select * from source where city <> 'x') s on t.id = s.id
-    when matched and s.country = 'gone' then delete
+    when matched and s.country = 'closed' then delete
     when matched and s.price > t.fee then update set amount = s.price + t.fee, note = t.country
     when not matched and s.city is not null then
         insert (id, amount, fee, country, note, address) values (s.id, s.price, 0, s.country, 'new', null)
