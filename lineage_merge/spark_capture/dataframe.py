@@ -36,9 +36,9 @@ def capture(
     """Return the lineage of a planned write, in a classic PySpark session, 3.5 or 4. Nothing is run.
 
     `df_or_sql` is a DataFrame, or a statement for the active session: a query, INSERT, CREATE TABLE AS
-    SELECT, CREATE VIEW, MERGE, UPDATE or DELETE, which is only parsed and analyzed. `target` is where the rows
-    will be written: a path, an address, or a catalog table; statements that write have their own. `name` is
-    the job's name, by default the application's. With a `config`, its environment, DAG and rules apply.
+    SELECT, CREATE VIEW, MERGE, UPDATE or DELETE, which is only parsed and analyzed. `target` is where the
+    rows will be written: a path, an address, or a catalog table; statements that write have their own. `name`
+    is the job's name, by default the application's. With a `config`, its environment, DAG and rules apply.
 
     Raises `CaptureError` for streams, Spark Connect, statements that write no rows and statements that Spark
     cannot parse; `ConfigError` for an invalid environment or DAG name.
