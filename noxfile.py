@@ -145,7 +145,8 @@ def nightly(session: nox.Session) -> None:
     session.run("python", "-m", "tests.chaos", "--rounds", "20", "--seed", seed)
     airflows = ["tests/airflow/check_dag.py", "--airflow", *AIRFLOWS]
     session.run("python3.11", *airflows, external=True)
-    for check in ("notebook.check_notebook", "sources.openlineage.check_listener", "capture.check_spark4"):
+    checks = ("notebook.check_notebook", "sources.openlineage.check_listener")
+    for check in (*checks, "capture.check_spark4", "capture.check_lakehouse"):
         session.run("python", "-m", f"tests.{check}")
     session.run("python", "-m", "benchmarks", "--smallest")
 

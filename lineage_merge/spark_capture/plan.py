@@ -5,11 +5,11 @@ from the agent: a subquery's plan is operations, not text, and a cached DataFram
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from lineage_merge.model.elements import Problem, Reference
-from lineage_merge.sources.spline.documents import Document
+from lineage_merge.sources.spline.documents import ROW_OPERATIONS, Document
 from lineage_merge.spark_capture.expressions import AttributeIds, Expressions, Ref
 from lineage_merge.spark_capture.plan_tree import (
     Json,
@@ -21,6 +21,7 @@ from lineage_merge.spark_capture.plan_tree import (
     is_tree,
     singleton,
 )
+from lineage_merge.spark_capture.row_operations import ROW_OPERATION, RowOperation
 from lineage_merge.spark_capture.session import JvmSession, rdd_sources, relation_of
 
 # Operations whose output is their input.
@@ -38,9 +39,6 @@ _LISTING = {
     "SerializeFromObject": "serializer",
     "Expand": "output",
 }
-# Lists of lists of expressions. `toJSON` writes null for those whose inner lists are Scala vectors, which
-# they become when an analyzer rule rewrites the plan, for example above a union.
-_NESTED = {"Expand": "projections"}
 # Fields that are numbers.
 _PLAIN = frozenset({"id", "cteId", "leftGroupingLen", "rightGroupingLen"})
 _ONE_SIDE = frozenset({"LeftSemi", "LeftAnti"})
@@ -66,7 +64,13 @@ class PlanDocument:
         self.problems: list[Problem] = []
 
     def document(
-        self, root: PlanNode, target: list[Json], write: Document, application: str, version: str
+        self,
+        root: PlanNode,
+        target: Sequence[Json],
+        write: Document,
+        application: str,
+        version: str,
+        plan_id: str,
     ) -> Document:
         """Return the plan below a write with the columns `target`: attributes, as trees of one node each."""
         top = self._read(root, {})
@@ -78,11 +82,11 @@ class PlanDocument:
             read["inputSources"] = read.pop(_READS)
         types = self._expressions.types.values()
         return {
-            "id": "capture",
+            "id": plan_id,
             "name": application,
             "systemInfo": {"name": "spark", "version": version},
             "operations": {
-                "write": {**write, "id": "write", "name": "Write", "childIds": [top]},
+                "write": {"name": "Write", **write, "id": "write", "childIds": [top]},
                 "reads": reads,
                 "other": others,
             },
@@ -113,9 +117,7 @@ class PlanDocument:
 
     def _operation(self, node: PlanNode, children: list[str], outer: AttributeIds) -> str:
         made: Document = {"id": "", "name": node.name, "childIds": children}
-        nested = _NESTED.get(node.name)
-        if nested and node.fields.get(nested) is None:
-            node.fields = {**node.fields, nested: self._metadata.rows(node, nested)}
+        self._metadata.complete(node)
         names = self._renamed[id(node)] = self._visible_attributes(node)
         if not node.children:
             self._leaf(node, made)
@@ -143,6 +145,8 @@ class PlanDocument:
 
         def value(field: Any) -> Any:
             nonlocal count
+            if isinstance(field, PlanNode):
+                return self._parameter(field, names, outer)
             if is_tree(field):
                 tree = build_tree(field, lambda index=count: self._metadata.top(node, index))  # type: ignore[misc]
                 count += 1
@@ -213,6 +217,24 @@ class PlanDocument:
             new.append(identifier)
         return [*self._outputs[id(node.children[0])], *new]
 
+    def _row_operation(self, node: PlanNode, made: Document) -> list[str]:
+        """Add the columns of a row-level operation's target, as what the operation assigns to them."""
+        operation: RowOperation = node.fields[ROW_OPERATION]
+        names = self._renamed[id(node)]
+        renamed = dict(names)
+        output: list[str] = []
+        for column, values in zip(operation.columns, operation.values, strict=True):
+            references = [self._expressions.reference(value, names, {}) for value in values]
+            identifier = self._new_id(f"attr-{expression_id(column)}")
+            self._attributes[identifier] = {"id": identifier, "name": str(column["name"])}
+            called = "union" if references else "unchanged"
+            self._attributes[identifier]["childRefs"] = [self._expressions.function("", called, references)]
+            self._typed(identifier, column)
+            renamed[expression_id(column)] = identifier
+            output.append(identifier)
+        self._renamed[id(node)] = renamed
+        return output
+
     # Leaves.
 
     def _leaf(self, node: PlanNode, made: Document) -> None:
@@ -249,7 +271,14 @@ class PlanDocument:
         made.update({_READS: uris, "params": dict(relation.params), "extra": extra})
 
     def _rdd(self, node: PlanNode, made: Document) -> None:
-        """Add the files behind an RDD as reads without columns, because the used columns are unknown."""
+        """Add the plan behind a micro-batch, or the files behind an RDD.
+
+        These are reads without columns, because the used columns are unknown.
+        """
+        batch = self._metadata.micro_batch(node)
+        if batch is not None:
+            made["childIds"] = [self._read(batch, {})]
+            return
         found = rdd_sources(node.java.rdd())
         if found.uris:
             key = f"op-{len(self._operations)}"
@@ -309,4 +338,8 @@ def _spark_id(identifier: str) -> int:
 
 
 _Special = Callable[[PlanDocument, PlanNode, Document], list[str]]
-_SPECIAL: Mapping[str, _Special] = {"Union": PlanDocument._union, "Generate": PlanDocument._generate}
+_SPECIAL: Mapping[str, _Special] = {
+    "Union": PlanDocument._union,
+    "Generate": PlanDocument._generate,
+    **dict.fromkeys(ROW_OPERATIONS.values(), PlanDocument._row_operation),
+}

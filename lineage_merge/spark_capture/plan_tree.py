@@ -1,6 +1,6 @@
 """Trees of Spark in the form of `TreeNode.toJSON`: a list of nodes, parents before children."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,6 +44,24 @@ class PlanNode:
             node = plan_node
         return self._java
 
+    def tree(self, field: str) -> "PlanNode | None":
+        """Return a field that is a tree, or an `Option` of one; None if it is empty."""
+        value = self.fields.get(field)
+        if isinstance(value, int):  # the position of a child
+            return self.children[value]
+        if not isinstance(value, list) or not is_tree(value):
+            return None
+        return build_tree(value, lambda: _value(getattr(self.java, field)()))
+
+    def trees(self, field: str) -> "list[PlanNode]":
+        """Return a field that is a list of trees."""
+
+        def at(index: int) -> Callable[[], Any]:
+            return lambda: getattr(self.java, field)().apply(index)
+
+        listed = self.fields.get(field) or ()
+        return [build_tree(value, at(index)) for index, value in enumerate(listed)]
+
 
 def build_tree(listed: list[Json], find: Callable[[], Any] | None = None) -> PlanNode:
     """Build the tree of a list of nodes; `find` returns its root in the JVM."""
@@ -72,6 +90,11 @@ def is_tree(value: object) -> bool:
     return bool(isinstance(value, list) and value and isinstance(value[0], dict) and "class" in value[0])
 
 
+def _value(found: Any) -> Any:
+    """Return the value of a Scala `Option`; anything else is returned as it is."""
+    return found.get() if str(found.getClass().getName()) == "scala.Some" else found
+
+
 def bottom_up(root: PlanNode) -> list[PlanNode]:
     """Yield every node of a tree, children first, in order."""
     plan_nodes: list[PlanNode] = []
@@ -82,6 +105,14 @@ def bottom_up(root: PlanNode) -> list[PlanNode]:
         waiting.extend(node.children)
     plan_nodes.reverse()
     return plan_nodes
+
+
+def is_plain_column(tree: Sequence[Json]) -> bool:
+    """Return whether a cast is of a column to its own type: Spark 3.5 casts each column that it renames."""
+    if len(tree) != 2 or not str(tree[0]["class"]).endswith(".Cast"):
+        return False
+    is_column = str(tree[1]["class"]).endswith(".AttributeReference")
+    return is_column and bool(tree[0].get("dataType") == tree[1].get("dataType"))
 
 
 def expression_id(fields: Json) -> int:

@@ -18,9 +18,19 @@ from lineage_merge.model.elements import Reference
 from lineage_merge.model.errors import SourceError
 from lineage_merge.naming import redact
 from lineage_merge.sources.spline.columns.documents import PSEUDO_COLUMNS
-from lineage_merge.spark_capture.plan_tree import Json, PlanNode, RddSources, SparkRelation, build_tree
+from lineage_merge.spark_capture.plan_tree import (
+    Json,
+    PlanNode,
+    RddSources,
+    SparkRelation,
+    build_tree,
+    expression_id,
+)
 
 _CONSTANTS = frozenset({"LocalRelation", "OneRowRelation", "Range", "EmptyRelation", "CommandResult"})
+# Lists of lists of expressions. `toJSON` writes null for those whose inner lists are Scala vectors, which
+# they become when an analyzer rule rewrites the plan, for example above a union.
+_NESTED = {"Expand": "projections"}
 _CHANGE_DATA_FEED = "DeltaCDFRelation"
 _TOPICS = re.compile(r"Subscribe\[([^\]]+)\]")
 
@@ -58,11 +68,14 @@ def _version_1(node: PlanNode) -> SparkRelation:
     base = node.java.relation()
     table = node.fields.get("catalogTable")
     params = _of_table(table)
-    name = str(base.getClass().getSimpleName())
+    name = _class_name(base)
     provider = str((table or {}).get("provider") or "")
     if name == "HadoopFsRelation":
         paths = tuple(str(item) for item in items(base.location().rootPaths()))
-        return SparkRelation(paths, None, provider or _format(base.fileFormat()), params)
+        if node.fields.get("isStreaming"):  # the files of a micro-batch
+            folder = base.options().get("basePath")
+            paths = (str(folder.get()),) if folder.isDefined() else paths
+        return SparkRelation(paths, None, provider or format_of(base.fileFormat()), params)
     if name == "JDBCRelation":
         return jdbc(base.jdbcOptions())
     if name == "KafkaRelation":
@@ -83,6 +96,8 @@ def _version_1(node: PlanNode) -> SparkRelation:
 def version_2(java: Any) -> SparkRelation:
     """Return the source of a `DataSourceV2Relation`."""
     table = java.table()
+    if str(table.getClass().getSimpleName()) == "RowLevelOperationTable":
+        table = table.table()
     catalog = java.catalog()
     identifier = java.identifier()
     name = str(table.name())
@@ -95,7 +110,7 @@ def version_2(java: Any) -> SparkRelation:
     if not (catalog.isDefined() and identifier.isDefined()):
         # Reads by path: the paths are options of the table.
         paths = items(table.paths()) if hasattr(table, "paths") else ()
-        return SparkRelation(tuple(map(str, paths)), None, _format(table))
+        return SparkRelation(tuple(map(str, paths)), None, format_of(table))
     *above, last = map(str, [*identifier.get().namespace(), identifier.get().name()])
     whole = ".".join([*above, last])
     of_catalog = str(catalog.get().name())
@@ -112,13 +127,23 @@ def version_2(java: Any) -> SparkRelation:
     return SparkRelation((), Reference(of_catalog, whole), data_format, {"table": {"identifier": name}})
 
 
+def _class_name(relation: Any) -> str:
+    """Return the class of a relation; Delta's are anonymous subclasses of Spark's."""
+    found = relation.getClass()
+    while not str(found.getSimpleName()):
+        found = found.getSuperclass()
+    return str(found.getSimpleName())
+
+
 def jdbc(options: Any) -> SparkRelation:
     """Return the address of a JDBC source or target, without its password."""
     return SparkRelation((redact(str(options.url())) + ":" + str(options.tableOrQuery()),), None, "jdbc")
 
 
-def _format(named: Any) -> str:
+def format_of(named: Any) -> str:
     """Return ``parquet``."""
+    if str(named.getClass().getSimpleName()) == "DeltaParquetFileFormat":
+        return "delta"
     try:
         return str(named.shortName()).lower()
     except Py4JError:
@@ -241,10 +266,13 @@ class JvmSession:
         """Return any number of attributes with their types, in one call."""
         return [expression[0] for expression in self._expressions_of(output)]
 
-    def rows(self, node: PlanNode, field: str) -> list[list[list[Json]]]:
-        """Return the trees of a field that is a list of lists of expressions."""
-        found = getattr(node.java, field)()
-        return [self._expressions_of(found.apply(index).toList()) for index in range(found.size())]
+    def complete(self, node: PlanNode) -> None:
+        """Add the field of an operation that its JSON lacks."""
+        field = _NESTED.get(node.name)
+        if field and node.fields.get(field) is None:
+            found = getattr(node.java, field)()
+            rows = [self._expressions_of(found.apply(index).toList()) for index in range(found.size())]
+            node.fields = {**node.fields, field: rows}
 
     def _expressions_of(self, sequence: Any) -> list[list[Json]]:
         """Return the trees of a flat sequence of expressions, in one call."""
@@ -257,6 +285,26 @@ class JvmSession:
         """Return the plan behind an `InMemoryRelation`; None if it is no longer available."""
         linked = node.java.cacheBuilder().cachedPlan().logicalLink()
         return self.tree(linked.get()) if linked.isDefined() else None
+
+    def micro_batch(self, node: PlanNode) -> PlanNode | None:
+        """Return the plan of the micro-batch that a `LogicalRDD` is, as `foreachBatch` hands it over.
+
+        None if no active stream's last batch has its attributes.
+        """
+        wanted = {expression_id(each[0]) for each in node.fields.get("output") or ()}
+        default = self.jvm.org.apache.spark.sql.SparkSession.getDefaultSession()
+        # A batch belongs to a clone of the session, which does not know the streams.
+        sessions = [self.java, *([default.get()] if default.isDefined() else [])]
+        for query in (query for session in sessions for query in session.streams().active()):
+            execution = query.streamingQuery().lastExecution()
+            if execution is None:  # a stream without a batch yet
+                continue
+            plan = execution.analyzed()
+            is_sink = str(plan.getClass().getSimpleName()).startswith("WriteToMicroBatch")
+            below = plan.query() if is_sink else plan
+            if wanted and wanted == {expression_id(each) for each in self.attributes(below.output())}:
+                return self.tree(below)
+        return None
 
     def top(self, operation: PlanNode, index: int) -> Any:
         """Return the JVM's expression at a position in an operation's expressions."""

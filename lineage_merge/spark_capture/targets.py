@@ -1,13 +1,12 @@
-"""Targets of a write: a path, a catalog table, or not yet defined; and statements that write. None is run."""
+"""Targets of a write: a path, a catalog table, or not yet defined."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from lineage_merge.model.elements import Reference
-from lineage_merge.model.errors import CaptureError
-from lineage_merge.spark_capture.session import JvmSession, items, jdbc
-from lineage_merge.spark_capture.session import version_2 as table_of_version_2
+from lineage_merge.spark_capture.row_operations import RowOperationMode
+from lineage_merge.spark_capture.session import JvmSession
 
 # Placeholders for a DataFrame without a target, and for temporary views.
 DATAFRAME = "dataframe"
@@ -18,7 +17,7 @@ SESSION_CATALOG = "spark_catalog"
 class WriteTarget:
     """A dataset to write: its address, or without one the `table`; `params` are a write's.
 
-    `columns` are the target's names if they differ from the query's.
+    `columns` are the target's names if they differ from the query's; a `row_operation` changes single rows.
     """
 
     uri: str = ""
@@ -28,12 +27,13 @@ class WriteTarget:
     data_format: str = ""
     params: Mapping[str, Any] = field(default_factory=dict)
     columns: tuple[str, ...] = ()
+    row_operation: RowOperationMode | None = None
 
 
 def named_target(session: JvmSession, text: str, append: bool) -> WriteTarget:
     """Return the target that a user names: a path, an address, or a table."""
     if "/" in text or ":" in text:
-        return WriteTarget(_whole_path(session, text), append=append)
+        return WriteTarget(whole_path(session, text), append=append)
     parts = [str(part) for part in _parts(session, text)]
     catalog = session.java.sessionState().catalog()
     if len(parts) > 2 and parts[0] != SESSION_CATALOG:
@@ -85,7 +85,7 @@ def _parts(session: JvmSession, text: str) -> list[Any]:
     return [found.apply(index) for index in range(found.size())]
 
 
-def _whole_path(session: JvmSession, text: str) -> str:
+def whole_path(session: JvmSession, text: str) -> str:
     """Qualify a path without a scheme with Spark's default file system."""
     if ":" in text.partition("/")[0]:
         return text
@@ -94,96 +94,3 @@ def _whole_path(session: JvmSession, text: str) -> str:
     return str(
         hadoop.FileSystem.get(session.java.sessionState().newHadoopConf()).makeQualified(path).toString()
     )
-
-
-Written = tuple[Any, WriteTarget]
-
-
-def written(session: JvmSession, plan: Any) -> Written | None:
-    """Return the plan whose rows a command writes, and its target; None for a query.
-
-    Raises `CaptureError` for a command that writes no rows, or that is not supported.
-    """
-    name = str(plan.getClass().getSimpleName())
-    if name == "CommandResult":  # the DataFrame of an executed command
-        return written(session, plan.commandLogicalPlan())
-    known = _COMMANDS.get(name)
-    if known:
-        return known(session, plan)
-    if session.is_command(plan):
-        raise CaptureError(f"{name} is neither a query nor a supported statement")
-    return None
-
-
-def _files(session: JvmSession, plan: Any) -> Written:
-    append = str(plan.mode().name()) == "Append"
-    table = plan.catalogTable()
-    if table.isDefined():
-        return plan.query(), table_target(session, table.get(), append)
-    return plan.query(), WriteTarget(str(plan.outputPath().toString()), append=append)
-
-
-def _into(table_of: str) -> Callable[[JvmSession, Any], Written]:
-    """Return the reader of commands that write to the session's catalog: `table_of` is their table."""
-
-    def write(session: JvmSession, plan: Any) -> Written:
-        is_insert = str(plan.getClass().getSimpleName()) == "InsertIntoHiveTable"
-        append = not plan.overwrite() if is_insert else str(plan.mode().name()) == "Append"
-        return plan.query(), table_target(session, getattr(plan, table_of)(), append)
-
-    return write
-
-
-def _view(session: JvmSession, plan: Any) -> Written:
-    columns = tuple(str(item._1()) for item in items(plan.userSpecifiedColumns()))
-    is_temporary = "Persisted" not in str(plan.viewType().toString())
-    return plan.plan(), view_target(session, plan.name(), columns, is_temporary)
-
-
-def _folder(session: JvmSession, plan: Any) -> Written:
-    location = plan.storage().locationUri()
-    if not location.isDefined():
-        raise CaptureError("INSERT OVERWRITE DIRECTORY without a path")
-    return plan.query(), WriteTarget(str(location.get().toString()), append=not plan.overwrite())
-
-
-def _relation(session: JvmSession, plan: Any) -> Written:
-    relation = plan.logicalRelation().relation()
-    if str(relation.getClass().getSimpleName()) != "JDBCRelation":
-        raise CaptureError(f"INSERT into {relation.getClass().getSimpleName()}: unknown target")
-    found = jdbc(relation.jdbcOptions())
-    return plan.query(), WriteTarget(found.uris[0], append=not plan.overwrite(), data_format="jdbc")
-
-
-def _version_2(session: JvmSession, plan: Any) -> Written:
-    append = str(plan.getClass().getSimpleName()) == "AppendData"
-    table = table_of_version_2(plan.table())
-    return plan.query(), WriteTarget(
-        "".join(table.uris[:1]), table.table, False, append, table.data_format, table.params
-    )
-
-
-def _version_2_as_select(session: JvmSession, plan: Any) -> Written:
-    catalog, identifier = plan.name().catalog(), plan.name().identifier()
-    parts = ".".join(map(str, [*identifier.namespace(), identifier.name()]))
-    location = plan.tableSpec().location()
-    uri = str(location.get()) if location.isDefined() else ""
-    return plan.query(), WriteTarget(uri, Reference(str(catalog.name()), parts))
-
-
-_COMMANDS: Mapping[str, Callable[[JvmSession, Any], Written]] = {
-    "InsertIntoHadoopFsRelationCommand": _files,
-    "InsertIntoHiveTable": _into("table"),
-    "CreateDataSourceTableAsSelectCommand": _into("table"),
-    "CreateHiveTableAsSelectCommand": _into("tableDesc"),
-    "OptimizedCreateHiveTableAsSelectCommand": _into("tableDesc"),
-    "CreateViewCommand": _view,
-    "InsertIntoDataSourceDirCommand": _folder,
-    "InsertIntoHiveDirCommand": _folder,
-    "InsertIntoDataSourceCommand": _relation,
-    "AppendData": _version_2,
-    "OverwriteByExpression": _version_2,
-    "OverwritePartitionsDynamic": _version_2,
-    "CreateTableAsSelect": _version_2_as_select,
-    "ReplaceTableAsSelect": _version_2_as_select,
-}

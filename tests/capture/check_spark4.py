@@ -1,4 +1,4 @@
-"""Capture the same frames and statements on Spark 4, and say what is not as it must be.
+"""Capture the same frames and statements on Spark 4, also of Iceberg and Delta, and say what is wrong.
 
     python -m tests.capture.check_spark4
 
@@ -14,8 +14,10 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 from lineage_merge.config import SparkOptions
+from tests.capture.lakehouse_cases import expected
 from tests.sources.openlineage.check_listener import CACHE, PYSPARK, installed
 
 HERE = Path(__file__).resolve().parent
@@ -28,23 +30,33 @@ def main() -> int:
         python = installed(Path(os.environ.get(CACHE) or work))
         [packages] = python.parent.parent.glob("lib/python*/site-packages")
         paths = [str(packages), str(HERE.parent.parent)]  # its PySpark comes before ours
-        done = subprocess.run(
-            [sys.executable, "-m", "tests.capture.check_spark4", "cases"],
-            cwd=work,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-            stdout=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
-    reported = json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else {}
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+        reported = _run("tests.capture.check_spark4", "cases", work, environment)
+        lakehouse = _run("tests.capture.lakehouse_cases", f"{work}/lakehouse", work, environment)
     wrong = reported.get("wrong", ["the cases could not be run"])
     if reported and reported["version"] != PYSPARK:
         wrong.append(f"ran on Spark {reported['version']}")
+    statements = expected()
+    wrong += [
+        f"{name}: {lakehouse.get(name)}" for name in statements if lakehouse.get(name) != statements[name]
+    ]
     for line in wrong:
         sys.stdout.write(f"{line}\n")
-    outcome = f"FAILED, {len(wrong)} faults:" if wrong else f"OK, {reported['cases']} cases:"
+    outcome = (
+        f"FAILED, {len(wrong)} faults:" if wrong else f"OK, {reported['cases'] + len(statements)} cases:"
+    )
     sys.stdout.write(f"{outcome} Spark {PYSPARK} ({time.monotonic() - started:.0f} s)\n")
     return 1 if wrong else 0
+
+
+def _run(module: str, argument: str, work: str, environment: dict[str, str]) -> dict[str, Any]:
+    """What a module prints as its last line; empty if it fails."""
+    arguments = [sys.executable, "-m", module, argument]
+    done = subprocess.run(
+        arguments, cwd=work, env=environment, stdout=subprocess.PIPE, text=True, check=False
+    )
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else {}
+    return found
 
 
 def cases() -> None:

@@ -9,9 +9,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
 from lineage_merge import capture
-from lineage_merge.model.elements import Feeds, Problem, Writes
+from lineage_merge.model.elements import Feeds, FeedsColumn, Influences, Problem, Writes
 from lineage_merge.model.errors import CaptureError
 from lineage_merge.spark_capture import Captured
+from lineage_merge.spark_capture.session import JvmSession
+from lineage_merge.spark_capture.write_documents import write_document
 
 
 @pytest.fixture
@@ -233,6 +235,45 @@ def test_a_notebook_shows_a_picture_and_on_request_the_page(spark: SparkSession,
     assert "&lt;b&gt;totals&lt;/b&gt;" in shown
     assert ">price + 1.0<" in shown.replace("price + cast(1 as double)", "price + 1.0")
     assert captured.page()._repr_html_().startswith('<iframe sandbox="allow-scripts"')
+
+
+def test_a_batch_of_a_stream_has_the_columns_of_its_source(spark: SparkSession, folder: Path) -> None:
+    captured: list[Captured] = []
+
+    def write(batch: DataFrame, number: int) -> None:
+        captured.append(capture(batch.selectExpr("id", "twice + 1 as more"), target="s3://lake/out"))
+
+    sales = spark.readStream.schema("id int, price double").parquet(f"{folder}/shop/sales")
+    rows = sales.where("id > 0").selectExpr("id", "price * 2 as twice")
+    stream = rows.writeStream.foreachBatch(write).trigger(availableNow=True)
+    stream.option("checkpointLocation", f"{folder}/checkpoint").start().awaitTermination()
+
+    [batch] = captured
+    assert feeds_of(batch) == {(f"file|{folder}/shop/sales", "s3://lake|out")}
+    assert {
+        (each.source_column, each.target_column) for each in batch.elements() if isinstance(each, FeedsColumn)
+    } == {("id", "id"), ("price", "more")}
+    assert [each.source_column for each in batch.elements() if isinstance(each, Influences)] == ["id"]
+    assert batch.problems == ()
+
+
+def test_an_overwrite_that_saves_to_a_data_source_has_its_address(spark: SparkSession, folder: Path) -> None:
+    plan: Any = spark.table("sales")._jdf.queryExecution().analyzed()
+    jvm: Any = spark._jvm
+    source = jvm.org.apache.spark.sql.execution.datasources.jdbc.JdbcRelationProvider()
+    options = {"url": "jdbc:postgresql://host/db?user=me&password=secret", "dbTable": "public.sales"}
+    scala = jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(options)
+    mode = jvm.org.apache.spark.sql.SaveMode.Overwrite
+    command = jvm.org.apache.spark.sql.execution.datasources.SaveIntoDataSourceCommand
+    session = JvmSession(spark)
+
+    found = write_document(session, command(plan, source, scala, mode), "daily", "the save")
+
+    assert found is not None
+    [target] = {each.target.name for each in found.elements() if isinstance(each, Writes)}
+    assert target.startswith("jdbc:postgresql://host/db")
+    assert target.endswith(":public.sales")
+    assert "secret" not in target
 
 
 def test_unsupported_inputs_are_one_clear_error(spark: SparkSession, folder: Path) -> None:

@@ -41,13 +41,17 @@ COLLECTIONS = (*PLAN_PARTS, "progress", *TRANSACTIONS)
 
 Document = dict[str, Any]
 
-# How the write operations of Delta change single rows of their target. `append` is false for them.
-ROW_LEVEL = {
+# How write operations change single rows of their target; `append` is false for them. Those of
+# `spark_capture` have their assignments and conditions as expressions, those of Delta as text.
+ROW_OPERATIONS = {"merge": "MergeIntoTable", "update": "UpdateTable", "delete": "DeleteFromTable"}
+DELTA_ROW_OPERATIONS = {
     "MergeIntoCommand": "merge",
     "MergeIntoCommandEdge": "merge",
     "UpdateCommand": "update",
     "DeleteCommand": "delete",
 }
+
+ROW_LEVEL = {**DELTA_ROW_OPERATIONS, **{name: mode for mode, name in ROW_OPERATIONS.items()}}
 
 _BELONGS_TO = re.compile(r'"_belongsTo"\s*:\s*"executionPlan/([^"\\]+)"')
 _KEY = re.compile(r'"_key"\s*:\s*"([^"\\]+)"')

@@ -21,6 +21,7 @@ from lineage_merge.sources.spline.columns.row_changes import RowChanges, read_ro
 from lineage_merge.sources.spline.columns.text_columns import KnownColumns, TextColumns, read_subquery
 from lineage_merge.sources.spline.columns.value_graph import Node
 from lineage_merge.sources.spline.columns.written_columns import PlanColumn, written_columns
+from lineage_merge.sources.spline.documents import row_level_mode
 from lineage_merge.sources.spline.subqueries import temporary_views
 
 _OUTER = re.compile(r"outer\((?:[\w.`]*\.)?`?(?P<name>[^#`()]+)`?#(?P<id>\d+)L?\)")
@@ -107,7 +108,7 @@ class _PlanLineage:
             influences=self._influences(),
             untraced=self._untraced(),
             metadata_only=self._metadata_only(),
-            rewritten=changes.rewritten - read_again if changes else frozenset(),
+            rewritten=(changes.rewritten if changes else self._rewritten()) - read_again,
             problems=(
                 *(changes.problems if changes else ()),
                 *(
@@ -302,6 +303,13 @@ class _PlanLineage:
             seen |= children
             waiting.extend(children)
         return tuple(sorted({source for key in untraced | (reads & seen) for source in plan.reads[key]}))
+
+    def _rewritten(self) -> frozenset[Reference]:
+        """Return the target of a row-level operation, whose rows are read to be changed."""
+        write = self._plan.operations.get(self._plan.write, {})
+        if not row_level_mode(write):
+            return frozenset()
+        return frozenset({Reference("", str(write["outputSource"]), self._plan.application)})
 
     def _metadata_only(self) -> frozenset[Reference]:
         """Return the sources of which the plan only reads metadata tables."""

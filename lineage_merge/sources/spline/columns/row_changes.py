@@ -22,7 +22,7 @@ from lineage_merge.sources.spline.columns.plan_text import (
 from lineage_merge.sources.spline.columns.text_ids import Copies, Occurrence, attributes_by_id
 from lineage_merge.sources.spline.columns.value_graph import Node, ValueGraph
 from lineage_merge.sources.spline.columns.written_columns import PlanColumn
-from lineage_merge.sources.spline.documents import row_level_mode
+from lineage_merge.sources.spline.documents import DELTA_ROW_OPERATIONS, row_level_mode
 
 # DeltaMergeIntoClause.toString: Update [condition: (a#1 > 2), actions: [`a` = b#3, `c` = (c#2 + 1)]]
 _CLAUSE = re.compile(
@@ -80,7 +80,7 @@ def read_row_changes(plan: PlanColumns, graph: ValueGraph) -> RowChanges | None:
 
 
 def _statement(plan: PlanColumns) -> _Statement | None:
-    mode = row_level_mode(plan.operations.get(plan.write, {}))
+    mode = DELTA_ROW_OPERATIONS.get(str(plan.operations.get(plan.write, {}).get("name")))
     below = plan.children.get(plan.write, ())
     if not mode or len(below) != 1:
         return None

@@ -1,0 +1,141 @@
+"""The document of a write: what Spline's agent would send for an analyzed plan. Nothing is run."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from lineage_merge.model.elements import Authority, Dataset, Element, Problem, Reference
+from lineage_merge.sources.spline.agent.plans import documents
+from lineage_merge.sources.spline.documents import ROW_OPERATIONS, Document, Plan
+from lineage_merge.sources.spline.translator import translate
+from lineage_merge.spark_capture.plan import PlanDocument
+from lineage_merge.spark_capture.session import JvmSession
+from lineage_merge.spark_capture.targets import WriteTarget
+from lineage_merge.spark_capture.write_commands import Written, written, written_rows
+
+_TARGET = "table:target"
+
+
+@dataclass(frozen=True, slots=True)
+class WriteDocument:
+    """A write of a plan.
+
+    `document` has the form of producer API 1.2, with placeholders as addresses of tables without a path:
+    `tables` maps these to the tables. `is_view`: the target is a view. `problems` are what the plan lacks;
+    `document_name` is the document's name in problems.
+    """
+
+    document: Document
+    tables: Mapping[str, Reference]
+    document_name: str
+    problems: tuple[Problem, ...] = ()
+    is_view: bool = False
+
+    @property
+    def plan(self) -> Plan:
+        """Return the document as the source `spline` reads it."""
+        parts = {collection: tuple(found) for collection, found in documents(self.document).items()}
+        return Plan(str(self.document["id"]), parts["executionPlan"][0], parts)
+
+    def elements(self) -> Iterator[Element]:
+        """Yield the lineage of the write. Pure: it needs no session."""
+        yield from self.problems
+        for element in translate(self.plan):
+            if isinstance(element, Problem):
+                own = f"executionPlan/{self.document['id']}"
+                yield replace(element, document=element.document.replace(own, self.document_name))
+            else:
+                yield _referring(element, self.tables)
+        target = self.tables.get(str(self.document["operations"]["write"]["outputSource"]))
+        if target and self.is_view:
+            short = target.name.rpartition(".")[2]
+            yield Dataset(target, Authority.BUILDER, "view", {"name": short})
+
+
+def write_document(
+    session: JvmSession, plan: Any, job: str, document_name: str, plan_id: str = "capture"
+) -> WriteDocument | None:
+    """Return the document of an analyzed plan that writes, as a statement or a `QueryExecution` has it.
+
+    `job` is the application's name, `document_name` names the document in problems, `plan_id` is its id.
+    Returns None if the plan is a query, or a command that writes no rows or is not supported. Raises
+    `CaptureError` for a stream, and for a write whose target Spark does not report; `SourceError` if Spark
+    cannot serialize the plan.
+    """
+    found = written(session, plan)
+    return _document(session, found, job, document_name, plan_id) if found else None
+
+
+def query_document(
+    session: JvmSession, query: Any, target: WriteTarget, job: str, document_name: str
+) -> WriteDocument:
+    """Return the document of a write of the rows of a query; parameters as in `write_document`."""
+    return _document(session, written_rows(session, query, target), job, document_name, "capture")
+
+
+def _document(
+    session: JvmSession, write: Written, job: str, document_name: str, plan_id: str
+) -> WriteDocument:
+    reader = PlanDocument(session, document_name)
+    target, output = write.target, write.columns
+    document = reader.document(write.query, output, _write(target), job, session.version, plan_id)
+    columns, repeated = numbered(str(attribute.get("name")) for attribute in output)
+    # The target table has its own column names, matched by position.
+    if target.columns:
+        _rename(document, target.columns)
+    elif repeated and "output" not in target.params.get("table", {}):
+        _rename(document, columns)
+        what = f"duplicate column names, numbered in the graph: {', '.join(repeated)}"
+        reader.problems.append(Problem("notice", document_name, "columns", what))
+    tables = dict(reader.tables)
+    if target.table and not target.uri:
+        # A plan may read the table that it writes.
+        uri = next((uri for uri, table in tables.items() if table == target.table), _TARGET)
+        tables[uri] = target.table
+        document["operations"]["write"]["outputSource"] = uri
+    return WriteDocument(document, tables, document_name, tuple(reader.problems), target.is_view)
+
+
+def _write(into: WriteTarget) -> Document:
+    extra = {"destinationType": into.data_format} if into.data_format else {}
+    name = {"name": ROW_OPERATIONS[into.row_operation]} if into.row_operation else {}
+    uri = into.uri or _TARGET
+    return {**name, "outputSource": uri, "append": into.append, "params": dict(into.params), "extra": extra}
+
+
+def _rename(document: Document, columns: tuple[str, ...]) -> None:
+    """Set the names of the written columns, as a DataSource V2 table lists its own."""
+    listed = [f"{each}#{position}" for position, each in enumerate(columns)]
+    params = document["operations"]["write"]["params"]
+    params["table"] = {**params.get("table", {}), "output": listed}
+
+
+def _referring(element: Element, tables: Mapping[str, Reference]) -> Element:
+    """Return the element with tables in place of their placeholder addresses."""
+    changed: Any = {
+        field.name: tables[value.name]
+        for field in fields(element)
+        if isinstance(value := getattr(element, field.name), Reference)
+        and not value.namespace
+        and value.name in tables
+    }
+    return replace(element, **changed)
+
+
+def numbered(names: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Make names unique without case; also return those that were changed.
+
+    ``a, A, b`` are ``a, A_2, b``: the graph compares column names without case.
+    """
+    given = tuple(names)
+    taken = {each.lower() for each in given}
+    seen: set[str] = set()
+    found: list[str] = []
+    for name in given:
+        new, number = name, 1
+        while new.lower() in seen or (number > 1 and new.lower() in taken):
+            number += 1
+            new = f"{name}_{number}"
+        seen.add(new.lower())
+        found.append(new)
+    return tuple(found), tuple(new for new, name in zip(found, given, strict=True) if new != name)
