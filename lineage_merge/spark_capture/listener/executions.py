@@ -20,7 +20,7 @@ class Execution(NamedTuple):
 class ExecutionListener:
     """Implements Spark's `QueryExecutionListener`.
 
-    Spark calls it on the thread of its listener bus, which all listeners share: it only hands executions over.
+    Spark calls it on the thread of its listener bus, which all listeners share, so it only hands over.
     """
 
     def __init__(self, hand_over: Callable[[Execution], None]) -> None:

@@ -21,13 +21,13 @@ from lineage_merge.spark_capture.listener.facts import (
 )
 from lineage_merge.spark_capture.listener.lines import Messages, messages
 from lineage_merge.spark_capture.listener.nested_writes import Write
-from lineage_merge.spark_capture.listener.recorder import LOG, Counts, Limits, Recorder
+from lineage_merge.spark_capture.listener.recorder import DEFAULT, LOG, Counts, Limits, Recorder
 from lineage_merge.spark_capture.session import JvmSession
 from lineage_merge.spark_capture.targets import DATAFRAME
 from lineage_merge.spark_capture.write_documents import WriteDocument, write_document
 
 # Environment variable with the bearer token of a receiver.
-TOKEN = "LINEAGE_MERGE_RECEIVER_TOKEN"
+TOKEN_ENV = "LINEAGE_MERGE_RECEIVER_TOKEN"  # noqa: S105 (its name)
 CLOSING_SECONDS = 20.0
 
 Target = str | Path | list[Any]
@@ -40,7 +40,7 @@ class Listener:
         self.target = target
         self.application = application_of(spark)
         self._session = JvmSession(spark)
-        deliver = delivery_of(target, self.application.app_id, os.environ.get(TOKEN, ""))
+        deliver = delivery_of(target, self.application.app_id, os.environ.get(TOKEN_ENV, ""))
         self._recorder = Recorder(self._write, self._messages, deliver, limits)
         self._proxy = ExecutionListener(self._recorder.offer)
         self._sessions: set[str] = set()
@@ -121,18 +121,20 @@ def _is_temporary(document: WriteDocument) -> bool:
 _installed: dict[tuple[str, str], Listener] = {}
 
 
-def install(spark: SparkSession, target: Target, *, limits: Limits = Limits()) -> Listener | None:
+def install(spark: SparkSession, target: Target, *, limits: Limits = DEFAULT) -> Listener | None:
     """Record the lineage of every write of a Spark application, while it runs.
 
     `target` is a folder, local or in S3, from which the source `capture` reads; the URL of a receiver
-    (`lineage-merge receive`), with its token in the environment variable ``LINEAGE_MERGE_RECEIVER_TOKEN``; or a
-    list, to which messages are appended. Sessions that exist besides `spark` are each installed, with one target.
+    (`lineage-merge receive`), with its token in the environment variable ``LINEAGE_MERGE_RECEIVER_TOKEN``;
+    or a list, to which messages are appended. Sessions that `spark` creates and clones are included; call it
+    again, with the same target, for other sessions.
 
-    The job never fails for it: without a classic session, and after any error, it logs a warning and returns None.
+    The job never fails for it: without a classic session, and after any error, it logs a warning and returns
+    None.
     """
     try:
         return _install(spark, target, limits)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 (the job must not fail)
         LOG.warning("lineage: not recorded, because the listener is not installed: %s", _reason(spark, error))
         return None
 
@@ -148,7 +150,7 @@ def _install(spark: SparkSession, target: Target, limits: Limits) -> Listener:
     key = str(context.applicationId), str(id(target) if isinstance(target, list) else target)
     listener = _installed.get(key)
     if listener is None:
-        ensure_callback_server_started(context._gateway)
+        ensure_callback_server_started(context._gateway)  # type: ignore[no-untyped-call]
         listener = Listener(spark, target, limits)
         listener.watch(spark)
         _installed[key] = listener

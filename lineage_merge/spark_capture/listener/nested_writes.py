@@ -1,6 +1,6 @@
 """Which executions are one write. Pure.
 
-Spark executes some commands by others: CREATE TABLE AS SELECT runs an append. It reports both, the inner first.
+Spark executes some commands by others: CREATE TABLE AS SELECT runs an append. It reports the append first.
 """
 
 from collections.abc import Mapping

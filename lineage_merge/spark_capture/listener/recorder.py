@@ -24,8 +24,8 @@ Deliver = Callable[[list[Messages]], None]
 class Limits:
     """Bounds of what a job's driver may hold.
 
-    `executions`: those that wait for their conversion. `writes` and `bytes_`: converted writes that could not be
-    delivered. `seconds`: the age at which a write is delivered, with all others.
+    `executions`: those that wait for their conversion. `writes` and `bytes_`: converted writes that could not
+    be delivered. `seconds`: the age at which a write is delivered, with all others.
     """
 
     executions: int = 500
@@ -34,12 +34,16 @@ class Limits:
     seconds: float = 5.0
 
 
+DEFAULT = Limits()
+
+
 @dataclass(slots=True)
 class Counts:
     """Counts since the start: of executions, of writes, and of what was lost, by reason.
 
-    `dropped`: executions that found the queue full. `failed`: those whose plan could not be converted. `lost`:
-    converted writes that could not be delivered, and for which there is no space. `undelivered`: failed attempts.
+    `dropped`: executions that found the queue full. `failed`: those whose plan could not be converted.
+    `lost`: converted writes that could not be delivered, without space to keep them. `undelivered`: failed
+    attempts.
     """
 
     executions: int = 0
@@ -59,11 +63,11 @@ class _Flush:
 class Recorder:
     """Converts executions in its own thread, and delivers their writes in batches.
 
-    `convert` returns None for an execution that writes nothing. All three functions run in the thread, and may raise.
+    `convert` returns None for an execution that writes nothing. The functions run in the thread, and may raise.
     """
 
     def __init__(
-        self, convert: Convert, serialize: Serialize, deliver: Deliver, limits: Limits = Limits()
+        self, convert: Convert, serialize: Serialize, deliver: Deliver, limits: Limits = DEFAULT
     ) -> None:
         self.counts = Counts()
         self._convert = convert
@@ -90,9 +94,7 @@ class Recorder:
             self._queue.put_nowait(execution)
         except Full:
             self.counts.dropped += 1
-            self.log_once(
-                "dropped", "executions finish faster than their plans are read: some are not recorded"
-            )
+            self.log_once("dropped", "executions end faster than plans are read: some are not recorded")
 
     def flush(self, seconds: float) -> bool:
         """Deliver what was offered before; return whether that ended in time."""
@@ -149,12 +151,14 @@ class Recorder:
     def _record(self, execution: Execution) -> None:
         try:
             write = self._convert(execution)
-        except Exception as error:
-            self.counts.failed += 1
-            self.log_once(f"failed {type(error).__name__}", f"a write is not recorded: {_shown(error)}")
-            return
-        if write is not None:
-            self._add(write)
+            if write is not None:
+                self._add(write)
+        except Exception as error:  # noqa: BLE001 (the job must not fail)
+            self._fail(error)
+
+    def _fail(self, error: Exception) -> None:
+        self.counts.failed += 1
+        self.log_once(f"failed {type(error).__name__}", f"a write is not recorded: {_shown(error)}")
 
     def _add(self, write: Write) -> None:
         """Add a write; one that ran as a part of it becomes a part of it."""
@@ -178,9 +182,8 @@ class Recorder:
         for write in self._pending:
             try:
                 self._unsent.append(self._serialize(write))
-            except Exception as error:
-                self.counts.failed += 1
-                self.log_once(f"failed {type(error).__name__}", f"a write is not recorded: {_shown(error)}")
+            except Exception as error:  # noqa: BLE001 (the job must not fail)
+                self._fail(error)
         self._recent.extend(self._pending)
         self._pending.clear()
         self._due = None
@@ -188,7 +191,7 @@ class Recorder:
             return
         try:
             self._deliver(list(self._unsent))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 (the job must not fail)
             self.counts.undelivered += 1
             self.log_once("undelivered", f"not delivered, which is tried again: {_shown(error)}")
             self._shorten()
