@@ -9,13 +9,13 @@ from lineage_merge.config.section import locations
 from lineage_merge.model.errors import ErrorCollector
 from lineage_merge.sources.settings import RunSelection, run_selection
 from lineage_merge.sources.source import Kind, LineFiles, Source, files_option
-from lineage_merge.sources.spline.agent.messages import LISTENER, is_of_listener
 from lineage_merge.sources.spline.settings import Spline
+from lineage_merge.sources.spline.source import LISTENER, is_of_listener
 
 
 @dataclass(frozen=True, slots=True)
 class Capture(RunSelection):
-    """Where messages are read from (`files`: files or folders), and which applications and runs are selected."""
+    """Where messages are read from (`files`), and which applications and runs are selected."""
 
     files: tuple[str, ...] = ()
     applications: tuple[str, ...] = ()

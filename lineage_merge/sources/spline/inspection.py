@@ -12,10 +12,11 @@ from lineage_merge.model.elements import Reference
 from lineage_merge.sources import line_files
 from lineage_merge.sources.source import Sample
 from lineage_merge.sources.spline import arango, arango_queries, export, observed_applications
-from lineage_merge.sources.spline.agent.messages import Message, is_of_listener, messages
+from lineage_merge.sources.spline.agent.messages import Message, messages
 from lineage_merge.sources.spline.documents import Document
 from lineage_merge.sources.spline.naming import application
 from lineage_merge.sources.spline.settings import Arango, Spline
+from lineage_merge.sources.spline.source import is_of_listener
 
 # Average size of a document in the server's responses, in captured databases of Spline 1.0; documents of 0.7
 # are 40 bytes smaller.

@@ -5,6 +5,9 @@ import re
 from lineage_merge.sources.source import InitOption, Kind, LineFiles, Source, files_option
 from lineage_merge.sources.spline.settings import LOCATION_KEYS, parse
 
+# The agent that our own listener names.
+LISTENER = "lineage-merge"
+
 EXPORT = Kind(
     "documents of Spline's database",
     "give the folder of the collections as spline.export",
@@ -17,6 +20,13 @@ AGENT = Kind(
     lambda document: isinstance(document, list) and len(document) > 1 and document[0] in ("plan", "event"),
     re.compile(r'Execution(?:Plan|Event) \(apiVersion|\[\s*"(?:plan|event)"\s*,\s*[\[{]'),
 )
+
+
+def is_of_listener(body: object) -> bool:
+    """Return whether a plan is one of our own listener (`lineage_merge.capture.install`)."""
+    agent = body.get("agentInfo") if isinstance(body, dict) else None
+    return isinstance(agent, dict) and agent.get("name") == LISTENER
+
 
 SPLINE = Source(
     "Spline",

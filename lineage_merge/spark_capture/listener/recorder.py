@@ -63,7 +63,7 @@ class _Flush:
 class Recorder:
     """Converts executions in its own thread, and delivers their writes in batches.
 
-    `convert` returns None for an execution that writes nothing. The functions run in the thread, and may raise.
+    `convert` returns None for an execution that writes nothing. All run in the thread, and may raise.
     """
 
     def __init__(

@@ -43,9 +43,6 @@ _ENTITY = "ABSA-Spline-Entity-Type"
 _API_VERSION = "ABSA-Spline-API-Version"
 _KINDS = {"ExecutionPlan": "plan", "ExecutionEvent": "event"}
 
-# The agent that our own listener names.
-LISTENER = "lineage-merge"
-
 _decoder = json.JSONDecoder()
 
 
@@ -144,12 +141,6 @@ def _of_body(location: str, body: object) -> Iterator[Message | Problem]:
 def _not_json(location: str, error: Exception) -> Problem:
     is_deep = isinstance(error, RecursionError)
     return rejected(location, "", "nested too deeply" if is_deep else f"not JSON: {error.args[0]}")
-
-
-def is_of_listener(body: object) -> bool:
-    """Return whether a plan is one of our own listener (`lineage_merge.capture.install`)."""
-    agent = body.get("agentInfo") if isinstance(body, dict) else None
-    return isinstance(agent, dict) and agent.get("name") == LISTENER
 
 
 def check_message(message: Message) -> Problem | None:
