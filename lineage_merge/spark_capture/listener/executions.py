@@ -34,6 +34,10 @@ class ExecutionListener:
         """Hand a failed execution over."""
         self._hand_over(Execution(query, _now_ms(), None, error))
 
+    def equals(self, other: object) -> bool:
+        """Return whether Java's `other` is this listener, which it asks to remove another one."""
+        return other is self
+
     class Java:
         """The interface, as Py4J reads it."""
 

@@ -36,14 +36,15 @@ Target = str | Path | list[Any]
 class Listener:
     """The listener of an application. It ends by itself with the application."""
 
-    def __init__(self, spark: SparkSession, target: Target, limits: Limits) -> None:
+    def __init__(self, spark: SparkSession, target: Target, limits: Limits, key: tuple[str, str]) -> None:
         self.target = target
         self.application = application_of(spark)
+        self._key = key
         self._session = JvmSession(spark)
         deliver = delivery_of(target, self.application.app_id, os.environ.get(TOKEN_ENV, ""))
         self._recorder = Recorder(self._write, self._messages, deliver, limits)
         self._proxy = ExecutionListener(self._recorder.offer)
-        self._sessions: set[str] = set()
+        self._registered: dict[str, tuple[Any, Any]] = {}  # by session: its manager, and the listener there
         self._bus = spark.sparkContext._jsc.sc().listenerBus()
 
     @property
@@ -55,17 +56,20 @@ class Listener:
         """Record the writes of a session, of those that it clones, and of its new sessions."""
         java: Any = spark._jsparkSession
         identifier = str(java.sessionUUID())
-        if identifier in self._sessions:
+        if identifier in self._registered:
             return
-        java.listenerManager().register(self._proxy)
-        self._sessions.add(identifier)
+        manager = java.listenerManager()
+        manager.register(self._proxy)
+        # Each call makes another Java object of the proxy: only this one can be removed.
+        self._registered[identifier] = manager, list(manager.listListeners())[-1]
         create = spark.newSession
 
         # Only cloned sessions inherit listeners.
         def new_session() -> SparkSession:
             session = create()
             with suppress(Exception):
-                self.watch(session)
+                if not self._recorder.is_closed:
+                    self.watch(session)
             return session
 
         spark.newSession = new_session  # type: ignore[method-assign]
@@ -73,18 +77,26 @@ class Listener:
     def flush(self, seconds: float = CLOSING_SECONDS) -> bool:
         """Deliver all writes that have ended; return whether that took at most `seconds`."""
         end = monotonic() + seconds
-        with suppress(Exception):  # a timeout, or the JVM has ended
-            # Spark reports executions on a thread of its own.
-            self._bus.waitUntilEmpty(int(seconds * 1000))
-        return self._recorder.flush(max(0.0, end - monotonic()))
+        self._await_events(seconds)
+        return self._recorder.flush(max(0.1, end - monotonic()))
 
     def close(self, seconds: float = CLOSING_SECONDS) -> None:
         """Deliver all writes that have ended, at most for `seconds`, and record no more."""
+        if self._recorder.is_closed:
+            return
+        _installed.pop(self._key, None)
         atexit.unregister(self.close)
         end = monotonic() + seconds
-        with suppress(Exception):
-            self._bus.waitUntilEmpty(int(seconds * 1000))
+        self._await_events(seconds)
         self._recorder.close(max(0.1, end - monotonic()))
+        for manager, registered in self._registered.values():
+            with suppress(Exception):
+                manager.unregister(registered)
+
+    def _await_events(self, seconds: float) -> None:
+        """Wait until Spark has reported what has ended, which it does on a thread of its own."""
+        with suppress(Exception):  # it takes longer, or the JVM has ended
+            self._bus.waitUntilEmpty(int(seconds * 1000))
 
     # In the recorder's thread.
 
@@ -151,22 +163,21 @@ def _install(spark: SparkSession, target: Target, limits: Limits) -> Listener:
     listener = _installed.get(key)
     if listener is None:
         ensure_callback_server_started(context._gateway)  # type: ignore[no-untyped-call]
-        listener = Listener(spark, target, limits)
+        listener = Listener(spark, target, limits, key)
         listener.watch(spark)
         _installed[key] = listener
-        _close_before_stop(context, listener, key)
+        _close_before_stop(context, listener)
         atexit.register(listener.close)
     else:
         listener.watch(spark)
     return listener
 
 
-def _close_before_stop(context: Any, listener: Listener, key: tuple[str, str]) -> None:
+def _close_before_stop(context: Any, listener: Listener) -> None:
     """Close a listener when its context is stopped, which `SparkSession.stop` does too."""
     stop = context.stop
 
     def close_and_stop() -> None:
-        _installed.pop(key, None)
         with suppress(Exception):
             listener.close()
         stop()

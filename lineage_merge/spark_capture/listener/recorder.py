@@ -82,12 +82,12 @@ class Recorder:
         self._unsent: deque[Messages] = deque()
         self._logged: set[str] = set()
         self._logging = Lock()
-        self._is_closed = False
+        self.is_closed = False
         Thread(target=self._run, name="lineage_merge-capture", daemon=True).start()
 
     def offer(self, execution: Execution) -> None:
         """Take an execution, or drop it if too many wait. Called by Spark: returns at once."""
-        if self._is_closed:
+        if self.is_closed:
             return
         self.counts.executions += 1
         try:
@@ -108,9 +108,9 @@ class Recorder:
 
     def close(self, seconds: float) -> None:
         """Flush, and take nothing more; log what was lost."""
-        if self._is_closed:
+        if self.is_closed:
             return
-        self._is_closed = True
+        self.is_closed = True
         is_complete = self.flush(seconds)
         counts = self.counts
         lost = counts.dropped + counts.failed + counts.lost + len(self._unsent)
