@@ -62,7 +62,12 @@ def _names(document: WriteDocument) -> frozenset[str]:
     if table := document.tables.get(uri):
         names.add(f"{table.namespace}.{table.name}")
     else:
-        names.add(uri.rstrip("/").replace(":///", ":/"))
+        # Spark qualifies local paths in some commands only.
+        names.add(
+            "/" + uri.removeprefix("file:").strip("/")
+            if uri[:1] == "/" or uri[:5] == "file:"
+            else uri.rstrip("/")
+        )
     return frozenset(names - {""})
 
 

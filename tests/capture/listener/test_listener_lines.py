@@ -96,7 +96,7 @@ def test_secrets_do_not_leave_the_process(made: WriteDocument) -> None:
 
 
 def test_other_literals_stay() -> None:
-    constants = [
+    constants: list[dict[str, Any]] = [
         {"id": "const-0", "value": "PAID"},
         {"id": "const-1", "value": "GCM"},
         {"id": "const-2", "value": float("nan")},
