@@ -3,9 +3,9 @@
     python benchmarks/capture_agent.py --rounds 5
 
 Each round runs the same job in two fresh processes in turn, without and with the listener, which writes to a
-folder. The job joins two folders of Parquet, groups them and writes the result, several times; the plan of each
-write has about a hundred columns and expressions. Figures are the medians of elapsed and the smallest of processor
-seconds (all processes, Java included). Linux only.
+folder. The job joins two folders of Parquet, groups them and writes the result, several times; the plan of
+each write has about a hundred columns and expressions. Figures are the medians of elapsed and the smallest of
+processor seconds (all processes, Java included). Linux only.
 """
 
 import argparse
@@ -39,7 +39,7 @@ with session(SparkOptions()) as spark:
     numbers = spark.range(rows).withColumn("key", F.col("id") % 1000)
     wide = numbers.select("key", *((F.col("id") * number).alias(f"c{number}") for number in range(COLUMNS)))
     wide.write.parquet(f"{folder}/facts")
-    spark.range(1000).select(F.col("id").alias("key"), F.lit("x").alias("name")).write.parquet(f"{folder}/names")
+    spark.range(1000).selectExpr("id as key", "'x' as name").write.parquet(f"{folder}/names")
     facts, names = spark.read.parquet(f"{folder}/facts"), spark.read.parquet(f"{folder}/names")
     for number in range(writes):
         joined = facts.join(names, "key").where(F.col("c1") > number)
