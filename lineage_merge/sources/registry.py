@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lineage_merge.config import Config
 
 # In reading order, which is also the order in `doctor`.
-SOURCES: tuple[Source, ...] = (CAPTURE, SPLINE, OPENLINEAGE, HIVE, DBT, SQL, GLUE)
+SOURCES: tuple[Source, ...] = (SPLINE, CAPTURE, OPENLINEAGE, HIVE, DBT, SQL, GLUE)
 
 
 class Configured(NamedTuple):

@@ -45,7 +45,7 @@ def test_a_view_is_named_by_its_catalog(folder: Path) -> None:
     found = rows_of(reader.read_capture(LocalEngine(), known, dataset_resolver.from_config(known)))
 
     assert flows_of(found) == {("job", "file|/lake/orders", "spark_catalog|shop.totals")}
-    labels = {(each.id, each.label) for each in records_of(DatasetRecord, found) if each.label == "view"}
+    labels = {(each.dataset, each.label) for each in records_of(DatasetRecord, found) if each.label == "view"}
     assert labels == {("dev|spark_catalog|shop.totals", "view")}
     assert jobs_of(found)["job"]["last_run_id"] == "jr_0a"
     assert records_of(ProblemRecord, found) == []

@@ -19,7 +19,7 @@ def read_capture(engine: Engine, config: Config, resolver: Resolver) -> Rows[Rec
     if capture is None:
         return engine.empty()
     context = Context(capture.as_agent(), resolver, config.merge.collapse_run_local)
-    return read_records(agent_input(engine, context, ("capture", "files", LINES)))
+    return read_records(agent_input(engine, context, ("Spark listener", "files", LINES)))
 
 
 def preflight(capture: Capture) -> None:

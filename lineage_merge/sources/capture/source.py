@@ -54,7 +54,7 @@ LINES = Kind(
 )
 
 CAPTURE = Source(
-    "capture",
+    "Spark listener",
     "capture",
     "lineage_merge.sources.capture",
     parse,

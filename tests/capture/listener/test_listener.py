@@ -102,7 +102,7 @@ def orders(spark: SparkSession, recording: Recording, tmp_path: Path) -> Iterato
     spark.sql("drop database shop cascade")
 
 
-def test_each_way_to_write_gives_one_document(
+def test_each_kind_of_write_gives_one_document(
     spark: SparkSession, recording: Recording, orders: DataFrame, tmp_path: Path
 ) -> None:
     orders.createOrReplaceTempView("orders")
