@@ -43,7 +43,7 @@ def measure(rounds: int, warm_up: int, writes: int, rows: int) -> dict[str, list
         for number in range(-warm_up, rounds):
             # Each is first as often as the other.
             for what in (_WITHOUT, _WITH) if number % 2 else (_WITH, _WITHOUT):
-                took = _timed(spark, folder, f"{number}_{what[:4].strip()}", writes, what == _WITH)
+                took = _timed(spark, folder, f"{number}_{what == _WITH}", writes, what == _WITH)
                 if number >= 0:
                     found[what].append(took)
     return found

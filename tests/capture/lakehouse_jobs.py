@@ -310,9 +310,9 @@ def run(folder: Path) -> dict[str, Any]:
 
     messages: list[Any] = []
     with lakehouse_session(folder) as spark:
+        lake = Lakehouse(spark, folder)
         listener = capture.install(spark, messages)
         assert listener is not None
-        lake = Lakehouse(spark, folder)
         for job in JOBS.values():
             job(lake)
             assert listener.flush()
