@@ -145,6 +145,7 @@ def test_what_writes_nothing_gives_no_document(
     assert recording.writes() == []
 
 
+@pytest.mark.nightly
 def test_the_same_write_again_and_again_is_as_many_documents(
     recording: Recording, orders: DataFrame, tmp_path: Path
 ) -> None:
@@ -180,6 +181,7 @@ def test_a_failed_write_is_marked_as_failed_without_its_rows(
     assert "4711" not in str(found.event)
 
 
+@pytest.mark.nightly
 def test_five_thousand_columns(spark: SparkSession, recording: Recording, tmp_path: Path) -> None:
     wide = spark.range(1).select(*((F.col("id") * number).alias(f"c{number}") for number in range(5_000)))
     wide.coalesce(1).write.json(f"{tmp_path}/wide")
