@@ -66,6 +66,11 @@ TEXTS: dict[str, tuple[str, Any]] = {
     "spline.lookback": ("7", timedelta(days=7)),
     "spline.retire_after": ("0", 0),
     "spline.operations": ("yes", True),
+    "capture.files": ("lineage, s3://b/lineage", ("lineage", "s3://b/lineage")),
+    "capture.applications": ("*_load, tickit_*", ("*_load", "tickit_*")),
+    "capture.runs": ("all", Runs("all")),
+    "capture.lookback": ("12h", timedelta(hours=12)),
+    "capture.retire_after": ("5", 5),
     "openlineage.events": ("events, s3://b/events", ("events", "s3://b/events")),
     "openlineage.kafka.servers": ("a:9092, b:9092", "a:9092, b:9092"),
     "openlineage.kafka.topic": ("lineage.events", "lineage.events"),
@@ -179,6 +184,8 @@ def settings_for_key(dotted: str) -> dict[str, Any]:
     if dotted.startswith("openlineage."):
         kafka = {"servers": "a:1", "topic": "t", "landing": "l"}
         return SETTINGS | {"openlineage": {"events": "e", **({"kafka": kafka} if "kafka" in dotted else {})}}
+    if dotted.startswith("capture."):
+        return SETTINGS | {"capture": {"files": "lineage"}}
     if dotted.startswith("hive."):
         kafka = {"servers": "k:9092", "topic": "t", "landing": "landing"}
         return SETTINGS | {"hive": {"log": "hive.log", "kafka": kafka}}
@@ -572,7 +579,7 @@ def test_agent_and_landing_paths_are_relative_to_the_file(tmp_path: Path) -> Non
 def test_a_configuration_without_a_source_is_rejected() -> None:
     error = config_error({"dag_name": "d", "environment": "dev"})
 
-    assert error.message.endswith(": no source: set spline, openlineage, hive, dbt or sql")
+    assert error.message.endswith(": no source: set spline, capture, openlineage, hive, dbt or sql")
 
 
 @pytest.mark.parametrize(
@@ -696,7 +703,7 @@ sql:
             " Set a variable to it, and give its name as spline.arango.password_env"
         ),
         ':7: spline.applications: must be a list: ["tickit_*"], not a string',
-        ":8: applications: is not a known key; did you mean spline.applications?",
+        ":8: applications: is not a known key; did you mean spline.applications or capture.applications?",
         ":12: dbt[1].namespace: is missing; example: redshift://cluster.region:5439",
         ":14: sql[0].namespace: required for redshift, such as redshift://cluster.region:5439",
         ":16: sql[1].namespace: required for redshift, such as redshift://cluster.region:5439",

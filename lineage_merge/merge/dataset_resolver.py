@@ -72,6 +72,8 @@ class DatasetResolver:
 
     def _resolve(self, ref: Reference) -> Identity:
         defaults = self.rules.defaults
+        if not ref.namespace and (table := naming.table_of_uri(ref.name)):
+            ref = Reference(*table)
         if ref.namespace:
             namespace = self.catalogs.get(ref.namespace, ref.namespace)
             named = naming.name_dataset(namespace, ref.name, defaults)

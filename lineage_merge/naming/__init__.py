@@ -6,6 +6,7 @@ One class per platform; `PLATFORMS` lists them. Names follow OpenLineage's namin
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from urllib.parse import quote, unquote
 
 from lineage_merge.infra.redaction import redact
 from lineage_merge.model.errors import NamingError
@@ -27,6 +28,8 @@ __all__ = [
     "path_uri",
     "redact",
     "split_jdbc",
+    "table_of_uri",
+    "table_uri",
 ]
 
 
@@ -38,6 +41,7 @@ PLATFORMS: tuple[Platform, ...] = (
 )
 _NO_DEFAULTS: Mapping[str, str] = MappingProxyType({})
 _MAX_ROUNDS = 4
+_TABLE = "catalog-table:"
 _JDBC_PLATFORMS = tuple(platform for platform in PLATFORMS if isinstance(platform, JdbcPlatform))
 
 
@@ -110,6 +114,17 @@ def path_uri(namespace: str, name: str) -> str:
         return ""
     root = trimmed(namespace.strip())
     return f"{root}/{name.lstrip('/')}" if "://" in root else f"{root.rstrip(':')}:/{name.lstrip('/')}"
+
+
+def table_uri(catalog: str, name: str) -> str:
+    """Return an address of a table that has none: ``catalog-table:lake/db.sales``."""
+    return f"{_TABLE}{quote(catalog, safe='')}/{quote(name, safe='')}"
+
+
+def table_of_uri(uri: str) -> tuple[str, str] | None:
+    """Return catalog and name of an address that `table_uri` returned; None for another one."""
+    catalog, slash, name = uri.removeprefix(_TABLE).partition("/")
+    return (unquote(catalog), unquote(name)) if uri.startswith(_TABLE) and catalog and slash else None
 
 
 def _normalized(platform: Platform, namespace: str, name: str, defaults: Mapping[str, str]) -> Named:

@@ -9,6 +9,7 @@ references are used.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from lineage_merge.sources.capture.source import CAPTURE
 from lineage_merge.sources.dbt.source import DBT
 from lineage_merge.sources.glue.source import GLUE
 from lineage_merge.sources.hive.source import HIVE
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from lineage_merge.config import Config
 
 # In reading order, which is also the order in `doctor`.
-SOURCES: tuple[Source, ...] = (SPLINE, OPENLINEAGE, HIVE, DBT, SQL, GLUE)
+SOURCES: tuple[Source, ...] = (SPLINE, CAPTURE, OPENLINEAGE, HIVE, DBT, SQL, GLUE)
 
 
 class Configured(NamedTuple):

@@ -5,6 +5,7 @@ Among these are the sources of relations and RDDs. No data is read, nothing is r
 
 import json
 import re
+from copy import copy
 from dataclasses import replace
 from datetime import UTC, tzinfo
 from typing import Any
@@ -228,6 +229,13 @@ class JvmSession:
         self.application = str(spark.sparkContext.appName)
         self.zone = self._zone()
         self._expressions: tuple[PlanNode | None, Any] = (None, None)
+
+    def of(self, java: Any) -> "JvmSession":
+        """Return another session of the application, which the JVM has."""
+        other = copy(self)
+        other.java = java
+        other._expressions = (None, None)
+        return other
 
     def _zone(self) -> tzinfo:
         try:

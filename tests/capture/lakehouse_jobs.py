@@ -2,7 +2,7 @@
 
     python -m tests.capture.lakehouse_jobs FOLDER
 
-A listener takes the analyzed plan of each action, as an agent does, and `write_document` makes its document.
+`capture.install` records them; its messages are translated as those of Spline's agent.
 Prints the edges that these lead to as JSON, one line. `check_lakehouse` compares them to the truth.
 """
 
@@ -13,7 +13,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pyspark.java_gateway
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
@@ -300,52 +299,37 @@ def merge_of_batches(lake: Lakehouse) -> None:
     stream.option("checkpointLocation", lake.path("checkpoint")).start().awaitTermination()
 
 
-class _Listener:
-    """Makes a document of each plan that writes."""
-
-    def __init__(self, spark: SparkSession) -> None:
-        from lineage_merge.spark_capture.session import JvmSession
-
-        self.session = JvmSession(spark)
-        self.elements: list[Any] = []
-        self.errors: list[str] = []
-
-    def onSuccess(self, name: str, execution: Any, nanoseconds: int) -> None:  # noqa: N802 (Spark's name)
-        from lineage_merge.spark_capture.write_documents import write_document
-
-        try:
-            found = write_document(self.session, execution.analyzed(), "daily", f"plan of {name}")
-            self.elements += found.elements() if found else ()
-        except Exception as error:  # noqa: BLE001 (the check shows it)
-            self.errors.append(f"{name}: {type(error).__name__}: {error}"[:500])
-
-    def onFailure(self, name: str, execution: Any, error: Any) -> None:  # noqa: N802 (Spark's name)
-        self.errors.append(f"{name} failed")
-
-    class Java:
-        implements = ("org.apache.spark.sql.util.QueryExecutionListener",)
-
-
 def run(folder: Path) -> dict[str, Any]:
     """Run all jobs; return the edges of each target, and what went wrong."""
+    from lineage_merge import capture
+    from lineage_merge.sources.spline.agent.plans import documents
+    from lineage_merge.sources.spline.database_state import EVERYTHING
+    from lineage_merge.sources.spline.documents import assemble
+    from lineage_merge.sources.spline.translator import translate
     from tests.lakehouse_truth import edges
 
-    java_gateway: Any = pyspark.java_gateway  # untyped
+    messages: list[Any] = []
     with lakehouse_session(folder) as spark:
         lake = Lakehouse(spark, folder)
-        context: Any = spark.sparkContext
-        java_gateway.ensure_callback_server_started(context._gateway)
-        listener = _Listener(spark)
-        manager: Any = spark._jsparkSession.listenerManager()
-        manager.register(listener)
+        listener = capture.install(spark, messages)
+        assert listener is not None
         for job in JOBS.values():
             job(lake)
-            context._jsc.sc().listenerBus().waitUntilEmpty()
-    found = edges(listener.elements)
+            assert listener.flush()
+    elements: list[Any] = []
+    errors = [str(body) for kind, body in messages if kind == "event" and "error" in body]
+    if listener.counts.failed or listener.counts.dropped:
+        errors.append(str(listener.counts))
+    for kind, body in messages:
+        if kind == "plan":
+            plan, problems = assemble(body["id"], documents(body), EVERYTHING)
+            errors += map(str, problems)
+            elements += translate(plan)
+    found = edges(elements)
     return {
         "values": [[*edge, "".join(sorted(kinds))] for edge, kinds in found.values.items()],
         "influences": [[*edge, "".join(sorted(kinds))] for edge, kinds in found.influences.items()],
-        "errors": listener.errors,
+        "errors": errors,
     }
 
 

@@ -17,7 +17,7 @@ from lineage_merge.infra.redaction.addresses import (
     unknown_parameters,
     userinfo,
 )
-from lineage_merge.infra.redaction.functions import keys_of_functions, literals
+from lineage_merge.infra.redaction.functions import holds_encryption, keys_of_functions, literals
 from lineage_merge.infra.redaction.parameters import names_secret, pairs, secret_parameters
 from lineage_merge.infra.redaction.spans import MASK, Decoded, Span, replace
 
@@ -25,6 +25,7 @@ __all__ = [
     "CONTAINER_SCHEMES",
     "MASK",
     "Redacted",
+    "holds_encryption",
     "names_secret",
     "redact",
     "redact_ambiguous",

@@ -104,7 +104,7 @@ def _event(context: Context, database: str, document: Document) -> EventRow:
         at=int(document["timestamp"]),
         duration_ms=(duration_ns(document) or 0) // 1_000_000,
         run_id=run_id,
-        shown_run_id=app.run_id or run_id,
+        shown_run_id=app.run_id or extra.get("glueJobRunId") or run_id,
         failed=document.get("error") is not None,
         append=_appends(details),
         rows=None if rows is None else int(rows),

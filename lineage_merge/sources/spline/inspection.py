@@ -16,6 +16,7 @@ from lineage_merge.sources.spline.agent.messages import Message, messages
 from lineage_merge.sources.spline.documents import Document
 from lineage_merge.sources.spline.naming import application
 from lineage_merge.sources.spline.settings import Arango, Spline
+from lineage_merge.sources.spline.source import is_of_listener
 
 # Average size of a document in the server's responses, in captured databases of Spline 1.0; documents of 0.7
 # are 40 bytes smaller.
@@ -64,7 +65,14 @@ def size(spline: Spline) -> int | None:
 
 def has_messages(file: StoredFile) -> bool:
     """Return whether the first lines of a file contain messages of an agent. Raises `SourceError`."""
-    return any(isinstance(message, Message) for message in messages(line_files.first_lines(file)))
+    return first_message_is(file, of_listener=False)
+
+
+def first_message_is(file: StoredFile, *, of_listener: bool) -> bool:
+    """Return whether a file has messages, and the first one is of our own listener, or not."""
+    read = messages(line_files.first_lines(file))
+    first = next((message for message in read if isinstance(message, Message)), None)
+    return first is not None and is_of_listener(first.body) == of_listener
 
 
 def version(spline: Spline) -> str:

@@ -5,6 +5,16 @@ import re
 from lineage_merge.sources.source import InitOption, Kind, LineFiles, Source, files_option
 from lineage_merge.sources.spline.settings import LOCATION_KEYS, parse
 
+# The agent that our own listener names.
+LISTENER = "lineage-merge"
+
+
+def is_of_listener(body: object) -> bool:
+    """Return whether a plan is one of our own listener (`lineage_merge.capture.install`)."""
+    agent = body.get("agentInfo") if isinstance(body, dict) else None
+    return isinstance(agent, dict) and agent.get("name") == LISTENER
+
+
 EXPORT = Kind(
     "documents of Spline's database",
     "give the folder of the collections as spline.export",
@@ -14,9 +24,18 @@ AGENT = Kind(
     "messages of a Spline agent",
     "give them as spline.agent",
     (("planId", "timestamp"), ("executionPlan", "executionEvent"), ("id", "operations")),
-    lambda document: isinstance(document, list) and len(document) > 1 and document[0] in ("plan", "event"),
-    re.compile(r'Execution(?:Plan|Event) \(apiVersion|\[\s*"(?:plan|event)"\s*,\s*[\[{]'),
+    lambda document: (
+        isinstance(document, list)
+        and len(document) > 1
+        and document[0] in ("plan", "event")
+        and not is_of_listener(document[1])
+    ),
+    re.compile(
+        r"Execution(?:Plan|Event) \(apiVersion"
+        rf'|\[\s*"(?:plan|event)"\s*,\s*(?!\{{"agentInfo":\{{"name":"{LISTENER}")[\[{{]'
+    ),
 )
+
 
 SPLINE = Source(
     "Spline",

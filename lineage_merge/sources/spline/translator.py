@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 JOB_TYPE = "spark"
 # Name of the rule on vertices and in reports: a catalog's table and its path are one dataset.
 CATALOG_RULE = "catalog-table"
+# Kinds of the problems that the listener puts into a plan.
+_OF_LISTENER = ("not-joined", "no-columns", "notice")
 
 
 def application_name(plan: Plan) -> str:
@@ -66,6 +68,7 @@ def translate(
         return
     plan, problems = with_tables(plan, document)
     yield from problems
+    yield from _of_listener(plan, document)
     job = JobKey(JOB_TYPE, application(name).job)
     output = Reference("", write["outputSource"], job.name)
     yield from _written(write, output, _table_of_write(plan, write))
@@ -147,6 +150,14 @@ def with_tables(plan: Plan, document: str) -> tuple[Plan, list[Problem]]:
     return replace(plan, parts={**plan.parts, "operation": tuple(operations)}), problems
 
 
+def _of_listener(plan: Plan, document: str) -> Iterator[Problem]:
+    """Yield what our listener found to be missing in a plan of Spark."""
+    found = ((plan.header or {}).get("extra") or {}).get("problems")
+    for problem in found if isinstance(found, list) else ():
+        if isinstance(problem, list) and len(problem) == 3 and problem[0] in _OF_LISTENER:
+            yield Problem(problem[0], document, *(naming.redact(str(text)) for text in problem[1:]))
+
+
 def _framework(plan: Plan) -> dict[str, str]:
     """Return ``spark 3.5.9``, as `progress` has it."""
     system = (plan.header or {}).get("systemInfo") or {}
@@ -158,7 +169,9 @@ def _written(write: Document, output: Reference, table: CatalogTable | None) -> 
     file_format = (write.get("extra") or {}).get("destinationType")
     properties = {"format": file_format} if file_format else {}
     yield Dataset(output, Authority.BUILDER, properties=properties)
-    if table and _is_path(output.name):
+    if table and table.is_view:
+        yield Dataset(output, Authority.BUILDER, "view", {"name": table.name.rpartition(".")[2]})
+    elif table and _is_path(output.name):
         yield from _table(table, output)
 
 

@@ -21,6 +21,7 @@ from lineage_merge.sources import line_files
 from lineage_merge.sources.runs import run_selection
 from lineage_merge.sources.runs.events import EventRow, largest
 from lineage_merge.sources.runs.run_selection import PlanKey, PlanLabels
+from lineage_merge.sources.source import Kind
 from lineage_merge.sources.spline import labels
 from lineage_merge.sources.spline.agent.api_1_0 import is_1_0
 from lineage_merge.sources.spline.agent.messages import (
@@ -119,8 +120,13 @@ class AgentInput(PlanInput):
         return self.messages.flat_map(partial(_label_pairs, self.context))
 
 
-def agent_input(engine: Engine, context: Context) -> AgentInput:
-    """Return the input of files and a topic, after landing its new messages. Raises `SourceError`."""
+def agent_input(
+    engine: Engine, context: Context, named: tuple[str, str, Kind] = ("Spline", "agent", AGENT)
+) -> AgentInput:
+    """Return the input of files and a topic, after landing its new messages. Raises `SourceError`.
+
+    `named`: the source, its key, and the kind of its files, for messages.
+    """
     parts, notices = _parts(engine, context)
     heads = labels.heads(context.spline.labels)
     # Positions follow the file names: nothing else shows which plan is the newest.
@@ -129,7 +135,8 @@ def agent_input(engine: Engine, context: Context) -> AgentInput:
     by_plan = read.group(_plan_of, join_messages).cache()
     newest = largest(by_plan.map_partitions(_newest_event).collect())
     if newest is None and parts and by_plan.is_empty():
-        nothing = line_files.nothing_found("Spline", "agent", "plan or event", parts, AGENT)
+        source, field, kind = named
+        nothing = line_files.nothing_found(source, field, "plan or event", parts, kind)
         notices = (*notices, nothing)
     return AgentInput(
         engine=engine,
