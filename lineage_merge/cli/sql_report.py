@@ -8,7 +8,7 @@ import click
 
 from lineage_merge.cli.answers import print_result
 from lineage_merge.cli.query_options import QueryOptions
-from lineage_merge.graph_format.elements import Edge, Vertex, subgraph, title_of_id
+from lineage_merge.graph_format.elements import Edge, Vertex, column_title, subgraph, title_of_id
 from lineage_merge.orchestration.report_text import counted, problem_text
 from lineage_merge.questions.result import Record, Result
 from lineage_merge.questions.scoped_graph import GraphScope
@@ -151,14 +151,9 @@ def _dropped_columns(review: "SqlReview") -> Mapping[str, list[str]]:
 
 def _edge_text(edge: "EdgeKey") -> str:
     """Return ``db.t#a -> db.u#b``."""
-    source = _title(edge.source) if edge.label != "feeds" else title_of_id(edge.source)
-    target = _title(edge.target) if edge.label == "feeds_column" else title_of_id(edge.target)
+    source = column_title(edge.source) if edge.label != "feeds" else title_of_id(edge.source)
+    target = column_title(edge.target) if edge.label == "feeds_column" else title_of_id(edge.target)
     return f"{source} {_ARROWS[edge.label]} {target}"
-
-
-def _title(column: str) -> str:
-    dataset, _, name = column.rpartition("|")
-    return f"{title_of_id(dataset)}#{name}"
 
 
 def _as_json(review: "SqlReview") -> dict[str, Any]:

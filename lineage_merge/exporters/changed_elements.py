@@ -9,17 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lineage_merge.exporters.graph_batches import EXPOSURE
-from lineage_merge.graph_format.elements import (
-    COLUMN,
-    JOB,
-    Edge,
-    Vertex,
-    compared_values,
-    dataset_id_of,
-    dataset_of,
-)
+from lineage_merge.graph_format.elements import COLUMN, JOB, Edge, Vertex, compared_values, dataset_id_of
 from lineage_merge.graph_format.schema import DATASET_LABELS, SEMANTIC_LABELS
-from lineage_merge.model.elements import JobKey, job_id
+from lineage_merge.model.elements import JobKey, dataset_of, job_id
 from lineage_merge.questions.graph import LineageGraph
 
 _LINEAGE = ("feeds", "feeds_column", "influences")

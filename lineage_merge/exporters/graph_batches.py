@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from lineage_merge.graph_format.elements import JOB, Edge, Vertex, dataset_id_of, dataset_of
+from lineage_merge.graph_format.elements import JOB, Edge, Vertex, dataset_id_of
 from lineage_merge.graph_format.schema import DATASET_LABELS, SEMANTIC_LABELS
-from lineage_merge.model.elements import JobKey
+from lineage_merge.model.elements import JobKey, dataset_of
 from lineage_merge.questions.graph import LineageGraph
 
 EXPOSURE = "exposure"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lineage_merge.graph_format.schema import DATASET_LABELS, LONGS, NODE_LABELS, SETS
-from lineage_merge.model.elements import decode
+from lineage_merge.model.elements import column_of, dataset_of, decode, dotted
 
 COLUMN = "column"
 JOB = "job"
@@ -46,6 +46,11 @@ class Vertex:
         return str(self.properties.get("name") or name_of_id(self.id))
 
     @property
+    def qualified_name(self) -> str:
+        """The full name of a dataset or field (``address.city``), the name of others."""
+        return str(self.properties.get("qualified_name") or self.name)
+
+    @property
     def is_dataset(self) -> bool:
         """Whether it is a dataset or an exposure."""
         return self.label in DATASET_LABELS
@@ -54,10 +59,10 @@ class Vertex:
     def title(self) -> str:
         """The display name: a file's path, a table's qualified name, ``table#column``."""
         if self.label == COLUMN:
-            return f"{title_of_id(dataset_of(self.id))}#{self.name}"
+            return f"{title_of_id(dataset_of(self.id))}#{self.qualified_name}"
         if self.label == "file":
             return title_of_id(self.id)
-        return str(self.properties.get("qualified_name") or self.name)
+        return self.qualified_name
 
     @property
     def environment(self) -> str:
@@ -107,11 +112,6 @@ def subgraph(vertices: Iterable[Vertex], edges: Iterable[Edge] = ()) -> Subgraph
     return Subgraph(by_id, tuple(ordered))
 
 
-def dataset_of(column_id: str) -> str:
-    """Return the id of a column's dataset."""
-    return column_id.rpartition("|")[0]
-
-
 def dataset_id_of(identifier: str) -> str:
     """Return the id of a dataset, given its own id or that of a column, which has one part more."""
     return dataset_of(identifier) if identifier.count("|") > _DATASET_SEPARATORS else identifier
@@ -136,8 +136,8 @@ def name_of_id(identifier: str) -> str:
 
 
 def column_title(column_id: str) -> str:
-    """Return the display name of a column id: ``dev.public.sales#qtysold``."""
-    return f"{title_of_id(dataset_of(column_id))}#{name_of_id(column_id)}"
+    """Return the display name of a column id: ``dev.public.sales#qtysold``, of a field ``#address.city``."""
+    return f"{title_of_id(dataset_of(column_id))}#{dotted(column_of(column_id))}"
 
 
 def title_of_id(dataset_id: str) -> str:

@@ -39,7 +39,10 @@ class Label:
 NODE_PROPERTIES: tuple[Property, ...] = (
     Property("name", "the short name: last path segment, table or job"),
     Property("namespace", "the namespace of the dataset as in OpenLineage"),
-    Property("qualified_name", "the full name within the namespace; of a table stored in files, the table"),
+    Property(
+        "qualified_name",
+        "the full name within the namespace; of a table stored in files, the table; of a field its path",
+    ),
     Property("format", "file format (parquet, csv, ...)"),
     Property("description", "description by its owner"),
     Property("location", "the path of a table's files"),
@@ -196,8 +199,11 @@ NODE_LABELS: tuple[Label, ...] = (
     Label("saved_query", "a query of metrics, saved in dbt's semantic layer", _DATASET),
     Label(
         "column",
-        "a column of a dataset",
-        ("name", "data_type", "description", "position", "tags", "owners", "meta", "constraints", FIRST_SEEN),
+        "a column of a dataset, or a field of a structure",
+        (
+            *"name qualified_name data_type description position tags owners meta constraints".split(),
+            FIRST_SEEN,
+        ),
     ),
     Label("job", "a named process that moves data", _JOB),
     Label("assertion", "a test or data quality check of a dataset or column", _ASSERTION),
@@ -242,7 +248,7 @@ EDGE_LABELS: tuple[Label, ...] = (
         (*_OF_JOB, "transformation", "assumed", FIRST_SEEN),
         _OF_JOB,
     ),
-    Label("has_column", "a dataset has a column", (FIRST_SEEN,)),
+    Label("has_column", "a dataset has a column, a structure a field", (FIRST_SEEN,)),
     Label("writes", "a job writes a dataset", (*_OF_JOB, FIRST_SEEN), _OF_JOB),
     Label("checks", "an assertion checks a dataset or a column", (*_OF_JOB, FIRST_SEEN), _OF_JOB),
     Label(

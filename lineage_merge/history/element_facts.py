@@ -14,12 +14,12 @@ from lineage_merge.graph_format.elements import (
     Vertex,
     column_title,
     compared_values,
-    dataset_of,
     title_of_id,
     vertex_of_row,
 )
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.history.entry_files import has_files, missing_files, opened_files
+from lineage_merge.model.elements import dataset_of
 
 
 class FactKey(NamedTuple):

@@ -13,11 +13,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from typing import Any
 
-from lineage_merge.graph_format.elements import COLUMN, NOT_COMPARED, dataset_of
+from lineage_merge.graph_format.elements import COLUMN, NOT_COMPARED
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.history import layout
 from lineage_merge.history.layout import DagScope, MergeName
 from lineage_merge.infra import storage
+from lineage_merge.model.elements import dataset_of
 from lineage_merge.model.errors import IntermediateError
 
 # Of the file, and of what is hashed. Sums of other versions are not compared.

@@ -7,18 +7,18 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from lineage_merge.graph_format.schema import EDGE_PROPERTIES, FIRST_SEEN, NODE_PROPERTIES, SETS, Row
+from lineage_merge.model import elements
 from lineage_merge.model.elements import JobKey, edge_id
 
 # Edges that end at a dataset or at a column.
 _TO_EITHER = frozenset({"checks", "references"})
-# In an id: `model.elements.column_id`.
-_COLUMN_SEPARATORS = 3
+# In the id of a dataset: `model.elements.dataset_id`. That of a column or field has more.
+_DATASET_SEPARATORS = 2
 
 
 def dataset_of(identifier: str, is_column: bool) -> str:
-    """Return the dataset that an id belongs to: itself, or the dataset of a column."""
-    dataset, separator, _ = identifier.rpartition("|")
-    return dataset if is_column and separator else identifier
+    """Return the dataset that an id belongs to: itself, or the dataset of a column or field."""
+    return elements.dataset_of(identifier) if is_column else identifier
 
 
 def dataset_of_node(node: Row) -> str:
@@ -33,11 +33,11 @@ def dataset_of_end(edge: Row, end: str) -> str:
 
 
 def _end_is_column(label: str, end: str, identifier: str) -> bool:
-    if end == "from":
-        return label in ("feeds_column", "influences")
-    if label in _TO_EITHER:
-        return identifier.count("|") == _COLUMN_SEPARATORS
-    return label in ("feeds_column", "has_column")
+    if label in _TO_EITHER and end == "from":
+        return False
+    if label in _TO_EITHER or label == "has_column":
+        return identifier.count("|") > _DATASET_SEPARATORS
+    return label == "feeds_column" or (label == "influences" and end == "from")
 
 
 def job_of(edge: Mapping[str, Any]) -> JobKey | None:

@@ -17,6 +17,7 @@ from lineage_merge.load.label_replacement import drop_edges
 from lineage_merge.load.merge_run import run_id
 from lineage_merge.load.merge_state import drop_shards, shard_id
 from lineage_merge.load.shard_digests import RunState
+from lineage_merge.model.elements import dataset_of
 
 _IDLE_ROUNDS = 50
 
@@ -135,7 +136,7 @@ def _remove_job(execute: GremlinExecutor, pipeline: Pipeline) -> Removed:
             for end in ("from", "to"):
                 touched.add(each[end])
                 if each[f"{end}_label"] == "column":
-                    touched.add(each[end].rpartition("|")[0])  # the dataset's id
+                    touched.add(dataset_of(each[end]))
         ids = [each["id"] for each in found]
         execute(partial(drop_edges, ids=ids))
         edges += len(ids)

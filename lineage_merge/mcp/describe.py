@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from lineage_merge.graph_format.elements import COLUMN, JOB, Edge, Vertex, dataset_of, values_of
+from lineage_merge.graph_format.elements import COLUMN, JOB, Edge, Vertex, values_of
 from lineage_merge.mcp.models import DescribeArguments, PartRow, Writer
 from lineage_merge.mcp.paging import Found
 from lineage_merge.mcp.untrusted_text import SHORT, escape, text, texts, time_text
+from lineage_merge.model.elements import dataset_of
 from lineage_merge.query.session import Session
 from lineage_merge.questions.impact import job_of
 

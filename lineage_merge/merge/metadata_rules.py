@@ -8,7 +8,7 @@ from lineage_merge.config import MetadataRule
 from lineage_merge.graph_format.schema import DATASET_LABELS, Row
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.merge.property_rows import is_edge
-from lineage_merge.model.elements import DatasetName, decode, path_of
+from lineage_merge.model.elements import DatasetName, dataset_of, decode, path_of
 
 _COLUMN = "column"
 _SETS = ("tags", "owners")
@@ -29,7 +29,7 @@ def apply(elements: Rows[Row], rules: Sequence[MetadataRule]) -> Rows[Row]:
 
 def _dataset_of(row: Row) -> str:
     identifier: str = row["id"]
-    return identifier.rpartition("|")[0] if row["label"] == _COLUMN else identifier
+    return dataset_of(identifier) if row["label"] == _COLUMN else identifier
 
 
 def _described(rules: Sequence[MetadataRule], _dataset: str, rows: Iterable[Row]) -> Iterator[Row]:

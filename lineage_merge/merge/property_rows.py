@@ -8,10 +8,12 @@ from lineage_merge.column_lineage.transformations import InfluenceKind, Transfor
 from lineage_merge.graph_format.schema import EDGE_PROPERTIES, NODE_PROPERTIES, REPLACED_SETS, Property, Row
 from lineage_merge.merge.alias_resolution import ResolvedAlias
 from lineage_merge.model.elements import (
+    FIELD,
     Authority,
     JobKey,
     assertion_id,
     column_id,
+    dotted,
     edge_id,
     encode,
     job_id,
@@ -133,8 +135,8 @@ def facts(environment: str, dag_name: str, record: ElementRecord) -> Iterator[tu
             yield from _named_column(source, source_column, start)
         case ColumnRecord(dataset, column, authority, properties, sets):
             identifier = column_id(dataset, column)
-            yield identifier, Fact(authority, "column", properties, sets)
-            yield _has_column(dataset, identifier)
+            yield identifier, Fact(authority, "column", {**properties, **_names(column)}, sets)
+            yield from _containers(dataset, column, identifier)
         case DatasetRecord(dataset, label, authority, properties, sets):
             yield dataset, Fact(authority, label, properties, sets)
         case FeedsRecord(job, source, target, properties, sets):
@@ -163,12 +165,23 @@ def facts(environment: str, dag_name: str, record: ElementRecord) -> Iterator[tu
 
 
 def _named_column(dataset: str, column: str, identifier: str) -> Iterator[tuple[Key, Fact]]:
-    yield identifier, Fact(0, "column", {"name": column}, {})
-    yield _has_column(dataset, identifier)
+    yield identifier, Fact(0, "column", _names(column), {})
+    yield from _containers(dataset, column, identifier)
 
 
-def _has_column(dataset: str, column: str) -> tuple[Key, Fact]:
-    return EdgeKey("has_column", dataset, column), _NO_PROPERTIES
+def _names(column: str) -> Mapping[str, str]:
+    """Return the name of a column; of a field the last of its path, with all of it as its qualified name."""
+    _, separator, name = column.rpartition(FIELD)
+    return {"name": name, "qualified_name": dotted(column)} if separator else {"name": column}
+
+
+def _containers(dataset: str, column: str, identifier: str) -> Iterator[tuple[Key, Fact]]:
+    """Yield the edge to a column from its dataset; to a field from its structure, with its vertex."""
+    structure, separator, _ = column.rpartition(FIELD)
+    above = column_id(dataset, structure) if separator else dataset
+    yield EdgeKey("has_column", above, identifier), _NO_PROPERTIES
+    if separator:
+        yield from _named_column(dataset, structure, above)
 
 
 def of_alias(alias: ResolvedAlias) -> tuple[Key, Fact]:

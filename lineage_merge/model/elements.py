@@ -30,6 +30,11 @@ DatasetLabel = Literal[
 Scalar = str | int
 # Begins the namespace of what only a dbt project defines, ``dbt://{project}``: exposures, the semantic layer.
 DBT_NAMESPACE = "dbt://"
+# Separates the names of a field's path wherever a column is expected: a column's own name may have dots.
+# Elements of arrays and values of maps have no name: ``items.sku`` is a field of the array's elements.
+FIELD = "\x1f"
+# Parts of a dataset's id; that of a column has one more, that of a field one for each level.
+_DATASET_PARTS = 3
 
 
 class DatasetName(NamedTuple):
@@ -86,7 +91,8 @@ class Dataset:
 class Column:
     """Properties of a column from one source: `data_type`, `position` (from 0), `description`; sets: `tags`.
 
-    Column names compare case-insensitively; the graph has the spelling with the highest authority.
+    `name` may be a `field_path`. Names compare case-insensitively; the graph has the spelling with the
+    highest authority.
     """
 
     ref: Reference
@@ -139,8 +145,9 @@ class Feeds:
 class FeedsColumn:
     """The value of a column depends, directly or indirectly, on a column of another dataset.
 
-    `transformations` are names of `lineage_merge.column_lineage.transformations.Transformation`, `expression`
-    is readable text, "" if the column is only renamed. `assumed`: the name of the target column is.
+    Both columns may be fields (`field_path`). `transformations` are names of
+    `lineage_merge.column_lineage.transformations.Transformation`, `expression` is readable text, "" if the
+    column is only renamed. `assumed`: the name of the target column is.
     """
 
     job: JobKey
@@ -155,7 +162,7 @@ class FeedsColumn:
 
 @dataclass(frozen=True, slots=True)
 class Influences:
-    """A column determines the rows of a dataset.
+    """A column, or a field (`field_path`), determines the rows of a dataset.
 
     `transformations` are names of `lineage_merge.column_lineage.transformations.InfluenceKind`.
     """
@@ -272,6 +279,16 @@ def decode(part: str) -> str:
     return part.replace("%7C", "|").replace("%25", "%")
 
 
+def field_path(*names: str) -> str:
+    """Return the path of a field of a structure, from its column down."""
+    return FIELD.join(names)
+
+
+def dotted(column: str) -> str:
+    """Return a column or a `field_path` as people write it: ``address.city``."""
+    return column.replace(FIELD, ".")
+
+
 def path_of(name: DatasetName) -> str:
     """Return the path of a dataset that is stored in files: ``s3://tickit-lake/sales_dl``, ``/data/x``."""
     if name.namespace == "file":
@@ -287,9 +304,20 @@ def dataset_id(environment: str, name: DatasetName) -> str:
 def column_id(dataset: str, column: str) -> str:
     """Return an id such as ``dev|s3://tickit-raw|sales|pricepaid``, with the column in lower case.
 
-    Spark, Hive, Redshift and Snowflake compare columns case-insensitively: sources may spell one differently.
+    `column` may be a `field_path`: each name is a part of the id. Spark, Hive, Redshift and Snowflake compare
+    columns case-insensitively: sources may spell one differently.
     """
-    return f"{dataset}|{encode(column.lower())}"
+    return f"{dataset}|{'|'.join(map(encode, column.lower().split(FIELD)))}"
+
+
+def dataset_of(column_id: str) -> str:
+    """Return the id of the dataset of a column or field."""
+    return "|".join(column_id.split("|", _DATASET_PARTS)[:_DATASET_PARTS])
+
+
+def column_of(column_id: str) -> str:
+    """Return the column or field of an id, as a `field_path` in lower case."""
+    return FIELD.join(map(decode, column_id.split("|")[_DATASET_PARTS:]))
 
 
 def job_id(environment: str, dag_name: str, job: JobKey) -> str:

@@ -5,16 +5,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Annotated
 
-from lineage_merge.graph_format.elements import (
-    ASSERTION,
-    COLUMN,
-    Edge,
-    Vertex,
-    dataset_of,
-    subgraph,
-    title_of_id,
-)
+from lineage_merge.graph_format.elements import ASSERTION, COLUMN, Edge, Vertex, subgraph, title_of_id
 from lineage_merge.graph_format.schema import SEMANTIC_LABELS
+from lineage_merge.model.elements import dataset_of
 from lineage_merge.model.errors import QueryError
 from lineage_merge.questions.fields import (
     JSON_ONLY,

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from lineage_merge.graph_format.elements import COLUMN
 from lineage_merge.graph_format.schema import DATASET_LABELS
+from lineage_merge.model.elements import dataset_of
 from lineage_merge.model.errors import NotFound
 from lineage_merge.questions.fields import Name, Shown
 from lineage_merge.questions.graph import LineageGraph
@@ -76,13 +77,18 @@ def compare(graph: LineageGraph, left: str, right: str, dag: str | None = None) 
 def _only(environment: str, content: _Content, other: _Content) -> Only:
     datasets, feeds, columns = content
     shared = datasets & other[0]
-    only = (column for column in columns - other[2] if column.rpartition("|")[0] in shared)
+    only = (column for column in columns - other[2] if _dataset_of(column) in shared)
     return Only(
         environment,
         tuple(sorted(datasets - other[0])),
         tuple(sorted(feeds - other[1])),
         tuple(sorted(only)),
     )
+
+
+def _dataset_of(column: str) -> str:
+    """Return the dataset of a column, both as ids without the environment."""
+    return dataset_of(f"|{column}").removeprefix("|")
 
 
 def _content(graph: LineageGraph, environment: str, dag: str | None) -> _Content:

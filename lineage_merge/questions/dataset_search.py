@@ -16,11 +16,11 @@ from lineage_merge.graph_format.elements import (
     Subgraph,
     Vertex,
     dataset_id_of,
-    dataset_of,
     name_of_id,
     values_of,
 )
 from lineage_merge.graph_format.schema import DATASET_LABELS
+from lineage_merge.model.elements import dataset_of
 from lineage_merge.model.errors import QueryError
 from lineage_merge.questions.backends.in_memory import contains_text
 from lineage_merge.questions.case_variants import case_variants

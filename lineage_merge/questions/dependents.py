@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from lineage_merge.graph_format.elements import COLUMN, JOB, Edge, Vertex, dataset_of
+from lineage_merge.graph_format.elements import COLUMN, JOB, Edge, Vertex
+from lineage_merge.model.elements import column_of, dataset_of
 from lineage_merge.model.errors import QueryError
 from lineage_merge.questions.effects import (
     TEST,
@@ -247,8 +248,8 @@ def _columns(ids: Iterable[str]) -> Mapping[str, set[str]]:
     """Return the names of columns by the id of their dataset."""
     names: Mapping[str, set[str]] = defaultdict(set)
     for identifier in ids:
-        dataset, _, name = identifier.rpartition("|")
-        names[dataset].add(name)
+        if column := column_of(identifier):
+            names[dataset_of(identifier)].add(column)
     return names
 
 

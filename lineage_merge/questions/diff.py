@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from lineage_merge.graph_format.elements import JOB, Edge, Subgraph, dataset_of, subgraph
+from lineage_merge.graph_format.elements import JOB, Edge, Subgraph, subgraph
 from lineage_merge.graph_format.schema import DATASET_LABELS
+from lineage_merge.model.elements import dataset_of
 from lineage_merge.model.errors import NotFound, QueryError
 from lineage_merge.questions.fields import NOT_FOR_TOOLS, Label, Name, Shown, Text
 from lineage_merge.questions.graph import LineageGraph

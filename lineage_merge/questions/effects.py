@@ -10,7 +10,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 
-from lineage_merge.graph_format.elements import Edge, dataset_of
+from lineage_merge.graph_format.elements import Edge
+from lineage_merge.model.elements import column_of, dataset_of
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.impact import job_of
 
@@ -221,7 +222,7 @@ def copies_of_all(graph: LineageGraph, edges: Iterable[Edge], dag: str | None = 
 
 def _is_copy(edge: Edge) -> bool:
     held = edge.properties
-    names = {each.rpartition("|")[2] for each in (edge.from_id, edge.to_id)}
+    names = {column_of(each) for each in (edge.from_id, edge.to_id)}
     is_identity = edge.label == "feeds_column" and held.get("transformation") == "IDENTITY"
     return is_identity and not held.get("expression") and len(names) == 1
 

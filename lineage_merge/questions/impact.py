@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from lineage_merge.graph_format.elements import COLUMN, JOB, Edge, Subgraph, Vertex, dataset_of, subgraph
-from lineage_merge.model.elements import JobKey, job_id
+from lineage_merge.graph_format.elements import COLUMN, JOB, Edge, Subgraph, Vertex, subgraph
+from lineage_merge.model.elements import JobKey, dataset_of, job_id
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.lineage import completed, distances, ends, within_depth
 

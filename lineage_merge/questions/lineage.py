@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from lineage_merge.graph_format.elements import COLUMN, Edge, Subgraph, Vertex, dataset_of, subgraph
+from lineage_merge.graph_format.elements import COLUMN, Edge, Subgraph, Vertex, subgraph
+from lineage_merge.model.elements import dataset_of
 from lineage_merge.questions.graph import Direction, LineageGraph
 
 # Influences in a result of columns: on the datasets of its columns, by its columns, or by its columns on

@@ -14,10 +14,10 @@ from lineage_merge.graph_format.elements import (
     Vertex,
     column_title,
     compared_values,
-    dataset_of,
     title_of_id,
 )
 from lineage_merge.graph_format.schema import DATASET_LABELS
+from lineage_merge.model.elements import dataset_of
 from lineage_merge.questions.graph import LineageGraph
 
 Action = Literal["added", "removed", "changed"]

@@ -5,7 +5,8 @@ from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Self
 
-from lineage_merge.graph_format.elements import COLUMN, Edge, Subgraph, Vertex, dataset_of
+from lineage_merge.graph_format.elements import COLUMN, Edge, Subgraph, Vertex
+from lineage_merge.model.elements import dataset_of
 from lineage_merge.model.errors import QueryError
 from lineage_merge.questions.fields import JSON_ONLY, Element, ElementId, Label, Name, Shown, Text, row_of
 from lineage_merge.questions.formats.describe import title

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any
 
-from lineage_merge.graph_format.elements import dataset_of
+from lineage_merge.model.elements import dataset_of
 from lineage_merge.questions.dependents import Dependent, Dependents, Kind, dependents
 from lineage_merge.questions.fields import (
     JSON_ONLY,

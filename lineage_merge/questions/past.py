@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from lineage_merge.graph_format.columns import Columns, StackedColumns, distinct_texts
-from lineage_merge.graph_format.elements import Vertex, dataset_of
+from lineage_merge.graph_format.elements import Vertex
 from lineage_merge.history import layout, merge_index
 from lineage_merge.history.entry_files import read_columns
 from lineage_merge.history.layout import DagScope, MergeName
@@ -14,6 +14,7 @@ from lineage_merge.history.moments import Moment
 from lineage_merge.history.pictures import ScopedMerge, combined_nodes, merges_until, picture_of
 from lineage_merge.infra import storage
 from lineage_merge.infra.progress import ProgressCallback, no_progress
+from lineage_merge.model.elements import dataset_of
 from lineage_merge.model.errors import NotFound
 from lineage_merge.questions.backends.columnar import ColumnarGraph
 from lineage_merge.questions.causes import RecentChange

@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from lineage_merge.config.propagation import Propagation, propagation_of
-from lineage_merge.graph_format.elements import Edge, Vertex, dataset_of
+from lineage_merge.graph_format.elements import Edge, Vertex
+from lineage_merge.model.elements import dataset_of
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.tag_reach import TagReach, read_reach
 from lineage_merge.questions.tag_stops import (

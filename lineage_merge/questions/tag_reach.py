@@ -4,8 +4,9 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from lineage_merge.graph_format.elements import COLUMN, Edge, Vertex, dataset_of
+from lineage_merge.graph_format.elements import COLUMN, Edge, Vertex
 from lineage_merge.graph_format.schema import DATASET_LABELS
+from lineage_merge.model.elements import dataset_of
 from lineage_merge.questions.graph import LineageGraph
 
 _COLUMN_EDGES = ("feeds_column", "influences")

@@ -12,8 +12,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from lineage_merge.config.propagation import Cleared, Propagation
-from lineage_merge.graph_format.elements import Edge, Vertex, dataset_of, name_of_id
+from lineage_merge.graph_format.elements import Edge, Vertex, name_of_id
 from lineage_merge.merge.metadata_rules import column_matches, dataset_matches, glob_names, matching_glob
+from lineage_merge.model.elements import dataset_of
 from lineage_merge.model.errors import ConfigError
 
 if TYPE_CHECKING:

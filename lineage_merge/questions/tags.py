@@ -4,8 +4,9 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-from lineage_merge.graph_format.elements import COLUMN, Edge, Subgraph, Vertex, dataset_of, subgraph
+from lineage_merge.graph_format.elements import COLUMN, Edge, Subgraph, Vertex, subgraph
 from lineage_merge.graph_format.schema import DATASET_LABELS
+from lineage_merge.model.elements import dataset_of
 from lineage_merge.model.errors import QueryError, did_you_mean
 from lineage_merge.questions.fields import JSON_ONLY, Element, ElementId, Label, Shown, Tag
 from lineage_merge.questions.lineage import ends

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import replace
 
-from lineage_merge.graph_format.elements import Edge, Vertex, dataset_of
+from lineage_merge.graph_format.elements import Edge, Vertex
 from lineage_merge.graph_format.schema import SETS
+from lineage_merge.model.elements import dataset_of
 from lineage_merge.questions.backends.in_memory import InMemory
 from lineage_merge.questions.effects import Change
 from lineage_merge.questions.graph import LineageGraph

@@ -15,7 +15,7 @@ from lineage_merge.graph_format.elements import (
     title_of_id,
     vertex_of_row,
 )
-from lineage_merge.model.elements import encode
+from lineage_merge.model.elements import column_of, dataset_of, dotted, encode
 from lineage_merge.questions.backends.in_memory import InMemory
 from lineage_merge.questions.effects import Change
 from lineage_merge.questions.graph import LineageGraph
@@ -193,16 +193,16 @@ def _columns(vertices: Iterable[Vertex]) -> Iterator[Column]:
 
 def _inputs(flows: Iterable[Edge]) -> Iterator[tuple[str, ColumnInput]]:
     for flow in flows:
-        source, _, column = flow.from_id.rpartition("|")
+        source, column = dataset_of(flow.from_id), column_of(flow.from_id)
         how = tuple(str(flow.properties.get("transformation", "")).split(","))
         expression = without_qualifiers(str(flow.properties.get("expression", "")))
-        yield flow.to_id.rpartition("|")[2], ColumnInput(source, fold(column), how, expression)
+        yield column_of(flow.to_id), ColumnInput(source, fold(column), how, expression)
 
 
 def _influences(edges: Iterable[Edge]) -> Mapping[str, Set[str]]:
     influences: dict[str, set[str]] = {}
     for edge in edges:
-        title = f"{title_of_id(dataset_id_of(edge.from_id))}#{fold(edge.from_id.rpartition('|')[2])}"
+        title = f"{title_of_id(dataset_id_of(edge.from_id))}#{fold(dotted(column_of(edge.from_id)))}"
         for kind in str(edge.properties.get("transformation", "")).split(","):
             influences.setdefault(kind.strip(), set()).add(title)
     return influences

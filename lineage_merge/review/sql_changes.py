@@ -8,7 +8,8 @@ from sqlglot import Dialect, exp
 
 from lineage_merge.column_lineage.sql import notes
 from lineage_merge.column_lineage.sql.tables import fold
-from lineage_merge.graph_format.elements import dataset_of, title_of_id
+from lineage_merge.graph_format.elements import column_title, title_of_id
+from lineage_merge.model.elements import column_of, dataset_of, dotted
 from lineage_merge.questions.effects import Change
 from lineage_merge.review import comparison
 from lineage_merge.review.clauses import ComparableQuery, query_of
@@ -86,7 +87,8 @@ def _edge_findings(change: SqlChange) -> Iterator[Finding]:
 
 def _of_edge(edge: EdgeKey, kind: str, message: str, **fields: Any) -> Finding:
     is_column = edge.label == "feeds_column"
-    dataset, column = edge.target.rpartition("|")[::2] if is_column else (edge.target, "")
+    dataset = dataset_of(edge.target) if is_column else edge.target
+    column = dotted(column_of(edge.target)) if is_column else ""
     subject = Subject(title_of_id(dataset), edge.target, dataset)
     return subject.finding(kind, message, column=column, edge=edge, **fields)
 
@@ -94,7 +96,7 @@ def _of_edge(edge: EdgeKey, kind: str, message: str, **fields: Any) -> Finding:
 def _source(edge: EdgeKey) -> str:
     if edge.label == "feeds":
         return title_of_id(edge.source)
-    return f"{title_of_id(dataset_of(edge.source))}#{edge.source.rpartition('|')[2]}"
+    return column_title(edge.source)
 
 
 def _edges(version: SqlVersion, jobs: Container[str] | None = None) -> dict[EdgeKey, str]:

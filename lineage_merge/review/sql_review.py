@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lineage_merge.graph_format.elements import Edge, title_of_id
+from lineage_merge.model.elements import dataset_of
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.review import git
 from lineage_merge.review.consequences import GraphLookup, consequences
@@ -192,7 +193,7 @@ def _is_file_job(edge: Edge, jobs: Set[str]) -> bool:
 
 
 def _reader(edge: Edge) -> str:
-    target = edge.to_id.rpartition("|")[0] if edge.label == "feeds_column" else edge.to_id
+    target = dataset_of(edge.to_id) if edge.label == "feeds_column" else edge.to_id
     job_type = edge.properties.get("job_type", "")
     dag = edge.properties.get("dag_name", "")
     return f"{job_type} {edge.job} (DAG {dag}), into {title_of_id(target)}"

@@ -22,7 +22,8 @@ from lineage_merge.exporters.datahub.fields import (
 )
 from lineage_merge.exporters.datahub.names import Names
 from lineage_merge.exporters.graph_batches import DatasetLineage, DatasetSchema, Flow, JobLineage
-from lineage_merge.graph_format.elements import Edge, Vertex, dataset_of, name_parts
+from lineage_merge.graph_format.elements import Edge, Vertex, name_parts
+from lineage_merge.model.elements import dataset_of
 from lineage_merge.questions.last_updates import LastUpdate
 from lineage_merge.sources.dbt.jobs import unique_id_of
 

@@ -14,8 +14,8 @@ from datahub.metadata.schema_classes import FabricTypeClass, OwnershipTypeClass
 from datahub.metadata.urns import DashboardUrn, DataFlowUrn, DataJobUrn, DataProcessInstanceUrn
 
 from lineage_merge.exporters.graph_batches import JobLineage
-from lineage_merge.graph_format.elements import Vertex, dataset_of, name_parts
-from lineage_merge.model.elements import JobKey
+from lineage_merge.graph_format.elements import Vertex, name_parts
+from lineage_merge.model.elements import JobKey, dataset_of
 from lineage_merge.model.errors import ConfigError
 
 # OpenLineage schemes with a different platform name in DataHub.

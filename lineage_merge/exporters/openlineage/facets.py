@@ -20,7 +20,8 @@ from openlineage.client.facet_v2 import (
 
 from lineage_merge.column_lineage.transformations import Transformation
 from lineage_merge.exporters.graph_batches import DatasetSchema, Flow
-from lineage_merge.graph_format.elements import Edge, Vertex, dataset_of, name_parts
+from lineage_merge.graph_format.elements import Edge, Vertex, name_parts
+from lineage_merge.model.elements import dataset_of
 from lineage_merge.model.version import __version__
 
 # The specification requires a URI; a URN is not an address.

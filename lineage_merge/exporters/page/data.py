@@ -23,17 +23,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from lineage_merge.graph_format.elements import (
-    COLUMN,
-    JOB,
-    Edge,
-    Subgraph,
-    Vertex,
-    dataset_of,
-    name_parts,
-    title_of_id,
-)
+from lineage_merge.graph_format.elements import COLUMN, JOB, Edge, Subgraph, Vertex, name_parts, title_of_id
 from lineage_merge.infra.redaction import redact, redact_sql
+from lineage_merge.model.elements import dataset_of
 from lineage_merge.model.times import utc_time
 from lineage_merge.questions.staleness import Freshness, cause_text, expectations_text, reasons_text
 

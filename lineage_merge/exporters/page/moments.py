@@ -22,9 +22,9 @@ from itertools import combinations
 from typing import Any
 
 from lineage_merge.exporters.page.data import page_data, safe, safe_id
-from lineage_merge.graph_format.elements import Subgraph, dataset_of, name_of_id
+from lineage_merge.graph_format.elements import Subgraph, name_of_id
 from lineage_merge.infra.redaction import redact_sql
-from lineage_merge.model.elements import decode
+from lineage_merge.model.elements import dataset_of, decode
 from lineage_merge.questions.lineage_changes import ACTIONS, KINDS, Change
 from lineage_merge.questions.staleness import Freshness
 

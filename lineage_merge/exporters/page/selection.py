@@ -4,15 +4,8 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TypeVar
 
-from lineage_merge.graph_format.elements import (
-    COLUMN,
-    LABELS_WITH_TESTS,
-    Edge,
-    Subgraph,
-    Vertex,
-    dataset_of,
-    subgraph,
-)
+from lineage_merge.graph_format.elements import COLUMN, LABELS_WITH_TESTS, Edge, Subgraph, Vertex, subgraph
+from lineage_merge.model.elements import dataset_of
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.lineage import lineage

@@ -23,7 +23,7 @@ from lineage_merge.merge.near_misses.fixes import Settings, fixes
 from lineage_merge.merge.near_misses.names import parts_of
 from lineage_merge.merge.near_misses.pairs import OpenDataset, Pair, candidates, index_keys, pairs
 from lineage_merge.merge.report import NearMiss
-from lineage_merge.model.elements import DBT_NAMESPACE, Problem, decode
+from lineage_merge.model.elements import DBT_NAMESPACE, Problem, column_of, decode
 from lineage_merge.model.errors import NamingError
 from lineage_merge.sources import registry
 from lineage_merge.sources.settings import NamespaceSetting
@@ -272,7 +272,7 @@ def details_and_flows(
 
 
 def _column(row: Row) -> str:
-    return str(row["to"]).rpartition("|")[2]
+    return column_of(row["to"])
 
 
 def _inspect(

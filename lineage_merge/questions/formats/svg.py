@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import NamedTuple
 
-from lineage_merge.graph_format.elements import COLUMN, JOB, Edge, Subgraph, Vertex, dataset_of, title_of_id
+from lineage_merge.graph_format.elements import COLUMN, JOB, Edge, Subgraph, Vertex, title_of_id
+from lineage_merge.model.elements import dataset_of
 from lineage_merge.questions.formats.describe import caption, one_line, truncate, xml_characters
 from lineage_merge.questions.formats.layered_layout import Layout, Link, Place, Size, layout
 

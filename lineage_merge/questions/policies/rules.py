@@ -9,9 +9,10 @@ from itertools import pairwise
 from lineage_merge.config import Policy
 from lineage_merge.config.policies import LayerRule, RequirementRule, SourceRule, TagRule, UpdateRule
 from lineage_merge.config.propagation import Propagation
-from lineage_merge.graph_format.elements import COLUMN, Vertex, dataset_of, name_of_id, subgraph, title_in
+from lineage_merge.graph_format.elements import COLUMN, Vertex, name_of_id, subgraph, title_in
 from lineage_merge.graph_format.schema import SEMANTIC_LABELS
 from lineage_merge.infra.engine.local import collection_off
+from lineage_merge.model.elements import dataset_of
 from lineage_merge.model.errors import did_you_mean
 from lineage_merge.model.times import duration_text
 from lineage_merge.questions.dataset_globs import DatasetGlobs, Selection, is_name

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from lineage_merge.config.propagation import Propagation
-from lineage_merge.graph_format.elements import COLUMN, Edge, Vertex, dataset_of
+from lineage_merge.graph_format.elements import COLUMN, Edge, Vertex
 from lineage_merge.graph_format.schema import DATASET_LABELS
+from lineage_merge.model.elements import dataset_of
 from lineage_merge.questions.dataset_globs import DatasetGlobs, names_of
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.layers import Layer
