@@ -96,7 +96,7 @@ class Pivots:
         values = []
         for function in functions:
             text = ExpressionText(function, frozenset(), self._dialect)
-            values.append(merged([self._values.trace(function, scope), derived(conditions, text)]))
+            values.append(merged([self._values.trace(function, scope), derived(conditions, {}, text)]))
         used = {fold(column.name) for part in (*functions, *indirect) for column in part.find_all(exp.Column)}
         group = pivot.args.get("group")
         if group is None:

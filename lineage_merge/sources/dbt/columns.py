@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import Dialect, exp
 
-from lineage_merge.column_lineage.sql.derivation import ColumnOrigin
+from lineage_merge.column_lineage.sql.derivation import ColumnOrigin, DerivationStep, with_steps
 from lineage_merge.column_lineage.sql.names import PartOfTable, TableNames, part_of_table
 from lineage_merge.column_lineage.sql.parsing import parse, with_deep_stack
 from lineage_merge.column_lineage.sql.query import Queries, flows, influences
@@ -354,9 +354,9 @@ class _Project:
             table.add(name)
             table.derivations.setdefault(fold(name), {})
         hidden = frozenset(table.derivations)
-        stars = [AllColumns(star.table, star.hidden | hidden) for star in relation.stars]
+        stars = [star.without(hidden) for star in relation.stars]
         if relation.rest is not None:
-            stars.append(AllColumns(None, hidden))
+            stars.append(AllColumns(None, hidden, structure=relation.rest or None))
         if known:
             _close(table, stars)
         else:
@@ -378,15 +378,14 @@ class _Project:
         deferred = tuple(sorted(self._deferrals.get(unique_id, {}).items()))
         if table is None:
             return ColumnLineage(problems=problems, deferred=deferred)
+
+        def of_others(
+            _: str, origin: ColumnOrigin, step: DerivationStep
+        ) -> tuple[ColumnOrigin, DerivationStep] | None:
+            return None if origin.dataset == unique_id else (origin, step)
+
         made = (
-            (
-                name,
-                {
-                    origin: step
-                    for origin, step in table.derivations.get(key, {}).items()
-                    if origin.dataset != unique_id
-                },
-            )
+            (name, with_steps(table.derivations.get(key, {}), of_others, name))
             for key, name in table.columns.items()
         )
         read = self._reads.get(unique_id, {})
