@@ -69,8 +69,8 @@ _ARGUMENTS: dict[type[exp.Expr], frozenset[str]] = {
 _BY_NAME = frozenset(
     """
     array_except array_insert array_intersect array_remove array_union element_at get inline_outer
-    list_distinct list_element list_extract list_reverse list_slice mode shuffle slice to_variant
-    try_element_at
+    list_distinct list_element list_extract list_reverse list_slice mode object_delete object_pick
+    shuffle slice to_variant try_element_at
     """.split()
 )
 

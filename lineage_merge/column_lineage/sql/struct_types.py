@@ -71,6 +71,15 @@ def fields_in(kind: exp.DataType) -> list[tuple[str, exp.DataType | None]] | Non
     return fields
 
 
+def type_text(derivation: Derivation) -> str:
+    """Return the type of a structure that a query builds, `void` for unknown ones; "" for other values."""
+    if not isinstance(derivation, Structure) or not derivation.closed:
+        return ""
+    named = ((name, inner) for name, inner in derivation.fields if "`" not in name)
+    fields = (f"`{name}`:{type_text(inner) or 'void'}" for name, inner in named)
+    return f"struct<{','.join(fields)}>"
+
+
 def fields_of_schema(text: str) -> list[str] | None:
     """Return the top fields of a literal schema of ``from_json``: DDL, a type or JSON; None: unknown."""
     if text.lstrip().startswith("{"):

@@ -25,6 +25,7 @@ TRANSFORMATION, CONDITIONAL = Transformation.TRANSFORMATION, Transformation.COND
 _PATHS_IN_BRACKETS = frozenset({"duckdb", "redshift", "snowflake"})
 # Platforms whose structures without names have the fields f1, f2, ...
 _NUMBERED = frozenset({"postgres", "redshift"})
+_WITHOUT_NAMES = frozenset({"athena", "presto", "trino"})
 _ROWS = frozenset({"row", "object"})
 _CHANGES = frozenset({"struct_insert", "struct_update"})
 _ZIPS = frozenset({"arrays_zip", "list_zip", "zip"})
@@ -78,6 +79,7 @@ class Structures:
             exp.StarMap: self._struct,
             exp.ObjectInsert: self._inserted,
             exp.FromJson: self._from_json,
+            exp.JSONObject: self._struct,
             exp.ArraysZip: self._zipped,
             exp.Cast: self._cast,
             exp.TryCast: self._cast,
@@ -233,6 +235,8 @@ class Structures:
             return node.name.lower() in _ROWS | _CHANGES | _ZIPS
         if kind in (exp.Cast, exp.TryCast):
             return fields_in(node.args["to"]) is not None
+        if kind is exp.JSONObject:
+            return self._platform == "snowflake"
         return kind is not exp.FromJson or isinstance(node.expression, exp.Literal)
 
     def construct(self, node: exp.Expr, scope: QueryScope) -> Derivation:
@@ -248,16 +252,12 @@ class Structures:
                 isinstance(part, exp.Column) and isinstance(part.this, exp.Star)
             ):
                 rows += self._rows(part, scope)
-            elif isinstance(part, exp.PropertyEQ | exp.Alias):
-                name = part.this.name if isinstance(part, exp.PropertyEQ) else part.alias
-                value = part.expression if isinstance(part, exp.PropertyEQ) else part.this
+            elif isinstance(part, exp.PropertyEQ | exp.JSONKeyValue | exp.Alias):
+                is_alias = isinstance(part, exp.Alias)
+                name, value = (part.alias, part.this) if is_alias else (part.this.name, part.expression)
                 fields.append((name, self._values.trace(value, scope)))
             else:
-                name = part.name if isinstance(part, exp.Column | exp.Dot) else ""
-                if isinstance(part, exp.Dot):
-                    name = part.expression.name
-                named = name or (f"f{position}" if self._platform in _NUMBERED else "")
-                fields.append((named, self._values.trace(part, scope)))
+                fields.append((self._generated_name(part, position, node), self._values.trace(part, scope)))
         if not rows:
             return Structure(fields)
         own = Structure(fields)
@@ -268,6 +268,15 @@ class Structures:
 
         listed = [field for row in rows for field in row.fields]
         return Structure([*listed, *fields], find, closed=all(row.closed for row in rows))
+
+    def _generated_name(self, part: exp.Expr, position: int, node: exp.Expr) -> str:
+        if self._platform in _NUMBERED:
+            return f"f{position}"
+        if self._platform in _WITHOUT_NAMES or isinstance(node, exp.Anonymous):
+            return ""
+        if isinstance(part, exp.Dot):
+            return str(part.expression.name)
+        return part.name if isinstance(part, exp.Column) else ""
 
     def _rows(self, part: exp.Expr, scope: QueryScope) -> list[Structure]:
         """Return the rows of ``*``, or the structure of ``address.*``."""
