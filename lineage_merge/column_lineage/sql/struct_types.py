@@ -72,11 +72,11 @@ def fields_in(kind: exp.DataType) -> list[tuple[str, exp.DataType | None]] | Non
 
 
 def type_text(derivation: Derivation) -> str:
-    """Return the type of a structure that a query builds, `void` for unknown ones; "" for other values."""
+    """Return the type of a structure that a query builds, `null` for unknown ones; "" for other values."""
     if not isinstance(derivation, Structure) or not derivation.closed:
         return ""
     named = ((name, inner) for name, inner in derivation.fields if "`" not in name)
-    fields = (f"`{name}`:{type_text(inner) or 'void'}" for name, inner in named)
+    fields = (f"`{name}`:{type_text(inner) or 'null'}" for name, inner in named)
     return f"struct<{','.join(fields)}>"
 
 

@@ -64,11 +64,11 @@ class Column:
 class ColumnLineage:
     """Column lineage of one dataset.
 
-    `fields` are those with a description. `problems` are phrases that follow the dataset's unique id. Sources
-    are unique ids, or keys of `undeclared`: tables that only the SQL names. `reads` is everything that the SQL
-    reads, of `metadata_only` no rows but only metadata tables of Iceberg; `expected` are relations that it
-    should read by the manifest and does not. `deferred` maps names in the SQL that were taken for such a
-    relation to its name: dbt's `--defer` uses another target's relation there.
+    `fields` are those with a description. `problems` are phrases that follow the dataset's unique id.
+    Sources are unique ids, or keys of `undeclared`: tables that only the SQL names. `reads` is everything
+    that the SQL reads, of `metadata_only` no rows but only metadata tables of Iceberg; `expected` are
+    relations that it should read by the manifest and does not. `deferred` maps names in the SQL that were
+    taken for such a relation to its name: dbt's `--defer` uses another target's relation there.
     """
 
     columns: tuple[Column, ...] = ()
