@@ -22,8 +22,7 @@ _MAX_TEXT_LENGTH = 300
 _OWNER_KEYS = ("owner", "owners")
 _OF_COLUMN = ("meta", "tags", "constraints")
 _IDENTIFIER = re.compile(r"[A-Za-z_][\w$]*\Z")
-_PART = r"[A-Za-z_][\w$]*|\"[^\"]+\"|`[^`]+`|\[[^\]]+\]"
-_PATH = re.compile(rf"(?:{_PART})(?:\.(?:{_PART}))+")
+_PATH = re.compile(r"[A-Za-z_][\w$]*(?:\.[A-Za-z_][\w$]*)+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,10 +163,7 @@ def plain_column(name: str) -> str:
 
 def column_path(name: str) -> str:
     """Return the `field_path` of a dotted name of identifiers; another name as it is."""
-    if _PATH.fullmatch(name) is None:
-        return name
-    parts = re.findall(_PART, name)
-    return field_path(*(part[1:-1] if part[0] in '"`[' else part for part in parts))
+    return field_path(*name.split(".")) if _PATH.fullmatch(name) else name
 
 
 def _constraint(constraint: Mapping[str, Any]) -> str:
