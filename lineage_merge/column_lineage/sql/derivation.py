@@ -31,13 +31,14 @@ Influences = dict[ColumnOrigin, set[InfluenceKind]]
 # The derivation of each column of a target, by name; a `field_path` for a field.
 Columns = list[tuple[str, Derivation]]
 
-_IDENTITY = frozenset({Transformation.IDENTITY})
-_UNCHANGED = DerivationStep(_IDENTITY, (), _IDENTITY)
+# The kinds of a column that is passed on as it is.
+UNCHANGED = frozenset({Transformation.IDENTITY})
+_UNCHANGED_STEP = DerivationStep(UNCHANGED, (), UNCHANGED)
 
 
 def itself(origin: ColumnOrigin) -> Derivation:
     """Return the derivation of an unchanged column."""
-    return {origin: _UNCHANGED}
+    return {origin: _UNCHANGED_STEP}
 
 
 def merged(derivations: Iterable[Derivation]) -> Derivation:

@@ -1,6 +1,6 @@
 """Structures in expressions: constructors, access to fields, functions of arrays with lambdas."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from typing import Protocol
 
 from sqlglot import Dialect, exp
@@ -85,6 +85,10 @@ class Structures:
             exp.TryCast: self._cast,
             exp.Anonymous: self._constructed,
         }
+
+        # The types of nodes that `reads` and `constructs` may accept.
+        self.read_types: Container[type[exp.Expr]] = self._readers.keys()
+        self.constructor_types: Container[type[exp.Expr]] = self._constructors.keys()
 
     # ---- access
 

@@ -7,6 +7,7 @@ from sqlglot import Dialect, exp
 from lineage_merge.column_lineage import pseudo_columns
 from lineage_merge.column_lineage.sql import notes
 from lineage_merge.column_lineage.sql.derivation import (
+    UNCHANGED,
     ColumnOrigin,
     Derivation,
     Influences,
@@ -99,7 +100,7 @@ class Values:
             if _is_structure(plain):
                 return relation.row()
             return next((item.derivation for item in relation.named), {})
-        if self.structures.reads(plain):
+        if type(plain) in self.structures.read_types and self.structures.reads(plain):
             return self.structures.read(plain, scope)
         if self.bound and isinstance(plain, exp.Identifier):
             return self.bound.get(fold(plain.name), {})
@@ -225,7 +226,7 @@ class Values:
                     found = self._all(node, scope)
                 else:
                     found = self.column(node, scope)
-            elif structures.reads(node):
+            elif type(node) in structures.read_types and structures.reads(node):
                 found = structures.read(node, scope)
             elif isinstance(node, exp.Exists):
                 found, kind, is_passed = self._exists(node, scope), compose(kind, CONDITIONAL), False
@@ -235,20 +236,24 @@ class Values:
                 if is_passed and (relation.has_structure() or _is_structure(node)):
                     return None
                 found = merged(item.derivation for item in relation.named)
-            elif is_passed and structures.constructs(node):
+            elif is_passed and type(node) in structures.constructor_types and structures.constructs(node):
                 return None
             elif self.bound and isinstance(node, exp.Identifier):
                 found = self.bound.get(fold(node.name), {}) if _is_variable(node) else {}
             else:
-                for part, how in self._parts(node, kind, scope):
-                    pending.append((part, how, is_passed and passes(node, part)))
+                if is_passed:
+                    pending += [
+                        (part, how, passes(node, part)) for part, how in self._parts(node, kind, scope)
+                    ]
+                else:
+                    pending += [(part, how, False) for part, how in self._parts(node, kind, scope)]
                 continue
             if is_passed and isinstance(found, Structure):
                 return None
             for origin, step in found.items():
-                result.setdefault(origin, set()).update(compose(kind, inner) for inner in step.kinds)
+                _add_kinds(result, origin, kind, step.kinds)
                 if is_passed and step.passing:
-                    passing.setdefault(origin, set()).update(compose(kind, inner) for inner in step.passing)
+                    _add_kinds(passing, origin, kind, step.passing)
         return result, passing
 
     def _exists(self, node: exp.Exists, scope: QueryScope) -> Derivation:
@@ -273,6 +278,11 @@ class Values:
         self, node: exp.Expr, kind: Transformation, scope: QueryScope
     ) -> Iterator[tuple[exp.Expr, Transformation]]:
         """Yield the parts of an expression with their kind of transformation."""
+        if not isinstance(node, _WITH_INDIRECT_PARTS):  # as most
+            value = compose(kind, _own_kind(node))
+            for part in node.iter_expressions():
+                yield part, value
+            return
         indirect = {id(part): how for part, how in _indirect_parts(node, scope)}
         value = compose(kind, _own_kind(node))
         for part in node.iter_expressions():
@@ -291,6 +301,18 @@ def _is_pseudo_column(name: str, relations: Sequence[Relation]) -> bool:
     if any(relation.knows(name) for relation in relations):
         return False
     return name in _PSEUDO_COLUMNS or all(relation.closed for relation in relations)
+
+
+def _add_kinds(
+    kinds: _Kinds, origin: ColumnOrigin, kind: Transformation, inner: frozenset[Transformation]
+) -> None:
+    known = kinds.get(origin)
+    if known is None:
+        known = kinds[origin] = set()
+    if inner is UNCHANGED:  # as most
+        known.add(kind)
+    else:
+        known.update(compose(kind, each) for each in inner)
 
 
 def _is_structure(query: exp.Query) -> bool:
@@ -321,6 +343,21 @@ def _own_kind(node: exp.Expr) -> Transformation:
     ):
         return AGGREGATION
     return TRANSFORMATION
+
+
+_WITH_INDIRECT_PARTS = (
+    exp.ArgMax,
+    exp.ArgMin,
+    exp.Case,
+    exp.DecodeCase,
+    exp.Filter,
+    exp.HavingMax,
+    exp.If,
+    exp.Nullif,
+    exp.Nvl2,
+    exp.Order,
+    exp.Window,
+)
 
 
 def _indirect_parts(node: exp.Expr, scope: QueryScope) -> Iterator[tuple[exp.Expr, Transformation]]:
