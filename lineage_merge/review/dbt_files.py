@@ -16,6 +16,7 @@ from lineage_merge.review.dbt_versions import BuiltRelation, DbtFile, closure
 from lineage_merge.sources.dbt import artefact
 from lineage_merge.sources.dbt.catalog import Catalog, read_catalog
 from lineage_merge.sources.dbt.manifest import manifest_of, parse_manifest
+from lineage_merge.sources.dbt.nested_columns import with_field_paths
 from lineage_merge.sources.dbt.nodes import MAPS, SECTIONS
 from lineage_merge.sources.dbt.relation import names_of
 
@@ -59,7 +60,7 @@ def _file(location: str, document: _Json, catalog_file: str, project: Mapping[st
     if catalog_file:
         catalog, more = read_catalog(catalog_file, artefact.read(catalog_file, "catalog"))
         problems += more
-    return DbtFile(manifest, catalog, tuple(problems), project)
+    return DbtFile(*with_field_paths(manifest, catalog), tuple(problems), project)
 
 
 def _built(document: _Json) -> dict[str, BuiltRelation]:

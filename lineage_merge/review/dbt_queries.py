@@ -8,6 +8,7 @@ from sqlglot.errors import SqlglotError
 
 from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.graph_format.elements import title_of_id
+from lineage_merge.model.elements import FIELD, dotted
 from lineage_merge.review import comparison
 from lineage_merge.review.clauses import ComparableQuery, query_of
 from lineage_merge.review.comparison import ColumnInput, Columns
@@ -91,10 +92,10 @@ class DbtEntry:
         lineage = self.version.lineage(self.node)
         inputs = (
             (
-                flow.target_column,
+                flow.target_column.partition(FIELD)[0],
                 ColumnInput(
                     self.renamed.get(flow.source, flow.source),
-                    fold(flow.column),
+                    dotted(fold(flow.column)),
                     tuple(int(step) for step in flow.transformations),
                     without_qualifiers(flow.expression),
                 ),
@@ -107,7 +108,8 @@ class DbtEntry:
         """Return the columns that determine the rows of an entry, by transformation."""
         used: dict[str, set[str]] = {}
         for influence in self.version.lineage(self.node).influences:
-            name = f"{short(self.renamed.get(influence.source, influence.source))}#{fold(influence.column)}"
+            source = short(self.renamed.get(influence.source, influence.source))
+            name = f"{source}#{dotted(fold(influence.column))}"
             for kind in influence.kinds:
                 used.setdefault(kind.value, set()).add(name)
         return used

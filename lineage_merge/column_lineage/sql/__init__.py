@@ -5,4 +5,8 @@ dataset, `scope` resolves names inside a query, `values` reads expressions, `que
 and converts the result to the model that all sources share; `spark_names` and `postgres_names` name columns
 without an alias. `row_changes` makes queries of MERGE, UPDATE and DELETE, `merge_syntax` adds syntax that the
 parser lacks, `targets` maps a query's columns to those of a table.
+
+Fields of structures are columns (`field_path`): `structures` reads their constructors, access and lambdas,
+`passing` says which arguments of a function keep their structure, `struct_types` has fields by data types,
+`table_functions` the rows of arrays. A `derivation.Structure` is what a query builds of parts.
 """

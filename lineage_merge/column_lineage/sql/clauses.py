@@ -96,8 +96,9 @@ class Pivots:
         values = []
         for function in functions:
             text = ExpressionText(function, frozenset(), self._dialect)
-            values.append(merged([self._values.trace(function, scope), derived(conditions, text)]))
-        used = {fold(column.name) for part in (*functions, *indirect) for column in part.find_all(exp.Column)}
+            values.append(merged([self._values.trace(function, scope), derived(conditions, {}, text)]))
+        columns = (column for part in (*functions, *indirect) for column in part.find_all(exp.Column))
+        used = {fold(column.parts[0].name) for column in columns}
         group = pivot.args.get("group")
         if group is None:
             remaining = without(relation.items, used)

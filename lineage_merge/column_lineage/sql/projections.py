@@ -10,9 +10,11 @@ from lineage_merge.column_lineage.sql.derivation import ColumnOrigin, Derivation
 from lineage_merge.column_lineage.sql.postgres_names import postgres_name
 from lineage_merge.column_lineage.sql.scope import Item, NamedColumn, QueryScope, Relation
 from lineage_merge.column_lineage.sql.spark_names import ResolvedColumn, spark_name
+from lineage_merge.column_lineage.sql.table_functions import TableFunctions, returns_fields
 from lineage_merge.column_lineage.sql.tables import AllColumns, fold
 from lineage_merge.column_lineage.sql.values import Values
 from lineage_merge.column_lineage.transformations import Transformation
+from lineage_merge.model.elements import FIELD
 
 # Platforms where a select expression may use the alias of a preceding one.
 _LATERAL_ALIASES = frozenset(
@@ -29,11 +31,13 @@ class Projections:
         self,
         platform: str,
         values: Values,
+        functions: TableFunctions,
         note: Callable[[str, str], None],
         type_of: Callable[[ColumnOrigin], str],
     ) -> None:
         self._platform = platform
         self._values = values
+        self._functions = functions
         self._note = note
         self._type_of = type_of
 
@@ -45,12 +49,13 @@ class Projections:
         early = self._platform in _LATERAL_ALIASES
         for part in query.expressions:
             if isinstance(part, exp.Aliases):
-                derivation = self._values.trace(part.this, scope)
-                items += [NamedColumn(name.name, derivation) for name in part.expressions]
+                items += self._rows(part.this, [name.name for name in part.expressions], scope)
             elif isinstance(part, exp.Star) or (
                 isinstance(part, exp.Column | exp.Dot) and isinstance(_last(part), exp.Star)
             ):
                 items += self._expanded(part, scope)
+            elif returns_fields(part):
+                items += self._rows(part, [], scope)
             elif part.find(exp.Columns) or (isinstance(part, exp.Binary) and isinstance(part.this, exp.Star)):
                 self._note("selects columns by a pattern", "")
                 items.append(AllColumns(None))
@@ -99,10 +104,14 @@ class Projections:
             source.relation.knows(parts[0]) for source in scope.sources.values()
         ):
             return None  # the alias of a preceding column, which Spark names otherwise
-        derivation, has_fields = self._values.column(column, scope)
-        types = {"" if step.texts else self._type_of(origin) for origin, step in derivation.items()}
-        is_typed = len(types) == 1 and not has_fields
-        return ResolvedColumn(tuple(parts), types.pop() if is_typed else "")
+        if len(parts) > 1:
+            return ResolvedColumn(tuple(parts), "")
+        derivation = self._values.column(column, scope)
+        types = {
+            "" if step.texts or FIELD in origin.column else self._type_of(origin)
+            for origin, step in derivation.items()
+        }
+        return ResolvedColumn(tuple(parts), types.pop() if len(types) == 1 else "")
 
     def _expanded(self, part: exp.Expr, scope: QueryScope) -> list[Item]:
         last = _last(part)
@@ -111,11 +120,7 @@ class Projections:
         else:
             path = tuple(fold(step.name) for step in _parts(part)[:-1])
             source = next((found for inner in scope.chain() if (found := inner.named(path))), None)
-            if source is None:  # the fields of a struct
-                if isinstance(part, exp.Column) and len(path) == 1:
-                    self._values.column(exp.column(_parts(part)[0]), scope)
-                return [AllColumns(None)]
-            items = list(source.relation.items)
+            items = self._fields(part, scope) if source is None else list(source.relation.items)
         if last.args.get("ilike"):
             self._note("selects columns by a pattern", "")
             return [AllColumns(None)]
@@ -124,9 +129,32 @@ class Projections:
         for alias in last.args.get("replace") or ():
             items = replaced(items, alias.alias, alias.alias, self._values.trace(alias, scope))
         for alias in last.args.get("rename") or ():
-            derivation, _ = self._values.column(alias.this, scope)
+            derivation = self._values.column(alias.this, scope)
             items = replaced(items, alias.this.name, alias.alias, derivation)
         return items
+
+    def _rows(self, part: exp.Expr, names: list[str], scope: QueryScope) -> list[Item]:
+        """Return the columns of a function in a select list."""
+        columns = self._functions.selected(part, names, scope)
+        if columns is None:
+            return [AllColumns(None, structure=self._values.trace(part, scope))]
+        return [NamedColumn(*column) for column in columns]
+
+    def _fields(self, part: exp.Expr, scope: QueryScope) -> list[Item]:
+        """Return the fields of ``address.*``."""
+        if isinstance(part, exp.Dot):
+            derivation = self._values.trace(part.this, scope)
+        else:
+            names = _parts(part)[:-1]
+            first = exp.column(names[0])
+            derivation = self._values.named([name.name for name in names], first, scope)
+        return self._all_fields(derivation)
+
+    def _all_fields(self, derivation: Derivation) -> list[Item]:
+        known = self._values.structures.star(derivation)
+        if known is not None:
+            return known.items
+        return [AllColumns(None, structure=derivation)]
 
 
 def _remove_ambiguous_names(generated: list[NamedColumn], items: list[Item]) -> None:
@@ -178,7 +206,7 @@ def without(items: list[Item], hidden: set[str]) -> list[Item]:
     result: list[Item] = []
     for item in items:
         if isinstance(item, AllColumns):
-            result.append(AllColumns(item.table, item.hidden | hidden))
+            result.append(item.without(frozenset(hidden)))
         elif fold(item.name) not in hidden:
             result.append(item)
     return result
@@ -196,7 +224,7 @@ def replaced(items: list[Item], old: str, new: str, derivation: Derivation) -> l
 
 def coalesced(left: Derivation, right: Derivation, name: str) -> Derivation:
     kinds = dict.fromkeys((*left, *right), (Transformation.TRANSFORMATION,))
-    return derived(kinds, lambda: f"coalesce({name}, {name})")
+    return derived(kinds, {}, lambda: f"coalesce({name}, {name})")
 
 
 def by_position(left: list[Item], right: list[Item]) -> tuple[list[Item], bool]:
@@ -221,7 +249,8 @@ def by_position(left: list[Item], right: list[Item]) -> tuple[list[Item], bool]:
     same = len(middle) == len(right_middle) and all(
         isinstance(left_item, AllColumns)
         and isinstance(right_item, AllColumns)
-        and (left_item.table, left_item.hidden) == (right_item.table, right_item.hidden)
+        and (left_item.table, left_item.hidden, left_item.structure)
+        == (right_item.table, right_item.hidden, right_item.structure)
         for left_item, right_item in zip(middle, right_middle, strict=True)
     )
     return [*items, *middle, *end], same

@@ -11,23 +11,25 @@ from lineage_merge.column_lineage.sql.derivation import (
     ColumnOrigin,
     Derivation,
     Influences,
-    derived,
+    Structure,
     influences_of,
     merged,
 )
 from lineage_merge.column_lineage.sql.names import is_dual, is_recursive
 from lineage_merge.column_lineage.sql.projections import Projections, by_name, by_position, coalesced, star
 from lineage_merge.column_lineage.sql.scope import FromRelation, NamedColumn, QueryScope, Relation
+from lineage_merge.column_lineage.sql.struct_types import StructTypes
+from lineage_merge.column_lineage.sql.table_functions import TableFunctions
 from lineage_merge.column_lineage.sql.tables import AllColumns, KnownTable, fold
-from lineage_merge.column_lineage.sql.text import ExpressionText, cut
+from lineage_merge.column_lineage.sql.text import cut
 from lineage_merge.column_lineage.sql.values import Values
 from lineage_merge.column_lineage.transformations import (
     ColumnFlow,
     Influence,
     InfluenceKind,
-    Transformation,
     listed,
 )
+from lineage_merge.model.elements import field_path
 
 # A recursive CTE is read until nothing changes, at most this often.
 _ROUNDS = 10
@@ -56,8 +58,9 @@ class Queries:
         self._table_of = table_of
         self._undeclared = undeclared
         self._note = note
-        self._values = Values(dialect, self._inner, note, variables)
-        self._projections = Projections(self._platform, self._values, note, type_of)
+        self._values = Values(dialect, self._inner, note, StructTypes(dialect, type_of), variables)
+        self._functions = TableFunctions(dialect, self._values)
+        self._projections = Projections(self._platform, self._values, self._functions, note, type_of)
         self._clauses = Clauses(self._values)
         self._pivots = Pivots(dialect, self._values)
 
@@ -265,7 +268,7 @@ class Queries:
             self._source(node.this, inner)
             relation = self._pivots.read(node, Relation(star(inner), inner.influences), scope)
         else:
-            relation, names = self._function(node, names, name, scope)
+            relation, names = self._functions.read(node, names, name, scope)
         for pivot in node.args.get("pivots") or ():
             relation = self._pivots.read(pivot, relation, scope)
             given = pivot.args.get("alias")
@@ -298,13 +301,13 @@ class Queries:
         if found is not None:
             return Relation.of(found)
         if not isinstance(table.this, exp.Identifier):
-            relation, _ = self._function(table.this, [], "", scope)
+            relation, _ = self._functions.read(table.this, [], "", scope)
             return relation
         path = [part.name for part in table.parts]
         if len(path) > 1 and fold(path[0]) in scope.sources:  # `from t, t.list`
             parts = [exp.to_identifier(part.name) for part in table.parts]
             names = dict(zip(("this", "table", "db", "catalog"), reversed(parts[:4]), strict=False))
-            relation, _ = self._function(exp.Column(**names), [], table.alias, scope)
+            relation, _ = self._functions.read(exp.Column(**names), [], table.alias, scope)
             return relation
         if is_dual(table):
             return Relation([])
@@ -325,21 +328,6 @@ class Queries:
             ]
         )
 
-    def _function(
-        self, node: exp.Expr, names: list[str], name: str, scope: QueryScope
-    ) -> tuple[Relation, list[str]]:
-        """Read UNNEST, FLATTEN, explode, generate_series: all columns derive from the arguments."""
-        body = node.this if isinstance(node, exp.Lateral | exp.TableFromRows) else node
-        origins = dict.fromkeys(self._values.origins(body, scope), (Transformation.TRANSFORMATION,))
-        text = ExpressionText(body, frozenset(scope.sources), self._dialect)
-        derivation = derived(origins, text)
-        offset = node.args.get("offset")
-        if isinstance(offset, exp.Identifier):
-            names = [*names, offset.name]
-        if not names and name:
-            names = [name]  # PostgreSQL: the only column has the name of the table
-        return Relation([NamedColumn(column, derivation) for column in names], rest=derivation), names
-
 
 def _signature(relation: Relation) -> object:
     columns = [
@@ -350,8 +338,14 @@ def _signature(relation: Relation) -> object:
 
 
 def flows(columns: Iterable[tuple[str, Derivation]]) -> Iterator[ColumnFlow[str]]:
-    """Yield the flows to each column of a dataset, given by name and derivation."""
+    """Yield the flows to each column of a dataset by name and derivation; to each field of a structure."""
     for name, derivation in columns:
+        if isinstance(derivation, Structure):
+            fields = (
+                (field_path(name, field) if field else name, inner) for field, inner in derivation.fields
+            )
+            yield from flows(fields)
+            derivation = derivation.whole
         for origin, step in sorted(derivation.items(), key=lambda item: item[0]):
             expression = cut(" | ".join(sorted({text() for text in step.texts} - {""})))
             yield ColumnFlow(origin.dataset, origin.column, name, listed(step.kinds), expression)

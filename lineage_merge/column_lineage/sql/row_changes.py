@@ -1,6 +1,6 @@
 """UPDATE, DELETE and MERGE as SELECTs with the same column lineage. Pure."""
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -15,12 +15,14 @@ from lineage_merge.column_lineage.sql.derivation import (
     DerivationStep,
     Influences,
     merge_columns,
+    with_steps,
 )
 from lineage_merge.column_lineage.sql.scope import Relation
 from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.column_lineage.sql.targets import by_name as columns_by_name
 from lineage_merge.column_lineage.sql.targets import by_position
 from lineage_merge.column_lineage.transformations import Transformation
+from lineage_merge.model.elements import FIELD, field_path
 
 RowOperation = Literal["merge", "update", "delete"]
 _OPERATIONS: tuple[tuple[type[exp.Expr], RowOperation], ...] = (
@@ -97,10 +99,16 @@ def changed_columns(
         for origin, kinds in relation.influences.items():
             changed.influences.setdefault(origin, set()).update(kinds)
     changed.columns = [
-        (known.get(fold(name), name), _without_copy(derivation, dataset, name))
+        (_with_column(name, known), _without_copy(derivation, dataset, name))
         for name, derivation in merge_columns(columns)
     ]
     return changed
+
+
+def _with_column(name: str, columns: Mapping[str, str]) -> str:
+    """Return a column, or the path of a field, with the column's name in `columns` (by folded name)."""
+    column, separator, fields = name.partition(FIELD)
+    return f"{columns.get(fold(column), column)}{separator}{fields}"
 
 
 def _by_position(relation: Relation, names: Sequence[str]) -> tuple[Columns, str]:
@@ -111,13 +119,14 @@ def _by_position(relation: Relation, names: Sequence[str]) -> tuple[Columns, str
 
 
 def _without_copy(derivation: Derivation, dataset: str, name: str) -> Derivation:
-    result: dict[ColumnOrigin, DerivationStep] = {}
-    for origin, step in derivation.items():
-        if (origin.dataset, fold(origin.column)) == (dataset, fold(name)):
+    def changed_step(
+        column: str, origin: ColumnOrigin, step: DerivationStep
+    ) -> tuple[ColumnOrigin, DerivationStep] | None:
+        if (origin.dataset, fold(origin.column)) == (dataset, fold(column)):
             step = step._replace(kinds=step.kinds - {Transformation.IDENTITY})
-        if step.kinds:
-            result[origin] = step
-    return result
+        return (origin, step) if step.kinds else None
+
+    return with_steps(derivation, changed_step, name)
 
 
 def _of_update(update: exp.Update, *, by_name: bool) -> Iterator[Change]:
@@ -140,7 +149,7 @@ def _of_update(update: exp.Update, *, by_name: bool) -> Iterator[Change]:
         assignments.setdefault(tables.get(qualifier, target), []).append((name, value))
     for table, values in (assignments or {target: []}).items():
         base, columns = base_of(table, with_)
-        named = [_called(value, columns.get(fold(name), name)) for name, value in values]
+        named = [_called(value, _with_column(name, columns)) for name, value in values]
         yield Change(base, _select(named, items, update.args.get("where"), with_))
 
 
@@ -235,14 +244,14 @@ def _all_of(source: exp.Expr, star: exp.Star | None = None) -> exp.Expr:
 def _assigned(column: exp.Column, tables: Container[str]) -> tuple[str, str]:
     """Return the qualifier (folded, "" without one) and the column of an assignment.
 
-    ``t.address.city`` and ``address.city`` assign a part of `address`. `tables` (folded) are the names before
-    a column.
+    ``t.address.city`` and ``address.city`` assign a field of `address`. `tables` (folded) are the names
+    before a column.
     """
     parts = [part.name for part in column.parts]
     for position in range(len(parts) - 1):
         if fold(parts[position]) in tables:
-            return fold(parts[position]), parts[position + 1]
-    return "", parts[0]
+            return fold(parts[position]), field_path(*parts[position + 1 :])
+    return "", field_path(*parts)
 
 
 def _is_default(value: exp.Expr) -> bool:

@@ -5,7 +5,14 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from lineage_merge.column_lineage.sql.derivation import ColumnOrigin, Derivation, Influences, itself, merged
+from lineage_merge.column_lineage.sql.derivation import (
+    ColumnOrigin,
+    Derivation,
+    Influences,
+    Structure,
+    field_of,
+    itself,
+)
 from lineage_merge.column_lineage.sql.tables import AllColumns, KnownTable, fold, only
 from lineage_merge.column_lineage.transformations import InfluenceKind
 
@@ -25,8 +32,8 @@ Item = NamedColumn | AllColumns
 class Relation:
     """The output columns of a query, table or function, in order.
 
-    `influences` determine its rows. `base` is the dataset if it is one. `rest`: the derivation of columns
-    that are not listed (the output of a function has no column list).
+    `influences` determine its rows. `base` is the dataset if it is one. `rest`: columns that are not listed
+    are fields of this value (the output of a function has no column list).
     """
 
     items: list[Item]
@@ -82,7 +89,9 @@ class Relation:
         star, possible = only(self.stars, name)
         if star is not None:
             return star.find(name)
-        return {} if possible else self.rest
+        if possible:
+            return {}
+        return None if self.rest is None else field_of(self.rest, name)
 
     def known(self) -> list[NamedColumn]:
         """Return all columns whose names are known so far."""
@@ -94,6 +103,15 @@ class Relation:
                 names = [name for key, name in item.table.columns.items() if key not in item.hidden]
                 result += [NamedColumn(name, item.table.find(name) or {}) for name in names]
         return result
+
+    def has_structure(self) -> bool:
+        """Return whether the query builds a structure."""
+        return any(isinstance(item.derivation, Structure) for item in self.named)
+
+    def row(self) -> Structure:
+        """Return the derivation of a row as a value, a structure with the columns as fields."""
+        fields = [(item.name, item.derivation) for item in self.known()]
+        return Structure(fields, lambda name: self.find(name) or {}, closed=self.closed)
 
     def renamed(self, names: list[str]) -> "Relation":
         """Return the relation with new names for the first listed columns."""
@@ -153,14 +171,24 @@ class QueryScope:
             scope = scope.outer
 
     def qualified(self, parts: list[str]) -> tuple[FromRelation, str, list[str]] | None:
-        """Resolve a dotted name to a relation, a column and the fields inside the column."""
+        """Resolve a dotted name to a relation, a column and the fields inside the column; None: no relation.
+
+        A relation may be called like a column: the name is of the column's field if the relation lacks it.
+        """
         folded = [fold(part) for part in parts]
         for scope in self.chain():
             for length in range(len(parts) - 1, 0, -1):
                 source = scope.named(tuple(folded[:length]))
                 if source is not None:
+                    relation = source.relation
+                    if relation.closed and not relation.knows(parts[length]) and scope.knows(parts[0]):
+                        return None
                     return source, parts[length], parts[length + 1 :]
         return None
+
+    def knows(self, name: str) -> bool:
+        """Return whether a relation in FROM certainly has the column."""
+        return any(source.relation.knows(name) for source in self.sources.values())
 
     def named(self, path: tuple[str, ...]) -> FromRelation | None:
         """Return the relation of an alias or a (partially) qualified table name."""
@@ -195,7 +223,7 @@ class QueryScope:
                 return possible[0].find(name) if len(possible) == 1 and certain_here else None
             rests = [relation.rest for relation in relations if relation.rest is not None]
             if rests:
-                return merged(rests) if len(rests) == 1 else None
+                return field_of(rests[0], name) if len(rests) == 1 else None
         return self._assumed(name)
 
     def _assumed(self, name: str) -> Derivation | None:

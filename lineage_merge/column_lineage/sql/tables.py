@@ -8,7 +8,14 @@ originates there.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from lineage_merge.column_lineage.sql.derivation import ColumnOrigin, Derivation, Influences, itself
+from lineage_merge.column_lineage.sql.derivation import (
+    ColumnOrigin,
+    Derivation,
+    Influences,
+    Structure,
+    field_of,
+    itself,
+)
 
 
 def fold(name: str) -> str:
@@ -20,16 +27,27 @@ class AllColumns:
     """`*` of a dataset whose columns are incomplete; `hidden` (folded) columns are excluded.
 
     `table` is None for an unknown relation. `own`: the previous state of the table that the query builds.
+    `structure`: the columns are its fields (`address.*`).
     """
 
-    __slots__ = ("hidden", "own", "table")
+    __slots__ = ("hidden", "own", "structure", "table")
 
     def __init__(
-        self, table: "KnownTable | None", hidden: frozenset[str] = frozenset(), *, own: bool = False
+        self,
+        table: "KnownTable | None",
+        hidden: frozenset[str] = frozenset(),
+        *,
+        own: bool = False,
+        structure: Derivation | None = None,
     ) -> None:
         self.table = table
         self.hidden = hidden
         self.own = own
+        self.structure = structure
+
+    def without(self, hidden: frozenset[str]) -> "AllColumns":
+        """Return it without more columns (folded)."""
+        return AllColumns(self.table, self.hidden | hidden, structure=self.structure)
 
     def may_have(self, name: str) -> bool:
         """Whether it has or may have the column."""
@@ -37,12 +55,18 @@ class AllColumns:
 
     def knows(self, name: str) -> bool:
         """Whether it certainly has the column."""
-        return fold(name) not in self.hidden and self.table is not None and self.table.knows(name)
+        if fold(name) in self.hidden:
+            return False
+        if isinstance(self.structure, Structure):
+            return self.structure.listed(name) is not None
+        return self.table is not None and self.table.knows(name)
 
     def find(self, name: str) -> Derivation | None:
         """Return the derivation of a column; None: no such column. An unknown relation has no origins."""
         if fold(name) in self.hidden:
             return None
+        if self.structure is not None:
+            return field_of(self.structure, name)
         return {} if self.table is None else self.table.find(name)
 
 

@@ -6,8 +6,21 @@ from sqlglot import Dialect, exp
 
 from lineage_merge.column_lineage import pseudo_columns
 from lineage_merge.column_lineage.sql import notes
-from lineage_merge.column_lineage.sql.derivation import ColumnOrigin, Derivation, Influences, derived, merged
+from lineage_merge.column_lineage.sql.derivation import (
+    UNCHANGED,
+    ColumnOrigin,
+    Derivation,
+    Influences,
+    Structure,
+    derived,
+    field_of,
+    merged,
+    passed,
+)
+from lineage_merge.column_lineage.sql.passing import passes
 from lineage_merge.column_lineage.sql.scope import QueryScope, Relation
+from lineage_merge.column_lineage.sql.struct_types import StructTypes
+from lineage_merge.column_lineage.sql.structures import Structures
 from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.column_lineage.sql.text import ExpressionText
 from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation, compose
@@ -47,11 +60,13 @@ _PSEUDO_COLUMNS = frozenset(
 # Pseudo-columns of table formats. Any other table may store such a column, unless all its columns are known.
 _OF_FORMATS = pseudo_columns.ICEBERG.union(pseudo_columns.ICEBERG_CHANGE, pseudo_columns.DELTA_CHANGE)
 
-_Pending = list[tuple[exp.Expr, Transformation]]
+_Kinds = dict[ColumnOrigin, set[Transformation]]
+# With the kind of transformation, and whether the value has the structure of the expression.
+_Pending = list[tuple[exp.Expr, Transformation, bool]]
 
 
 class Values:
-    """Reads expressions. `relation_of` reads nested queries, `note` records problems.
+    """Reads expressions. `relation_of` reads nested queries, `note` records problems, `types` has fields.
 
     `variables` (folded) are no columns, unless a relation certainly has a column of this name.
     """
@@ -61,27 +76,59 @@ class Values:
         dialect: Dialect,
         relation_of: Callable[[exp.Expr, QueryScope], Relation],
         note: Callable[[str, str], None],
+        types: StructTypes,
         variables: Container[str] = (),
     ) -> None:
         self._dialect = dialect
         self._relation_of = relation_of
         self._note = note
         self._variables = variables
+        self.structures = Structures(dialect, self, types)
+        # Variables of the lambdas around an expression.
+        self.bound: dict[str, Derivation] = {}
 
     def trace(self, expression: exp.Expr, scope: QueryScope) -> Derivation:
-        """Return the derivation of the value; a plain column is unchanged."""
+        """Return the derivation of the value; a plain column, or a field of it, is unchanged."""
         plain = expression
         while isinstance(plain, exp.Alias | exp.Paren):
             plain = plain.this
         if isinstance(plain, exp.Column) and not isinstance(plain.this, exp.Star):
-            derivation, fields = self.column(plain, scope)
-            if not fields:
-                return derivation
+            return self.column(plain, scope)
         if isinstance(plain, exp.Query):
             relation = self._relation_of(plain, scope)
             scope.influence(relation.influences)
+            if _is_structure(plain):
+                return relation.row()
             return next((item.derivation for item in relation.named), {})
-        return derived(self._kinds(plain, scope), ExpressionText(plain, _tables(scope), self._dialect))
+        if type(plain) in self.structures.read_types and self.structures.reads(plain):
+            return self.structures.read(plain, scope)
+        if self.bound and isinstance(plain, exp.Identifier):
+            return self.bound.get(fold(plain.name), {})
+        steps = self._steps(plain, scope, IDENTITY, is_whole=False)
+        return self._built(plain, scope) if steps is None else derived(*steps, self.text(plain, scope))
+
+    def _built(self, node: exp.Expr, scope: QueryScope) -> Derivation:
+        """Return the derivation of a value with a structure that the query builds."""
+        if self.structures.constructs(node):
+            return self.structures.construct(node, scope)
+        text = self.text(node, scope)
+        parts: list[Derivation] = []
+        for part, kind in self._parts(node, IDENTITY, scope):
+            if passes(node, part):
+                parts.append(passed(self.trace(part, scope), kind, text))
+            else:
+                parts.append(self.opaque(part, scope, kind, text))
+        return merged(parts)
+
+    def text(self, expression: exp.Expr, scope: QueryScope) -> Callable[[], str]:
+        """Return the text of an expression."""
+        return ExpressionText(expression, _tables(scope), self._dialect)
+
+    def opaque(
+        self, expression: exp.Expr, scope: QueryScope, kind: Transformation, text: Callable[[], str]
+    ) -> Derivation:
+        """Return the derivation of a value of which the expression is an argument, with its kind."""
+        return derived(self._kinds(expression, scope, kind), {}, text)
 
     def origins(self, expression: exp.Expr, scope: QueryScope) -> set[ColumnOrigin]:
         """Return all columns that the expression references."""
@@ -97,23 +144,32 @@ class Values:
                 influences.update((origin, {kind}) for origin in self.origins(expression, scope))
         scope.influence(influences)
 
-    def column(self, column: exp.Column, scope: QueryScope) -> tuple[Derivation, bool]:
-        """Resolve a column, and whether the name refers to a field of it (a struct)."""
-        parts = [part.name for part in column.parts]
-        if len(parts) == 1:
-            return self._unqualified(column, parts[0], scope), False
-        found = scope.qualified(parts)
-        if found is None:
-            return self._unqualified(column, parts[0], scope), True
-        source, name, fields = found
-        if _is_pseudo_column(name, [source.relation]):
-            return {}, True
-        derivation = source.relation.find(name)
-        if derivation is None and source.relation.base is not None:
-            derivation = source.relation.base.assume(name)
-        if derivation is None:
-            self._note(notes.MISSING_COLUMNS, ".".join(parts))
-        return derivation or {}, bool(fields)
+    def column(self, column: exp.Column, scope: QueryScope) -> Derivation:
+        """Resolve a column, or a field of one."""
+        return self.named([part.name for part in column.parts], column, scope)
+
+    def named(self, parts: list[str], column: exp.Column, scope: QueryScope) -> Derivation:
+        """Resolve a dotted name that begins with the parts of `column`."""
+        derivation: Derivation | None
+        if self.bound and fold(parts[0]) in self.bound:
+            derivation, fields = self.bound[fold(parts[0])], parts[1:]
+        elif len(parts) == 1:
+            return self._unqualified(column, parts[0], scope)
+        elif (found := scope.qualified(parts)) is None:
+            derivation, fields = self._unqualified(column, parts[0], scope), parts[1:]
+        else:
+            source, name, fields = found
+            if _is_pseudo_column(name, [source.relation]):
+                return {}
+            derivation = source.relation.find(name)
+            if derivation is None and source.relation.base is not None:
+                derivation = source.relation.base.assume(name)
+            if derivation is None:
+                self._note(notes.MISSING_COLUMNS, ".".join(parts))
+                return {}
+        for field in fields:
+            derivation = field_of(derivation, field)
+        return derivation
 
     def _unqualified(self, column: exp.Column, name: str, scope: QueryScope) -> Derivation:
         relations = [source.relation for inner in scope.chain() for source in inner.sources.values()]
@@ -140,47 +196,73 @@ class Values:
                 return None
             source = inner.named((name.casefold(),))
             if source is not None and source.relation.rest is None:
-                kinds = {
-                    origin: tuple(compose(TRANSFORMATION, kind) for kind in step.kinds)
-                    for item in source.relation.known()
-                    for origin, step in item.derivation.items()
-                }
-                return derived(kinds, lambda: name)
+                return source.relation.row()
         return None
 
-    def _kinds(self, expression: exp.Expr, scope: QueryScope) -> dict[ColumnOrigin, set[Transformation]]:
+    def _kinds(
+        self, expression: exp.Expr, scope: QueryScope, kind: Transformation = IDENTITY
+    ) -> dict[ColumnOrigin, set[Transformation]]:
+        steps = self._steps(expression, scope, kind, is_whole=True)
+        return {} if steps is None else steps[0]
+
+    def _steps(
+        self, expression: exp.Expr, scope: QueryScope, kind: Transformation, *, is_whole: bool
+    ) -> tuple[_Kinds, _Kinds] | None:
+        """Return the kinds of chains from each origin, and of those that pass a structure.
+
+        None: the query builds a structure that the expression passes on. `is_whole`: as for a function that
+        takes the value as a whole.
+        """
         # Iterative: a sum of a thousand terms is nested a thousand levels deep.
-        result: dict[ColumnOrigin, set[Transformation]] = {}
-        pending: _Pending = [(expression, IDENTITY)]
+        result: _Kinds = {}
+        passing: _Kinds = {}
+        structures = self.structures
+        pending: _Pending = [(expression, kind, not is_whole)]
         while pending:
-            node, kind = pending.pop()
+            node, kind, is_passed = pending.pop()
+            found: Derivation
             if isinstance(node, exp.Column | exp.Star):
-                found: Derivation
                 if isinstance(node, exp.Star) or isinstance(node.this, exp.Star):
                     found = self._all(node, scope)
                 else:
-                    found, fields = self.column(node, scope)
-                    kind = compose(kind, TRANSFORMATION) if fields else kind
+                    found = self.column(node, scope)
+            elif type(node) in structures.read_types and structures.reads(node):
+                found = structures.read(node, scope)
             elif isinstance(node, exp.Exists):
-                found, kind = self._exists(node, scope), compose(kind, CONDITIONAL)
+                found, kind, is_passed = self._exists(node, scope), compose(kind, CONDITIONAL), False
             elif isinstance(node, exp.Query):
                 relation = self._relation_of(node, scope)
                 scope.influence(relation.influences)
+                if is_passed and (relation.has_structure() or _is_structure(node)):
+                    return None
                 found = merged(item.derivation for item in relation.named)
+            elif is_passed and type(node) in structures.constructor_types and structures.constructs(node):
+                return None
+            elif self.bound and isinstance(node, exp.Identifier):
+                found = self.bound.get(fold(node.name), {}) if _is_variable(node) else {}
             else:
-                pending.extend(self._parts(node, kind, scope))
+                if is_passed:
+                    pending += [
+                        (part, how, passes(node, part)) for part, how in self._parts(node, kind, scope)
+                    ]
+                else:
+                    pending += [(part, how, False) for part, how in self._parts(node, kind, scope)]
                 continue
+            if is_passed and isinstance(found, Structure):
+                return None
             for origin, step in found.items():
-                result.setdefault(origin, set()).update(compose(kind, inner) for inner in step.kinds)
-        return result
+                _add_kinds(result, origin, kind, step.kinds)
+                if is_passed and step.passing:
+                    _add_kinds(passing, origin, kind, step.passing)
+        return result, passing
 
     def _exists(self, node: exp.Exists, scope: QueryScope) -> Derivation:
-        if not isinstance(node.this, exp.Query):  # Spark's `exists(array, x -> ...)`
+        if not isinstance(node.this, exp.Query):
             return self.trace(node.this, scope)
         relation = self._relation_of(node.this, scope)
         scope.influence(relation.influences)
         kinds = dict.fromkeys(relation.influences, (CONDITIONAL,))
-        return derived(kinds, lambda: "")
+        return derived(kinds, {}, lambda: "")
 
     def _all(self, node: exp.Column | exp.Star, scope: QueryScope) -> Derivation:
         if isinstance(node.parent, exp.Count):
@@ -196,6 +278,11 @@ class Values:
         self, node: exp.Expr, kind: Transformation, scope: QueryScope
     ) -> Iterator[tuple[exp.Expr, Transformation]]:
         """Yield the parts of an expression with their kind of transformation."""
+        if not isinstance(node, _WITH_INDIRECT_PARTS):  # as most
+            value = compose(kind, _own_kind(node))
+            for part in node.iter_expressions():
+                yield part, value
+            return
         indirect = {id(part): how for part, how in _indirect_parts(node, scope)}
         value = compose(kind, _own_kind(node))
         for part in node.iter_expressions():
@@ -216,6 +303,30 @@ def _is_pseudo_column(name: str, relations: Sequence[Relation]) -> bool:
     return name in _PSEUDO_COLUMNS or all(relation.closed for relation in relations)
 
 
+def _add_kinds(
+    kinds: _Kinds, origin: ColumnOrigin, kind: Transformation, inner: frozenset[Transformation]
+) -> None:
+    known = kinds.get(origin)
+    if known is None:
+        known = kinds[origin] = set()
+    if inner is UNCHANGED:  # as most
+        known.add(kind)
+    else:
+        known.update(compose(kind, each) for each in inner)
+
+
+def _is_structure(query: exp.Query) -> bool:
+    """Return whether a query is BigQuery's SELECT AS STRUCT."""
+    return query.unnest().args.get("kind") == "STRUCT"
+
+
+def _is_variable(name: exp.Identifier) -> bool:
+    """Return whether an identifier in a lambda is a value: not an alias, and no name of a field."""
+    return name.arg_key != "alias" and not (
+        isinstance(name.parent, exp.PropertyEQ) and name.arg_key == "this"
+    )
+
+
 def _tables(scope: QueryScope) -> frozenset[str]:
     return frozenset(name for inner in scope.chain() for name in inner.sources)
 
@@ -232,6 +343,21 @@ def _own_kind(node: exp.Expr) -> Transformation:
     ):
         return AGGREGATION
     return TRANSFORMATION
+
+
+_WITH_INDIRECT_PARTS = (
+    exp.ArgMax,
+    exp.ArgMin,
+    exp.Case,
+    exp.DecodeCase,
+    exp.Filter,
+    exp.HavingMax,
+    exp.If,
+    exp.Nullif,
+    exp.Nvl2,
+    exp.Order,
+    exp.Window,
+)
 
 
 def _indirect_parts(node: exp.Expr, scope: QueryScope) -> Iterator[tuple[exp.Expr, Transformation]]:

@@ -60,7 +60,11 @@ def checked_by(manifest: Manifest, references: Mapping[str, Reference], test: De
 
     A test of an ephemeral model reads, and so checks, the datasets behind the model.
     """
-    checked = {unique_id: plain_column(test.column) for unique_id in test.checks if unique_id in references}
+    checked = {
+        unique_id: _column(test.column, manifest.nodes.get(unique_id))
+        for unique_id in test.checks
+        if unique_id in references
+    }
     for unique_id in test.checks:
         node = manifest.nodes.get(unique_id)
         if node is not None and node.folded:
@@ -68,6 +72,12 @@ def checked_by(manifest: Manifest, references: Mapping[str, Reference], test: De
                 if parent in references:
                     checked.setdefault(parent, "")
     return checked
+
+
+def _column(name: str, node: Node | None) -> str:
+    """Return the column or field that a test names, "" for an expression."""
+    declared = node.code.columns if node is not None else ()
+    return name if "." in name and any(column.name == name for column in declared) else plain_column(name)
 
 
 class _Run(NamedTuple):

@@ -22,7 +22,7 @@ _VERSION = re.compile(r"https?://schemas\.getdbt\.com/dbt/catalog/v1\.json")
 
 
 class CatalogColumn(NamedTuple):
-    """A column as reported by the warehouse."""
+    """A column, or a field, as reported by the warehouse."""
 
     name: str
     data_type: str

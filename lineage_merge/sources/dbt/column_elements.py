@@ -54,7 +54,7 @@ def column_elements(
             continue
         node = manifest.nodes[unique_id]
         authority = _authority(node)
-        for column in found.columns:
+        for column in (*found.columns, *found.fields):
             yield Column(target, column.name, authority, _properties(column), NOTHING.sets)
         job = jobs.key(unique_id)
         only_in_sql = {key: _reference(table, namespace) for key, table in found.undeclared.items()}

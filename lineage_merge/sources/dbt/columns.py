@@ -9,14 +9,16 @@ from dataclasses import dataclass, field
 
 from sqlglot import Dialect, exp
 
-from lineage_merge.column_lineage.sql.derivation import ColumnOrigin
+from lineage_merge.column_lineage.sql.derivation import ColumnOrigin, DerivationStep, with_steps
 from lineage_merge.column_lineage.sql.names import PartOfTable, TableNames, part_of_table
 from lineage_merge.column_lineage.sql.parsing import parse, with_deep_stack
 from lineage_merge.column_lineage.sql.query import Queries, flows, influences
 from lineage_merge.column_lineage.sql.scope import NamedColumn, Relation
+from lineage_merge.column_lineage.sql.struct_types import type_text
 from lineage_merge.column_lineage.sql.tables import AllColumns, KnownTable, fold
 from lineage_merge.column_lineage.sql.text import cut, reason
 from lineage_merge.column_lineage.transformations import ColumnFlow, Influence
+from lineage_merge.model.elements import FIELD
 from lineage_merge.sources.dbt.catalog import Catalog, CatalogColumn
 from lineage_merge.sources.dbt.nodes import Manifest, Node
 from lineage_merge.sources.dbt.order import behind_of, parents_first
@@ -62,14 +64,15 @@ class Column:
 class ColumnLineage:
     """Column lineage of one dataset.
 
-    `problems` are phrases that follow the dataset's unique id. Sources are unique ids, or keys of
-    `undeclared`: tables that only the SQL names. `reads` is everything that the SQL reads, of
-    `metadata_only` no rows but only metadata tables of Iceberg; `expected` are relations that it should read
-    by the manifest and does not. `deferred` maps names in the SQL that were taken for such a relation to its
-    name: dbt's `--defer` uses another target's relation there.
+    `fields` are those with a description. `problems` are phrases that follow the dataset's unique id.
+    Sources are unique ids, or keys of `undeclared`: tables that only the SQL names. `reads` is everything
+    that the SQL reads, of `metadata_only` no rows but only metadata tables of Iceberg; `expected` are
+    relations that it should read by the manifest and does not. `deferred` maps names in the SQL that were
+    taken for such a relation to its name: dbt's `--defer` uses another target's relation there.
     """
 
     columns: tuple[Column, ...] = ()
+    fields: tuple[Column, ...] = ()
     flows: tuple[ColumnFlow[str], ...] = ()
     influences: tuple[Influence[str], ...] = ()
     problems: tuple[str, ...] = ()
@@ -110,7 +113,11 @@ class _Project:
 
     def __init__(self, manifest: Manifest, catalog: Catalog) -> None:
         self._nodes = manifest.nodes
-        self._catalog = catalog
+        self._catalog = {
+            unique_id: tuple(column for column in columns if FIELD not in column.name)
+            for unique_id, columns in catalog.items()
+        }
+        self._with_fields = catalog
         self._notes: dict[str, dict[str, dict[str, None]]] = {}
         self._dialect = self._dialect_of(manifest)
         self.tables = {
@@ -167,7 +174,7 @@ class _Project:
 
     def _declare(self, table: KnownTable, node: Node) -> None:
         for column in node.code.columns:
-            table.add(column.name)
+            table.add(column.name.partition(FIELD)[0])
         table.complete = node.code.contract and bool(node.code.columns)
 
     def _has_sql(self, node: Node) -> bool:
@@ -250,7 +257,9 @@ class _Project:
         node = self._nodes.get(origin.dataset)
         known = [(each.name, each.data_type) for each in self._catalog.get(origin.dataset, ())]
         known += [(column.name, column.data_type) for column in (node.code.columns if node else ())]
-        return next((kind for name, kind in known if kind and fold(name) == fold(origin.column)), "")
+        declared = next((kind for name, kind in known if kind and fold(name) == fold(origin.column)), "")
+        table = self.tables.get(origin.dataset)
+        return declared or (type_text(table.derivations.get(fold(origin.column), {})) if table else "")
 
     def _meaning(self, table: exp.Table, node: Node) -> KnownTable | Relation | None:
         ephemeral = self._ephemeral.get(fold(table.name))
@@ -354,9 +363,9 @@ class _Project:
             table.add(name)
             table.derivations.setdefault(fold(name), {})
         hidden = frozenset(table.derivations)
-        stars = [AllColumns(star.table, star.hidden | hidden) for star in relation.stars]
+        stars = [star.without(hidden) for star in relation.stars]
         if relation.rest is not None:
-            stars.append(AllColumns(None, hidden))
+            stars.append(AllColumns(None, hidden, structure=relation.rest or None))
         if known:
             _close(table, stars)
         else:
@@ -378,15 +387,14 @@ class _Project:
         deferred = tuple(sorted(self._deferrals.get(unique_id, {}).items()))
         if table is None:
             return ColumnLineage(problems=problems, deferred=deferred)
+
+        def of_others(
+            _: str, origin: ColumnOrigin, step: DerivationStep
+        ) -> tuple[ColumnOrigin, DerivationStep] | None:
+            return None if origin.dataset == unique_id else (origin, step)
+
         made = (
-            (
-                name,
-                {
-                    origin: step
-                    for origin, step in table.derivations.get(key, {}).items()
-                    if origin.dataset != unique_id
-                },
-            )
+            (name, with_steps(table.derivations.get(key, {}), of_others, name))
             for key, name in table.columns.items()
         )
         read = self._reads.get(unique_id, {})
@@ -395,6 +403,7 @@ class _Project:
         missing = self._missing(self._nodes[unique_id]) if undeclared else ()
         return ColumnLineage(
             tuple(self._columns(table)),
+            tuple(self._described_fields(unique_id)),
             tuple(flows(made)),
             tuple(influences(table.influences)),
             problems,
@@ -426,6 +435,23 @@ class _Project:
                 description=(said.description if said else "") or column.description,
                 position=at if table.unique_id in self._closed else position,
             )
+
+    def _described_fields(self, unique_id: str) -> Iterator[Column]:
+        """Yield the fields that the project or the warehouse describes."""
+        declared = [column for column in self._nodes[unique_id].code.columns if FIELD in column.name]
+        listed = {
+            fold(column.name): column
+            for column in self._with_fields.get(unique_id, ())
+            if FIELD in column.name
+        }
+        for said in declared:
+            known = listed.pop(fold(said.name), CatalogColumn(said.name, "", ""))
+            description = said.description or known.description
+            if description:
+                yield Column(known.name, known.data_type or said.data_type, description)
+        for known in listed.values():
+            if known.description:
+                yield Column(*known)
 
 
 def _close(table: KnownTable, stars: list[AllColumns]) -> None:

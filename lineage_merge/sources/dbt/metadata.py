@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lineage_merge.infra.redaction import MASK, names_secret, redact
+from lineage_merge.model.elements import FIELD, field_path
 
 # Limits of `meta` as text: of the whole, of one value, and of nesting. Whole keys are left out.
 MAX_META_LENGTH = 2_000
@@ -21,6 +22,7 @@ _MAX_TEXT_LENGTH = 300
 _OWNER_KEYS = ("owner", "owners")
 _OF_COLUMN = ("meta", "tags", "constraints")
 _IDENTIFIER = re.compile(r"[A-Za-z_][\w$]*\Z")
+_PATH = re.compile(r"[A-Za-z_][\w$]*(?:\.[A-Za-z_][\w$]*)+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,12 +151,19 @@ def constraints_of(entry: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def plain_column(name: str) -> str:
-    """Return the column that a text names, without quotes; "" for an expression."""
-    text = name.strip()
+    """Return the column, or the `field_path`, that a text names, without quotes; "" for an expression."""
+    text = column_path(name.strip())
+    if FIELD in text:
+        return text
     if len(text) > 2 and (text[0], text[-1]) in {('"', '"'), ("`", "`"), ("[", "]")}:
         inner = text[1:-1]
         return "" if text[-1] in inner else inner
     return text if _IDENTIFIER.match(text) else ""
+
+
+def column_path(name: str) -> str:
+    """Return the `field_path` of a dotted name of identifiers; another name as it is."""
+    return field_path(*name.split(".")) if _PATH.fullmatch(name) else name
 
 
 def _constraint(constraint: Mapping[str, Any]) -> str:

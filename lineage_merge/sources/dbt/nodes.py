@@ -12,7 +12,14 @@ from lineage_merge.sources.dbt.declared_tests import (
     freshness_of,
 )
 from lineage_merge.sources.dbt.location import built_location, source_location
-from lineage_merge.sources.dbt.metadata import NOTHING, Metadata, of_column, of_entry, owners_of_groups
+from lineage_merge.sources.dbt.metadata import (
+    NOTHING,
+    Metadata,
+    column_path,
+    of_column,
+    of_entry,
+    owners_of_groups,
+)
 from lineage_merge.sources.dbt.relation import names_of
 from lineage_merge.sources.dbt.semantic_layer import Semantics, semantics_of
 
@@ -30,7 +37,7 @@ Kind = Literal[
 
 
 class DeclaredColumn(NamedTuple):
-    """A column in the project's YAML, which need not declare all columns."""
+    """A column, or a field (`field_path`), in the project's YAML, which need not declare all columns."""
 
     name: str
     data_type: str
@@ -218,7 +225,7 @@ def _node(
 def _code(entry: Mapping[str, Any], kind: Kind, config: Mapping[str, Any]) -> Code:
     declared = tuple(
         DeclaredColumn(
-            column.get("name") or name,
+            _column_name(column, name),
             column.get("data_type") or "",
             column.get("description") or "",
             of_column(column),
@@ -235,6 +242,11 @@ def _code(entry: Mapping[str, Any], kind: Kind, config: Mapping[str, Any]) -> Co
         snapshot_columns=_snapshot_columns(config) if kind == "snapshot" else (),
         source_digest="" if sql else _source_digest(entry),
     )
+
+
+def _column_name(column: Mapping[str, Any], key: str) -> str:
+    name = column.get("name") or key
+    return name if column.get("quote") is True else column_path(name)
 
 
 def _source_digest(entry: Mapping[str, Any]) -> str:

@@ -15,6 +15,7 @@ from lineage_merge.sources.dbt.assertion_elements import assertion_elements, che
 from lineage_merge.sources.dbt.catalog import Catalog, read_catalog
 from lineage_merge.sources.dbt.jobs import Jobs
 from lineage_merge.sources.dbt.manifest import read_manifest
+from lineage_merge.sources.dbt.nested_columns import with_field_paths
 from lineage_merge.sources.dbt.nodes import Manifest
 from lineage_merge.sources.dbt.run_results import RunResults, read_run_results
 from lineage_merge.sources.dbt.semantic_elements import semantic_elements
@@ -47,6 +48,7 @@ def elements(project: DbtProject, by_relation: bool = False) -> Iterator[Element
         )
         yield Problem("notice", project.manifest, "metadata.project_name", why)
     catalog = yield from _catalog(project)
+    manifest, catalog = with_field_paths(manifest, catalog)
     lineage = yield from _lineage(project, manifest, catalog)
     metadata_only = {unique_id: found.metadata_only for unique_id, found in lineage.items()}
     yield from translate(manifest, project.namespace, project.manifest, jobs, metadata_only)

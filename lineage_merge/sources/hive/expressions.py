@@ -14,6 +14,7 @@ from functools import reduce
 from typing import NamedTuple
 
 from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation, compose, listed
+from lineage_merge.model.elements import FIELD, field_path
 from lineage_merge.sources.hive import syntax_tree
 from lineage_merge.sources.hive.query import Edge, Field
 from lineage_merge.sources.hive.syntax_tree import (
@@ -39,7 +40,10 @@ _KEYWORDS = frozenset(_KEYWORD_LIST.split())
 
 
 class ColumnReference(NamedTuple):
-    """A column named in an expression: its parts in lower case, and the transformations of its value."""
+    """A column named in an expression: its parts in lower case, and the transformations of its value.
+
+    The last parts may be fields of the column.
+    """
 
     parts: tuple[str, ...]
     steps: tuple[Transformation, ...]
@@ -104,6 +108,8 @@ def _column_references(found: Sequence[Token]) -> Iterator[ColumnReference]:
         elif kind == "other" and text in ")]":
             while frames and frames.pop().is_case:
                 pass
+            index = _end_of_fields(found, index)
+            continue
         elif kind == "other" and text == "," and frames:
             frames[-1].argument += 1
         elif kind == "word" and text == "as":
@@ -123,7 +129,7 @@ def _column_references(found: Sequence[Token]) -> Iterator[ColumnReference]:
                 continue
             parts = tuple(token.text for token in found[index:end:2])
             around = [outermost, *(frame.current_step() for frame in frames)]
-            yield _column_reference(parts, around)
+            yield _column_reference((*parts, *_fields_of_element(found, end)), around)
             index = end
             continue
         index += 1
@@ -135,6 +141,28 @@ def _end_of_name(found: Sequence[Token], start: int) -> int:
     while index < len(found) and found[index].kind in ("word", "quoted"):
         if index + 1 >= len(found) or found[index + 1].text != ".":
             return index + 1
+        index += 2
+    return index
+
+
+def _fields_of_element(found: Sequence[Token], start: int) -> Iterator[str]:
+    """Yield the fields in ``[0].sku`` that begins at `start`."""
+    if start >= len(found) or found[start].text != "[":
+        return
+    depth = 0
+    for index in range(start, len(found)):
+        depth += {"[": 1, "]": -1}.get(found[index].text, 0) if found[index].kind == "other" else 0
+        if depth == 0:
+            end = _end_of_fields(found, index)
+            yield from (token.text for token in found[index + 2 : end : 2])
+            yield from _fields_of_element(found, end)
+            return
+
+
+def _end_of_fields(found: Sequence[Token], closing_at: int) -> int:
+    """Return the index after ``.sku`` that follows the bracket at `closing_at`."""
+    index = closing_at + 1
+    while index + 1 < len(found) and found[index].text == "." and found[index + 1].kind in ("word", "quoted"):
         index += 2
     return index
 
@@ -158,31 +186,36 @@ def transformations(edge: Edge) -> Mapping[Field, tuple[Transformation, ...]]:
         # Hive writes no expression for a column that is passed on, for UNION, and for what it cannot trace:
         # the output of a script or table function is said to depend on all columns of its input.
         return {source: (_without_expression(source, sources),) for source in sources}
-    if is_rename(edge):
-        return dict.fromkeys(sources, (IDENTITY,))
     references = column_references(found)
+    if is_rename(edge):
+        [reference] = references
+        columns = ((source, _path(source, reference, sources) or source.column) for source in sources)
+        return dict.fromkeys((Field(source.table, column) for source, column in columns), (IDENTITY,))
     unnamed = _default_steps(found, references)
     steps: dict[Field, tuple[Transformation, ...]] = {}
     for source in sources:
-        own = _references_to(source, sources, references)
-        # No step is recorded if the whole expression is a nested field of the column.
-        taken = listed(max(step, TRANSFORMATION) for reference in own for step in reference.steps)
-        steps[source] = taken or unnamed
+        taken: dict[Field, set[Transformation]] = {}
+        for path, reference in _references_to(source, sources, references):
+            taken.setdefault(Field(source.table, path), set()).update(
+                max(step, TRANSFORMATION) for step in reference.steps
+            )
+        steps |= {field: listed(kinds) for field, kinds in taken.items()} or {source: unnamed}
     return steps
 
 
 def is_rename(edge: Edge) -> bool:
-    """Return whether the expression is empty or only another name of the column."""
+    """Return whether the expression is empty, or only another name of the column or a field of it."""
     found = tokens(edge.expression)
     if not found or not is_plain(found):
         return not found
     [reference] = column_references(found)
-    if WINDOW in reference.steps:
-        return False
-    # a.f may be a nested field of column a, rather than a subquery's column f.
-    fields = {source.column.lower() for source in edge.sources} - {reference.parts[-1]}
-    tables = {source.table.name for source in edge.sources}
-    return not (fields - tables).intersection(reference.parts[:-1])
+    return WINDOW not in reference.steps
+
+
+def named_sources(edge: Edge) -> tuple[Field, ...]:
+    """Return the sources that the expression names."""
+    references = column_references(tokens(edge.expression))
+    return tuple(source for source in edge.sources if _references_to(source, edge.sources, references))
 
 
 def _without_expression(source: Field, sources: Sequence[Field]) -> Transformation:
@@ -204,18 +237,42 @@ def _default_steps(
 
 def _references_to(
     source: Field, sources: Sequence[Field], references: Sequence[ColumnReference]
-) -> list[ColumnReference]:
-    """Return the references to a source. An ambiguous one counts for both, unless it names the table."""
+) -> list[tuple[str, ColumnReference]]:
+    """Return the references to a source, each with the column or the `field_path` that is read.
+
+    An ambiguous one counts for both, unless it names the table.
+    """
     column = source.column.lower()
-    found = [reference for reference in references if column in reference.parts[-2:]]
+    paths = ((_path(source, reference, sources), reference) for reference in references)
+    found = [(path, reference) for path, reference in paths if path is not None]
     others = {field.table.name for field in sources if field != source and field.column.lower() == column}
     return [
-        reference
-        for reference in found
+        (path, reference)
+        for path, reference in found
         if not others
         or source.table.name in reference.parts[:-1]
         or not others.intersection(reference.parts[:-1])
     ]
+
+
+def _path(source: Field, reference: ColumnReference, sources: Sequence[Field]) -> str | None:
+    """Return what a reference reads of a source: the column, or a `field_path`; None: nothing.
+
+    ``a.f`` is a field of column `a`, unless it may be column `f` of a subquery `a`.
+    """
+    parts, column = reference.parts, source.column.lower()
+    if FIELD in column:
+        names = tuple(column.split(FIELD))
+        return source.column if parts[-len(names) :] == names else None
+    if parts[-1] == column:
+        return source.column
+    columns = {field.column.lower() for field in sources}
+    if parts[-1] in columns or column not in parts:
+        return None
+    position = parts.index(column)
+    if column in {field.table.name for field in sources} and column in parts[position + 1 :]:
+        position = parts.index(column, position + 1)
+    return field_path(source.column, *parts[position + 1 :])
 
 
 def influences(edge: Edge) -> Mapping[Field, tuple[InfluenceKind, ...]]:
@@ -233,10 +290,13 @@ def influences(edge: Edge) -> Mapping[Field, tuple[InfluenceKind, ...]]:
     everything = {kind for _, kind in references}
     found: dict[Field, tuple[InfluenceKind, ...]] = {}
     for source in sources:
-        own = _references_to(source, sources, [reference for reference, _ in references])
-        kinds = {kind for reference, kind in references if reference in own}
-        kinds = kinds or internal or everything or {InfluenceKind.FILTER}
-        found[source] = tuple(sorted(kinds))
+        own: dict[Field, set[InfluenceKind]] = {}
+        for path, reference in _references_to(source, sources, [reference for reference, _ in references]):
+            own.setdefault(Field(source.table, path), set()).update(
+                kind for other, kind in references if other == reference
+            )
+        own = own or {source: internal or everything or {InfluenceKind.FILTER}}
+        found |= {field: tuple(sorted(kinds)) for field, kinds in own.items()}
     return found
 
 

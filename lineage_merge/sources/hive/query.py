@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from lineage_merge.infra.document_decoder import DocumentDecoder
 from lineage_merge.infra.redaction import redact, redact_sql
-from lineage_merge.model.elements import Problem
+from lineage_merge.model.elements import Problem, field_path
 from lineage_merge.naming.identifiers import split_name
 from lineage_merge.sources.hive.log import Found
 from lineage_merge.sources.hive.set_operations import right_only
@@ -27,7 +27,7 @@ _LATEST_SECOND = 100_000_000_000
 
 
 class Field(NamedTuple):
-    """A column of a table; `column` "" is the table itself."""
+    """A column of a table, or a field of one (`field_path`); `column` "" is the table itself."""
 
     table: Table
     column: str
@@ -239,13 +239,13 @@ class _Vertices:
         if _NO_TABLE.fullmatch(parts[0].lower()) or _NO_TABLE.fullmatch(parts[-1].lower()):
             return Field(Table("", ""), "")
         if kind == "TABLE":
-            table = parts if len(parts) > 1 else [self._database, *parts]
-            return Field(Table(table[0].lower(), table[1].lower()), "")
+            names = parts if len(parts) > 1 else [self._database, *parts]
+            return Field(Table(names[0].lower(), names[1].lower()), "")
         if len(parts) > 2:
-            # Further parts are nested fields of the column.
+            # Further parts are fields of the column.
             table_name = parts[1].lower()
-            is_none = _NO_TABLE.fullmatch(table_name)
-            return Field(Table("", "") if is_none else Table(parts[0].lower(), table_name), parts[2])
+            table = Table("", "") if _NO_TABLE.fullmatch(table_name) else Table(parts[0].lower(), table_name)
+            return Field(table, field_path(*parts[2:]))
         if len(parts) == 2 and not is_target:
             return Field(Table(self._database, parts[0].lower()), parts[1])
         return Field(Table("", ""), parts[-1])

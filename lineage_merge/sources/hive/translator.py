@@ -1,7 +1,7 @@
 """Translation of a Hive query into elements: datasets, columns, edges and the job. Pure."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lineage_merge.model.elements import (
     Alias,
@@ -19,11 +19,13 @@ from lineage_merge.model.elements import (
     Reference,
     Scalar,
     Writes,
+    field_path,
 )
-from lineage_merge.sources.hive.expressions import influences, is_rename, transformations
+from lineage_merge.sources.hive.expressions import influences, is_rename, named_sources, transformations
 from lineage_merge.sources.hive.query import Edge, Field, Query
 from lineage_merge.sources.hive.source import Hive
 from lineage_merge.sources.hive.statement import Table
+from lineage_merge.sources.hive.structures import parts_of
 from lineage_merge.sources.hive.syntax_tree import readable
 
 JOB_TYPE = "hive"
@@ -146,12 +148,27 @@ def _of_edge(
             ref = _reference(source, names)
             yield Influences(job, ref, source.column, output, tuple(kind.value for kind in kinds))
         return
-    expression = "" if is_rename(edge) else " ".join(readable(edge.expression).split())
-    for source, steps in transformations(edge).items():
-        ref = _reference(source, names)
-        how = tuple(step.name for step in steps)
-        for column in columns:
-            yield FeedsColumn(job, ref, source.column, output, column, how, expression)
+    for path, part in _parts(edge):
+        expression = "" if is_rename(part) else " ".join(readable(part.expression).split())
+        for source, steps in transformations(part).items():
+            ref = _reference(source, names)
+            how = tuple(step.name for step in steps)
+            for column in columns:
+                target_column = field_path(column, path) if path else column
+                yield FeedsColumn(job, ref, source.column, output, target_column, how, expression)
+
+
+def _parts(edge: Edge) -> Iterator[tuple[str, Edge]]:
+    """Yield the fields that an edge fills by `field_path`, and "" for the targets, each with an edge."""
+    left = set(edge.sources)
+    for path, expression in parts_of(edge.expression):
+        sources = named_sources(replace(edge, expression=expression))
+        left -= set(sources)
+        if sources:
+            yield path, replace(edge, sources=sources, expression=expression)
+    remaining = tuple(source for source in edge.sources if source in left)
+    if remaining:
+        yield "", replace(edge, sources=remaining)
 
 
 def _reference(field: Field, names: Tables) -> Reference:

@@ -5,6 +5,7 @@ from sqlglot import exp
 from lineage_merge.column_lineage.sql import notes
 from lineage_merge.column_lineage.sql.derivation import itself, merge_columns
 from lineage_merge.column_lineage.sql.scope import NamedColumn, Relation
+from lineage_merge.column_lineage.sql.struct_types import type_text
 from lineage_merge.column_lineage.sql.tables import AllColumns
 from lineage_merge.column_lineage.sql.targets import by_name
 from lineage_merge.model.elements import DatasetLabel
@@ -102,9 +103,9 @@ class Creation(Context):
         closed = relation.closed and all(names)
         if relation.closed and not closed:
             self._note("no-columns", notes.UNNAMED_COLUMNS)
-        shape = Shape(tuple(ShapeColumn(name) for name, _ in merge_columns(columns)), closed, declared=True)
+        built = merge_columns(columns)
+        shape_columns = (ShapeColumn(name, built_type=type_text(derivation)) for name, derivation in built)
+        shape = Shape(tuple(shape_columns), closed, declared=True)
         self._made(key, label, shape, location)
         mode: Mode = "" if label == "view" else "overwrite"
-        self._found.writes.append(
-            Write(key, self._line, mode, label, reads, merge_columns(columns), relation.influences)
-        )
+        self._found.writes.append(Write(key, self._line, mode, label, reads, built, relation.influences))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from lineage_merge.column_lineage.sql.derivation import ColumnOrigin, DerivationStep, with_steps
 from lineage_merge.sources.sql.results import Created, FileLineage
 from lineage_merge.sources.sql.writes import Reads
 
@@ -20,13 +21,13 @@ def follow_renames(found: FileLineage) -> None:
             seen.add(key)
         return key
 
+    def renamed(_: str, origin: ColumnOrigin, step: DerivationStep) -> tuple[ColumnOrigin, DerivationStep]:
+        return origin._replace(dataset=last(origin.dataset)), step
+
     for write in found.writes:
         write.target = last(write.target)
         write.reads = _renamed_reads(write.reads, last)
-        write.columns = [
-            (name, {o._replace(dataset=last(o.dataset)): step for o, step in derivation.items()})
-            for name, derivation in write.columns
-        ]
+        write.columns = [(name, with_steps(derivation, renamed, name)) for name, derivation in write.columns]
         write.influences = {o._replace(dataset=last(o.dataset)): k for o, k in write.influences.items()}
     found.created = [
         Created(last(each.key), each.line, each.label, each.shape, each.location) for each in found.created

@@ -10,11 +10,15 @@ from lineage_merge.column_lineage.sql.tables import KnownTable, fold
 
 @dataclass(frozen=True, slots=True)
 class ShapeColumn:
-    """A column; `data_type` and `description` are "" if unknown."""
+    """A column; `data_type` and `description` are "" if unknown.
+
+    `built_type`: of a structure that a query builds, whose parts may have unknown types.
+    """
 
     name: str
     data_type: str = ""
     description: str = ""
+    built_type: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +39,8 @@ class Shape:
 
     def type_of(self, name: str) -> str:
         """Return the data type of a column, "" if it is unknown."""
-        return next((column.data_type for column in self.columns if fold(column.name) == fold(name)), "")
+        found = (column for column in self.columns if fold(column.name) == fold(name))
+        return next((column.data_type or column.built_type for column in found), "")
 
     def table(self, key: str) -> KnownTable:
         """Return the table in the form that query analysis needs."""

@@ -194,7 +194,7 @@ select a, sum(b) as s from db.raw.t group by rollup (a, c) having max(d) > 0
 
 # unnest and struct fields
 select n.obj.f.g as v, e from db.raw.n, unnest(n.arr) as q(e)
-=> n.obj -> v TRANSFORMATION
+=> n.obj.f.g -> v IDENTITY
 => n.arr -> e TRANSFORMATION
 
 # pivot
@@ -250,8 +250,8 @@ select list_transform(arr, a -> a + id) as v from db.raw.n
 # snowflake flatten and paths [snowflake]
 select obj:p.q::string as v, f.value:z as w, f.index as i from db.raw.n, lateral flatten(input => n.arr)
 f
-=> n.obj -> v TRANSFORMATION
-=> n.arr -> w TRANSFORMATION
+=> n.obj.p.q -> v TRANSFORMATION
+=> n.arr.z -> w TRANSFORMATION
 => n.arr -> i TRANSFORMATION
 
 # snowflake conditions [snowflake]
@@ -268,7 +268,7 @@ select iff(a > 0, b, c) as v, decode(a, 1, b, c) as w, nullif(a, b) as x from db
 # bigquery unnest and except [bigquery]
 select * except (obj, arr), e.f as v from db.raw.n, unnest(arr) as e
 => n.id -> id IDENTITY
-=> n.arr -> v TRANSFORMATION
+=> n.arr.f -> v TRANSFORMATION
 => n.arr -> e TRANSFORMATION
 
 # spark lateral view [spark]

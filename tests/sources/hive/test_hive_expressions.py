@@ -2,6 +2,7 @@
 
 import pytest
 
+from lineage_merge.model.elements import dotted
 from lineage_merge.sources.hive.expressions import influences, is_rename, transformations
 from lineage_merge.sources.hive.query import Edge, Field
 from lineage_merge.sources.hive.statement import Table
@@ -37,12 +38,15 @@ def edge(kind: str, expression: str, *sources: str) -> Edge:
 
 def steps(expression: str, *sources: str) -> dict[str, str]:
     found = transformations(edge("PROJECTION", expression, *sources))
-    return {f"{key.table.name}.{key.column}": ",".join(s.name for s in value) for key, value in found.items()}
+    return {
+        f"{key.table.name}.{dotted(key.column)}": ",".join(s.name for s in value)
+        for key, value in found.items()
+    }
 
 
 def kinds(expression: str, *sources: str) -> dict[str, str]:
     found = influences(edge("PREDICATE", expression, *sources))
-    return {f"{key.table.name}.{key.column}": ",".join(value) for key, value in found.items()}
+    return {f"{key.table.name}.{dotted(key.column)}": ",".join(value) for key, value in found.items()}
 
 
 @pytest.mark.parametrize(
@@ -57,7 +61,6 @@ def kinds(expression: str, *sources: str) -> dict[str, str]:
         ("(o.a + 1)", "TRANSFORMATION"),
         ("CAST( o.a AS varchar(128))", "TRANSFORMATION"),
         ("UDFToLong(_col1)", "TRANSFORMATION"),
-        ("o.a.f", "TRANSFORMATION"),
         ("sum(ods.o.a)", "AGGREGATION"),
         ("count(DISTINCT ods.o.a)", "AGGREGATION"),
         ("collect_set(ods.o.a)", "AGGREGATION"),
@@ -85,6 +88,28 @@ def kinds(expression: str, *sources: str) -> dict[str, str]:
 )
 def test_transformations_of_a_column(expression: str, how: str) -> None:
     assert steps(expression, "ods.o.A") == {"o.A": how}
+
+
+@pytest.mark.parametrize(
+    ("expression", "found"),
+    [
+        ("o.a.f", {"o.a.f": "IDENTITY"}),
+        ("a.f.g", {"o.a.f.g": "IDENTITY"}),
+        ("_col0.f", {"o.a": "IDENTITY"}),
+        ("upper(ods.o.a.f)", {"o.a.f": "TRANSFORMATION"}),
+        ("(o.a.f + o.a.g)", {"o.a.f": "TRANSFORMATION", "o.a.g": "TRANSFORMATION"}),
+        ("sum(o.a[0].f.g)", {"o.a.f.g": "AGGREGATION"}),
+        ("o.a['k']", {"o.a": "TRANSFORMATION"}),
+        ("concat(o.a[1].f, o.a)", {"o.a.f": "TRANSFORMATION", "o.a": "TRANSFORMATION"}),
+        ("a.a", {"o.a": "IDENTITY"}),
+    ],
+)
+def test_fields_of_a_column(expression: str, found: dict[str, str]) -> None:
+    assert steps(expression, "ods.o.a") == found
+
+
+def test_a_name_before_a_source_is_its_table() -> None:
+    assert steps("upper(a.b)", "ods.o.a", "ods.u.b") == {"o.a": "TRANSFORMATION", "u.b": "TRANSFORMATION"}
 
 
 def test_each_source_takes_its_own_part_of_the_expression() -> None:
@@ -120,7 +145,7 @@ def test_a_union_passes_on_and_what_makes_rows_of_all_its_input_does_not() -> No
 
 @pytest.mark.parametrize(
     ("expression", "rename"),
-    [("", True), ("u1.key", True), ("_col1", True), ("_wcol0", False), ("x.f", False), ("upper(a)", False)],
+    [("", True), ("u1.key", True), ("_col1", True), ("_wcol0", False), ("x.f", True), ("upper(a)", False)],
 )
 def test_an_expression_that_is_only_a_name_is_empty(expression: str, rename: bool) -> None:
     assert is_rename(edge("PROJECTION", expression, "ods.a.x")) is rename
@@ -136,6 +161,7 @@ def test_an_expression_that_is_only_a_name_is_empty(expression: str, rename: boo
         ("o.x BETWEEN u.y AND 9", {"o.x": "JOIN", "u.y": "JOIN"}),
         ("(o.x BETWEEN 1 AND 9 or (u.y) IN (1, 2))", {"o.x": "FILTER", "u.y": "FILTER"}),
         ("(_col0 = _col3)", {"o.x": "JOIN", "u.y": "JOIN"}),
+        ("((o.x.f.g = u.y) and (o.x.f > 5))", {"o.x.f.g": "JOIN", "o.x.f": "FILTER", "u.y": "JOIN"}),
         ("(_col0 < 100)", {"o.x": "FILTER", "u.y": "FILTER"}),
         ("(sum(ods.o.x) > 10)", {"o.x": "FILTER", "u.y": "FILTER"}),
         ("", {"o.x": "FILTER", "u.y": "FILTER"}),

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.model.elements import Problem
+from lineage_merge.model.elements import Problem, dotted
 from lineage_merge.sources.hive.log import Found
 from lineage_merge.sources.hive.query import read_query
 from lineage_merge.sources.hive.statement import Table
@@ -15,7 +15,10 @@ INSERT = "insert into dw.a select c from ods.b"
 
 def ends(made: dict[str, Any]) -> list[tuple[list[str], list[str]]]:
     return [
-        ([f"{f.table}#{f.column}" for f in edge.sources], [f"{f.table}#{f.column}" for f in edge.targets])
+        (
+            [f"{f.table}#{dotted(f.column)}" for f in edge.sources],
+            [f"{f.table}#{f.column}" for f in edge.targets],
+        )
         for edge in query(made).edges
     ]
 
@@ -25,7 +28,7 @@ def ends(made: dict[str, Any]) -> list[tuple[list[str], list[str]]]:
     [
         ("ods.b.c", "COLUMN", "ods.b#c"),
         ("ODS.B.C", "COLUMN", "ods.b#C"),
-        ("ods.b.c.f.g", "COLUMN", "ods.b#c"),
+        ("ods.b.c.f.g", "COLUMN", "ods.b#c.f.g"),
         ("ods.b.`c.d`", "COLUMN", "ods.b#c.d"),
         ("`ods`.`b`.`c`", "COLUMN", "ods.b#c"),
         ("数仓.订单.金额", "COLUMN", "数仓.订单#金额"),

@@ -17,6 +17,7 @@ from lineage_merge.model.elements import (
     Problem,
     Reference,
     Writes,
+    dotted,
 )
 from lineage_merge.sources.sql.project import read_project
 from lineage_merge.sources.sql.reader import reader_of
@@ -40,7 +41,7 @@ class SqlLineage:
     @property
     def columns(self) -> set[str]:
         return {
-            f"{_name(e.source)}#{e.source_column} > {_name(e.target)}#{e.target_column}"
+            f"{_name(e.source)}#{dotted(e.source_column)} > {_name(e.target)}#{dotted(e.target_column)}"
             f" {','.join(e.transformations)}"
             for e in self.elements
             if isinstance(e, FeedsColumn)
@@ -50,7 +51,7 @@ class SqlLineage:
     def assumed(self) -> set[str]:
         """Column edges of which the target column is assumed, as ``t#a > u#b``."""
         return {
-            f"{_name(e.source)}#{e.source_column} > {_name(e.target)}#{e.target_column}"
+            f"{_name(e.source)}#{dotted(e.source_column)} > {_name(e.target)}#{dotted(e.target_column)}"
             for e in self.elements
             if isinstance(e, FeedsColumn) and e.assumed
         }
@@ -58,7 +59,7 @@ class SqlLineage:
     @property
     def influences(self) -> set[str]:
         return {
-            f"{_name(e.source)}#{e.source_column} > {_name(e.target)} {','.join(e.transformations)}"
+            f"{_name(e.source)}#{dotted(e.source_column)} > {_name(e.target)} {','.join(e.transformations)}"
             for e in self.elements
             if isinstance(e, Influences)
         }

@@ -191,7 +191,7 @@ def test_a_table_that_only_decides_its_own_rows_does_not_feed_itself() -> None:
     assert found.problems == set()
 
 
-def test_a_field_that_is_assigned_is_part_of_its_column() -> None:
+def test_a_field_that_is_assigned_is_the_target() -> None:
     found = lineage_of(
         "merge into t using s on t.id = s.id when matched then update set t.address.city = s.city;"
         " update t set address.zip = upper(address.zip)",
@@ -200,7 +200,10 @@ def test_a_field_that_is_assigned_is_part_of_its_column() -> None:
         " create table s (id int, city string)",
     )
 
-    assert found.columns == {"s#city > t#address IDENTITY", "t#address > t#address TRANSFORMATION"}
+    assert found.columns == {
+        "s#city > t#address.city IDENTITY",
+        "t#address.zip > t#address.zip TRANSFORMATION",
+    }
 
 
 def test_a_write_says_which_operation_it_is() -> None:

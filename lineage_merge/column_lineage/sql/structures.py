@@ -1,0 +1,398 @@
+"""Structures in expressions: constructors, access to fields, functions of arrays with lambdas."""
+
+from collections.abc import Callable, Container, Iterator, Sequence
+from typing import Protocol
+
+from sqlglot import Dialect, exp
+
+from lineage_merge.column_lineage.sql.derivation import (
+    Columns,
+    Derivation,
+    Structure,
+    changed,
+    field_of,
+    merged,
+    passed,
+)
+from lineage_merge.column_lineage.sql.scope import NamedColumn, QueryScope, Relation
+from lineage_merge.column_lineage.sql.struct_types import StructTypes, fields_in, fields_of_schema
+from lineage_merge.column_lineage.sql.tables import fold
+from lineage_merge.column_lineage.transformations import Transformation
+
+TRANSFORMATION, CONDITIONAL = Transformation.TRANSFORMATION, Transformation.CONDITIONAL
+
+# Platforms where `a['b']` is a path into a structure; elsewhere, the key of a map.
+_PATHS_IN_BRACKETS = frozenset({"duckdb", "redshift", "snowflake"})
+# Platforms whose structures without names have the fields f1, f2, ...
+_NUMBERED = frozenset({"postgres", "redshift"})
+_WITHOUT_NAMES = frozenset({"athena", "presto", "trino"})
+_ROWS = frozenset({"row", "object"})
+_CHANGES = frozenset({"struct_insert", "struct_update"})
+_ZIPS = frozenset({"arrays_zip", "list_zip", "zip"})
+# The lambda's variables are elements of each array.
+_OF_EACH_ARRAY = frozenset({"zip_with"})
+# All variables are elements, or keys and values: the others are positions.
+_OF_ELEMENTS = frozenset({"array_sort", "list_sort", "map_zip_with"})
+_SELECTING = frozenset({"array_sort", "filter", "list_filter", "list_sort", "map_filter"})
+_REDUCING = frozenset({"aggregate", "list_reduce", "reduce"})
+_TESTING = frozenset({"all_match", "any_match", "exists", "forall", "none_match"})
+
+
+class _Expressions(Protocol):
+    """What is needed of the reader of expressions; `bound` are the variables of lambdas (folded)."""
+
+    bound: dict[str, Derivation]
+
+    def trace(self, expression: exp.Expr, scope: QueryScope) -> Derivation: ...
+    def opaque(
+        self, expression: exp.Expr, scope: QueryScope, kind: Transformation, text: Callable[[], str]
+    ) -> Derivation: ...
+    def named(self, parts: list[str], column: exp.Column, scope: QueryScope) -> Derivation: ...
+    def text(self, expression: exp.Expr, scope: QueryScope) -> Callable[[], str]: ...
+
+
+class Structures:
+    """Reads the structures in the expressions of one model or statement."""
+
+    def __init__(self, dialect: Dialect, values: _Expressions, types: StructTypes) -> None:
+        self._platform = type(dialect).__name__.lower()
+        self._values = values
+        self._types = types
+        self._readers: dict[type[exp.Expr], Callable[[exp.Expr, QueryScope], Derivation]] = {
+            exp.Dot: self._dot,
+            exp.Bracket: self._bracket,
+            exp.JSONExtract: self._path,
+            exp.StructExtract: self._extract,
+            exp.GetExtract: self._extract,
+            exp.Transform: self._lambdas,
+            exp.ArrayFilter: self._lambdas,
+            exp.ArraySort: self._lambdas,
+            exp.ArrayAny: self._lambdas,
+            exp.ArrayAll: self._lambdas,
+            exp.Exists: self._lambdas,
+            exp.Reduce: self._lambdas,
+            exp.Anonymous: self._lambdas,
+            exp.Comprehension: self._comprehension,
+        }
+        self._constructors: dict[type[exp.Expr], Callable[[exp.Expr, QueryScope], Derivation]] = {
+            exp.Struct: self._struct,
+            exp.StarMap: self._struct,
+            exp.ObjectInsert: self._inserted,
+            exp.FromJson: self._from_json,
+            exp.JSONObject: self._struct,
+            exp.ArraysZip: self._zipped,
+            exp.Cast: self._cast,
+            exp.TryCast: self._cast,
+            exp.Anonymous: self._constructed,
+        }
+
+        # The types of nodes that `reads` and `constructs` may accept.
+        self.read_types: Container[type[exp.Expr]] = self._readers.keys()
+        self.constructor_types: Container[type[exp.Expr]] = self._constructors.keys()
+
+    # ---- access
+
+    def reads(self, node: exp.Expr) -> bool:
+        """Return whether a value is part of a structure, or the result of a function with lambdas."""
+        kind = type(node)
+        if kind not in self._readers:
+            return False
+        if kind is exp.JSONExtract:
+            return bool(node.args.get("variant_extract")) or self._platform == "snowflake"
+        if kind is exp.Dot:
+            return isinstance(node.expression, exp.Identifier)
+        return kind not in _WITH_LAMBDAS or any(isinstance(part, exp.Lambda) for part in _arguments(node))
+
+    def read(self, node: exp.Expr, scope: QueryScope) -> Derivation:
+        """Return the derivation of a node that `reads` accepts."""
+        derivation = self._readers[type(node)](node, scope)
+        if isinstance(derivation, Structure):
+            return derivation
+        texts = (self._values.text(node, scope),)
+        return {
+            origin: step._replace(texts=texts) if step.texts else step for origin, step in derivation.items()
+        }
+
+    def _dot(self, node: exp.Expr, scope: QueryScope) -> Derivation:
+        names: list[str] = []
+        base = node
+        while isinstance(base, exp.Dot):
+            names.insert(0, base.expression.name)
+            base = base.this
+        if isinstance(base, exp.Column):
+            return self._values.named([*(part.name for part in base.parts), *names], base, scope)
+        derivation = self._values.trace(base, scope)
+        for name in names:
+            derivation = field_of(derivation, name)
+        return derivation
+
+    def _bracket(self, node: exp.Expr, scope: QueryScope) -> Derivation:
+        base, index = node.this, node.expressions[0] if len(node.expressions) == 1 else None
+        key = index.name if isinstance(index, exp.Literal) and index.is_string else None
+        if key is not None and isinstance(base, exp.VarMap | exp.Map):
+            values = [value for name, value in _entries(base) if name == key]
+            if values:
+                return self._passed(merged(self._values.trace(value, scope) for value in values), node, scope)
+        derivation = self._values.trace(base, scope)
+        if key is not None and (self._platform in _PATHS_IN_BRACKETS or self._types.is_structure(derivation)):
+            return field_of(derivation, key)
+        text = self._values.text(node, scope)
+        return merged(
+            [
+                self._passed(derivation, node, scope),
+                *(self._values.opaque(part, scope, TRANSFORMATION, text) for part in node.expressions),
+            ]
+        )
+
+    def _path(self, node: exp.Expr, scope: QueryScope) -> Derivation:
+        derivation = self._values.trace(node.this, scope)
+        path = node.expression
+        for step in path.expressions if isinstance(path, exp.JSONPath) else ():
+            if isinstance(step, exp.JSONPathKey) and isinstance(step.this, str):
+                derivation = field_of(derivation, step.this)
+            elif not isinstance(step, exp.JSONPathRoot):
+                derivation = self._passed(derivation, node, scope)
+        return derivation if isinstance(path, exp.JSONPath) else self._passed(derivation, node, scope)
+
+    def _extract(self, node: exp.Expr, scope: QueryScope) -> Derivation:
+        derivation = self._values.trace(node.this, scope)
+        key = node.expression
+        if isinstance(key, exp.Literal) and key.is_string:
+            return field_of(derivation, key.name)
+        return self._passed(derivation, node, scope)
+
+    def _passed(self, derivation: Derivation, node: exp.Expr, scope: QueryScope) -> Derivation:
+        return passed(derivation, TRANSFORMATION, self._values.text(node, scope))
+
+    # ---- lambdas
+
+    def _lambdas(self, node: exp.Expr, scope: QueryScope) -> Derivation:
+        arguments = list(_arguments(node))
+        name = _name(node)
+        values = [self._values.trace(part, scope) for part in arguments if not isinstance(part, exp.Lambda)]
+        [body, *others] = [part for part in arguments if isinstance(part, exp.Lambda)]
+        first = values[0] if values else {}
+        if name in _REDUCING:
+            return self._passed(self._reduced(body, others, values, scope), node, scope)
+        variables = [variable.name for variable in body.expressions]
+        if name in _OF_EACH_ARRAY:
+            elements = values
+        elif name in _OF_ELEMENTS or name.startswith(("map_", "transform_")):
+            elements = [first] * len(variables)
+        else:
+            elements = [first]
+        bound = self._bound(variables, elements)
+        text = self._values.text(node, scope)
+        if name in _SELECTING:
+            conditions = self._within(bound, lambda: self._values.opaque(body.this, scope, CONDITIONAL, text))
+            return merged([self._passed(first, node, scope), conditions])
+        if name in _TESTING:
+            return self._within(bound, lambda: self._values.opaque(body.this, scope, TRANSFORMATION, text))
+        result = self._within(bound, lambda: self._values.trace(body.this, scope))
+        return self._passed(result, node, scope)
+
+    def _reduced(
+        self, body: exp.Expr, finish: Sequence[exp.Expr], values: list[Derivation], scope: QueryScope
+    ) -> Derivation:
+        variables = [variable.name for variable in body.expressions]
+        array, initial = values[0], values[1] if len(values) > 1 else values[0]
+        bound = self._bound(variables, [initial, array])
+        result = self._within(bound, lambda: self._values.trace(body.this, scope))
+        for last in finish:
+            inner = self._bound([variable.name for variable in last.expressions], [result])
+            result = self._within(inner, lambda last=last: self._values.trace(last.this, scope))  # type: ignore[misc]
+        return result
+
+    def _comprehension(self, node: exp.Expr, scope: QueryScope) -> Derivation:
+        variable, condition = node.expression, node.args.get("condition")
+        bound = self._bound([variable.name], [self._values.trace(node.args["iterator"], scope)])
+        text = self._values.text(node, scope)
+
+        def read() -> Derivation:
+            result = self._passed(self._values.trace(node.this, scope), node, scope)
+            if condition is None:
+                return result
+            return merged([result, self._values.opaque(condition, scope, CONDITIONAL, text)])
+
+        return self._within(bound, read)
+
+    def _bound(self, variables: list[str], elements: list[Derivation]) -> dict[str, Derivation]:
+        found: dict[str, Derivation] = {fold(name): {} for name in variables}
+        found.update(zip(map(fold, variables), elements, strict=False))
+        return {**self._values.bound, **found}
+
+    def _within(self, bound: dict[str, Derivation], read: Callable[[], Derivation]) -> Derivation:
+        around, self._values.bound = self._values.bound, bound
+        try:
+            return read()
+        finally:
+            self._values.bound = around
+
+    # ---- constructors
+
+    def constructs(self, node: exp.Expr) -> bool:
+        """Return whether the value is a structure that the expression builds."""
+        kind = type(node)
+        if kind not in self._constructors:
+            return False
+        if kind is exp.Anonymous:
+            return node.name.lower() in _ROWS | _CHANGES | _ZIPS
+        if kind in (exp.Cast, exp.TryCast):
+            return fields_in(node.args["to"]) is not None
+        if kind is exp.JSONObject:
+            return self._platform == "snowflake"
+        return kind is not exp.FromJson or isinstance(node.expression, exp.Literal)
+
+    def construct(self, node: exp.Expr, scope: QueryScope) -> Derivation:
+        """Return the derivation of a node that `constructs` accepts."""
+        return self._constructors[type(node)](node, scope)
+
+    def _struct(self, node: exp.Expr, scope: QueryScope) -> Derivation:
+        parts = [node.this] if isinstance(node, exp.StarMap) else node.expressions
+        fields: Columns = []
+        rows: list[Structure] = []
+        for position, part in enumerate(parts, 1):
+            if isinstance(part, exp.Star) or (
+                isinstance(part, exp.Column) and isinstance(part.this, exp.Star)
+            ):
+                rows += self._rows(part, scope)
+            elif isinstance(part, exp.PropertyEQ | exp.JSONKeyValue | exp.Alias):
+                is_alias = isinstance(part, exp.Alias)
+                name, value = (part.alias, part.this) if is_alias else (part.this.name, part.expression)
+                fields.append((name, self._values.trace(value, scope)))
+            else:
+                fields.append((self._generated_name(part, position, node), self._values.trace(part, scope)))
+        if not rows:
+            return Structure(fields)
+        own = Structure(fields)
+
+        def find(name: str) -> Derivation:
+            derivation = own.listed(name)
+            return merged(row.find(name) for row in rows) if derivation is None else derivation
+
+        listed = [field for row in rows for field in row.fields]
+        return Structure([*listed, *fields], find, closed=all(row.closed for row in rows))
+
+    def _generated_name(self, part: exp.Expr, position: int, node: exp.Expr) -> str:
+        if self._platform in _NUMBERED:
+            return f"f{position}"
+        if self._platform in _WITHOUT_NAMES or isinstance(node, exp.Anonymous):
+            return ""
+        if isinstance(part, exp.Dot):
+            return str(part.expression.name)
+        return part.name if isinstance(part, exp.Column) else ""
+
+    def _rows(self, part: exp.Expr, scope: QueryScope) -> list[Structure]:
+        """Return the rows of ``*``, or the structure of ``address.*``."""
+        if isinstance(part, exp.Star):
+            return [source.relation.row() for source in scope.sources.values() if not source.hidden]
+        names = part.parts[:-1] if isinstance(part, exp.Column) else []
+        path = tuple(fold(name.name) for name in names)
+        source = next((found for inner in scope.chain() if (found := inner.named(path))), None)
+        return [] if source is None else [source.relation.row()]
+
+    def _inserted(self, node: exp.Expr, scope: QueryScope) -> Derivation:
+        base = self._values.trace(node.this, scope)
+        key, value = node.args["key"], self._values.trace(node.args["value"], scope)
+        if isinstance(key, exp.Literal):
+            return changed(base, [(key.name, value)])
+        return merged([base, value])
+
+    def _from_json(self, node: exp.Expr, scope: QueryScope) -> Derivation:
+        text = self._values.text(node, scope)
+        derivation = self._values.opaque(node.this, scope, TRANSFORMATION, text)
+        fields = fields_of_schema(node.expression.name)
+        return derivation if fields is None else Structure([(name, derivation) for name in fields])
+
+    def _zipped(self, node: exp.Expr, scope: QueryScope) -> Derivation:
+        fields: Columns = []
+        for position, part in enumerate(node.expressions):
+            name = part.name if isinstance(part, exp.Column) else str(position)
+            fields.append((name, self._passed(self._values.trace(part, scope), node, scope)))
+        return Structure(fields)
+
+    def _cast(self, node: exp.Expr, scope: QueryScope) -> Derivation:
+        derivation = self._values.trace(node.this, scope)
+        names = [name for name, _ in fields_in(node.args["to"]) or ()]
+        # `STRUCT<x INT64>(a)`
+        is_typed = self._platform == "bigquery" and isinstance(node.this, exp.Struct)
+        kind = Transformation.IDENTITY if is_typed else TRANSFORMATION
+        known = self._types.fields(derivation)
+        if known is None or len(known) != len(names):
+            return passed(derivation, kind, self._values.text(node, scope))
+        if isinstance(derivation, Structure):
+            values = [value for _, value in derivation.fields]
+        elif [fold(name) for name in known] == [fold(name) for name in names]:
+            return passed(derivation, kind, self._values.text(node, scope))
+        else:
+            values = [field_of(derivation, name) for name in known]
+        if is_typed:
+            return Structure(list(zip(names, values, strict=True)))
+        return Structure(
+            [(name, self._passed(value, node, scope)) for name, value in zip(names, values, strict=True)]
+        )
+
+    def _constructed(self, node: exp.Expr, scope: QueryScope) -> Derivation:
+        name = node.name.lower()
+        if name in _ZIPS:
+            return self._zipped(node, scope)
+        if name == "object":
+            pairs = zip(node.expressions[::2], node.expressions[1::2], strict=False)
+            return Structure([(key.name, self._values.trace(value, scope)) for key, value in pairs])
+        if name == "row":
+            return self._struct(node, scope)
+        base, *fields = node.expressions
+        set_fields = [
+            (part.this.name, self._values.trace(part.expression, scope))
+            for part in fields
+            if isinstance(part, exp.PropertyEQ)
+        ]
+        return changed(self._values.trace(base, scope), set_fields)
+
+    # ---- rows of arrays
+
+    def star(self, derivation: Derivation) -> Relation | None:
+        """Return the columns of ``address.*`` or ``inline(items)``; None if its fields are unknown."""
+        names = self._types.fields(derivation)
+        if names is None:
+            return None
+        return Relation([NamedColumn(name, field_of(derivation, name)) for name in names])
+
+
+_WITH_LAMBDAS = frozenset(
+    {
+        exp.Anonymous,
+        exp.ArrayAll,
+        exp.ArrayAny,
+        exp.ArrayFilter,
+        exp.ArraySort,
+        exp.Exists,
+        exp.Reduce,
+        exp.Transform,
+    }
+)
+_NAMES: dict[type[exp.Expr], str] = {
+    exp.ArrayAll: "forall",
+    exp.ArrayAny: "exists",
+    exp.ArrayFilter: "filter",
+    exp.ArraySort: "array_sort",
+    exp.Exists: "exists",
+    exp.Reduce: "reduce",
+    exp.Transform: "transform",
+}
+
+
+def _name(node: exp.Expr) -> str:
+    return _NAMES.get(type(node)) or node.name.lower()
+
+
+def _arguments(node: exp.Expr) -> Iterator[exp.Expr]:
+    yield from node.iter_expressions()
+
+
+def _entries(entries: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
+    keys, values = entries.args.get("keys"), entries.args.get("values")
+    if isinstance(keys, exp.Array) and isinstance(values, exp.Array):
+        for key, value in zip(keys.expressions, values.expressions, strict=False):
+            if isinstance(key, exp.Literal):
+                yield key.name, value

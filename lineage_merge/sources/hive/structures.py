@@ -1,0 +1,46 @@
+"""Structures in Hive's expressions: ``named_struct('city', upper(name))``. Pure."""
+
+from collections.abc import Iterator, Sequence
+
+from lineage_merge.model.elements import field_path
+from lineage_merge.sources.hive.syntax_tree import Token, closing, tokens
+
+
+def parts_of(expression: str) -> Iterator[tuple[str, str]]:
+    """Yield the fields that an expression builds by `field_path`, each with its own expression.
+
+    Nothing for other expressions. Hive calls the fields of ``struct`` col1, col2, ...
+    """
+    for name, text in _parts(expression):
+        inner = list(parts_of(text))
+        yield from ((field_path(name, path), part) for path, part in inner)
+        if not inner:
+            yield name, text
+
+
+def _parts(expression: str) -> Iterator[tuple[str, str]]:
+    found = tokens(expression)
+    if len(found) < 3 or found[0].text not in ("named_struct", "struct") or found[1].text != "(":
+        return
+    if closing(found, 1) != len(found) or found[-1].text != ")":
+        return
+    arguments = [expression[part[0].start : part[-1].end].strip() for part in _arguments(found[2:-1]) if part]
+    if found[0].text == "struct":
+        yield from ((f"col{position}", text) for position, text in enumerate(arguments, 1))
+        return
+    for name, text in zip(arguments[::2], arguments[1::2], strict=False):
+        yield name.strip("'\""), text
+
+
+def _arguments(found: Sequence[Token]) -> Iterator[list[Token]]:
+    argument: list[Token] = []
+    depth = 0
+    for token in found:
+        if token.kind == "other":
+            depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(token.text, 0)
+        if token.text == "," and token.kind == "other" and depth == 0:
+            yield argument
+            argument = []
+        else:
+            argument.append(token)
+    yield argument
