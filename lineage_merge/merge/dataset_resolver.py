@@ -106,7 +106,7 @@ class DatasetResolver:
         return _identity_of(named, replaced)._replace(problem=problem, own=True)
 
     def _in_its_catalog(self, ref: Reference) -> Reference:
-        """Return a table that SQL names with another catalog of Spark's session, ``lake.db.orders``, in it."""
+        """Return a table with its catalog if SQL names another one than the session's: ``lake.db.orders``."""
         if ref.namespace != SESSION_CATALOG and ref.namespace not in self.catalogs.values():
             return ref
         catalog, *below = (part.value for part in split_name(ref.name))

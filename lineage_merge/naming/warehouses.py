@@ -1,4 +1,4 @@
-"""Warehouses, query engines, catalogs: Snowflake, BigQuery, Athena, Trino, Databricks, Hive, Glue, S3 Tables."""
+"""Warehouses, query engines, catalogs: Snowflake, BigQuery, Athena, Trino, Databricks, Hive, Glue, S3."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

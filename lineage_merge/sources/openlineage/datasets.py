@@ -10,6 +10,7 @@ from typing import Any
 from lineage_merge import naming
 from lineage_merge.column_lineage import pseudo_columns
 from lineage_merge.column_lineage.table_parts import TablePart, has_metadata_columns, part_of_name
+from lineage_merge.graph_format.schema import TABLE_FORMATS
 from lineage_merge.model.elements import (
     Alias,
     Authority,
@@ -22,7 +23,6 @@ from lineage_merge.model.elements import (
     Reference,
     Scalar,
 )
-from lineage_merge.graph_format.schema import TABLE_FORMATS
 from lineage_merge.model.errors import NamingError
 from lineage_merge.naming.address import trimmed
 from lineage_merge.sources.openlineage.documents import Document, sets_of, tags_of_columns
@@ -254,7 +254,7 @@ def _session_catalog(table: Reference, path: Reference) -> str:
 
 
 def _table_name(table: Reference) -> str:
-    """Return ``bigdata.sales``, also for Glue's ``table/bigdata/sales``, S3 Tables' ``lake.bigdata.sales``."""
+    """Return ``bigdata.sales``, also Glue's ``table/bigdata/sales``, S3 Tables' without catalog."""
     if table.namespace.lower().split(":")[2:3] == ["s3tables"]:
         return naming.name_dataset(table.namespace, table.name).name.name
     glue = table.name.removeprefix("table/")
