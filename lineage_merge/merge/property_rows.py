@@ -60,7 +60,7 @@ _ONE_OF_EDGE = {
 }
 # The default, which is not stored: of several reads, those of rows take precedence over those of metadata.
 _READS_ROWS = {"reads": "rows"}
-# A table format takes precedence over the format of files, whoever reports it.
+# A table format takes precedence over the format of files from any source.
 _OF_TABLES = max(Authority) + 1
 # Of several writes in one run, the first counts.
 _SMALLEST = "sequence"
