@@ -9,6 +9,7 @@ from lineage_merge.model.elements import Job, JobKey, SuccessfulRuns
 from lineage_merge.model.records import Record
 from lineage_merge.sources.runs.events import EventRow, largest, nulls_first, total
 from lineage_merge.sources.runs.run_selection import SelectedWrite
+from lineage_merge.sources.runs.silent_writes import silent_writes
 from lineage_merge.sources.source import Resolver
 
 T = TypeVar("T")
@@ -46,9 +47,10 @@ def job_facts(events: Rows[EventRow], selected: Rows[SelectedWrite]) -> Rows[Job
 
 
 def job_records(events: Rows[EventRow], selected: Rows[SelectedWrite], resolver: Resolver) -> Rows[Record]:
-    """Return records of the jobs that have a selected write, and each job's number of successful runs."""
+    """Return records of the jobs that have a selected write, their successful runs and their missing writes."""
     elements: Rows[Any] = job_facts(events, selected).map(job)
-    return elements.union(successful_runs(events)).map_partitions(resolver.records)
+    others = successful_runs(events), silent_writes(events)
+    return elements.union(*others).map_partitions(resolver.records)
 
 
 def job(facts: JobFacts) -> Job:
