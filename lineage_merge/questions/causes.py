@@ -90,8 +90,8 @@ class Situation:
     `start` is a dataset: that of the column in question. `newer_inputs`: the inputs that were updated after a
     dataset, with distances; only the nearest, but of `start` all. `dag_runs`: ends of the newest runs of all
     jobs, by DAG and job id. `expectations`: maximum ages, and the time of the question.
-    `changes`: what recent merges changed, by dataset, newest first. `silent`: by dataset, the jobs whose later
-    runs did not report their write to it, with the evidence.
+    `changes`: what recent merges changed, by dataset, newest first. `silent`: by dataset, the jobs whose
+    later runs did not report their write to it, with the evidence.
     """
 
     start: str

@@ -47,7 +47,7 @@ def job_facts(events: Rows[EventRow], selected: Rows[SelectedWrite]) -> Rows[Job
 
 
 def job_records(events: Rows[EventRow], selected: Rows[SelectedWrite], resolver: Resolver) -> Rows[Record]:
-    """Return records of the jobs that have a selected write, their successful runs and their missing writes."""
+    """Return records of the jobs that have a selected write, their successful runs, and missing writes."""
     elements: Rows[Any] = job_facts(events, selected).map(job)
     others = successful_runs(events), silent_writes(events)
     return elements.union(*others).map_partitions(resolver.records)

@@ -27,7 +27,7 @@ class _Run(NamedTuple):
 
 
 def silent_writes(events: Rows[EventRow]) -> Rows[Problem]:
-    """Return the datasets of each job that its later runs did not write, as problems of the kind ``silent``."""
+    """Return the datasets of each job that its later runs did not write, as problems ``silent``."""
     return events.filter(_counts).map(_without_details).group(_job, _missed)
 
 
