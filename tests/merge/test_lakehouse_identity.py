@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
+from lineage_merge import naming
 from lineage_merge.config import Config
 from lineage_merge.graph_format.schema import DATASET_LABELS, Row
 from lineage_merge.infra.engine.local import LocalEngine
@@ -131,6 +132,9 @@ BY_NAME = spline_write("lake.db.orders", "AppendData", isByName=True)
         pytest.param(spline_read(f"{LOCATION}#branch_b"), id="spline-branch-of-path"),
         pytest.param(
             spline_write("lake.db.orders.branch_b", "AppendData", isByName=True), id="spline-to-branch"
+        ),
+        pytest.param(
+            spline_read("", uri=naming.table_uri("lake", "db.orders")), id="capture-table-without-location"
         ),
         pytest.param(events(reads=table("db.orders")), id="openlineage-name"),
         pytest.param(events(reads=table()), id="openlineage-path"),
