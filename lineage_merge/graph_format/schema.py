@@ -36,6 +36,9 @@ class Label:
     required: tuple[str, ...] = ()
 
 
+# More specific than the format of their files, which is all that some clients see of a table.
+TABLE_FORMATS = frozenset({"delta", "hudi", "iceberg", "paimon"})
+
 NODE_PROPERTIES: tuple[Property, ...] = (
     Property("name", "the short name: last path segment, table or job"),
     Property("namespace", "the namespace of the dataset as in OpenLineage"),
@@ -43,7 +46,7 @@ NODE_PROPERTIES: tuple[Property, ...] = (
         "qualified_name",
         "the full name within the namespace; of a table stored in files, the table; of a field its path",
     ),
-    Property("format", "file format (parquet, csv, ...)"),
+    Property("format", "table format (iceberg, delta, hudi, paimon), or file format (parquet, csv, ...)"),
     Property("description", "description by its owner"),
     Property("location", "the path of a table's files"),
     Property("tags", "tags of the sources (dbt, OpenLineage, Lake Formation) and of `metadata`", many=True),
@@ -83,6 +86,10 @@ NODE_PROPERTIES: tuple[Property, ...] = (
     Property("last_run_at", "time of the last write of the newest run, in ms since 1970", type="long"),
     Property("duration_ms", "total duration of the writes of the newest run", type="long"),
     Property("rows_written", "rows written by the newest run, summed over its writes", type="long"),
+    Property(
+        "last_versions",
+        "snapshots (Iceberg) and versions (Delta) of tables after the newest run: table@version, by name",
+    ),
     Property(
         "status",
         "of the newest run; a job: succeeded or failed; an assertion: passed, warned, failed or error",
@@ -168,8 +175,8 @@ _DATASET = (
 _OF_JOB = ("job_type", "job_name")
 _JOB = (
     *"""
-    name job_type framework described_at last_run_id last_run_at duration_ms rows_written status project
-    owners tags
+    name job_type framework described_at last_run_id last_run_at duration_ms rows_written last_versions status
+    project owners tags
     """.split(),
     FIRST_SEEN,
 )

@@ -36,6 +36,7 @@ from lineage_merge.graph_format.schema import (
     PROJECT_FACTS,
     REPLACED_SETS,
     RUN_LABELS,
+    TABLE_FORMATS,
     Row,
     labels_of,
 )
@@ -297,6 +298,8 @@ def _differs(name: str, value: Any, stored: StoredVertex, precedence: Precedence
     if known is None:
         return True
     old = int(known) if name in LONGS else str(known)
+    if name == "format" and stored.shared and (old in TABLE_FORMATS) != (value in TABLE_FORMATS):
+        return value in TABLE_FORMATS  # another DAG's client may only see the files
     return bool(value != old if precedence == "incoming" else precedence == "tie" and value > old)
 
 

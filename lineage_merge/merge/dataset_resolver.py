@@ -14,11 +14,15 @@ from lineage_merge.merge.record_builder import Identity, RecordBuilder, Replaced
 from lineage_merge.model.elements import DatasetName, Element, Reference, dataset_id
 from lineage_merge.model.errors import NamingError
 from lineage_merge.model.records import Record
+from lineage_merge.naming.identifiers import join_name, split_name
 from lineage_merge.sources import registry
 
 # Parts of the configuration that complete a short name or map a Spark catalog.
 DEFAULT = "default-schema"
 SPARK_CATALOG = "spark-catalog"
+SESSION_CATALOG = "spark_catalog"
+# Database and table.
+_LEVELS = 2
 _MAX_CACHED = 10_000
 
 
@@ -74,6 +78,7 @@ class DatasetResolver:
         defaults = self.rules.defaults
         if not ref.namespace and (table := naming.table_of_uri(ref.name)):
             ref = Reference(*table)
+        ref = self._in_its_catalog(ref)
         if ref.namespace:
             namespace = self.catalogs.get(ref.namespace, ref.namespace)
             named = naming.name_dataset(namespace, ref.name, defaults)
@@ -99,6 +104,16 @@ class DatasetResolver:
             )
         replaced = [ReplacedName(name, DEFAULT) for name in _names_without_rules(ref.name, {})]
         return _identity_of(named, replaced)._replace(problem=problem, own=True)
+
+    def _in_its_catalog(self, ref: Reference) -> Reference:
+        """Return a table with its catalog if SQL names another one than the session's: ``lake.db.orders``."""
+        if ref.namespace != SESSION_CATALOG and ref.namespace not in self.catalogs.values():
+            return ref
+        catalog, *below = (part.value for part in split_name(ref.name))
+        if len(below) < _LEVELS or (ref.namespace != SESSION_CATALOG and catalog not in self.catalogs):
+            return ref
+        # Names of the session's catalog have no case either.
+        return Reference(catalog.lower(), join_name([part.lower() for part in below]), ref.application)
 
 
 def from_config(config: Config) -> DatasetResolver:

@@ -5,7 +5,14 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast, get_args
 
 from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
-from lineage_merge.graph_format.schema import EDGE_PROPERTIES, NODE_PROPERTIES, REPLACED_SETS, Property, Row
+from lineage_merge.graph_format.schema import (
+    EDGE_PROPERTIES,
+    NODE_PROPERTIES,
+    REPLACED_SETS,
+    TABLE_FORMATS,
+    Property,
+    Row,
+)
 from lineage_merge.merge.alias_resolution import ResolvedAlias
 from lineage_merge.model.elements import (
     FIELD,
@@ -55,6 +62,8 @@ _ONE_OF_EDGE = {
 }
 # The default, which is not stored: of several reads, those of rows take precedence over those of metadata.
 _READS_ROWS = {"reads": "rows"}
+# A table format takes precedence over the format of files from any source.
+_OF_TABLES = max(Authority) + 1
 # Of several writes in one run, the first counts.
 _SMALLEST = "sequence"
 
@@ -205,9 +214,11 @@ def add(facts: Facts, fact: Fact) -> Facts:
         if value is None:
             continue
         known = best.get(name)
+        is_of_table = name == "format" and value in TABLE_FORMATS
+        ranked = (rank + _OF_TABLES if is_of_table else rank, value)
         # Of equal rank the greatest value, so that the result does not depend on order.
-        if known is None or known < (rank, value):
-            best[name] = (rank, value)
+        if known is None or known < ranked:
+            best[name] = ranked
     for name, values in sets.items():
         if values or name in REPLACED_SETS:
             facts.sets.setdefault(name, set()).update(values)

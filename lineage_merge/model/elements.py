@@ -214,7 +214,7 @@ class Alias:
 
 
 ProblemKind = Literal[
-    "rejected", "skipped", "not-joined", "no-columns", "no-producer", "no-consumer", "notice"
+    "rejected", "skipped", "not-joined", "silent", "no-columns", "no-producer", "no-consumer", "notice"
 ]
 
 
@@ -223,10 +223,11 @@ class Problem:
     """A finding for the report.
 
     `rejected`: an invalid document, not read. `skipped`: a valid document without lineage. `not-joined`: a
-    dataset whose identity is unknown or ambiguous. `no-columns`: column lineage is unavailable, dataset
-    lineage is complete. `no-producer`: a table that dbt reads and no job writes. `no-consumer`: a table that
-    a job writes and no job reads. `notice`: the result is complete, but a fallback was used. `document` is
-    the location (collection and key, file, or dataset), `field` the path in it.
+    dataset whose identity is unknown or ambiguous. `silent`: a dataset (`document`) that earlier runs of a
+    job (`field`) wrote, and its later runs did not report. `no-columns`: column lineage is unavailable,
+    dataset lineage is complete. `no-producer`: a table that dbt reads and no job writes. `no-consumer`: a
+    table that a job writes and no job reads. `notice`: the result is complete, but a fallback was used.
+    `document` is the location (collection and key, file, or dataset), `field` the path in it.
     """
 
     kind: ProblemKind

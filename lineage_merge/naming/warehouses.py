@@ -1,4 +1,4 @@
-"""Warehouses, query engines and catalogs: Snowflake, BigQuery, Athena, Trino, Databricks, Hive, Glue."""
+"""Warehouses, query engines, catalogs: Snowflake, BigQuery, Athena, Trino, Databricks, Hive, Glue, S3."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from lineage_merge.infra.redaction import redact
 from lineage_merge.model.elements import DatasetName
 from lineage_merge.model.errors import NamingError
 from lineage_merge.naming.address import Address, canonical_hosts, trimmed, without_parameters
-from lineage_merge.naming.identifiers import split_name
+from lineage_merge.naming.identifiers import join_name, split_name
 from lineage_merge.naming.jdbc import Connection
 from lineage_merge.naming.named import Defaults, Located, Named
 from lineage_merge.naming.warehouse import Warehouse
@@ -226,4 +226,39 @@ def _glue_parts(name: str) -> list[str]:
 
 GLUE = GlueDataCatalog()
 
-PLATFORMS = (SNOWFLAKE, BIGQUERY, ATHENA, TRINO, DATABRICKS, SPARK, HIVE, SPARK_CATALOG, GLUE)
+
+class S3TableBucket:
+    """Amazon S3 Tables: ``arn:aws:s3tables:region:account:bucket/name`` and ``namespace.table``, lower-case.
+
+    openlineage-spark puts Spark's name of the catalog before them, which is another one in each job.
+    """
+
+    def claims(self, address: Address) -> bool:
+        return address.scheme == "arn" and address.rest.lower().split(":")[1:2] == ["s3tables"]
+
+    def canonical_namespace(self, address: Address) -> str:
+        *above, resource = ["arn", *address.rest.lower().split(":", 4)]
+        return ":".join([*above, "/".join(resource.strip("/").split("/")[:2])])
+
+    def locate(self, address: Address) -> Located:
+        # The ARN of a table has an id in place of its name.
+        raise NamingError(f"{redact(address.text)}: names no table by namespace and name")
+
+    def identify(self, namespace: str, name: str, defaults: Defaults) -> Named:
+        parts = [part.value for part in split_name(name.lower())][-2:]
+        default = defaults.get(namespace, "")
+        if len(parts) == 1 and default:
+            parts = [split_name(default.lower())[0].value, *parts]
+        if not parts or not parts[-1]:
+            raise NamingError(f"{redact(namespace)}: a name without a table")
+        return Named(
+            DatasetName(namespace, join_name(parts)),
+            label="table",
+            stored_as_files=True,
+            short_name=parts[-1],
+        )
+
+
+S3_TABLES = S3TableBucket()
+
+PLATFORMS = (SNOWFLAKE, BIGQUERY, ATHENA, TRINO, DATABRICKS, SPARK, HIVE, SPARK_CATALOG, GLUE, S3_TABLES)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _PROBLEM_TITLES = {
     "rejected": "invalid documents, skipped",
     "not-joined": "not joined",
+    "silent": "writes that later runs did not report",
     "no-producer": "dbt sources without producer",
     "no-columns": "column lineage unavailable",
     "notice": "notices",

@@ -4,12 +4,15 @@ A rule yields what it finds at one dataset of a `Situation`. A new kind of cause
 `RULES`, and a name in `Kind`.
 """
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from lineage_merge.graph_format.elements import JOB, Vertex
+from lineage_merge.merge.report import Report
+from lineage_merge.model.elements import encode
 from lineage_merge.model.times import duration_text, utc_time
 from lineage_merge.questions.assertions import NOT_PASSED, Check, checks_within
 from lineage_merge.questions.graph import LineageGraph
@@ -25,7 +28,15 @@ from lineage_merge.questions.last_updates import (
 from lineage_merge.questions.lineage import Upstream, upstream
 from lineage_merge.questions.staleness import Expectations
 
-Kind = Literal["failed_run", "missing_run", "failed_test", "stale_source", "late_write", "recent_change"]
+Kind = Literal[
+    "failed_run",
+    "missing_run",
+    "silent_write",
+    "failed_test",
+    "stale_source",
+    "late_write",
+    "recent_change",
+]
 
 # A job missed a run if most other jobs of its DAG ran so much later.
 MISSED_AFTER_MS = 12 * 60 * 60 * 1000
@@ -79,7 +90,8 @@ class Situation:
     `start` is a dataset: that of the column in question. `newer_inputs`: the inputs that were updated after a
     dataset, with distances; only the nearest, but of `start` all. `dag_runs`: ends of the newest runs of all
     jobs, by DAG and job id. `expectations`: maximum ages, and the time of the question.
-    `changes`: what recent merges changed, by dataset, newest first.
+    `changes`: what recent merges changed, by dataset, newest first. `silent`: by dataset, the jobs whose
+    later runs did not report their write to it, with the evidence.
     """
 
     start: str
@@ -90,6 +102,7 @@ class Situation:
     dag_runs: Mapping[str, Mapping[str, int]]
     expectations: Expectations
     changes: Mapping[str, Sequence[RecentChange]] = field(default_factory=dict)
+    silent: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def title(self, dataset: str) -> str:
         """Return the display name of a dataset."""
@@ -156,7 +169,8 @@ def diagnose(
     newer = {update: of_inputs.newer(update, nearest=update != first) for update in updates}
     runs = _dag_runs(graph, start.environment, updates)
     changes = find_changes(scope.datasets) if find_changes else {}
-    situation = Situation(first, scope, updates, newer, checks, runs, expectations, changes)
+    silent = _silent_writes(graph, start.environment, updates)
+    situation = Situation(first, scope, updates, newer, checks, runs, expectations, changes, silent)
     return Diagnosis(situation, find_causes(situation))
 
 
@@ -217,6 +231,16 @@ def missing_runs(situation: Situation, dataset: str) -> Iterator[Finding]:
         elif situation.is_old(dataset):
             evidence = f"{ran}, {duration_text(situation.expectations.now - at)} ago"
             yield Finding(job, evidence, following, at, SUCCEEDED)
+
+
+def silent_writes(situation: Situation, dataset: str) -> Iterator[Finding]:
+    """Yield the jobs of the dataset whose later runs did not report that they wrote it."""
+    found = situation.silent.get(dataset, {})
+    for job in situation.updates[dataset].jobs:
+        name = f"{job.properties.get('job_type')} {job.name}"
+        if name in found:
+            at = job.properties.get("last_run_at")
+            yield Finding(job, f"{job.name}: {found[name]}", ("jobs", "--search", job.name), at, SUCCEEDED)
 
 
 def stale_sources(situation: Situation, dataset: str) -> Iterator[Finding]:
@@ -285,6 +309,7 @@ Rule = Callable[[Situation, str], Iterator[Finding]]
 RULES: Mapping[Kind, Rule] = {
     "failed_run": failed_runs,
     "missing_run": missing_runs,
+    "silent_write": silent_writes,
     "stale_source": stale_sources,
     "late_write": late_writes,
     "failed_test": failed_tests,
@@ -314,6 +339,19 @@ def _dag_runs(
             if "last_run_at" in vertex.properties
         }
     return dag_runs
+
+
+def _silent_writes(
+    graph: LineageGraph, environment: str, updates: Mapping[str, LastUpdate]
+) -> dict[str, dict[str, str]]:
+    """Return the problems of the kind ``silent`` of the last merges that wrote the jobs of these datasets."""
+    dags = {dag for update in updates.values() for job in update.jobs for dag in job.dags}
+    silent: dict[str, dict[str, str]] = defaultdict(dict)
+    for merge in graph.vertices(f"{encode(environment)}|{encode(dag)}|merge_run" for dag in sorted(dags)):
+        report = Report.from_json(json.loads(str(merge.properties.get("report") or "{}")))
+        for problem in report.of_kind("silent"):
+            silent[problem.document][problem.field] = problem.message
+    return silent
 
 
 def _missed_run(situation: Situation, job: Vertex, at: int) -> tuple[str, int] | None:

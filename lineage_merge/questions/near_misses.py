@@ -39,6 +39,10 @@ def _details_of(graph: LineageGraph, ids: frozenset[str], others: frozenset[str]
     for edge in graph.edges_from(sorted(ids), ("has_column",)):
         details.add(_row(edge))
     for vertex in graph.vertices(sorted(ids | others)):
-        names = vertex.properties.get("resolved_names", ())
-        details.add({"label": vertex.label, "id": vertex.id, "resolved_names": names})
+        names = {
+            name: vertex.properties[name]
+            for name in ("qualified_name", "resolved_names")
+            if name in vertex.properties
+        }
+        details.add({"label": vertex.label, "id": vertex.id, **names})
     return details

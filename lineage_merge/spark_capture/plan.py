@@ -43,6 +43,7 @@ _LISTING = {
 _PLAIN = frozenset({"id", "cteId", "leftGroupingLen", "rightGroupingLen"})
 _ONE_SIDE = frozenset({"LeftSemi", "LeftAnti"})
 _READS = "reads"
+_STREAM_SOURCES = frozenset({"StreamingDataSourceV2Relation", "StreamingDataSourceV2ScanRelation"})
 _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
@@ -255,7 +256,8 @@ class PlanDocument:
         if node.name == "LogicalRDD":
             self._rdd(node, made)
         else:
-            relation = relation_of(node)
+            is_stream = node.name in _STREAM_SOURCES
+            relation = self._metadata.stream_source(node) if is_stream else relation_of(node)
             if relation:
                 self._relation(relation, made)
 

@@ -5,6 +5,7 @@ Among these are the sources of relations and RDDs. No data is read, nothing is r
 
 import json
 import re
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from datetime import UTC, tzinfo
@@ -81,17 +82,18 @@ def _version_1(node: PlanNode) -> SparkRelation:
         return jdbc(base.jdbcOptions())
     if name == "KafkaRelation":
         match = _TOPICS.search(str(base.toString()))
-        topics = match[1].split(",") if match else []
-        problem = "" if topics else "Kafka's topics are a pattern"
-        return SparkRelation(
-            tuple(f"kafka:{topic.strip()}" for topic in topics), None, "kafka", problem=problem
-        )
+        return _topics(match[1] if match else "")
     if table:
         return SparkRelation((str(node.java.catalogTable().get().location()),), None, provider, params)
     if name == _CHANGE_DATA_FEED:
         path = base.snapshotWithSchemaMode().snapshot().deltaLog().dataPath()
         return SparkRelation((str(path.toString()),), None, "delta")
     return SparkRelation(problem=f"a relation of {name}: its sources are unknown")
+
+
+def _topics(listed: str) -> SparkRelation:
+    uris = tuple(f"kafka:{topic.strip()}" for topic in listed.split(",") if topic.strip())
+    return SparkRelation(uris, None, "kafka", problem="" if uris else "Kafka's topics are a pattern")
 
 
 def version_2(java: Any) -> SparkRelation:
@@ -109,6 +111,11 @@ def version_2(java: Any) -> SparkRelation:
     if class_name == "JDBCTable":
         return jdbc(table.jdbcOptions())
     if not (catalog.isDefined() and identifier.isDefined()):
+        if location:  # a stream's source
+            params = {} if "/" in name else {"table": {"identifier": name}}
+            return SparkRelation((str(location),), None, data_format, params)
+        if class_name == "KafkaTable":
+            return _topics(str(java.extraOptions().get("subscribe") or ""))
         # Reads by path: the paths are options of the table.
         paths = items(table.paths()) if hasattr(table, "paths") else ()
         return SparkRelation(tuple(map(str, paths)), None, format_of(table))
@@ -148,7 +155,13 @@ def format_of(named: Any) -> str:
     try:
         return str(named.shortName()).lower()
     except Py4JError:
-        return str(named.getClass().getSimpleName()).removesuffix("FileFormat").removesuffix("Table").lower()
+        return (
+            str(named.getClass().getSimpleName())
+            .removesuffix("FileFormat")
+            .removesuffix("Table")
+            .removesuffix("Sink")
+            .lower()
+        )
 
 
 def _of_table(table: Json | None) -> dict[str, Any]:
@@ -228,6 +241,8 @@ class JvmSession:
         self.version = str(spark.version)
         self.application = str(spark.sparkContext.appName)
         self.zone = self._zone()
+        # Spark's `StreamExecution`s whose batches a plan may read, besides those of active streams.
+        self.streams: Sequence[Any] = ()
         self._expressions: tuple[PlanNode | None, Any] = (None, None)
 
     def of(self, java: Any) -> "JvmSession":
@@ -297,14 +312,11 @@ class JvmSession:
     def micro_batch(self, node: PlanNode) -> PlanNode | None:
         """Return the plan of the micro-batch that a `LogicalRDD` is, as `foreachBatch` hands it over.
 
-        None if no active stream's last batch has its attributes.
+        None if no known stream's last batch has its attributes.
         """
-        wanted = {expression_id(each[0]) for each in node.fields.get("output") or ()}
-        default = self.jvm.org.apache.spark.sql.SparkSession.getDefaultSession()
-        # A batch belongs to a clone of the session, which does not know the streams.
-        sessions = [self.java, *([default.get()] if default.isDefined() else [])]
-        for query in (query for session in sessions for query in session.streams().active()):
-            execution = query.streamingQuery().lastExecution()
+        wanted = _output_ids(node)
+        for stream in self._known_streams():
+            execution = stream.lastExecution()
             if execution is None:  # a stream without a batch yet
                 continue
             plan = execution.analyzed()
@@ -313,6 +325,25 @@ class JvmSession:
             if wanted and wanted == {expression_id(each) for each in self.attributes(below.output())}:
                 return self.tree(below)
         return None
+
+    def stream_source(self, node: PlanNode) -> SparkRelation:
+        """Return what a micro-batch reads of a source of version 2."""
+        if node.name == "StreamingDataSourceV2ScanRelation":  # Spark 4
+            return version_2(node.java.relation())
+        wanted = _output_ids(node)
+        for stream in self._known_streams():
+            for leaf in items(stream.analyzedPlan().collectLeaves()):
+                is_source = str(leaf.getClass().getSimpleName()) == "StreamingRelationV2"
+                if is_source and wanted == {expression_id(each) for each in self.attributes(leaf.output())}:
+                    return version_2(leaf)
+        return SparkRelation(problem="the source of a stream that is no longer known")
+
+    def _known_streams(self) -> list[Any]:
+        default = self.jvm.org.apache.spark.sql.SparkSession.getDefaultSession()
+        # A batch belongs to a clone of the session, which does not know the streams.
+        sessions = [self.java, *([default.get()] if default.isDefined() else [])]
+        active = [query.streamingQuery() for session in sessions for query in session.streams().active()]
+        return [*active, *self.streams]
 
     def top(self, operation: PlanNode, index: int) -> Any:
         """Return the JVM's expression at a position in an operation's expressions."""
@@ -329,6 +360,10 @@ class JvmSession:
             return str(node.java.prettyName())
         except Py4JError:
             return node.name.rstrip("$").lower()
+
+
+def _output_ids(node: PlanNode) -> set[int]:
+    return {expression_id(each[0]) for each in node.fields.get("output") or ()}
 
 
 def type_of(error: Py4JJavaError) -> str:

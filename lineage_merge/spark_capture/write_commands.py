@@ -40,8 +40,8 @@ def written(session: JvmSession, plan: Any) -> Written | None:
     if name in ROW_COMMANDS or (name == "AppendData" and _is_merge(plan)):
         return _rows(session, plan)
     if name in _MICRO_BATCHES:
-        query, target = _MICRO_BATCHES[name](session, plan)
-        return Written(session.tree(query), session.attributes(query.output()), target)
+        batch = _MICRO_BATCHES[name](session, plan)
+        return batch and Written(session.tree(batch[0]), session.attributes(batch[0].output()), batch[1])
     if name == "SaveIntoDataSourceCommand" and _is_part_of_row_operation(plan):
         return None
     known = _COMMANDS.get(name)
@@ -197,19 +197,25 @@ def _of_options(session: JvmSession, source: Any, options: Any, append: bool) ->
     raise CaptureError(f"a write to {data_format} has no option that names its target")
 
 
-def _micro_batch(session: JvmSession, plan: Any) -> Write:
-    """Return what a micro-batch writes to a sink of version 1."""
+def _micro_batch(session: JvmSession, plan: Any) -> Write | None:
+    """Return what a micro-batch writes to a sink of version 1; None if the sink stores nothing."""
     append = str(plan.outputMode().toString()) == "Append"
     if plan.catalogTable().isDefined():
         return plan.query(), table_target(session, plan.catalogTable().get(), append)
-    return plan.query(), _of_options(session, plan.sink(), plan.writeOptions(), append)
+    return _stored(session, plan, plan.sink(), append)
 
 
-def _micro_batch_2(session: JvmSession, plan: Any) -> Write:
+def _micro_batch_2(session: JvmSession, plan: Any) -> Write | None:
     append = str(plan.outputMode().toString()) == "Append"
-    if not plan.relation().isDefined():
-        raise CaptureError(f"a stream to {plan.table().name()}: unknown target")
-    return plan.query(), _of_relation(table_of_version_2(plan.relation().get()), append)
+    if plan.relation().isDefined():
+        return plan.query(), _of_relation(table_of_version_2(plan.relation().get()), append)
+    return _stored(session, plan, plan.table(), append)
+
+
+def _stored(session: JvmSession, plan: Any, sink: Any, append: bool) -> Write | None:
+    if str(sink.getClass().getSimpleName()) in _SINKS_WITHOUT_STORAGE:
+        return None
+    return plan.query(), _of_options(session, sink, plan.writeOptions(), append)
 
 
 def _of_relation(table: SparkRelation, append: bool) -> WriteTarget:
@@ -236,7 +242,11 @@ _COMMANDS: Mapping[str, Callable[[JvmSession, Any], Write]] = {
     "CreateTableAsSelect": _version_2_as_select,
     "ReplaceTableAsSelect": _version_2_as_select,
 }
-_MICRO_BATCHES: Mapping[str, Callable[[JvmSession, Any], Write]] = {
+# Sinks that call functions, or show rows.
+_SINKS_WITHOUT_STORAGE = frozenset(
+    {"ConsoleTable$", "ForeachBatchSink", "ForeachWriterTable", "MemorySink", "NoopTable$"}
+)
+_MICRO_BATCHES: Mapping[str, Callable[[JvmSession, Any], Write | None]] = {
     "WriteToMicroBatchDataSourceV1": _micro_batch,
     "WriteToMicroBatchDataSource": _micro_batch_2,
 }

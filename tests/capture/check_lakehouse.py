@@ -26,6 +26,10 @@ _MORE_VALUES = {
     ("mrgd_t", "status", "orders.csv", "status"): "I",
     ("mrgs_d", "amount", "orders.csv", "amount"): "T",
     ("mrgs_d", "amount", "mrgs_d", "fee"): "T",
+    ("str_t", "id", "src_t", "order_id"): "I",
+    ("str_t", "amount", "src_t", "amount"): "T",
+    ("str_d", "id", "src_t", "order_id"): "I",
+    ("str_d", "amount", "src_t", "amount"): "T",
 }
 _MORE_INFLUENCES = {
     ("part_t", "orders.csv", "status"): "F",
@@ -38,8 +42,10 @@ _MORE_INFLUENCES = {
     ("mrgs_d", "orders.csv", "order_id"): "J",
     ("mrgs_d", "mrgs_d", "order_id"): "J",
     ("mrgs_d", "orders.csv", "status"): "F",
+    ("str_t", "src_t", "country"): "F",
+    ("str_d", "src_t", "country"): "F",
 }
-_MORE = {"part_t", "mrgd_t", "del3_t", "mrgs_d"}
+_MORE = {"part_t", "mrgd_t", "del3_t", "mrgs_d", "str_t", "str_d"}
 # They read metadata tables, whose columns are none of the dataset.
 _METADATA = {"i15_files", "i15_snaps"}
 

@@ -299,6 +299,18 @@ def merge_of_batches(lake: Lakehouse) -> None:
     stream.option("checkpointLocation", lake.path("checkpoint")).start().awaitTermination()
 
 
+@_job
+def streams_between_tables(lake: Lakehouse) -> None:
+    """Streams with sinks of their own: from Iceberg to Iceberg, and on to Delta."""
+    rows = lake.spark.readStream.format("iceberg").load("lake.db.src_t").where("country = 'DE'")
+    lake.spark.sql("CREATE TABLE lake.db.str_t (id INT, amount DOUBLE) USING iceberg")
+    selected = rows.select(F.col("order_id").alias("id"), (F.col("amount") * 2).alias("amount"))
+    to_iceberg = selected.writeStream.format("iceberg").option("checkpointLocation", lake.path("state_i"))
+    to_iceberg.trigger(availableNow=True).toTable("lake.db.str_t").awaitTermination()
+    to_delta = selected.writeStream.format("delta").option("checkpointLocation", lake.path("state_d"))
+    to_delta.trigger(availableNow=True).start(lake.path("str_d")).awaitTermination()
+
+
 def run(folder: Path) -> dict[str, Any]:
     """Run all jobs; return the edges of each target, and what went wrong."""
     from lineage_merge import capture

@@ -15,6 +15,7 @@ from lineage_merge.orchestration.doctor.examination import CHECKS, SECONDS, exam
 from lineage_merge.sources.diagnosis import Diagnosis, ok
 from tests.merge.test_near_miss_mistakes import pasted
 from tests.merge.wrong_configurations import WAREHOUSE
+from tests.spline_documents import SplineDatabase
 
 WRONG = "redshift://tickit-wh.eu-west-1:5439"
 
@@ -76,6 +77,25 @@ def test_sources_that_have_nothing_in_common_are_a_warning() -> None:
     assert "tickit_sales_laod" in notice.message
     assert "tickit_sales_load" in notice.message
     assert unjoined.message.startswith("joined 0 datasets; nothing joins Spline and dbt")
+
+
+def test_a_write_that_later_runs_did_not_report_is_a_warning(tmp_path: Path) -> None:
+    spline = SplineDatabase()
+    for hour, targets in enumerate((("a", "b"), ("a", "b"), ("a",))):
+        for target in targets:
+            spline.plan(
+                "load", reads=["s3://in/raw"], writes=f"s3://lake/{target}", at=hour, run=f"app-{hour}"
+            )
+    spline.write(tmp_path)
+    given = {"dag_name": "daily", "environment": "dev", "spline": {"export": str(tmp_path)}}
+
+    silent, joined = joins.examine(CONFIGURATION.parse(given))
+
+    assert (silent.state, joined.state) == ("warning", "ok")
+    assert "spark load" in silent.message
+    assert "s3://lake|b" in silent.message
+    assert "no write since 2026-01-01 01:00:00 UTC" in silent.message
+    assert "capture.install" in silent.fix
 
 
 def test_files_of_another_kind_are_a_warning(tmp_path: Path) -> None:

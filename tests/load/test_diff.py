@@ -59,6 +59,23 @@ def test_a_job_loses_properties_of_an_earlier_run_except_its_project() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("stored", "incoming", "others", "written"),
+    [
+        ("delta", "parquet", ("hourly",), []),
+        ("parquet", "delta", ("hourly",), ["format"]),
+        # Nothing else says that it is still a table.
+        ("delta", "parquet", (), ["format"]),
+    ],
+)
+def test_a_table_format_of_another_dag_stays(
+    stored: str, incoming: str, others: tuple[str, ...], written: list[str]
+) -> None:
+    known = stored_vertex("table", {"environment": "dev", "format": stored})._replace(others=others)
+
+    assert node_change({"label": "table", "format": incoming}, known, builds=True)[1] == written
+
+
 @pytest.mark.parametrize("label", ["table", "column", "file"])
 def test_datasets_and_columns_keep_properties_unknown_to_the_merge(label: str) -> None:
     stored = {"environment": "dev", "description": "by dbt", "format": "csv", "data_type": "int"}

@@ -1,9 +1,12 @@
 """Causes of late or wrong data in small graphs."""
 
+import json
 from typing import Any
 
 import pytest
 
+from lineage_merge.merge.report import Report
+from lineage_merge.model.elements import Problem
 from lineage_merge.questions.causes import RULES, Diagnosis, diagnose
 from lineage_merge.questions.staleness import Expectations
 from tests.lineage_made import at, col
@@ -173,6 +176,31 @@ def test_causes_within_a_depth() -> None:
     assert rows(why(made, "c", depth=1)) == {(1, "failed_test", "b", "rows")}
 
 
+def test_a_job_whose_later_runs_did_not_report_the_dataset() -> None:
+    made = MadeRuns().chain("raw > a > b", 90, 91).flow("raw > other", job="to_a")
+    message = "no write since 1970-01-02 00:00:00 UTC, although a later successful run did not report it"
+    problems = [
+        Problem("silent", at("a"), "spark to_a", message),
+        Problem("silent", at("a"), "spark another", "of no job that writes it"),
+        Problem("notice", at("other"), "spark to_a", "something else"),
+    ]
+    report = Report({}, {}, {}, (), tuple(problems), {"silent": 2, "notice": 1})
+    made.nodes["dev|daily|merge_run"] = {
+        "id": "dev|daily|merge_run",
+        "label": "merge_run",
+        "environment": "dev",
+        "dag_name": "daily",
+        "name": "daily",
+        "report": json.dumps(report.as_json()),
+    }
+
+    found = why(made, "b")
+
+    assert rows(found) == {(1, "silent_write", "a", "to_a")}
+    assert evidence(found) == [f"to_a: {message}"]
+    assert rows(why(made, "other")) == set()
+
+
 def test_causes_with_the_same_distance_are_in_the_order_of_the_rules() -> None:
     made = MadeRuns().chain("raw > a > b > c", 95, 90, 97).flow("raw > b", job="second")
     made.ran("second", 80, "failed").check("rows", "b", "failed", 95)
@@ -182,6 +210,7 @@ def test_causes_with_the_same_distance_are_in_the_order_of_the_rules() -> None:
     assert list(RULES) == [
         "failed_run",
         "missing_run",
+        "silent_write",
         "stale_source",
         "late_write",
         "failed_test",

@@ -10,7 +10,13 @@ from sqlglot.errors import SqlglotError
 from lineage_merge.column_lineage import pseudo_columns
 from lineage_merge.column_lineage.sql.scope import NamedColumn, Relation
 from lineage_merge.column_lineage.sql.tables import AllColumns, KnownTable
-from lineage_merge.column_lineage.table_parts import BELOW_A_TABLE, METADATA_TABLES, TablePart, part_of_name
+from lineage_merge.column_lineage.table_parts import (
+    BELOW_A_TABLE,
+    METADATA_TABLES,
+    TablePart,
+    part_of_name,
+    part_of_path,
+)
 
 Parts = tuple[str, ...]
 
@@ -118,6 +124,9 @@ _DOLLAR = frozenset({"athena", "doris", "presto", "starrocks", "trino"})
 _AFTER_DOLLAR = METADATA_TABLES | {"properties"}
 # Spark takes the first part of `t.files` for a namespace, whatever the current database.
 _DATABASE_OR_CATALOG = 3
+# iceberg.`s3://lake/orders#snapshots`
+_ICEBERG = "iceberg"
+_FORMAT_AND_PATH = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,14 +162,26 @@ def part_of_table(table: exp.Table, platform: str) -> PartOfTable | None:
         if not name or selected.lower() not in _AFTER_DOLLAR:
             return None
         return PartOfTable(_named([*parts[:-1], exp.to_identifier(name, quoted=True)]), "metadata")
-    if platform not in _DOTTED or len(parts) < _DATABASE_OR_CATALOG:
+    if platform not in _DOTTED:
         return None
     names = [each.name for each in parts]
+    if len(parts) == _FORMAT_AND_PATH and names[0].lower() == _ICEBERG:
+        return _part_of_path(parts[0], names[1])
+    if len(parts) < _DATABASE_OR_CATALOG:
+        return None
     part = part_of_name(["", *names[-3:]], location=names[-2])  # if the name above is a table's
     if part is None:
         return None
     added = pseudo_columns.ICEBERG_CHANGE if part == "changes" else ()
     return PartOfTable(_named(parts[:-1]), part, added, len(parts) >= BELOW_A_TABLE)
+
+
+def _part_of_path(table_format: exp.Expr, path: str) -> PartOfTable | None:
+    """Return the part in ``iceberg.`s3://lake/orders#branch_audit```."""
+    found = part_of_path(path)
+    if found is None:
+        return None
+    return PartOfTable(_named([table_format, exp.to_identifier(found[0], quoted=True)]), found[1])
 
 
 def _named(parts: list[exp.Expr]) -> exp.Table:

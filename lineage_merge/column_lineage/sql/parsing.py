@@ -10,6 +10,7 @@ from typing import TypeVar
 from sqlglot import Dialect, exp
 
 from lineage_merge.column_lineage.sql.merge_syntax import supported_merge
+from lineage_merge.column_lineage.sql.spark_syntax import supported_relations
 
 _Result = TypeVar("_Result")
 
@@ -64,7 +65,7 @@ _WRITTEN = "written"
 
 def parse(text: str, dialect: Dialect) -> list[exp.Expr]:
     """Return the statements of a text. Raises `SqlglotError`."""
-    text = supported_merge(text, dialect)
+    text = supported_merge(supported_relations(text, dialect), dialect)
     trees = [tree for tree in dialect.parse(text) if tree is not None]
     for tree in trees:
         _record_function_names(tree, text)

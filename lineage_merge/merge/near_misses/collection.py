@@ -14,7 +14,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineage_merge import naming
-from lineage_merge.graph_format.schema import Row
+from lineage_merge.graph_format.schema import DATASET_LABELS, Row
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.merge.dataset_resolver import DEFAULT, SPARK_CATALOG
 from lineage_merge.merge.dataset_uses import Flows, Kinds, Uses, dataset_uses, pack_flow
@@ -48,19 +48,22 @@ class Details:
 
     `completed`: the short name that a default schema completes. `directories`: the id of a temporary
     directory that a rule resolves to the dataset. `placed`: datasets that have another namespace without
-    a rule.
+    a rule. `tables`: the full names of tables.
     """
 
     columns: dict[str, set[str]] = field(default_factory=dict)
     completed: dict[str, str] = field(default_factory=dict)
     directories: dict[str, str] = field(default_factory=dict)
     placed: set[str] = field(default_factory=set)
+    tables: dict[str, str] = field(default_factory=dict)
 
     def add(self, row: Row) -> None:
         """Add a `has_column` edge or a dataset."""
         if row["label"] == "has_column":
             self.columns.setdefault(row["from"], set()).add(_column(row))
             return
+        if row["label"] == "table" and row.get("qualified_name"):
+            self.tables[row["id"]] = row["qualified_name"]
         for resolved_name in row.get("resolved_names") or ():
             _, rule, namespace, name = resolved_name.split("|")
             if rule not in (DEFAULT, SPARK_CATALOG) and namespace != row["id"].split("|", 2)[1]:
@@ -117,7 +120,7 @@ def near_misses(
         details, flows = details_and_flows(elements, ids, confirming)
     else:
         details, flows = details_of(ids, confirming), Flows.of(elements)
-    selected = pairs(found, details.columns, flows.reaches)
+    selected = pairs(found, details.columns, flows.reaches, details.tables)
     jobs = {each.id: each.jobs for each in (*unwritten, *written)}
     confirmed = frozenset(_namespace_of(each) for each in confirming - details.placed)
     settings = settings_of(config, jobs, confirmed, details)
@@ -248,6 +251,7 @@ def _first(rows: Iterable[OpenDataset]) -> Iterator[_Listed]:
     yield _Listed(datasets, next(number))
 
 
+_NAMES = ("label", "id", "qualified_name", "resolved_names")
 # What one pass over the rows finds, by kind: the columns and the row of a dataset, the flows of a partition.
 _Key = tuple[str, str | int]
 _Found = set[str] | Row | bytes
@@ -278,7 +282,7 @@ def _column(row: Row) -> str:
 def _inspect(
     ids: Shared[frozenset[str]], named: Shared[frozenset[str]], number: int, rows: Iterable[Row]
 ) -> Iterator[tuple[_Key, _Found]]:
-    """Yield columns of `ids`, flows, and those of `named` of which the configuration decides the name."""
+    """Yield columns and names of `ids`, flows, and names of `named` that the configuration decides."""
     wanted, known = ids.value, named.value
     found: dict[str, set[str]] = defaultdict(set)
     flows = bytearray()
@@ -292,8 +296,8 @@ def _inspect(
                     found[row["from"]] = _smallest(columns)
         elif label == "feeds":
             pack_flow(flows, row)
-        elif row.get("resolved_names") and row["id"] in known:
-            yield ("names", row["id"]), {each: row[each] for each in ("label", "id", "resolved_names")}
+        elif row["id"] in (known if row.get("resolved_names") else wanted) and label in DATASET_LABELS:
+            yield ("names", row["id"]), {each: row[each] for each in _NAMES if each in row}
     yield ("flows", number), bytes(flows)
     for dataset, columns in found.items():
         yield ("columns", dataset), columns

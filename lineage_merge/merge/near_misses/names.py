@@ -102,6 +102,12 @@ def _is_path(namespace: str) -> bool:
     return bool(naming.path_uri(namespace, "x"))
 
 
+@lru_cache(maxsize=65_536)
+def is_catalog_of_files(namespace: str) -> bool:
+    """Whether a namespace is a catalog of tables in files: Glue, Hive, or a name in Spark."""
+    return ":" not in namespace or naming.name_dataset(namespace, "database.table").stored_as_files
+
+
 def is_generic(name: str) -> bool:
     """Whether a name says nothing about the content: `data`, a date, a version, one or two letters."""
     return len(name) < _SHORTEST or name.lower() in _GENERIC or bool(_DATE_OR_NUMBER.fullmatch(name.lower()))

@@ -8,12 +8,16 @@ name; if it is still too large, its name is no evidence.
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NamedTuple
 
 from lineage_merge.merge.near_misses.names import (
+    PLACE,
+    SAME_NAME,
     NameParts,
     Similarity,
     compare,
+    is_catalog_of_files,
     is_generic,
     normalize,
     parts_of,
@@ -31,6 +35,7 @@ _ENOUGH_COLUMNS = 3
 # Comparisons within one group of names, and candidates per dataset.
 MAX_COMPARISONS = 256
 _MAX_CANDIDATES = 10
+_NO_TABLES: Mapping[str, str] = MappingProxyType({})
 
 # Whether lineage leads from one dataset to another.
 Reaches = Callable[[str, str], bool]
@@ -160,10 +165,16 @@ def _same_project(one: OpenDataset, other: OpenDataset) -> bool:
     return len(jobs) == 1 and all(job.startswith("dbt:") for job in jobs)
 
 
-def pairs(found: Sequence[Candidate], columns: Mapping[str, Collection[str]], reaches: Reaches) -> list[Pair]:
+def pairs(
+    found: Sequence[Candidate],
+    columns: Mapping[str, Collection[str]],
+    reaches: Reaches,
+    tables: Mapping[str, str] = _NO_TABLES,
+) -> list[Pair]:
     """Return the near misses among the candidates, best first.
 
-    `columns`: by dataset, in lower case. Not returned are pairs that lineage connects, those whose similarity
+    `columns`: by dataset, in lower case. `tables`: names of tables whose catalog is unknown, by the id of
+    their path. Not returned are pairs that lineage connects, those whose similarity
     a copy explains (the read dataset feeds another one of at least the same similarity, or the written one is
     fed by one), and ambiguous ones.
     """
@@ -172,7 +183,7 @@ def pairs(found: Sequence[Candidate], columns: Mapping[str, Collection[str]], re
     for each, _ in scored:
         if each.names.is_whole and each.read.namespace != each.written.namespace:
             by_namespaces[each.read.namespace, each.written.namespace].add(each.read.id)
-    rated = [_rated(each, by_columns, by_namespaces) for each, by_columns in scored]
+    rated = [_rated(_as_table(each, tables), by_columns, by_namespaces) for each, by_columns in scored]
     by_read: dict[str, list[Pair]] = defaultdict(list)
     copies: dict[str, list[Pair]] = defaultdict(list)
     for pair in rated:
@@ -188,6 +199,22 @@ def pairs(found: Sequence[Candidate], columns: Mapping[str, Collection[str]], re
         if not is_ambiguous and not _explained(best, copies):
             selected.append(best._replace(score=min(100, round(best.score))))
     return sorted(selected, key=lambda pair: (-pair.score, *pair.ids))
+
+
+def _as_table(candidate: Candidate, tables: Mapping[str, str]) -> Candidate:
+    """Return a table and a path with more points if whatever wrote the path gave it the table's name."""
+    read, written, names, _ = candidate
+    table = ".".join((*read.containers, read.leaf))
+    if (
+        read.is_path
+        or not written.is_path
+        or len(read.containers) == 0
+        or table.lower() != tables.get(written.id, "").lower()
+        or not is_catalog_of_files(read.namespace)
+    ):
+        return candidate
+    points = max(names.points, SAME_NAME + 2 * PLACE)
+    return candidate._replace(names=Similarity(points, (f"both are the table {table} of a catalog",)))
 
 
 def _rated(

@@ -19,6 +19,9 @@ SECONDS = 15.0
 _MAX_LISTED = 3
 _MAX_NOTICES = 5
 _BUILD = "lineage-merge build reports joins and near misses"
+_SEE_LOG = (
+    "search the driver's log for errors of the client, or call lineage_merge.capture.install in the job"
+)
 _CHECK_NAMES = "correct the namespaces or add merge.rules; lineage-merge build lists sources without producer"
 
 
@@ -44,6 +47,7 @@ def examine(config: Config) -> Iterator[Diagnosis]:
         return
     notices = report.of_kind("notice")
     yield from _notices(notices)
+    yield from _silent(report.of_kind("silent"))
     yield _finding(report, _unjoined(config, report), has_notices=bool(notices))
 
 
@@ -72,6 +76,17 @@ def _notices(found: list[Problem]) -> Iterator[Diagnosis]:
     number = len(found) - _MAX_NOTICES
     if number > 0:
         yield warning(JOINS, f"{number} more notice{'s' * (number > 1)}", _BUILD)
+
+
+def _silent(found: list[Problem]) -> Iterator[Diagnosis]:
+    """Yield the writes that a client may no longer report."""
+    for each in found[:_MAX_LISTED]:
+        yield warning(JOINS, f"{each.field}: {_short(each.document)}: {each.message}", _SEE_LOG)
+    number = len(found) - _MAX_LISTED
+    if number > 0:
+        yield warning(
+            JOINS, f"{number} more write{'s' * (number > 1)} that later runs did not report", _BUILD
+        )
 
 
 def _unjoined(config: Config, found: Report) -> str:

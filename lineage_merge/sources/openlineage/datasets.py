@@ -10,6 +10,7 @@ from typing import Any
 from lineage_merge import naming
 from lineage_merge.column_lineage import pseudo_columns
 from lineage_merge.column_lineage.table_parts import TablePart, has_metadata_columns, part_of_name
+from lineage_merge.graph_format.schema import TABLE_FORMATS
 from lineage_merge.model.elements import (
     Alias,
     Authority,
@@ -63,6 +64,11 @@ def stored_table(
             pseudo = pseudo.union(pseudo_columns.DELTA_CHANGE)
         return StoredTable(ref, None, pseudo, identifiers)
     pseudo |= pseudo_columns.ICEBERG
+    if ref.namespace and (own := part_of_name(ref.name.split("."), columns)):
+        # S3 Tables name a table with its catalog, and have no path.
+        added = pseudo_columns.ICEBERG_CHANGE if own == "changes" else frozenset()
+        table = Reference(ref.namespace, _above(ref.name))
+        return StoredTable(table, own, pseudo.union(added), identifiers)
     parts = {identifier["name"]: _part(identifier["name"], columns, ref.name) for identifier in identifiers}
     part = next((each for each in parts.values() if each), None)
     # A read by path has no other name.
@@ -132,8 +138,6 @@ _LABELS: Mapping[str, DatasetLabel] = {
     "TOPIC": "topic",
     "STREAM": "topic",
 }
-# A table format is more specific than the format of its files.
-_TABLE_FORMATS = (ICEBERG, "delta", "hudi", "paimon")
 
 
 def reference(namespace: str, name: str, application: str = "") -> Reference:
@@ -174,7 +178,7 @@ def _properties(facets: Mapping[str, Any]) -> dict[str, Scalar]:
     description = str((facets.get("documentation") or {}).get("description") or "").strip()
     storage = facets.get("storage") or {}
     layer = str(storage.get("storageLayer") or "").lower()
-    data_format = layer if layer in _TABLE_FORMATS else str(storage.get("fileFormat") or "").lower()
+    data_format = layer if layer in TABLE_FORMATS else str(storage.get("fileFormat") or "").lower()
     known: dict[str, Scalar] = {"description": description, "format": data_format}
     return {name: value for name, value in known.items() if value}
 
@@ -200,16 +204,14 @@ def _other_names(
         other = _symlink_reference(identifier, ref.application)
         if other == ref:
             continue
-        if _is_path(ref) and not _is_path(other):
-            table = _table_name(other)
-            yield from _table_of_path(ref, table)
-            yield Alias(other, ref, CATALOG_RULE)
-            known_as = spark_catalog(catalog) or _session_catalog(other, ref)
-            if known_as and "." in table:
-                yield Alias(Reference(known_as, table), ref, CATALOG_RULE)
-        elif _is_path(other) and not _is_path(ref):
-            yield from _table_of_path(other, _table_name(ref))
-            yield Alias(ref, other, CATALOG_RULE)
+        if _is_path(ref) != _is_path(other):
+            path, table = (ref, other) if _is_path(ref) else (other, ref)
+            name = _table_name(table)
+            yield from _table_of_path(path, name)
+            yield Alias(table, path, CATALOG_RULE)
+            known_as = spark_catalog(catalog) or _session_catalog(table, path)
+            if known_as and "." in name:
+                yield Alias(Reference(known_as, name), path, CATALOG_RULE)
         elif not (_is_stored_in_files(ref) and _is_stored_in_files(other)):
             yield Alias(other, ref, SYMLINK_RULE)
 
@@ -252,7 +254,9 @@ def _session_catalog(table: Reference, path: Reference) -> str:
 
 
 def _table_name(table: Reference) -> str:
-    """Return ``bigdata.sales``, also for Glue's ``table/bigdata/sales``."""
+    """Return ``bigdata.sales``, also Glue's ``table/bigdata/sales``, S3 Tables' without catalog."""
+    if table.namespace.lower().split(":")[2:3] == ["s3tables"]:
+        return naming.name_dataset(table.namespace, table.name).name.name
     glue = table.name.removeprefix("table/")
     return table.name if glue == table.name else glue.replace("/", ".")
 

@@ -78,6 +78,7 @@ def event_rows(run: Run, context: Context) -> Iterator[EventRow]:
             duration_ms=None if number else run.duration_ms,
             append=translator.write_mode(run, key) not in ("overwrite", ""),
             rows=translator.rows_written(run, key),
+            version=translator.version_written(run, key),
         )
     if not targets and not is_part(run):
         yield common._replace(key=run.run_id, plan=run.run_id)

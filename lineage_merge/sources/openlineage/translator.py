@@ -74,6 +74,17 @@ def rows_written(run: Run, key: DatasetKey) -> int | None:
     return None if count is None else int(count)
 
 
+def version_written(run: Run, key: DatasetKey) -> str | None:
+    """Return one of the run's targets with its version after the write, if reported: ``db.orders@4``."""
+    facets = outputs(run)[key].get("facets") or {}
+    version = text(mapping(facets.get("version")).get("datasetVersion"))
+    if not version:
+        return None
+    table = stored_table(outputs(run)[key], reference(*key))
+    names = [str(each["name"]) for each in table.names]
+    return f"{min(names, default=table.ref.name)}@{version}"
+
+
 def translate(run: Run, key: DatasetKey, sequence: int | None = None) -> Iterator[Element]:
     """Yield what the run did to one target. `sequence` is the position of the write in the job's run.
 
@@ -90,6 +101,8 @@ def translate(run: Run, key: DatasetKey, sequence: int | None = None) -> Iterato
         for ref, found in ((target, output), *inputs.items())
     }
     yield from dataset_elements(output, tables[target], Authority.BUILDER, of_spark=of_spark)
+    target = tables[target].ref  # without the name of a branch
+    tables.setdefault(target, StoredTable(target))
     if job.job_type == "dbt" and job.name.startswith("snapshot."):
         yield Dataset(target, Authority.BUILDER, "snapshot")
     yield _job(run, job_run)

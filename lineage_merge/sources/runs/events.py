@@ -11,7 +11,7 @@ class EventRow(NamedTuple):
     `run_id` is the run that wrote. Times are ms since 1970. `target` is the raw URI, `dataset` the id it
     resolves to. `unlabelled`: the requested labels that the write itself lacks; its plan may have them.
     Writes of one job with different `statement`s are selected independently. `owners` and `tags` are those
-    of the job.
+    of the job. `version`: the target after the write, ``db.orders@8744736658442914487``.
     """
 
     database: str
@@ -36,6 +36,7 @@ class EventRow(NamedTuple):
     statement: str | None = None
     owners: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    version: str | None = None
 
 
 T = TypeVar("T", bound=Any)

@@ -1,6 +1,6 @@
 """Facts about the runs of each job: the newest run, and the number of successful runs."""
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from operator import add
 from typing import Any, NamedTuple, TypeVar
 
@@ -9,6 +9,7 @@ from lineage_merge.model.elements import Job, JobKey, SuccessfulRuns
 from lineage_merge.model.records import Record
 from lineage_merge.sources.runs.events import EventRow, largest, nulls_first, total
 from lineage_merge.sources.runs.run_selection import SelectedWrite
+from lineage_merge.sources.runs.silent_writes import silent_writes
 from lineage_merge.sources.source import Resolver
 
 T = TypeVar("T")
@@ -29,6 +30,7 @@ class JobFacts(NamedTuple):
     failed: bool | None
     owners: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    versions: tuple[str, ...] = ()
 
 
 # The facts of a job's newest run, and whether one of the job's writes is selected.
@@ -45,9 +47,10 @@ def job_facts(events: Rows[EventRow], selected: Rows[SelectedWrite]) -> Rows[Job
 
 
 def job_records(events: Rows[EventRow], selected: Rows[SelectedWrite], resolver: Resolver) -> Rows[Record]:
-    """Return records of the jobs that have a selected write, and each job's number of successful runs."""
+    """Return records of the jobs that have a selected write, their successful runs, and missing writes."""
     elements: Rows[Any] = job_facts(events, selected).map(job)
-    return elements.union(successful_runs(events)).map_partitions(resolver.records)
+    others = successful_runs(events), silent_writes(events)
+    return elements.union(*others).map_partitions(resolver.records)
 
 
 def job(facts: JobFacts) -> Job:
@@ -58,6 +61,7 @@ def job(facts: JobFacts) -> Job:
         "last_run_at": facts.last_run_at,
         "duration_ms": facts.duration_ms,
         "rows_written": facts.rows_written,
+        "last_versions": ", ".join(facts.versions),
         "status": "failed" if facts.failed else "succeeded",
     }
     known = {name: value for name, value in properties.items() if value not in (None, "")}
@@ -101,8 +105,18 @@ def _run_facts(_run: Hashable, events: list[EventRow]) -> Iterator[tuple[_Job, _
         failed=largest(write.failed for write in writes),
         owners=tuple(sorted({owner for write in writes for owner in write.owners})),
         tags=tuple(sorted({tag for write in writes for tag in write.tags})),
+        versions=_versions(writes),
     )
     yield job, (facts, False)
+
+
+def _versions(writes: Iterable[EventRow]) -> tuple[str, ...]:
+    """Return the version of each target after the last write to it."""
+    newest: dict[str, str] = {}
+    for write in sorted(writes, key=lambda write: nulls_first(write.at, write.version)):
+        if write.version and not write.failed:
+            newest[write.version.rpartition("@")[0]] = write.version
+    return tuple(newest[table] for table in sorted(newest))
 
 
 def _newer(one: _Newest, other: _Newest) -> _Newest:

@@ -13,7 +13,7 @@ from lineage_merge.column_lineage.sql.tables import AllColumns, KnownTable, fold
 from lineage_merge.column_lineage.sql.text import reason
 from lineage_merge.model.elements import DatasetLabel
 from lineage_merge.sources.sql.clauses import is_value
-from lineage_merge.sources.sql.names import Datasets
+from lineage_merge.sources.sql.names import Datasets, path_of_table
 from lineage_merge.sources.sql.results import Created, FileLineage
 from lineage_merge.sources.sql.shapes import NOTHING, Shape, ShapeColumn, Shapes
 from lineage_merge.sources.sql.syntax import Script
@@ -59,17 +59,30 @@ class Context:
         return self._datasets.of_table(table, used, self._script.variables)
 
     def _named(self, node: exp.Expr) -> tuple[exp.Table, str | None]:
-        """Return the table of a target, and its dataset; None and a note if its name contains a variable."""
+        """Return the table of a target, and its dataset; None and a note if it cannot be known.
+
+        A branch of Iceberg's is its table.
+        """
         table = node.find(exp.Table) if not isinstance(node, exp.Table) else node
         if table is None:
             raise ValueError("target without a name")
+        part = part_of_table(table, self._platform)
+        if part is not None and part.part == "rows" and self._is_part(table, part):
+            part.table.set("partition", table.args.get("partition"))
+            table = part.table
         key = self._key(table)
         if key is None and self._temporary(table) is None:
-            self._unknown(".".join(part.name for part in table.parts))
+            self._unknown(table)
         return table, key
 
-    def _unknown(self, name: str) -> None:
-        self._note("not-joined", f"{name} has a variable in its name: set its value with --var")
+    def _unknown(self, table: exp.Table) -> None:
+        names = [part.name for part in table.parts]
+        path = path_of_table(table)
+        if path and not any(map(self._script.variables.in_name, names)):
+            problem = f"{path} is a path without a file system, so it names no dataset: write s3:// or file:"
+        else:
+            problem = f"{'.'.join(names)} has a variable in its name: set its value with --var"
+        self._note("not-joined", problem)
 
     def _temporary(self, table: exp.Table) -> Temporary | None:
         return self._temporaries.find(table, self._key(table))
@@ -121,7 +134,7 @@ class Context:
         if part is not None and self._is_part(table, part):
             key = self._key(part.table)
             if key is None:
-                self._unknown(".".join(each.name for each in part.table.parts))
+                self._unknown(part.table)
                 return Relation([AllColumns(None)])
             reads.add(key, rows=part.part != "metadata")
             return part.relation(self._table(key))
@@ -137,7 +150,7 @@ class Context:
         if is_dual(table) and (key is None or self._known(key) == NOTHING):
             return None
         if key is None:
-            self._unknown(".".join(part.name for part in table.parts))
+            self._unknown(table)
             return Relation([AllColumns(None)])
         reads.add(key)
         return self._table(key)

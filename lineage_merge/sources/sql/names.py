@@ -1,5 +1,6 @@
 """Resolution of names in SQL files to datasets. Pure."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -11,8 +12,10 @@ from lineage_merge.sources.sql.variables import Variables
 
 # Spark reads a path as a table of its format: parquet.`s3://lake/sales`.
 _FORMATS = frozenset(
-    {"parquet", "orc", "csv", "json", "text", "avro", "delta", "iceberg", "binaryfile", "xml"}
+    {"parquet", "orc", "csv", "json", "text", "avro", "delta", "iceberg", "hudi", "binaryfile", "xml"}
 )
+# A version of Delta's table: delta.`s3://lake/sales@v3`, delta.`s3://lake/sales@20260131120000000`.
+_VERSION = re.compile(r"@(?:v\d+|\d{17})$", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -37,8 +40,8 @@ class Datasets:
         parts = [part.name for part in table.parts]
         if any(variables.in_name(part) for part in parts):
             return None
-        if len(parts) == 2 and parts[0].lower() in _FORMATS and "/" in parts[1]:
-            return self.of_path(parts[1], variables)
+        if path := path_of_table(table):
+            return self.of_path(path, variables)
         if len(parts) == 1:
             parts = [*database, *parts]
         elif len(parts) == 2 and len(database) == 2:
@@ -50,6 +53,14 @@ class Datasets:
         if ":/" not in path or _dataset_path(path, variables) is None:
             return None
         return self.key(Reference("", str(_dataset_path(path, variables))))
+
+
+def path_of_table(table: exp.Table) -> str:
+    """Return the path that Spark reads as a table of a format, without a version; "" for a table's name."""
+    parts = [part.name for part in table.parts]
+    if len(parts) != 2 or parts[0].lower() not in _FORMATS or "/" not in parts[1]:
+        return ""
+    return _VERSION.sub("", parts[1]) if parts[0].lower() == "delta" else parts[1]
 
 
 def _dataset_path(path: str, variables: Variables) -> str | None:

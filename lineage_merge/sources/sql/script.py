@@ -29,6 +29,8 @@ from lineage_merge.sources.sql.writes import Mode, Note, Reads, Write
 
 # Platforms that accept a SELECT with fewer columns than the table, and whose RENAME TO has no schema.
 _POSTGRES = frozenset({"postgres", "redshift", "materialize", "risingwave"})
+# The missing levels of a new name are those of the old one.
+_RENAMES_IN_PLACE = _POSTGRES | {"databricks", "spark", "spark2"}
 
 
 class Reader:
@@ -301,10 +303,10 @@ class _Reading(Creation):
 
     def _rename(self, old: exp.Table, new: exp.Table) -> None:
         temporary = self._temporary(old)
-        if self._platform in _POSTGRES and not new.args.get("db") and old.args.get("db"):
-            new = new.copy()
-            for part in ("db", "catalog"):
-                new.set(part, old.args.get(part))
+        missing = len(old.parts) - len(new.parts)
+        if missing > 0 and self._platform in _RENAMES_IN_PLACE:
+            parts = [part.copy() for part in (*old.parts[:missing], *new.parts)]
+            new = exp.Table(**dict(zip(("this", "db", "catalog"), reversed(parts), strict=False)))
         if temporary is not None:
             self._temporaries.add(new, self._key(new), temporary)
             return

@@ -22,6 +22,7 @@ from lineage_merge.spark_capture.listener.facts import (
 from lineage_merge.spark_capture.listener.lines import Messages, messages
 from lineage_merge.spark_capture.listener.nested_writes import Write
 from lineage_merge.spark_capture.listener.recorder import DEFAULT, LOG, Counts, Limits, Recorder
+from lineage_merge.spark_capture.listener.streams import Streams
 from lineage_merge.spark_capture.session import JvmSession
 from lineage_merge.spark_capture.targets import DATAFRAME
 from lineage_merge.spark_capture.write_documents import WriteDocument, write_document
@@ -45,6 +46,7 @@ class Listener:
         self._recorder = Recorder(self._write, self._messages, deliver, limits)
         self._proxy = ExecutionListener(self._recorder.offer)
         self._registered: dict[str, tuple[Any, Any]] = {}  # by session: its manager, and the listener there
+        self._streams: list[tuple[SparkSession, Streams]] = []
         self._bus = spark.sparkContext._jsc.sc().listenerBus()
 
     @property
@@ -62,6 +64,9 @@ class Listener:
         manager.register(self._proxy)
         # Each call makes another Java object of the proxy: only this one can be removed.
         self._registered[identifier] = manager, list(manager.listListeners())[-1]
+        streams = Streams(java, self._recorder.offer)
+        spark.streams.addListener(streams)
+        self._streams.append((spark, streams))
         create = spark.newSession
 
         # Only cloned sessions inherit listeners.
@@ -92,6 +97,9 @@ class Listener:
         for manager, registered in self._registered.values():
             with suppress(Exception):
                 manager.unregister(registered)
+        for spark, streams in self._streams:
+            with suppress(Exception):
+                spark.streams.removeListener(streams)
 
     def _await_events(self, seconds: float) -> None:
         """Wait until Spark has reported what has ended, which it does on a thread of its own."""
@@ -103,6 +111,7 @@ class Listener:
     def _write(self, execution: Execution) -> Write | None:
         query = execution.query
         session = self._session.of(query.sparkSession())
+        session.streams = [stream for _, streams in self._streams for stream in streams.executions]
         plan_id = str(uuid.uuid4())
         name = f"executionPlan/{plan_id}"
         document = write_document(session, query.analyzed(), session.application, name, plan_id)

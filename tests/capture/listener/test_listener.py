@@ -216,6 +216,22 @@ def test_batches_of_a_stream(
     assert (found.target, found.sources, found.rows) == ("batches", ("orders",), 3)
 
 
+def test_a_stream_to_a_sink_of_its_own_is_recorded_once_per_run(
+    spark: SparkSession, recording: Recording, orders: DataFrame, tmp_path: Path
+) -> None:
+    read = (
+        spark.readStream.schema(orders.schema).option("maxFilesPerTrigger", 1).parquet(f"{tmp_path}/orders")
+    )
+    stream = read.where("price > 1").select("id").writeStream.format("parquet")
+    stream = stream.option("checkpointLocation", f"{tmp_path}/state").trigger(availableNow=True)
+    stream.start(f"{tmp_path}/sink").awaitTermination()
+    read.writeStream.format("memory").queryName("shown").trigger(availableNow=True).start().awaitTermination()
+
+    (found,) = recording.writes()
+    assert (found.target, found.sources, found.event.get("error")) == ("sink", ("orders",), None)
+    assert found.event["durationNs"] > 0
+
+
 def test_installing_again_gives_the_same_listener(spark: SparkSession, tmp_path: Path) -> None:
     first = capture.install(spark, tmp_path, limits=LATER)
     assert first is not None

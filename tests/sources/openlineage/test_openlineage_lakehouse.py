@@ -11,7 +11,7 @@ from lineage_merge.orchestration import read_sources
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.openlineage import translator
 from lineage_merge.sources.openlineage.documents import cut_down
-from lineage_merge.sources.openlineage.runs import combine_events
+from lineage_merge.sources.openlineage.runs import Run, combine_events
 from tests import lakehouse_truth
 
 # The client sent no action of this application.
@@ -27,12 +27,15 @@ FILTERS_OF_EXPLODE = {
 }
 
 
-def elements() -> Iterator[Element]:
-    runs: dict[str, list[dict[str, Any]]] = {}
+def runs() -> Iterator[Run]:
+    events: dict[str, list[dict[str, Any]]] = {}
     for event in lakehouse_truth.messages("openlineage"):
-        runs.setdefault(event["run"]["runId"], []).append(cut_down(event))
-    for events in runs.values():
-        run = combine_events(events)
+        events.setdefault(event["run"]["runId"], []).append(cut_down(event))
+    yield from map(combine_events, events.values())
+
+
+def elements() -> Iterator[Element]:
+    for run in runs():
         for key in translator.targets(run):
             yield from translator.translate(run, key)
 
@@ -113,3 +116,20 @@ def test_a_merge_of_the_events_has_the_write_of_each_operation(data: Path) -> No
         ("upd_d", "upd_d", "update"),
     }
     assert [problem for problem in report.problems if problem.kind in ("rejected", "no-columns")] == []
+
+
+def test_the_snapshot_or_version_after_a_write_is_known_of_tables_by_name() -> None:
+    written = {translator.version_written(run, key) for run in runs() for key in translator.targets(run)}
+
+    assert written == {
+        None,
+        "db.app_t@9093182274305730827",
+        "db.chain1@3020307519182711811",
+        "db.chain2@3319722203335977193",
+        "db.ctas_o@1751626483579533456",
+        "db.del1_t@2893213376193794522",
+        "db.del2_t@6681426697243712936",
+        "db.mrg_t@1963490203056056197",
+        "db.upd_t@9013954717318611029",
+        "default.sales_d@0",
+    }

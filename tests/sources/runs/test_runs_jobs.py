@@ -43,6 +43,20 @@ def test_a_duplicate_document_counts_once_whatever_its_target() -> None:
     assert facts(events)["load"] == JobFacts("spark", "load", 1, "r1", 2, 3, "spark", False)
 
 
+def test_the_version_of_each_target_is_that_after_its_last_successful_write() -> None:
+    events = [
+        event("b", 3, version="db.b@7", failed=True),
+        event("b", 2, version="db.b@6"),
+        event("b", 1, version="db.b@5"),
+        event("a", 1, version="db.a@12"),
+        event("c", 1),
+    ]
+
+    found = facts(events)["load"]
+
+    assert jobs.job(found).properties["last_versions"] == "db.a@12, db.b@6"
+
+
 def test_missing_facts_are_unknown() -> None:
     events = [event("a", 1, rows=None, duration_ms=None, framework=None, failed=None)]
 

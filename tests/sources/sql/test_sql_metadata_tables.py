@@ -121,3 +121,26 @@ def test_pseudo_columns_are_those_that_a_known_table_does_not_have() -> None:
             "lake.db.t#_partition",
         }
         assert found.influences == {"lake.db.t#_pos > lake.db.x FILTER"}
+
+
+@pytest.mark.parametrize("path", ["/data/orders", "data/orders"])
+def test_a_path_without_a_file_system_is_reported_as_one(path: str) -> None:
+    found = lineage_of(f"INSERT INTO dw.x (id) SELECT id FROM delta.`{path}`", "spark")
+
+    message = f"{path} is a path without a file system, so it names no dataset: write s3:// or file:"
+    assert (found.feeds, found.problems) == (set(), {("not-joined", "etl/f.sql:line 1", message)})
+
+
+def test_a_path_with_an_unknown_variable_is_reported_with_the_flag_that_sets_it() -> None:
+    found = lineage_of("INSERT INTO dw.x (id) SELECT id FROM delta.`${root}/orders`", "spark")
+
+    assert {message for _, _, message in found.problems} == {
+        "delta.${root}/orders has a variable in its name: set its value with --var"
+    }
+
+
+@pytest.mark.parametrize("relation", ["stream s", "stream", "(SELECT id FROM stream) s"])
+def test_a_table_may_be_called_stream(relation: str) -> None:
+    assert lineage_of(f"INSERT INTO dw.x (id) SELECT id FROM {relation}", "spark").feeds == {
+        ("stream", "dw.x")
+    }
