@@ -60,7 +60,7 @@ class GraphLookup:
 
     def columns(self, dataset: str) -> list[Vertex]:
         """Return the columns of a dataset."""
-        return self.graph.vertices([edge.to_id for edge in self.graph.edges_from([dataset], ["has_column"])])
+        return self.graph.vertices([edge.to_id for edge in self.graph.edges_below([dataset], ["has_column"])])
 
     def element(self, finding: Finding) -> Vertex | None:
         """Return the dataset or column, in any case, that a finding is about."""
@@ -68,7 +68,9 @@ class GraphLookup:
         if owner is None or not finding.column:
             return owner
         name = finding.column.lower()
-        return next((vertex for vertex in self.columns(owner.id) if vertex.name.lower() == name), None)
+        return next(
+            (vertex for vertex in self.columns(owner.id) if vertex.qualified_name.lower() == name), None
+        )
 
 
 def everything(graph: LineageGraph, environment: str | None) -> tuple[list[Vertex], list[Edge]]:
@@ -91,12 +93,12 @@ def downstream(graph: LineageGraph, datasets: Iterable[str]) -> tuple[list[Verte
     reached = set(datasets)
     new = set(reached)
     while new:
-        columns = {edge.to_id for edge in graph.edges_from(sorted(new), ["has_column"])}
+        columns = {edge.to_id for edge in graph.edges_below(sorted(new), ["has_column"])}
         ids = graph.reach(sorted(new), ["feeds"], "down")
         ids |= graph.reach(sorted(columns), ["feeds_column", "influences"], "down")
         new = {dataset_id_of(identifier) for identifier in ids} - reached
         reached |= new
-    columns = {edge.to_id for edge in graph.edges_from(sorted(reached), ["has_column"])}
+    columns = {edge.to_id for edge in graph.edges_below(sorted(reached), ["has_column"])}
     starts = sorted(reached | columns)
     around = (*graph.edges_from(starts, _EDGE_LABELS), *graph.edges_to(starts, _EDGE_LABELS))
     edges = {edge.id: edge for edge in around}
