@@ -126,7 +126,7 @@ class GremlinGraph:
         found = {
             row["id"]: row
             for batch in _batches(ids)
-            for row in self._execute(lambda g: edges_below(g, batch, labels, ends, dag))  # noqa: B023
+            for row in self._execute(lambda g: edges_below(g, batch, labels, dag, ends))  # noqa: B023
         }
         return [_edge(row) for row in found.values()]
 
@@ -247,7 +247,11 @@ def edges_at(
 
 
 def edges_below(
-    g: GraphTraversalSource, ids: Sequence[str], labels: Sequence[str], ends: Sequence[str], dag: str | None
+    g: GraphTraversalSource,
+    ids: Sequence[str],
+    labels: Sequence[str],
+    dag: str | None,
+    ends: Sequence[str] = (),
 ) -> GraphTraversal:
     """Return the outgoing edges of these vertices and of all that are reachable, with all properties."""
     walk = g.V(*ids).emit().repeat(_hop(__, labels, "down", dag).dedup().barrier())
