@@ -77,7 +77,7 @@ class MadeLineage:
     def columns(
         self, text: str, job: str = "load", dag: str = "daily", environment: str = "dev", **values: Any
     ) -> Self:
-        """``a.x > b.y``: the column x of a feeds y of b; ``a.x/f`` is a field. ``a.x > b`` influences rows of b."""
+        """``a.x > b.y``: the column x of a feeds y of b, ``a.x/f`` a field. ``a.x > b`` influences rows."""
         source, _, target = (each.strip() for each in text.partition(">"))
         key = JobKey("spark", job)
         start = self._column(source, dag, environment)
