@@ -1,5 +1,7 @@
 """Fields of structures in the formats of other tools."""
 
+from typing import Any
+
 import pytest
 
 from lineage_merge.exporters.exporter import Export
@@ -52,8 +54,8 @@ def test_datahub_has_paths_with_types(graph: InMemory) -> None:
     (upstream,) = {
         tuple(
             (
-                tuple(source.rpartition(",")[2] for source in each.upstreams),
-                each.downstreams[0].rpartition(",")[2],
+                tuple(source.rpartition(",")[2] for source in each.upstreams or ()),
+                (each.downstreams or [""])[0].rpartition(",")[2],
             )
             for each in lineage.fineGrainedLineages or ()
         )
@@ -94,7 +96,7 @@ def test_openlineage_has_nested_fields_and_dotted_names(graph: InMemory) -> None
     from lineage_merge.exporters.graph_batches import jobs, read_schemas
     from lineage_merge.exporters.openlineage.facets import column_lineage, ends, of_dataset
 
-    facets = of_dataset(read_schemas(graph, [at("crm")])[at("crm")])
+    facets: dict[str, Any] = of_dataset(read_schemas(graph, [at("crm")])[at("crm")])
     customer, items = facets["schema"].fields
     assert (customer.name, [each.name for each in customer.fields]) == ("customer", ["address"])
     assert [(each.name, each.type) for each in customer.fields[0].fields] == [("city", "string")]
@@ -102,7 +104,7 @@ def test_openlineage_has_nested_fields_and_dotted_names(graph: InMemory) -> None
     assert [(tag.key, tag.field) for tag in facets["tags"].tags] == [("pii", "customer.address.city")]
     (job,) = jobs(graph)
     columns = {vertex.id: vertex for vertex in graph.vertices(ends(job.flows))}
-    facet = column_lineage(job.flows[0], columns)
+    facet: Any = column_lineage(job.flows[0], columns)
     assert {name: [each.field for each in column.inputFields] for name, column in facet.fields.items()} == {
         "city": ["customer.address.city"],
         "whole": ["customer"],

@@ -1,11 +1,13 @@
 """Fields of structures in the column lineage of clients."""
 
+from typing import Any
+
 import pytest
 
 from lineage_merge.model.elements import Reference, field_path
 from lineage_merge.sources.openlineage.field_paths import path_of_name, with_field_paths
 
-SCHEMA = [
+SCHEMA: list[dict[str, Any]] = [
     {"name": "id", "type": "long"},
     {"name": "Address", "type": "struct", "fields": [{"name": "geo.x", "type": "double"}, {"name": "City"}]},
     {"name": "address.zip", "type": "string"},
