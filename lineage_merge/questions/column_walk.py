@@ -1,6 +1,6 @@
 """Walks from column to column, through fields of structures.
 
-A column covers its fields: a walk from it goes on at the edges of each. A structure that is passed on whole
+A column covers its fields: a walk from it continues at the edges of each. A structure that is passed on whole
 passes each of its fields: what is stored as ``a -> whole`` leads from ``a.b`` to ``whole.b``. Such edges are
 derived here, and never stored. Where a structure is not passed on unchanged, ``a -> text``, they lead to the
 whole target.
@@ -41,7 +41,7 @@ def column_edges(
 
     `influences`: also the rows that these columns determine; downstream only. An edge that is derived has the
     properties of the stored one. ``has_column`` edges lead from columns of the walk to those of their fields
-    where it goes on; they are no hop.
+    where it continues; they are no hop.
     """
     labels = (_FEEDS, "influences") if influences else (_FEEDS,)
     inner = _without_fields(graph, set(starts), direction, depth, dag)
@@ -79,7 +79,7 @@ def column_ends(edges: Iterable[Edge]) -> set[str]:
 def _without_fields(
     graph: LineageGraph, starts: set[str], direction: Direction, depth: int | None, dag: str | None
 ) -> set[str] | None:
-    """Return the columns whose edges are within the depth; None if a field is among them or theirs."""
+    """Return the columns whose edges are within the depth; None if one is, or has, a field."""
     if depth is None:
         inner = starts | graph.reach(sorted(starts), [_FEEDS, _FIELDS], direction, None, dag)
     else:

@@ -87,8 +87,8 @@ def test_the_paths_are_those_of_datahubs_own_sources() -> None:
         Vertex(f"{at('t')}|{path}", "column", {"name": path.rpartition("|")[2], "data_type": data_type})
         for path, data_type in types.items()
     ]
-    theirs = {each.fieldPath for each in get_schema_fields_for_hive_column("a", types["a"])}
-    assert {FieldPaths(columns).of(column) for column in columns} <= theirs
+    known = {each.fieldPath for each in get_schema_fields_for_hive_column("a", types["a"])}
+    assert {FieldPaths(columns).of(column) for column in columns} <= known
 
 
 def test_openlineage_has_nested_fields_and_dotted_names(graph: InMemory) -> None:

@@ -31,11 +31,11 @@ def made() -> MadeLineage:
 
         crm.customer -> users.whole -> dump.text (to_json);  users.whole.email -> mart.mail
         crm.customer.email -> mails.address;  crm.customer.city -> places.home.city -> trips.city
-        places.home -> copies.home;  x.a -> y.b.in, y.b -> x.a (a cycle that wraps);  odd."a.b", odd.a.b
+        places.home -> copies.home;  x.a -> y.b.in, y.b -> x.a (a cycle that wraps);  dots."a.b", dots.a.b
     """
     lineage = MadeLineage()
     lineage.flow("crm > users > dump").flow("users > mart").flow("crm > mails").flow("crm > places > trips")
-    lineage.flow("places > copies").flow("x > y > x", job="loop").flow("odd > trips", job="odd")
+    lineage.flow("places > copies").flow("x > y > x", job="loop").flow("dots > trips", job="dots")
     lineage.columns("crm.customer > users.whole", transformation="IDENTITY")
     lineage.columns("users.whole > dump.text", transformation="TRANSFORMATION", expression="to_json(whole)")
     lineage.columns("users.whole/email > mart.mail", transformation="IDENTITY")
@@ -46,10 +46,10 @@ def made() -> MadeLineage:
     lineage.columns("places.home > copies.home", transformation="IDENTITY")
     lineage.columns("x.a > y.b/in", "loop", transformation="IDENTITY")
     lineage.columns("y.b > x.a", "loop", transformation="IDENTITY")
-    lineage.columns("odd.a/b > trips.odd", "odd", transformation="IDENTITY")
-    lineage.nodes[col("odd", "a.b")] = {
-        **lineage.nodes[col("odd", "a")],
-        "id": col("odd", "a.b"),
+    lineage.columns("dots.a/b > trips.dots", "dots", transformation="IDENTITY")
+    lineage.nodes[col("dots", "a.b")] = {
+        **lineage.nodes[col("dots", "a")],
+        "id": col("dots", "a.b"),
         "name": "a.b",
     }
     lineage.nodes[col("users", "whole")]["data_type"] = "struct<email:string,phone:string,city:string>"
@@ -158,9 +158,9 @@ def test_a_field_of_another_type_is_not_found(graph: LineageGraph, name: str) ->
 
 def test_a_column_with_a_dot_and_a_field_are_asked_back(graph: LineageGraph) -> None:
     with pytest.raises(Ambiguous) as error:
-        resolve_dataset_or_column(graph, "odd#a.b")
-    assert error.value.candidates == (col("odd", "a.b"), col("odd", "a") + "|b")
-    assert resolve_dataset_or_column(graph, col("odd", "a") + "|b").qualified_name == "a.b"
+        resolve_dataset_or_column(graph, "dots#a.b")
+    assert error.value.candidates == (col("dots", "a.b"), col("dots", "a") + "|b")
+    assert resolve_dataset_or_column(graph, col("dots", "a") + "|b").qualified_name == "a.b"
 
 
 def test_a_cycle_that_wraps_a_structure_ends(graph: LineageGraph) -> None:

@@ -155,7 +155,7 @@ lineage.model = (() => {
     return [...own, ...passed];
   }
 
-  /** Return whether a walk goes on at a field, or at one of its fields. */
+  /** Return whether a walk continues at a field, or at one of its fields. */
   const leads = (field, side) =>
     field[side].length > 0 || (side === "down" && field.decides.length > 0) || field.fields.some((each) => leads(each, side));
 
