@@ -177,7 +177,7 @@ def _paths(column: str) -> list[str]:
 
 
 def _is_possible(graph: LineageGraph, field: Vertex) -> bool:
-    """Return whether a column of the graph may have a field, by its type, that only its name tells."""
+    """Return whether a column of the graph may have a field, by its type, which no vertex has."""
     above = graph.vertices(structures_of(field.id))
     if not above:
         return False
