@@ -45,12 +45,14 @@ class OneByOne(GremlinGraph):
     def vertices(self, ids: Iterable[str]) -> list[Vertex]:
         return [found for each in ids for found in super(OneByOne, self).vertices([each])]
 
-    def edges_below(self, ids: Iterable[str], labels: Sequence[str], dag: str | None = None) -> list[Edge]:
+    def edges_below(
+        self, ids: Iterable[str], labels: Sequence[str], dag: str | None = None, ends: Sequence[str] = ()
+    ) -> list[Edge]:
         found: list[Edge] = []
         seen = set(ids)
         left = sorted(seen)
         while left:
-            leaving = self.edges_from([left.pop()], labels, dag)
+            leaving = self.edges_from([left.pop()], [*labels, *ends], dag)
             found += leaving
             new = {edge.to_id for edge in leaving} - seen
             seen |= new

@@ -9,6 +9,7 @@ from typing import Any, Self
 from lineage_merge.load.gremlin.connection import Endpoint, open_client
 from lineage_merge.load.gremlin.upserts import bytecode, edge_upsert, vertex_upserts
 from lineage_merge.model.elements import (
+    FIELD,
     DatasetName,
     JobKey,
     column_id,
@@ -76,7 +77,7 @@ class MadeLineage:
     def columns(
         self, text: str, job: str = "load", dag: str = "daily", environment: str = "dev", **values: Any
     ) -> Self:
-        """``a.x > b.y``: the column x of a feeds y of b. ``a.x > b`` influences the rows of b."""
+        """``a.x > b.y``: the column x of a feeds y of b, ``a.x/f`` a field. ``a.x > b`` influences rows."""
         source, _, target = (each.strip() for each in text.partition(">"))
         key = JobKey("spark", job)
         start = self._column(source, dag, environment)
@@ -102,10 +103,15 @@ class MadeLineage:
 
     def _column(self, text: str, dag: str, environment: str) -> str:
         owner, _, name = text.rpartition(".")
-        held = {"label": "column", "environment": environment, "name": name}
-        column = self._node(column_id(at(owner, environment), name), dag, held)
-        self._edge("has_column", at(owner, environment), column, None, dag, environment)
-        return column
+        above, names = at(owner, environment), name.split("/")
+        for number, last in enumerate(names, 1):
+            held = {"label": "column", "environment": environment, "name": last}
+            if number > 1:
+                held["qualified_name"] = ".".join(names[:number])
+            column = self._node(column_id(at(owner, environment), FIELD.join(names[:number])), dag, held)
+            self._edge("has_column", above, column, None, dag, environment)
+            above = column
+        return above
 
     def _node(self, identifier: str, dag: str, held: Row) -> str:
         known = self.nodes.setdefault(identifier, {"id": identifier, "dag_name": []})

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from lineage_merge.graph_format.elements import COLUMN, JOB, name_parts, title_of_id
 from lineage_merge.graph_format.schema import DATASET_LABELS
-from lineage_merge.model.elements import decode, encode
+from lineage_merge.model.elements import column_of, decode, dotted, encode
 
 if TYPE_CHECKING:
     from lineage_merge.load.gremlin.connection import Endpoint
@@ -170,7 +170,7 @@ def _ids_of_kind(g: Any, kind: Kind, start: str) -> Any:
         named = [__.has(key, TextP.starting_with(start)) for key in ("name", "qualified_name")]
         vertices = vertices.or_(*named, __.has("namespace", TextP.starting_with(namespace)))
     if kind == "column":
-        vertices = vertices.out("has_column").dedup()
+        vertices = vertices.repeat(__.out("has_column")).emit().dedup()
     return vertices.limit(_MAX_IDS).id_()
 
 
@@ -202,9 +202,7 @@ def column_names(dataset_ids: Iterable[str], column_ids: Iterable[str], typed: s
     if len(owners) != 1:
         return []
     prefix = f"{owners.pop()}|"
-    columns = (
-        decode(identifier.removeprefix(prefix)) for identifier in column_ids if identifier.startswith(prefix)
-    )
+    columns = (dotted(column_of(identifier)) for identifier in column_ids if identifier.startswith(prefix))
     return _sorted(f"{owner}#{column}" for column in columns if column.lower().startswith(start.lower()))
 
 

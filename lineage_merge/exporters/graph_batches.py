@@ -7,11 +7,13 @@ of both: `dag` selects datasets and jobs, not edges of a dataset. Only one batch
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 
 from lineage_merge.graph_format.elements import JOB, Edge, Vertex, dataset_id_of
 from lineage_merge.graph_format.schema import DATASET_LABELS, SEMANTIC_LABELS
-from lineage_merge.model.elements import JobKey, dataset_of
+from lineage_merge.model.elements import JobKey, dataset_of, structures_of
+from lineage_merge.questions.column_walk import is_field
 from lineage_merge.questions.graph import LineageGraph
 
 EXPOSURE = "exposure"
@@ -24,7 +26,7 @@ _AT_ONCE = 200
 
 @dataclass(frozen=True, slots=True)
 class DatasetSchema:
-    """A dataset and its columns, by position."""
+    """A dataset and its columns, by position, each followed by its fields."""
 
     dataset: Vertex
     columns: tuple[Vertex, ...] = ()
@@ -166,13 +168,27 @@ def jobs(
 def read_schemas(graph: LineageGraph, ids: Iterable[str]) -> dict[str, DatasetSchema]:
     """Return datasets with their columns, by id; missing ones are omitted."""
     vertices = {each.id: each for each in graph.vertices(sorted(ids))}
-    owned = {edge.to_id for edge in graph.edges_from(vertices, ["has_column"])}  # an edge for each DAG
+    owned = {edge.to_id for edge in graph.edges_below(vertices, ["has_column"])}  # an edge for each DAG
     columns: dict[str, list[Vertex]] = defaultdict(list)
     for column in graph.vertices(sorted(owned)):
         columns[dataset_of(column.id)].append(column)
     for found in columns.values():
-        found.sort(key=lambda each: (each.properties.get("position", 1 << 31), each.name))
+        tops = {column.id: column for column in found if not is_field(column.id)}
+        found.sort(key=partial(_place, tops))
     return {each: DatasetSchema(vertex, tuple(columns[each])) for each, vertex in vertices.items()}
+
+
+def _place(tops: Mapping[str, Vertex], column: Vertex) -> tuple[int, str, str]:
+    """Return what orders columns of a dataset: by position and name, each before its fields."""
+    top = tops.get((*structures_of(column.id), column.id)[0], column)
+    return top.properties.get("position", 1 << 31), top.name, column.id
+
+
+def with_structures(graph: LineageGraph, ids: Collection[str]) -> dict[str, Vertex]:
+    """Return columns with their fields and the structures that they are part of, by id."""
+    above = {structure for column in ids for structure in structures_of(column)}
+    fields = {edge.to_id for edge in graph.edges_below(sorted(ids), ["has_column"])}
+    return {vertex.id: vertex for vertex in graph.vertices(sorted({*ids, *above, *fields}))}
 
 
 _Key = tuple[str, str, str]  # DAG, type, name of a job

@@ -155,7 +155,7 @@ def title_in(vertices: Mapping[str, Vertex], identifier: str) -> str:
     if vertex is None:
         return title_of_id(identifier)
     owner = vertices.get(dataset_of(identifier)) if vertex.label == COLUMN else None
-    return f"{owner.title}#{vertex.name}" if owner else vertex.title
+    return f"{owner.title}#{vertex.qualified_name}" if owner else vertex.title
 
 
 def normalize_properties(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,10 +8,13 @@ from lineage_merge.mcp.paging import Found
 from lineage_merge.mcp.untrusted_text import SHORT, escape, text, texts, time_text
 from lineage_merge.model.elements import dataset_of
 from lineage_merge.query.session import Session
+from lineage_merge.questions.column_walk import column_edges
+from lineage_merge.questions.graph import Direction
 from lineage_merge.questions.impact import job_of
 
 # Shown of a dataset's neighbours; upstream and downstream list all.
 _NEIGHBORS = 10
+_DIRECTIONS: tuple[Direction, Direction] = ("up", "down")
 _PROPERTIES = (
     "qualified_name namespace format location materialization data_type constraints access contract"
     " deprecation_date exposure_type url maturity metric_type job_type framework project file_path status"
@@ -48,7 +51,7 @@ def describe(session: Session, given: DescribeArguments) -> Found:
 
 def _dataset(session: Session, dataset: Vertex, header: dict[str, Any]) -> Found:
     graph, dag = session.graph, session.dag
-    owned = graph.edges_from([dataset.id], ["has_column"], dag)
+    owned = graph.edges_below([dataset.id], ["has_column"], dag)
     columns = sorted(graph.vertices({edge.to_id for edge in owned}), key=_position)
     writers = {edge.from_id for edge in graph.edges_to([dataset.id], ["writes"], dag)}
     before = {edge.from_id for edge in graph.edges_to([dataset.id], ["feeds"], dag)}
@@ -75,8 +78,15 @@ def _dataset(session: Session, dataset: Vertex, header: dict[str, Any]) -> Found
 
 def _column(session: Session, column: Vertex, header: dict[str, Any]) -> Found:
     graph, dag = session.graph, session.dag
-    inputs = graph.edges_to([column.id], ["feeds_column"], dag)
-    outputs = {edge.to_id for edge in graph.edges_from([column.id], ["feeds_column"], dag)}
+    inputs, outgoing = (
+        [
+            edge
+            for edge in column_edges(graph, {column.id}, direction, depth=1, dag=dag)
+            if edge.label == "feeds_column"
+        ]
+        for direction in _DIRECTIONS
+    )
+    outputs = {edge.to_id for edge in outgoing}
     header |= {
         "dataset": escape(dataset_of(column.id)),
         "feeds": texts(sorted(outputs)[:_NEIGHBORS]),

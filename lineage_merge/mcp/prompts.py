@@ -116,12 +116,12 @@ def complete(session: Session, argument: str, typed: str) -> list[str]:
             owner = session.element(dataset)
         except LineageMergeError:
             return []
-        edges = session.graph.edges_from([owner.id], ["has_column"])
+        edges = session.graph.edges_below([owner.id], ["has_column"])
         found = session.graph.vertices({edge.to_id for edge in edges})
         names = [
-            f"{dataset}#{vertex.name}"
+            f"{dataset}#{vertex.qualified_name}"
             for vertex in found
-            if vertex.name.casefold().startswith(column.casefold())
+            if vertex.qualified_name.casefold().startswith(column.casefold())
         ]
         return sorted(escape(name) for name in names)
     wanted = [label for label in VERTEX_LABELS if label != COLUMN and (label != JOB or argument == "element")]

@@ -38,7 +38,7 @@ def _described(rules: Sequence[MetadataRule], _dataset: str, rows: Iterable[Row]
     names = _names(dataset) if dataset else set()
     for row in found:
         if row["label"] == _COLUMN:
-            column = str(row.get("name") or "")
+            column = str(row.get("qualified_name") or row.get("name") or "")
             of_column = [rule for rule in rules if rule.column and column_matches(column, rule.column)]
             yield _combined(row, of_column, names)
         else:

@@ -321,6 +321,12 @@ def column_of(column_id: str) -> str:
     return FIELD.join(map(decode, column_id.split("|")[_DATASET_PARTS:]))
 
 
+def structures_of(column_id: str) -> list[str]:
+    """Return the ids of the column and fields that contain a field, the column first; none for a column."""
+    parts = column_id.split("|")
+    return ["|".join(parts[:number]) for number in range(_DATASET_PARTS + 1, len(parts))]
+
+
 def job_id(environment: str, dag_name: str, job: JobKey) -> str:
     """Return an id such as ``dev|tickit_daily|spark|tickit_sales_ingest``."""
     return "|".join(encode(part) for part in (environment, dag_name, *job))

@@ -65,7 +65,11 @@ class Check:
     def column(self) -> str:
         """The checked column, or the expression that the assertion names; "" if it checks all columns."""
         is_column = self.checked.label == COLUMN
-        return self.checked.name if is_column else str(self.assertion.properties.get("column_name", ""))
+        return (
+            self.checked.qualified_name
+            if is_column
+            else str(self.assertion.properties.get("column_name", ""))
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +103,7 @@ def checks_within(graph: LineageGraph, scope: Upstream) -> Checks:
     """Return the checks of the datasets and columns of `scope`."""
     columns: Iterable[str] = scope.columns
     if not columns:
-        columns = {edge.to_id for edge in graph.edges_from(sorted(scope.datasets), ["has_column"])}
+        columns = {edge.to_id for edge in graph.edges_below(sorted(scope.datasets), ["has_column"])}
     edges = graph.edges_to(sorted({*scope.datasets, *columns}), ["checks"])
     return _checks(graph, edges, scope.datasets, scope.distances)
 

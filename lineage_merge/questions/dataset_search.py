@@ -16,11 +16,10 @@ from lineage_merge.graph_format.elements import (
     Subgraph,
     Vertex,
     dataset_id_of,
-    name_of_id,
     values_of,
 )
 from lineage_merge.graph_format.schema import DATASET_LABELS
-from lineage_merge.model.elements import dataset_of
+from lineage_merge.model.elements import column_of, dataset_of, dotted
 from lineage_merge.model.errors import QueryError
 from lineage_merge.questions.backends.in_memory import contains_text
 from lineage_merge.questions.case_variants import case_variants
@@ -70,7 +69,7 @@ class DatasetRow(VertexRow):
 
     @property
     def column_names(self) -> str:
-        return ", ".join(map(name_of_id, self.tagged_columns))
+        return ", ".join(dotted(column_of(column)) for column in self.tagged_columns)
 
     @property
     def failed(self) -> str:
@@ -321,7 +320,7 @@ class SearchQuestion(Question[SearchResult]):
         text = self.text.casefold()
 
         def order(vertex: Vertex) -> tuple[bool, bool, str]:
-            name = vertex.name.casefold()
+            name = (vertex.qualified_name if vertex.label == COLUMN else vertex.name).casefold()
             return (name != text, not name.startswith(text), vertex.id)
 
         items = sorted(vertices, key=order) if text else vertices
@@ -341,5 +340,5 @@ class SearchQuestion(Question[SearchResult]):
             column
             for column in tagged
             if wanted <= {tag.casefold() for tag in values_of(column, "tags")}
-            and text in column.name.casefold()
+            and text in column.qualified_name.casefold()
         ]

@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 from lineage_merge.graph_format.elements import COLUMN, JOB, Edge, Vertex
 from lineage_merge.model.elements import column_of, dataset_of
 from lineage_merge.model.errors import QueryError
+from lineage_merge.questions.column_walk import column_edges, is_field
 from lineage_merge.questions.effects import (
     TEST,
     UNTYPED_TEST,
@@ -92,11 +93,14 @@ def dependents(
     if change:
         check_change(change, changed)
     affected = impact(graph, changed, depth=depth, dag=dag)
-    edges = [edge for edge in affected.subgraph.edges if edge.label not in ("writes", "has_column")]
+    edges = [edge for edge in affected.subgraph.edges if edge.label != "writes"]
     if changed.label != COLUMN:
         columns = {*affected.changed_columns, *(column.id for column in affected.columns)}
-        between = graph.edges_from(sorted(columns), ["feeds_column"], dag)
-        edges += [edge for edge in between if edge.to_id in columns]
+        if any(map(is_field, columns)):
+            edges += column_edges(graph, affected.changed_columns, "down", depth=depth, dag=dag)
+        else:
+            between = graph.edges_from(sorted(columns), ["feeds_column"], dag)
+            edges += [edge for edge in between if edge.to_id in columns]
     hops = _distances(changed, affected, edges)
     states = _states(graph, changed, affected, edges, change, dag) if change else None
     elements = _elements(changed, affected, edges, hops, states)
@@ -152,6 +156,8 @@ def _elements(
 ) -> Iterator[Dependent]:
     arriving: dict[str, list[Edge]] = {}
     for edge in edges:
+        if edge.label == "has_column":
+            continue
         arriving.setdefault(edge.to_id, []).append(edge)
     writers = _writers(impact, edges)
     of_jobs: dict[str, int] = {}

@@ -190,6 +190,9 @@ def propagate(
             continue
         found.elements[identifier].add(state)
         for edge in leaving.get(identifier, ()):
+            if edge.label == "has_column":  # what becomes of a structure becomes of its fields
+                waiting.append((edge.to_id, state))
+                continue
             for step in _steps(edge, edge.id in copied):
                 after = follow(change, state, step)
                 waiting.append((edge.to_id, after))

@@ -64,11 +64,17 @@ class LineageGraph(Protocol):
     ) -> set[str]:
         """Return the ids reachable over these edges within `depth` hops (None: unlimited).
 
-        The start ids are included only if a cycle leads back to them.
+        The start ids are included only if a cycle leads back to them. `has_column` leads from columns to
+        their fields in both directions.
         """
 
-    def edges_below(self, ids: Iterable[str], labels: Sequence[str], dag: str | None = None) -> list[Edge]:
-        """Return the edges over which `reach` goes downstream from these ids, at any depth."""
+    def edges_below(
+        self, ids: Iterable[str], labels: Sequence[str], dag: str | None = None, ends: Sequence[str] = ()
+    ) -> list[Edge]:
+        """Return the edges over which `reach` goes downstream from these ids, at any depth.
+
+        `ends`: labels of edges from the same vertices that are not followed.
+        """
 
     def tagged(
         self,

@@ -1,11 +1,12 @@
 """Impact of a change of a dataset, a column or a job."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
 from functools import lru_cache
 
-from lineage_merge.graph_format.elements import COLUMN, JOB, Edge, Subgraph, Vertex, subgraph
-from lineage_merge.model.elements import JobKey, dataset_of, job_id
+from lineage_merge.graph_format.elements import COLUMN, JOB, Edge, Subgraph, Vertex, dataset_id_of, subgraph
+from lineage_merge.model.elements import JobKey, dataset_of, job_id, structures_of
+from lineage_merge.questions.column_walk import column_edges, reached_columns, with_derived
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.lineage import completed, distances, ends, within_depth
 
@@ -54,18 +55,18 @@ def _of_datasets(graph: LineageGraph, changed: Vertex, depth: int | None, dag: s
     if changed.label == JOB:
         written = graph.edges_from([changed.id], ["writes"], dag)
         starts = {edge.to_id for edge in written}
-    inner = within_depth(graph, starts, "feeds", "down", depth, dag)
+    inner = within_depth(graph, starts, "down", depth, dag)
     edges = graph.edges_from(sorted(inner), ["feeds"], dag)
     reached_graph = completed(graph, {changed.id, *starts, *ends(edges)}, [*edges, *written], dag)
     of_starts = graph.edges_from(sorted(starts), ["has_column"])
     own = {edge.to_id for edge in of_starts}
-    reached = graph.reach(sorted(own), ["feeds_column"], "down", depth, dag)
-    columns = reached | own if changed.label == JOB else reached - own
+    reached = reached_columns(graph, own, "down", depth=depth, dag=dag)
+    columns = reached | own if changed.label == JOB else {each for each in reached if not _is_in(each, own)}
     affected = [dataset for dataset in reached_graph.datasets if dataset.id != changed.id]
     return Impact(
         reached_graph,
         datasets=tuple(dataset for dataset in affected if dataset.label != "exposure"),
-        columns=_in_order(graph.vertices(columns)),
+        columns=_in_order(with_derived(graph, columns)),
         jobs=_jobs(graph, edges),
         exposures=tuple(dataset for dataset in affected if dataset.label == "exposure"),
         dags=_dags(edges),
@@ -74,25 +75,25 @@ def _of_datasets(graph: LineageGraph, changed: Vertex, depth: int | None, dag: s
 
 
 def _of_column(graph: LineageGraph, changed: Vertex, depth: int | None, dag: str | None) -> Impact:
-    # Columns at the maximum depth are not followed: what they influence is one hop further.
-    inner = within_depth(graph, {changed.id}, "feeds_column", "down", depth, dag)
-    leaving = graph.edges_from(sorted(inner), ["feeds_column", "influences"], dag)
-    edges = [edge for edge in leaving if edge.label == "feeds_column"]
+    leaving = column_edges(graph, {changed.id}, "down", depth=depth, dag=dag, influences=True)
+    edges = [edge for edge in leaving if edge.label != "influences"]
     influencing = [edge for edge in leaving if edge.label == "influences"]
     columns = ends(edges) | {changed.id}
     own = dataset_of(changed.id)
     owners = {dataset_of(column) for column in columns}
     indirectly_affected = {edge.to_id for edge in influencing} - owners
     hops = distances([changed.id], leaving)
-    users = {dataset_of(column) for column in inner} | {
-        dataset for dataset in indirectly_affected if depth is None or hops[dataset] < depth
+    # What is at the maximum depth is not followed.
+    users = {
+        dataset_id_of(each) for each in columns | indirectly_affected if depth is None or hops[each] < depth
     }
     used = graph.edges_from(sorted(users), ["feeds"], dag)
     targets = {vertex.id: vertex for vertex in graph.vertices({edge.to_id for edge in used})}
     using = [edge for edge in used if edge.to_id in targets and targets[edge.to_id].label == "exposure"]
     exposures = {edge.to_id for edge in using}
     vertices = {
-        vertex.id: vertex for vertex in graph.vertices(owners | indirectly_affected | columns | exposures)
+        vertex.id: vertex
+        for vertex in with_derived(graph, owners | indirectly_affected | columns | exposures)
     }
     followed = [*edges, *influencing, *using]
 
@@ -103,11 +104,16 @@ def _of_column(graph: LineageGraph, changed: Vertex, depth: int | None, dag: str
         subgraph(known(columns | ends(followed)), followed),
         datasets=known(owners - {own}),
         indirectly_affected=known(indirectly_affected - exposures),
-        columns=known(columns - {changed.id}),
+        columns=known(each for each in columns if not _is_in(each, {changed.id})),
         jobs=_jobs(graph, followed),
         exposures=known(exposures),
         dags=_dags(followed),
     )
+
+
+def _is_in(column: str, columns: Set[str]) -> bool:
+    """Return whether a column is one of these, or a field of one."""
+    return column in columns or not columns.isdisjoint(structures_of(column))
 
 
 def job_of(edge: Edge) -> str | None:

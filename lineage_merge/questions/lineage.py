@@ -3,10 +3,12 @@
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Literal
 
 from lineage_merge.graph_format.elements import COLUMN, Edge, Subgraph, Vertex, subgraph
 from lineage_merge.model.elements import dataset_of
+from lineage_merge.questions.column_walk import column_edges, is_field, with_derived
 from lineage_merge.questions.graph import Direction, LineageGraph
 
 # Influences in a result of columns: on the datasets of its columns, by its columns, or by its columns on
@@ -30,10 +32,12 @@ def lineage(
     columns of the datasets and the edges between them, `influences` the columns that determine their rows;
     neither is followed further.
     """
-    label = "feeds_column" if start.label == COLUMN else "feeds"
-    inner = within_depth(graph, {start.id}, label, direction, depth, dag)
-    ask = graph.edges_from if direction == "down" else graph.edges_to
-    edges = ask(sorted(inner), [label], dag)
+    if start.label == COLUMN:
+        edges = column_edges(graph, {start.id}, direction, depth=depth, dag=dag)
+    else:
+        inner = within_depth(graph, {start.id}, direction, depth, dag)
+        ask = graph.edges_from if direction == "down" else graph.edges_to
+        edges = ask(sorted(inner), ["feeds"], dag)
     which: Influences = "by" if direction == "down" else "into"
     return completed(
         graph,
@@ -48,14 +52,13 @@ def lineage(
 def within_depth(
     graph: LineageGraph,
     starts: set[str],
-    label: str,
     direction: Direction,
     depth: int | None,
     dag: str | None,
 ) -> set[str]:
-    """Return the ids whose edges are within the depth: those at the maximum are only ends of edges."""
+    """Return the datasets whose edges are within the depth: those at the maximum are only ends of edges."""
     less = None if depth is None else max(depth - 1, 0)
-    return starts | graph.reach(sorted(starts), [label], direction, less, dag)
+    return starts | graph.reach(sorted(starts), ["feeds"], direction, less, dag)
 
 
 def completed(
@@ -68,14 +71,14 @@ def completed(
     influences: Influences | None = None,
 ) -> Subgraph:
     """Return the subgraph of these ids and edges, with columns and influences if requested."""
-    vertices = graph.vertices(sorted(set(ids)))
+    vertices = with_derived(graph, set(ids))
     all_edges = list(edges)
     if columns:
         all_edges += _columns(graph, vertices, dag)
     if influences:
         all_edges += _influences(graph, vertices, dag, influences)
     known = {vertex.id for vertex in vertices}
-    return subgraph([*vertices, *graph.vertices(sorted(ends(all_edges) - known))], all_edges)
+    return subgraph([*vertices, *with_derived(graph, ends(all_edges) - known)], all_edges)
 
 
 def ends(edges: Iterable[Edge]) -> set[str]:
@@ -83,24 +86,48 @@ def ends(edges: Iterable[Edge]) -> set[str]:
     return {end for edge in edges for end in (edge.from_id, edge.to_id)}
 
 
-def distances(starts: Iterable[str], edges: Iterable[Edge], direction: Direction = "down") -> dict[str, int]:
-    """Return the hops of the shortest paths from the starts (0) over these edges, by id."""
+def distances(
+    starts: Iterable[str],
+    edges: Iterable[Edge],
+    direction: Direction = "down",
+    *,
+    from_fields: bool = False,
+) -> dict[str, int]:
+    """Return the hops of the shortest paths from the starts (0) over these edges, by id.
+
+    A field is as near as its column; with `from_fields` the column as its field.
+    """
     leaving: Mapping[str, list[str]] = defaultdict(list)
+    fields: Mapping[str, list[str]] = defaultdict(list)
     for edge in edges:
+        if edge.label == "has_column":
+            if is_field(edge.to_id):
+                part, whole = (edge.from_id, edge.to_id) if from_fields else (edge.to_id, edge.from_id)
+                fields[whole].append(part)
+            continue
         here, there = (edge.from_id, edge.to_id) if direction == "down" else (edge.to_id, edge.from_id)
         leaving[here].append(there)
-    return _walk(starts, leaving)[0]
+    return _walk(starts, leaving, fields)[0]
 
 
 def _walk(
-    starts: Iterable[str], neighbors: Mapping[str, Iterable[str]]
+    starts: Iterable[str],
+    neighbors: Mapping[str, Iterable[str]],
+    parts: Mapping[str, Iterable[str]] = MappingProxyType({}),
 ) -> tuple[dict[str, int], dict[str, str]]:
-    """Return the hops from the nearest start, and the vertex before each on a shortest path."""
+    """Return the hops from the nearest start, and the vertex before each on a shortest path.
+
+    `parts`: vertices that are as near as the one that they are a part of.
+    """
     hops = dict.fromkeys(starts, 0)
     previous: dict[str, str] = {}
     waiting = deque(hops)
     while waiting:
         here = waiting.popleft()
+        for part in parts.get(here, ()):
+            if hops.get(part, hops[here] + 1) > hops[here]:
+                hops[part] = hops[here]
+                waiting.appendleft(part)
         for neighbor in neighbors.get(here, ()):
             if neighbor not in hops:
                 hops[neighbor] = hops[here] + 1
@@ -158,7 +185,7 @@ def strongly_connected_components(pairs: Iterable[tuple[str, str]]) -> tuple[tup
 
 
 def _columns(graph: LineageGraph, vertices: Iterable[Vertex], dag: str | None) -> list[Edge]:
-    owned = graph.edges_from([vertex.id for vertex in vertices if vertex.is_dataset], ["has_column"], dag)
+    owned = graph.edges_below([vertex.id for vertex in vertices if vertex.is_dataset], ["has_column"], dag)
     columns = sorted({edge.to_id for edge in owned})
     there = set(columns)
     return owned + [edge for edge in graph.edges_from(columns, ["feeds_column"], dag) if edge.to_id in there]

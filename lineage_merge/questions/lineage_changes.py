@@ -18,6 +18,7 @@ from lineage_merge.graph_format.elements import (
 )
 from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.model.elements import dataset_of
+from lineage_merge.questions.column_walk import reached_columns
 from lineage_merge.questions.graph import LineageGraph
 
 Action = Literal["added", "removed", "changed"]
@@ -201,10 +202,13 @@ def neighbors_of(
 ) -> Limit:
     """Return a dataset or column with everything upstream or downstream of it, in any of the pictures."""
     is_column = start.label == COLUMN
-    labels = ["feeds_column"] if is_column else ["feeds"]
     found = {start.id}
     for graph in graphs:
-        found |= graph.reach([start.id], labels, direction, dag=dag)
+        found |= (
+            reached_columns(graph, [start.id], direction, dag=dag)
+            if is_column
+            else graph.reach([start.id], ["feeds"], direction, dag=dag)
+        )
     if not is_column:
         return Limit(frozenset(found))
     return Limit(frozenset(map(dataset_of, found)), frozenset(found))

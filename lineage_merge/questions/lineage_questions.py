@@ -6,8 +6,9 @@ from functools import cached_property
 from typing import Annotated, Any, ClassVar, Self
 
 from lineage_merge.graph_format.elements import COLUMN, Edge, Subgraph, Vertex
-from lineage_merge.model.elements import dataset_of
+from lineage_merge.model.elements import dataset_of, structures_of
 from lineage_merge.model.errors import QueryError
+from lineage_merge.questions.column_walk import column_edges, have_fields, is_field
 from lineage_merge.questions.fields import JSON_ONLY, Element, ElementId, Label, Name, Shown, Text, row_of
 from lineage_merge.questions.formats.describe import title
 from lineage_merge.questions.graph import Direction, LineageGraph
@@ -100,7 +101,7 @@ class LineageResult(RowsResult):
         Influences end at datasets and begin at columns: they count from the datasets of the columns.
         """
         edges = [edge for edge in self.graph.edges if edge.label != "has_column"]
-        flows = [edge for edge in edges if edge.label != "influences"]
+        flows = [edge for edge in self.graph.edges if edge.label != "influences"]
         hops = distances([self.start.id], flows, self.direction)
         for identifier, distance in list(hops.items()):
             dataset = dataset_of(identifier)
@@ -209,34 +210,52 @@ def all_paths(
     """
     if (start.label == COLUMN) != (end.label == COLUMN):
         raise QueryError("the ends of a path must be two datasets or two columns")
-    labels = ["feeds_column" if start.label == COLUMN else "feeds"]
-    ahead = graph.reach([start.id], labels, "down", depth, dag)
-    on_paths: set[Edge] = set()
-    if end.id in ahead:
-        behind = graph.reach([end.id], labels, "up", depth, dag)
-        middle = (ahead | {start.id}) & (behind | {end.id})
-        edges = graph.edges_from(sorted(middle - {end.id} | {start.id}), labels, dag)
-        on_paths = edges_on_paths([edge for edge in edges if edge.to_id in middle], start.id, end.id, depth)
+    on_paths = _on_paths(graph, start, end, depth, dag)
     ids = {start.id, end.id}.union(*((edge.from_id, edge.to_id) for edge in on_paths))
     which: Influences | None = "within" if influences else None
     return completed(graph, ids, on_paths, dag, columns=columns, influences=which)
 
 
+def _on_paths(
+    graph: LineageGraph, start: Vertex, end: Vertex, depth: int | None, dag: str | None
+) -> set[Edge]:
+    is_column = start.label == COLUMN
+    labels = ["feeds_column" if is_column else "feeds"]
+    followed = [*labels, "has_column"] if is_column and depth is None else labels
+    ahead = graph.reach([start.id], followed, "down", depth, dag)
+    if is_column and have_fields(graph, ahead | {start.id, end.id}, depth):
+        edges = column_edges(graph, {start.id}, "down", depth=depth, dag=dag)
+        return edges_on_paths(edges, start.id, end.id, depth)
+    if end.id not in ahead:
+        return set()
+    behind = graph.reach([end.id], labels, "up", depth, dag)
+    middle = (ahead | {start.id}) & (behind | {end.id})
+    edges = graph.edges_from(sorted(middle - {end.id} | {start.id}), labels, dag)
+    return edges_on_paths([edge for edge in edges if edge.to_id in middle], start.id, end.id, depth)
+
+
 def edges_on_paths(edges: Iterable[Edge], start: str, end: str, depth: int | None = None) -> set[Edge]:
     """Return the edges on paths from `start` to `end` with at most `depth` hops.
 
-    Paths do not pass their start or end twice; cycles in between are allowed.
+    Paths do not pass their start or end twice; cycles in between are allowed. A path to a structure or a
+    field of the end is one to the end.
     """
     passed = [edge for edge in edges if start == end or (edge.to_id != start and edge.from_id != end)]
     from_start = distances([start], passed)
-    to_end = distances([end], passed, "up")
+    parts = {each for each in from_start if is_field(each) and end in structures_of(each)}
+    to_end = distances([end, *structures_of(end), *parts], passed, "up", from_fields=True)
     return {
         edge
         for edge in passed
         if edge.from_id in from_start
         and edge.to_id in to_end
-        and (depth is None or from_start[edge.from_id] + 1 + to_end[edge.to_id] <= depth)
+        and (depth is None or _length(edge, from_start, to_end) <= depth)
     }
+
+
+def _length(edge: Edge, from_start: Mapping[str, int], to_end: Mapping[str, int]) -> int:
+    """Return the hops of the shortest path over an edge; one to a field is no hop."""
+    return from_start[edge.from_id] + (edge.label != "has_column") + to_end[edge.to_id]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -1,23 +1,31 @@
 """Resolution of user input to one vertex.
 
 Input is an id, ``namespace|name``, a URI (``s3a://bucket/path/``), or a unique name: short, qualified, or the
-location of a table. An appended ``#column`` selects a column, compared case-insensitively.
+location of a table. An appended ``#column`` selects a column, compared case-insensitively, ``#column.field``
+a field of a structure.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
+from itertools import product
 
 from lineage_merge.graph_format.elements import COLUMN, JOB, Vertex
 from lineage_merge.graph_format.schema import DATASET_LABELS
-from lineage_merge.model.elements import DatasetName, column_id, dataset_id
+from lineage_merge.model.elements import FIELD, DatasetName, column_id, column_of, dataset_id, structures_of
 from lineage_merge.model.errors import Ambiguous, NamingError, NotFound, did_you_mean, similar_names
 from lineage_merge.naming import name_uri
+from lineage_merge.questions.column_walk import with_derived
 from lineage_merge.questions.graph import LineageGraph
 
 _SUGGESTED = 10
 # Vertices that are compared with a misspelt name, and the shortest half of a name that is searched.
 _COMPARED = 200
 _MIN_HALF = 3
+# Dots of a name of which each may be part of a name, or begin the name of a field.
+_MAX_DOTS = 6
+# Types that may have any field.
+_OPEN_TYPES = frozenset({"super", "variant", "object", "json", "jsonb", "struct", "record", "map"})
 
 
 def resolve_dataset_or_column(
@@ -142,10 +150,42 @@ def _require_unique(text: str, found: Sequence[Vertex]) -> Vertex:
 
 
 def _column(graph: LineageGraph, dataset: Vertex, column: str) -> Vertex:
-    vertices = graph.vertices([column_id(dataset.id, column)])
+    ids = [column_id(dataset.id, path) for path in _paths(column)]
+    vertices = graph.vertices(ids)
+    if len(vertices) > 1:
+        return _require_unique(f"{dataset.title}#{column}", vertices)
     if vertices:
         return vertices[0]
-    edges = graph.edges_from([dataset.id], ("has_column",))
+    if len(ids) > 1:
+        fields = [field for field in with_derived(graph, ids) if _is_possible(graph, field)]
+        if fields:
+            return _require_unique(f"{dataset.title}#{column}", fields)
+    edges = graph.edges_below([dataset.id], ("has_column",))
     ids = sorted({edge.to_id for edge in edges})
     known = "; known columns:" if ids else "; no known columns"
     raise NotFound(f"column not found: {dataset.title}#{column}{known}", tuple(ids))
+
+
+def _paths(column: str) -> list[str]:
+    """Return the columns and fields that ``a.b`` can be: a column of this name, or field ``b`` of ``a``."""
+    names = column.split(".")
+    if not all(names):
+        return [column]
+    dots = len(names) - 1
+    joints = product((".", FIELD), repeat=dots) if dots <= _MAX_DOTS else [("." * dots), (FIELD * dots)]
+    return [names[0] + "".join(map("".join, zip(each, names[1:], strict=True))) for each in joints]
+
+
+def _is_possible(graph: LineageGraph, field: Vertex) -> bool:
+    """Return whether a column of the graph may have a field, by its type, which no vertex has."""
+    above = graph.vertices(structures_of(field.id))
+    if not above:
+        return False
+    structure = max(above, key=lambda vertex: len(vertex.id))
+    data_type = str(structure.properties.get("data_type") or "").lower()
+    names = column_of(field.id).split(FIELD)[column_of(structure.id).count(FIELD) + 1 :]
+    if any("." in name for name in names):
+        return False
+    if not data_type or data_type.partition("(")[0].strip() in _OPEN_TYPES:
+        return True
+    return all(re.search(rf"(?<!\w){re.escape(name)}[`\"]?\s*[:\s]", data_type) for name in names)

@@ -1,9 +1,9 @@
 """Tags that columns and datasets carry, their own and those inherited along column lineage.
 
-A tag of a column is carried by the column; one of a dataset by the dataset and all its columns. Downstream,
-it passes from column to column. A dataset whose rows a tagged column determines carries the tag by its rows,
-which is not followed further. A dataset that is fed without column lineage, such as an exposure, carries the
-tags of its sources as a whole.
+A tag of a column is carried by the column and its fields; one of a dataset by the dataset and all its
+columns. Downstream, it passes from column to column; a structure that is passed on whole passes each field. A
+dataset whose rows a tagged column determines carries the tag by its rows, which is not followed further. A
+dataset that is fed without column lineage, such as an exposure, carries the tags of its sources as a whole.
 """
 
 from collections import defaultdict
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from lineage_merge.config.propagation import Propagation, propagation_of
 from lineage_merge.graph_format.elements import Edge, Vertex
 from lineage_merge.model.elements import dataset_of
+from lineage_merge.questions.column_walk import with_derived
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.tag_reach import TagReach, read_reach
 from lineage_merge.questions.tag_stops import (
@@ -118,7 +119,7 @@ def propagate(
     """
     found = propagate_ids(graph, tags, propagation, environment, dag)
     needed = {carrier.id for carrier in found.carriers} | {stop.id for stop in found.stops}
-    read = graph.vertices(sorted(needed - found.vertices.keys()))
+    read = with_derived(graph, needed - found.vertices.keys())
     return replace(found, vertices={**found.vertices, **{vertex.id: vertex for vertex in read}})
 
 
@@ -180,6 +181,8 @@ class _Walk:
         self._by_rows: dict[str, Carrier] = {}
         self._stopped: dict[str, Stop] = {}
         self._left: set[str] = set()
+        # Fields that carry the tag because their structures do: what these pass on includes them.
+        self._parts: set[str] = set()
 
     def run(self, origins: Iterable[str]) -> None:
         """Follow the tag from the elements that have it."""
@@ -188,6 +191,7 @@ class _Walk:
             self._arrive(level, Carrier(origin, self._tag, origin))
         while level:
             self._add_columns(level)
+            self._add_fields(level)
             self.carriers |= level
             following: dict[str, Carrier] = {}
             for identifier in sorted(level):
@@ -208,8 +212,11 @@ class _Walk:
 
     def _leave(self, carrier: Carrier, following: dict[str, Carrier]) -> None:
         is_dataset = carrier.id in self._reach.datasets
-        for edge in () if is_dataset else self._reach.columns.get(carrier.id, ()):
-            self._pass(carrier, edge, following)
+        if not is_dataset:
+            is_part = carrier.id in self._parts
+            leaving = self._reach.columns.get(carrier.id, ()) if is_part else self._reach.leaving(carrier.id)
+            for edge in leaving:
+                self._pass(carrier, edge, following)
         owner = carrier.id if is_dataset else dataset_of(carrier.id)
         # The first carrier of a dataset, on a shortest path, decides for all.
         if owner not in self._left:
@@ -241,6 +248,18 @@ class _Walk:
             dataset = level[identifier]
             for column in self._reach.owned.get(identifier, ()):
                 self._arrive(level, Carrier(column, self._tag, dataset.origin, last=dataset.last))
+
+    def _add_fields(self, level: dict[str, Carrier]) -> None:
+        """Add the fields of columns that carry the tag."""
+        waiting = sorted(each for each in level if each in self._reach.fields)
+        for identifier in waiting:
+            column = level[identifier]
+            for part in self._reach.fields.get(identifier, ()):
+                if part not in self.carriers and part not in level:
+                    self._arrive(level, Carrier(part, self._tag, column.origin, last=column.last))
+                    self._parts.add(part)
+                    if part in level:
+                        waiting.append(part)
 
     def _stop(self, identifier: str, origin: str, why: StopReason, last: Step | None) -> None:
         self._stopped.setdefault(identifier, Stop(identifier, self._tag, origin, *why, last=last))

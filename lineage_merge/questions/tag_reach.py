@@ -1,31 +1,39 @@
 """The part of a graph that tags can reach, in few requests, without regard to where they stop."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from lineage_merge.graph_format.elements import COLUMN, Edge, Vertex
 from lineage_merge.graph_format.schema import DATASET_LABELS
-from lineage_merge.model.elements import dataset_of
+from lineage_merge.model.elements import dataset_of, structures_of
+from lineage_merge.questions.column_walk import is_field, passed_on
 from lineage_merge.questions.graph import LineageGraph
-
-_COLUMN_EDGES = ("feeds_column", "influences")
 
 
 @dataclass(frozen=True, slots=True)
 class TagReach:
     """Edges by their start, in a fixed order.
 
-    `columns`: `feeds_column` and `influences` by column. `whole`: `feeds` without column lineage by dataset.
-    `owned`: columns by dataset, of datasets that can carry a tag as a whole. `tagged`: all vertices with the
-    requested tags.
+    `columns`: `feeds_column` and `influences` by column. `fields`: those of a column or field. `whole`:
+    `feeds` without column lineage by dataset. `owned`: columns by dataset, of datasets that can carry a tag
+    as a whole. `tagged`: all vertices with the requested tags.
     """
 
     tagged: tuple[Vertex, ...]
     columns: Mapping[str, tuple[Edge, ...]]
+    fields: Mapping[str, tuple[str, ...]]
     whole: Mapping[str, tuple[Edge, ...]]
     owned: Mapping[str, tuple[str, ...]]
     datasets: Mapping[str, Vertex]
+
+    def leaving(self, column: str) -> Iterator[Edge]:
+        """Yield the edges of a column; of a field also those over which its structures pass it on."""
+        yield from self.columns.get(column, ())
+        if is_field(column):
+            for structure in structures_of(column):
+                for edge in self.columns.get(structure, ()):
+                    yield passed_on(edge, column, "down")
 
 
 def read_reach(
@@ -48,6 +56,7 @@ def read_reach(
     return TagReach(
         tagged,
         _by_start(reading.edges.values()),
+        {column: tuple(sorted(fields)) for column, fields in reading.fields.items()},
         _by_start(reading.whole.values()),
         {dataset: tuple(sorted(columns)) for dataset, columns in reading.owned.items()},
         datasets,
@@ -63,6 +72,7 @@ class _Reading:
     edges: dict[str, Edge] = field(default_factory=dict)
     whole: dict[str, Edge] = field(default_factory=dict)
     owned: dict[str, set[str]] = field(default_factory=dict)
+    fields: dict[str, set[str]] = field(default_factory=dict)
     datasets: set[str] = field(default_factory=set)
     _columns: set[str] = field(default_factory=set)
 
@@ -86,12 +96,32 @@ class _Reading:
         return {edge.to_id for edge in edges}
 
     def _follow(self, columns: set[str]) -> None:
-        edges = self.graph.edges_below(sorted(columns), _COLUMN_EDGES, self.dag) if columns else []
-        self._columns |= columns
+        while columns:
+            labels = ["feeds_column", "has_column"]
+            edges = self.graph.edges_below(sorted(columns), labels, self.dag, ["influences"])
+            reached = columns | self._add(edges)
+            self._columns |= reached
+            # Structures pass their fields on, but are not reached themselves.
+            above = {structure for each in reached if is_field(each) for structure in structures_of(each)}
+            above -= self._columns
+            passed = (
+                self.graph.edges_from(sorted(above), ["feeds_column", "influences"], self.dag)
+                if above
+                else ()
+            )
+            columns = self._add(passed) - self._columns
+
+    def _add(self, edges: Iterable[Edge]) -> set[str]:
+        """Add edges; return the columns where they end."""
+        ends = set()
         for edge in edges:
-            self.edges[edge.id] = edge
-            if edge.label == "feeds_column":
-                self._columns.add(edge.to_id)
+            if edge.label == "has_column":
+                self.fields.setdefault(edge.from_id, set()).add(edge.to_id)
+            else:
+                self.edges[edge.id] = edge
+            if edge.label != "influences":
+                ends.add(edge.to_id)
+        return ends
 
     def _fed_without_columns(self, datasets: set[str]) -> set[str]:
         """Add the feeds without column lineage from these datasets; return their targets.

@@ -263,7 +263,7 @@ def _altered(subject: Subject, key: str, old: Columns, new: Columns) -> Iterator
         if casts[0]["type"] != casts[1]["type"] and not is_retyped:
             is_retyped, types = True, (casts[0]["type"], casts[1]["type"])
     if is_retyped:
-        yield subject.altered("type changed", *types, column=name, change=Change.RETYPE)
+        yield from subject.retyped(name, *types)
     if not is_same_value:
         inputs = old.inputs(key), new.inputs(key)
         before, after = before or inputs[0], after or inputs[1]

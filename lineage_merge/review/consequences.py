@@ -17,6 +17,8 @@ from lineage_merge.graph_format.elements import (
     title_of_id,
 )
 from lineage_merge.graph_format.schema import DATASET_LABELS
+from lineage_merge.model.elements import column_id, column_of, field_path
+from lineage_merge.questions.column_walk import with_derived
 from lineage_merge.questions.dependents import affected_tests, dependents
 from lineage_merge.questions.effects import Effect
 from lineage_merge.questions.graph import LineageGraph
@@ -60,7 +62,7 @@ class GraphLookup:
 
     def columns(self, dataset: str) -> list[Vertex]:
         """Return the columns of a dataset."""
-        return self.graph.vertices([edge.to_id for edge in self.graph.edges_from([dataset], ["has_column"])])
+        return self.graph.vertices([edge.to_id for edge in self.graph.edges_below([dataset], ["has_column"])])
 
     def element(self, finding: Finding) -> Vertex | None:
         """Return the dataset or column, in any case, that a finding is about."""
@@ -68,7 +70,16 @@ class GraphLookup:
         if owner is None or not finding.column:
             return owner
         name = finding.column.lower()
-        return next((vertex for vertex in self.columns(owner.id) if vertex.name.lower() == name), None)
+        columns = self.columns(owner.id)
+        found = next((vertex for vertex in columns if vertex.qualified_name.lower() == name), None)
+        structures = [each for each in columns if name.startswith(f"{each.qualified_name.lower()}.")]
+        if found or not structures:
+            return found
+        # A field that nothing reads by its name has no vertex; readers of its structure read it, too.
+        structure = max(structures, key=lambda each: len(each.qualified_name))
+        left = name.removeprefix(f"{structure.qualified_name.lower()}.")
+        path = field_path(column_of(structure.id), *left.split("."))
+        return next(iter(with_derived(self.graph, [column_id(owner.id, path)])), None)
 
 
 def everything(graph: LineageGraph, environment: str | None) -> tuple[list[Vertex], list[Edge]]:
@@ -91,12 +102,12 @@ def downstream(graph: LineageGraph, datasets: Iterable[str]) -> tuple[list[Verte
     reached = set(datasets)
     new = set(reached)
     while new:
-        columns = {edge.to_id for edge in graph.edges_from(sorted(new), ["has_column"])}
+        columns = {edge.to_id for edge in graph.edges_below(sorted(new), ["has_column"])}
         ids = graph.reach(sorted(new), ["feeds"], "down")
         ids |= graph.reach(sorted(columns), ["feeds_column", "influences"], "down")
         new = {dataset_id_of(identifier) for identifier in ids} - reached
         reached |= new
-    columns = {edge.to_id for edge in graph.edges_from(sorted(reached), ["has_column"])}
+    columns = {edge.to_id for edge in graph.edges_below(sorted(reached), ["has_column"])}
     starts = sorted(reached | columns)
     around = (*graph.edges_from(starts, _EDGE_LABELS), *graph.edges_to(starts, _EDGE_LABELS))
     edges = {edge.id: edge for edge in around}
@@ -115,7 +126,7 @@ def consequences(
     """
     if finding.kind.endswith("added") or not identifier:
         return Assessed(finding)
-    vertices = graph.vertices([identifier])
+    vertices = with_derived(graph, [identifier])
     if not vertices:
         return Assessed(finding)
     changed = vertices[0]

@@ -1,7 +1,7 @@
 """Findings of a review: what a change does, how severe it is, and what depends on it."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from lineage_merge.graph_format.elements import Vertex
 from lineage_merge.questions.dependents import AffectedTest, Dependent, Dependents
 from lineage_merge.questions.effects import Change, Effect
+from lineage_merge.review.struct_types import field_differences
 
 
 class Severity(StrEnum):
@@ -99,6 +100,21 @@ class Subject:
         """Return the finding that a value changed."""
         message = f"was {before}, is {after}"
         return self.finding(kind, message, before=before, after=after, **fields)
+
+    def retyped(self, column: str, before: str, after: str) -> Iterator["Finding"]:
+        """Yield the finding that the type of a column changed; of a structure one for each field that did."""
+        differences = field_differences(before, after, column)
+        if not differences:
+            yield self.altered("type changed", before, after, column=column, change=Change.RETYPE)
+        for path, was, now in differences or ():
+            if not now:
+                yield self.finding(
+                    "column dropped", "is dropped", column=path, before=path, change=Change.DROP
+                )
+            elif not was:
+                yield self.finding("column added", "is new", Severity.INFO, column=path, after=path)
+            else:
+                yield self.altered("type changed", was, now, column=path, change=Change.RETYPE)
 
     def clause(self, kind: str, removed: Iterable[str], added: Iterable[str]) -> Finding:
         """Return a finding on conditions, joins, groupings or other clauses of a kind."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex, subgraph
-from lineage_merge.model.elements import DatasetName, column_id, dataset_id
+from lineage_merge.model.elements import DatasetName, column_id, dataset_id, field_path
 
 WAREHOUSE = "redshift://wh:5439"
 LAYERS = ("raw", "staging", "lake", "mart")
@@ -41,6 +41,14 @@ class PageGraph:
             self._vertices[of_column] = Vertex(of_column, "column", known)
             self._edge("has_column", identifier, of_column)
         return identifier
+
+    def field(self, dataset: str, *names: str) -> None:
+        """Add a field of a structure, of which the column exists."""
+        path = column_id(dataset, field_path(*names))
+        where = {key: self._vertices[dataset].properties[key] for key in ("environment", "dag_name")}
+        known = {**where, "name": names[-1], "qualified_name": ".".join(names), "data_type": "string"}
+        self._vertices[path] = Vertex(path, "column", known)
+        self._edge("has_column", column_id(dataset, field_path(*names[:-1])), path)
 
     def feeds(self, source: str, target: str, job: str = "load", dag: str = "", **properties: Any) -> None:
         """Add a `feeds` edge."""

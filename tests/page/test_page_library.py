@@ -7,7 +7,7 @@ from lineage_merge.exporters.page import Options, document, render
 from lineage_merge.graph_format.elements import Subgraph
 
 FOLDER = Path(str(document.__file__)).parent
-MAX_BYTES = 250_000
+MAX_BYTES = 255_000
 MAX_LINES = 350
 
 

@@ -14,6 +14,7 @@ from datahub.specific.dataset import DatasetPatchBuilder
 
 from lineage_merge.exporters.datahub.fields import (
     NO_USER,
+    FieldPaths,
     add_owners_and_tags,
     aspects,
     data_type,
@@ -77,9 +78,10 @@ def description(
     yield from aspects(urn, values)
     patch = DatasetPatchBuilder(urn)
     add_owners_and_tags(names, patch, vertex)
+    paths = FieldPaths(schema.columns)
     for column in schema.columns:
         for tag in column.properties.get("tags", ()):
-            patch.for_field(column.name).add_tag(tag_of(tag))
+            patch.for_field(paths.of(column)).add_tag(tag_of(tag))
     yield from patch.build()
 
 
@@ -243,6 +245,7 @@ def _deprecation(date: str) -> classes.DeprecationClass:
 def _schema(names: Names, schema: DatasetSchema) -> classes.SchemaMetadataClass:
     _, namespace, name = name_parts(schema.dataset.id)
     platform = names.of_dataset(namespace, name).platform
+    paths = FieldPaths(schema.columns)
     return classes.SchemaMetadataClass(
         schemaName=schema.dataset.title,
         platform=mce_builder.make_data_platform_urn(platform),
@@ -251,7 +254,7 @@ def _schema(names: Names, schema: DatasetSchema) -> classes.SchemaMetadataClass:
         platformSchema=classes.OtherSchemaClass(rawSchema=""),
         fields=[
             classes.SchemaFieldClass(
-                fieldPath=column.name,
+                fieldPath=paths.of(column),
                 type=data_type(str(column.properties.get("data_type", ""))),
                 nativeDataType=str(column.properties.get("data_type", "")),
                 description=column.properties.get("description"),
@@ -271,7 +274,8 @@ def _upstreams(
     deciding: dict[str, set[str]] = defaultdict(set)
     for influence in flow.influences:
         if influence.from_id in columns:
-            text = f"{columns[influence.from_id].name} ({influence.properties.get('transformation', '')})"
+            column, how = columns[influence.from_id], influence.properties.get("transformation", "")
+            text = f"{column.qualified_name} ({how})"
             deciding[dataset_of(influence.from_id)].add(text)
     kinds = classes.DatasetLineageTypeClass
     kind = kinds.VIEW if vertex.label == "view" else kinds.TRANSFORMED

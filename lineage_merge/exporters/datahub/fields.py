@@ -14,6 +14,7 @@ from datahub.specific.dataset import DatasetPatchBuilder
 
 from lineage_merge.exporters.datahub.names import Names
 from lineage_merge.graph_format.elements import Edge, Vertex
+from lineage_merge.model.elements import decode, structures_of
 
 # The graph does not contain who made a change; DataHub requires a user.
 NO_USER = "urn:li:corpuser:unknown"
@@ -29,13 +30,17 @@ def fine_grained(
 ) -> list[classes.FineGrainedLineageClass]:
     """Return the source columns per column and operation.
 
-    `columns`: the ends of the edges by id; edges without both are omitted.
+    `columns`: the ends of the edges by id, with their structures and fields; edges without both ends are
+    omitted.
     """
+    paths = FieldPaths(columns.values())
     sources_of: dict[tuple[str, str], set[str]] = defaultdict(set)
     for edge in edges:
         if edge.from_id in columns and edge.to_id in columns:
-            target = names.column(columns[edge.to_id])
-            sources_of[target, _operation(edge)].add(names.column(columns[edge.from_id]))
+            source, target = (
+                names.column(columns[end], paths.of(columns[end])) for end in (edge.from_id, edge.to_id)
+            )
+            sources_of[target, _operation(edge)].add(source)
     return [
         classes.FineGrainedLineageClass(
             upstreamType=classes.FineGrainedLineageUpstreamTypeClass.FIELD_SET,
@@ -78,6 +83,63 @@ def data_type(written: str) -> classes.SchemaFieldDataTypeClass:
     word = re.match(r"\w*", written.strip().lower())
     kind = _CLASSES.get(word[0] if word else "", classes.NullTypeClass)
     return classes.SchemaFieldDataTypeClass(type=kind())
+
+
+# DataHub's names of types in paths, by its classes.
+_TOKENS = {
+    classes.BooleanTypeClass: "boolean",
+    classes.BytesTypeClass: "bytes",
+    classes.DateTypeClass: "int",
+    classes.NullTypeClass: "null",
+    classes.NumberTypeClass: "double",
+    classes.StringTypeClass: "string",
+    classes.TimeTypeClass: "long",
+}
+_NUMBERS = {"bigint": "long", "long": "long", "float": "float", "real": "float", "decimal": "bytes"}
+_INTEGERS = frozenset({"tinyint", "byte", "smallint", "short", "int", "integer", "int2", "int4"})
+_NESTED = re.compile(r"(array|map)\s*<(?:[^<>,]*,)?\s*")
+
+
+class FieldPaths:
+    """Paths of columns in DataHub (version 2), as its sources of Hive and Glue have them.
+
+    Only fields and the columns that have fields have types in their paths; others are plain names.
+    """
+
+    def __init__(self, columns: Iterable[Vertex]) -> None:
+        self._columns = {column.id: column for column in columns}
+        self._structures = {each for column in self._columns for each in structures_of(column)}
+
+    def of(self, column: Vertex) -> str:
+        """Return ``[version=2.0].[type=struct].[type=struct].address.[type=string].city``."""
+        above = structures_of(column.id)
+        if not above and column.id not in self._structures:
+            return column.name
+        parts = (self._part(each) for each in (*above, column.id))
+        return ".".join(("[version=2.0].[type=struct]", *parts))
+
+    def _part(self, identifier: str) -> str:
+        column = self._columns.get(identifier)
+        written = str(column.properties.get("data_type", "")) if column else ""
+        name = column.name if column else decode(identifier.rpartition("|")[2])
+        tokens = ".".join(
+            f"[type={token}]" for token in self._tokens(written, identifier in self._structures)
+        )
+        return f"{tokens}.{name}"
+
+    def _tokens(self, written: str, has_fields: bool) -> list[str]:
+        tokens = []
+        rest = written.strip().lower()
+        while match := _NESTED.match(rest):
+            tokens.append(match[1])
+            rest = rest[match.end() :]
+        if has_fields:
+            return [*tokens, "struct"]
+        word = re.match(r"\w*", rest)
+        name = word[0] if word else ""
+        kind = type(data_type(rest).type)
+        token = "int" if name in _INTEGERS else _NUMBERS.get(name) or _TOKENS.get(kind, "struct")
+        return [*tokens, token]
 
 
 def add_owners_and_tags(

@@ -130,9 +130,9 @@ class Names:
             found.platform, found.name, found.instance or None, self.fabric(environment)
         )
 
-    def column(self, column: Vertex) -> str:
-        """Return the URN of a column, in its original spelling."""
-        return mce_builder.make_schema_field_urn(self.dataset(dataset_of(column.id)), column.name)
+    def column(self, column: Vertex, path: str) -> str:
+        """Return the URN of a column with a `FieldPaths` path."""
+        return mce_builder.make_schema_field_urn(self.dataset(dataset_of(column.id)), path)
 
     def dag(self, environment: str, dag: str) -> str:
         """Return the URN of a DAG: that of DataHub's Airflow plugin, if its cluster is the environment."""

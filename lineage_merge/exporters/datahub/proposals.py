@@ -13,7 +13,7 @@ from datahub.utilities.urns.urn import guess_entity_type
 from lineage_merge.exporters.changed_elements import ChangedElements, changed_elements
 from lineage_merge.exporters.datahub import entities
 from lineage_merge.exporters.datahub.assertions import assertions
-from lineage_merge.exporters.datahub.fields import tag_of
+from lineage_merge.exporters.datahub.fields import FieldPaths, tag_of
 from lineage_merge.exporters.datahub.names import Names
 from lineage_merge.exporters.exporter import Export
 from lineage_merge.exporters.graph_batches import (
@@ -25,6 +25,7 @@ from lineage_merge.exporters.graph_batches import (
     datasets,
     jobs,
     read_schemas,
+    with_structures,
 )
 from lineage_merge.graph_format.elements import JOB, Vertex, values_of
 from lineage_merge.questions.graph import LineageGraph
@@ -61,7 +62,7 @@ def proposals(export: Export) -> Iterator[Proposal]:
                 yield from _withdrawn_of_dataset(names, dataset.schema, before)
             yield from entities.last_write(names, dataset)
         sources = {feed.from_id for feed in (*dataset.flow.column_feeds, *dataset.flow.influences)}
-        columns = {vertex.id: vertex for vertex in graph.vertices(sorted(sources))}
+        columns = with_structures(graph, sources)
         yield from entities.lineage(names, dataset, columns)
         if changes and identifier in changes.fed and not dataset.flow.feeds:
             nothing = UpstreamLineageClass(upstreams=[])
@@ -96,7 +97,7 @@ def _job_with_dag(
         yield from entities.dag(names, job)
     edges = [edge for flow in job.flows for edge in flow.column_feeds]
     ends = {end for each in edges for end in (each.from_id, each.to_id)}
-    columns = {each.id: each for each in graph.vertices(sorted(ends))}
+    columns = with_structures(graph, ends)
     yield from entities.job(names, job, vertex, columns)
 
 
@@ -126,11 +127,12 @@ def _withdrawn_of_dataset(names: Names, schema: DatasetSchema, before: LineageGr
     """Yield the removal of owners and tags that the dataset or its columns had before."""
     patch = DatasetPatchBuilder(names.dataset(schema.dataset.id))
     columns = {each.id: each for each in schema.columns}
+    paths = FieldPaths(schema.columns)
     for old in read_schemas(before, [schema.dataset.id]).values():
         _withdraw(names, patch, old.dataset, schema.dataset)
         for column in old.columns:
             if column.id in columns:
-                field = patch.for_field(columns[column.id].name)
+                field = patch.for_field(paths.of(columns[column.id]))
                 for tag in _missing("tags", column, columns[column.id]):
                     field.remove_tag(tag_of(tag).tag)
     yield from patch.build()

@@ -292,7 +292,7 @@ def _assertion(check: DatasetCheck) -> Any:
         "assertion": str(properties.get("assertion_type", "")) or check.assertion.name,
         # A check that did not run to its end did not succeed.
         "success": properties["status"] == "passed",
-        "column": check.column.name if check.column else None,
+        "column": check.column.qualified_name if check.column else None,
         "severity": properties.get("severity"),
         "name": check.assertion.name,
         "description": properties.get("description"),

@@ -21,7 +21,7 @@ from openlineage.client.facet_v2 import (
 from lineage_merge.column_lineage.transformations import Transformation
 from lineage_merge.exporters.graph_batches import DatasetSchema, Flow
 from lineage_merge.graph_format.elements import Edge, Vertex, name_parts
-from lineage_merge.model.elements import dataset_of
+from lineage_merge.model.elements import dataset_of, structures_of
 from lineage_merge.model.version import __version__
 
 # The specification requires a URI; a URN is not an address.
@@ -47,7 +47,7 @@ def of_dataset(schema: DatasetSchema) -> dict[str, DatasetFacet]:
     }
     if schema.columns:
         facets["schema"] = schema_dataset.SchemaDatasetFacet(
-            fields=[_field(each, place) for place, each in enumerate(schema.columns, 1)], producer=PRODUCER
+            fields=_fields(schema.columns), producer=PRODUCER
         )
     if vertex.properties.get("description"):
         facets["documentation"] = documentation_dataset.DocumentationDatasetFacet(
@@ -72,7 +72,7 @@ def of_dataset(schema: DatasetSchema) -> dict[str, DatasetFacet]:
         )
     tags = [tags_dataset.TagsDatasetFacetFields(tag, "true") for tag in vertex.properties.get("tags", ())]
     tags += [
-        tags_dataset.TagsDatasetFacetFields(tag, "true", field=column.name)
+        tags_dataset.TagsDatasetFacetFields(tag, "true", field=column.qualified_name)
         for column in schema.columns
         for tag in column.properties.get("tags", ())
     ]
@@ -89,7 +89,7 @@ def column_lineage(flow: Flow, columns: Mapping[str, Vertex]) -> DatasetFacet | 
     fields: dict[str, list[Any]] = defaultdict(list)
     for feed in flow.column_feeds:
         if feed.from_id in columns and feed.to_id in columns:
-            fields[columns[feed.to_id].name].append(_input(feed, columns[feed.from_id]))
+            fields[columns[feed.to_id].qualified_name].append(_input(feed, columns[feed.from_id]))
     rows = [
         _input(influence, columns[influence.from_id])
         for influence in flow.influences
@@ -117,7 +117,7 @@ def _input(edge: Edge, column: Vertex) -> Any:
     return column_lineage_dataset.InputField(
         namespace=namespace,
         name=name,
-        field=column.name,
+        field=column.qualified_name,
         transformations=[
             column_lineage_dataset.Transformation(
                 type="DIRECT" if subtype in _DIRECT else "INDIRECT",
@@ -130,13 +130,23 @@ def _input(edge: Edge, column: Vertex) -> Any:
     )
 
 
-def _field(column: Vertex, place: int) -> Any:
-    return schema_dataset.SchemaDatasetFacetFields(
-        name=column.name,
-        type=column.properties.get("data_type"),
-        description=column.properties.get("description"),
-        ordinal_position=place,
-    )
+def _fields(columns: Iterable[Vertex]) -> list[Any]:
+    """Return the columns, each with its fields (`fields`), which follow it."""
+    top: list[Any] = []
+    by_id: dict[str, Any] = {}
+    for column in columns:
+        structure = next((by_id[each] for each in reversed(structures_of(column.id)) if each in by_id), None)
+        if structure is not None and structure.fields is None:
+            structure.fields = []
+        siblings = top if structure is None else structure.fields
+        by_id[column.id] = schema_dataset.SchemaDatasetFacetFields(
+            name=column.name,
+            type=column.properties.get("data_type"),
+            description=column.properties.get("description"),
+            ordinal_position=len(siblings) + 1,
+        )
+        siblings.append(by_id[column.id])
+    return top
 
 
 def _is_uri(text: str) -> bool:

@@ -52,11 +52,27 @@ lineage.cards = (() => {
     return name(problem || column.type, { class: problem ? "type is-problem" : "type" });
   };
 
-  function columnRow(column) {
+  // Opens and closes the fields of a structure.
+  function foldOf(column, view) {
+    if (!column.fields.length) return null;
+    const isOpen = view.unfolded.has(column.index);
+    const attributes = {
+      class: "fold",
+      tabindex: -1,
+      "data-fold": column.index,
+      "aria-expanded": String(isOpen),
+      "aria-label": `${counted(column.fields.length, "field")} of ${column.name}`,
+    };
+    return button(attributes, isOpen ? "▾" : "▸");
+  }
+
+  function columnRow(column, view) {
     const problem = problemOf(column);
+    const depth = column.owner ? column.path.length - 1 : 0;
     return element(
       "li",
-      {},
+      depth ? { class: `is-field`, "data-depth": Math.min(depth, 4) } : {},
+      foldOf(column, view),
       button(
         {
           class: "column",
@@ -68,7 +84,7 @@ lineage.cards = (() => {
         element(
           "span",
           { class: "line-one" },
-          name(column.name, { class: "name" }),
+          name(depth ? column.path.at(-1) : column.name, { class: "name" }),
           typeOf(column),
         ),
       ),
@@ -87,10 +103,10 @@ lineage.cards = (() => {
             class: "toggle",
             tabindex: -1,
             "aria-expanded": String(isOpen),
-            "aria-label": `${counted(dataset.columns.length, "column")} of ${dataset.name}`,
+            "aria-label": `${counted(dataset.tops, "column")} of ${dataset.name}`,
             title: isOpen ? "Hide columns" : "Show columns",
           },
-          `${dataset.columns.length} col ${isOpen ? "▾" : "▸"}`,
+          `${dataset.tops} col ${isOpen ? "▾" : "▸"}`,
         )
       : null;
     const outside = node.isOutside ? ` · ${model.bands[model.bandOf[node.index]].dag}` : "";
@@ -117,7 +133,7 @@ lineage.cards = (() => {
         element("span", { class: problem ? "age is-problem" : "age" }, ageText(model, dataset)),
         toggle,
       ),
-      node.rows.length ? element("ul", { class: "columns" }, node.rows.map(columnRow)) : null,
+      node.rows.length ? element("ul", { class: "columns" }, node.rows.map((column) => columnRow(column, view))) : null,
       node.more
         ? button({ class: "more", tabindex: -1 }, `${lineage.dom.digits(node.more)} more columns`)
         : null,

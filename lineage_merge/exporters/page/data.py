@@ -3,8 +3,9 @@
 ::
 
     datasets  [{id, kind, name, title, namespace, path, environment, dags, facts, freshness, columns}]
-              columns: [[name, type, description, facts]], facts: [[what, text]];
-              a column without tags, owners, constraints or meta has no facts
+              columns: [[name, type, description, facts, path]], facts: [[what, text]];
+              a column without tags, owners, constraints or meta has no facts; path: the names of a field
+              from its column down, which only fields have; fields follow their column
               freshness: [status, last update, why, origin], without what is empty at its end;
               why: as text, origin: "age" or "input" of data that is not only stale because of its upstream
     jobs      [{name, type, dag, environment, facts}]
@@ -21,11 +22,21 @@ assumed edges have `assumed`.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
-from lineage_merge.graph_format.elements import COLUMN, JOB, Edge, Subgraph, Vertex, name_parts, title_of_id
+from lineage_merge.graph_format.elements import (
+    COLUMN,
+    JOB,
+    Edge,
+    Subgraph,
+    Vertex,
+    name_of_id,
+    name_parts,
+    title_of_id,
+)
 from lineage_merge.infra.redaction import redact, redact_sql
-from lineage_merge.model.elements import dataset_of
+from lineage_merge.model.elements import dataset_of, structures_of
 from lineage_merge.model.times import utc_time
 from lineage_merge.questions.staleness import Freshness, cause_text, expectations_text, reasons_text
 
@@ -155,10 +166,15 @@ def _columns(graph: Subgraph) -> dict[str, list[Vertex]]:
     for vertex in graph.vertices.values():
         if vertex.label == COLUMN and dataset_of(vertex.id) in graph.vertices:
             held[dataset_of(vertex.id)].append(vertex)
-    last = float("inf")
     for columns in held.values():
-        columns.sort(key=lambda column: (column.properties.get("position", last), column.name, column.id))
+        columns.sort(key=partial(_column_order, graph))
     return {dataset: columns for dataset, columns in held.items() if graph.vertices[dataset].is_dataset}
+
+
+def _column_order(graph: Subgraph, column: Vertex) -> tuple[float, str, str]:
+    """Return what orders columns: by position and name, each before its fields."""
+    top = graph.vertices.get((*structures_of(column.id), column.id)[0], column)
+    return top.properties.get("position", float("inf")), top.name, column.id
 
 
 def _dataset(vertex: Vertex, columns: list[Vertex], dags: _Numbered, freshness: list[Any]) -> dict[str, Any]:
@@ -174,7 +190,7 @@ def _dataset(vertex: Vertex, columns: list[Vertex], dags: _Numbered, freshness: 
         "dags": [dags(name) for name in vertex.dags],
         "facts": facts(vertex.properties, _DATASET_FACTS),
         "freshness": freshness,
-        "columns": [_column(column) for column in columns],
+        "columns": [_column(column, columns) for column in columns],
     }
 
 
@@ -190,13 +206,18 @@ def _freshness(found: Freshness) -> list[Any]:
     return row
 
 
-def _column(vertex: Vertex) -> list[Any]:
+def _column(vertex: Vertex, columns: list[Vertex]) -> list[Any]:
     known = facts(vertex.properties, _COLUMN_FACTS)
+    path = []
+    if above := structures_of(vertex.id):
+        names = {column.id: column.name for column in columns}
+        path = [redact_sql(names.get(each, name_of_id(each))) for each in (*above, vertex.id)]
     return [
-        redact_sql(vertex.name),
+        redact_sql(vertex.qualified_name),
         str(vertex.properties.get("data_type", "")),
         shown(vertex.properties.get("description", "")),
-        *([known] if known else []),
+        *([known] if known or path else []),
+        *([path] if path else []),
     ]
 
 

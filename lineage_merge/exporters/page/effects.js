@@ -49,7 +49,7 @@ lineage.effects = (() => {
       const { down } = model.datasets[datasetOf(model, at)];
       if (at < 0) return down.map((edge) => whole(edge.to));
       const column = model.columns[at];
-      return [...column.down.map((edge) => edge.to), ...column.decides.map((edge) => whole(edge.to)), ...down.filter(passes).map((edge) => whole(edge.to))];
+      return [...column.fields.map((field) => field.index), ...column.down.map((edge) => edge.to), ...column.decides.map((edge) => whole(edge.to)), ...down.filter(passes).map((edge) => whole(edge.to))];
     };
     const ofFeeds = targetsOfFeeds(model);
     const starts = new Set(model.changes.flatMap((each) => startsOf(model, ofFeeds, each)));

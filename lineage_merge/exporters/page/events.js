@@ -25,7 +25,12 @@ lineage.events = (() => {
     }
     const node = app.scene.nodes.find((each) => each.key === card.dataset.key);
     const column = event.target.closest(".column");
-    if (node.kind === "group" || node.kind === "band") app.openGroup(node);
+    const fold = event.target.closest(".fold");
+    if (fold) {
+      const unfolded = new Set(state.unfolded);
+      if (!unfolded.delete(Number(fold.dataset.fold))) unfolded.add(Number(fold.dataset.fold));
+      app.change({ unfolded }, { keep: node.key });
+    } else if (node.kind === "group" || node.kind === "band") app.openGroup(node);
     else if (column?.dataset.column) app.trace(Number(column.dataset.column));
     else if (state.view === "column") app.select(node.dataset ?? node.datasets[0]);
     else if (event.target.closest(".toggle")) app.toggleColumns(node.index);

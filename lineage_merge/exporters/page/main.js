@@ -24,6 +24,7 @@ lineage.main = (() => {
     listed: "datasets", // or jobs
     open: new Set(), // datasets with visible columns
     whole: new Set(), // of those, datasets with all columns visible
+    unfolded: new Set(), // columns and fields with visible fields
     groups: [], // opened groups
   });
 
@@ -77,6 +78,7 @@ lineage.main = (() => {
     JSON.stringify([
       state.view,
       scene.nodes.map((node) => [node.key, node.rows.length, node.more, node.height, state.open.has(node.index)]),
+      [...state.unfolded],
       scene.edges.map((edge) => [edge.key, (edge.feeds ?? []).length]),
       found?.start,
       state.filters.job,

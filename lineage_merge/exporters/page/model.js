@@ -19,12 +19,14 @@ lineage.model = (() => {
     }));
     const columns = [];
     for (const dataset of datasets) {
-      dataset.columns = dataset.columns.map(([name, type, description, facts = NONE], place) => {
+      dataset.columns = dataset.columns.map(([name, type, description, facts = NONE, path = null], place) => {
         const column = { index: columns.length, dataset: dataset.index, place, name, type, description, facts, tests: NONE };
-        dataset.hasColumnFacts ||= facts !== NONE;
-        columns.push(Object.assign(column, { up: [], down: [], decides: [] }));
+        dataset.hasColumnFacts ||= facts.length > 0;
+        columns.push(Object.assign(column, { up: [], down: [], decides: [], path, owner: null, fields: NONE }));
         return column;
       });
+      nest(dataset);
+      dataset.tops = dataset.columns.filter((column) => !column.owner).length;
     }
     const jobs = data.jobs.map((each, index) => ({ ...each, index, datasets: new Set() }));
     const [targets, sources] = [jobs.map(() => new Set()), jobs.map(() => new Set())];
@@ -85,6 +87,78 @@ lineage.model = (() => {
     return Object.assign(model, lineage.bands.build(model));
   }
 
+  const keyOf = (path) => JSON.stringify(path).toLowerCase();
+
+  /** Give the fields of a dataset the column or field that they are a part of. */
+  function nest(dataset) {
+    if (!dataset.columns.some((column) => column.path)) return;
+    const byPath = new Map(dataset.columns.map((column) => [keyOf(column.path ?? [column.name]), column]));
+    for (const column of dataset.columns) {
+      const owner = column.path && byPath.get(keyOf(column.path.slice(0, -1)));
+      if (owner) contain(owner, column);
+    }
+  }
+
+  function contain(owner, field) {
+    field.owner = owner;
+    if (owner.fields === NONE) owner.fields = [];
+    owner.fields.push(field);
+  }
+
+  /** Return the structures of a field, the nearest first. */
+  function structuresOf(column) {
+    const found = [];
+    for (let at = column.owner; at; at = at.owner) found.push(at);
+    return found;
+  }
+
+  // Return a field of a structure; one that the graph does not have is made for the trace, and is in no dataset's list.
+  function fieldOf(model, structure, names) {
+    return names.reduce((owner, name) => {
+      const known = owner.fields.find((field) => field.path.at(-1).toLowerCase() === name.toLowerCase());
+      if (known) return known;
+      const path = [...(owner.path ?? [owner.name]), name];
+      const made = { index: model.columns.length, dataset: owner.dataset, place: -1, name: `${owner.name}.${name}`, type: "", description: "" };
+      Object.assign(made, { facts: NONE, tests: NONE, up: [], down: [], decides: [], path, owner: null, fields: NONE });
+      model.columns.push(made);
+      contain(owner, made);
+      return made;
+    }, structure);
+  }
+
+  // Names of a path: a cycle that wraps a structure in another one has no end.
+  const MOST_NAMES = 16;
+
+  // Return the edge over which a field follows an edge of its structure: as questions do, `column_walk.py`.
+  function passedOn(model, edge, structure, field, side) {
+    const there = model.columns[side === "down" ? edge.to : edge.from];
+    const names = field.path.slice((structure.path ?? [structure.name]).length);
+    const isWhole = edge.transformation === "IDENTITY" && (there.path?.length ?? 1) + names.length <= MOST_NAMES;
+    const other = (isWhole ? fieldOf(model, there, names) : there).index;
+    edge.passed ??= new Map();
+    const [from, to] = side === "down" ? [field.index, other] : [other, field.index];
+    const key = `${from}>${to}`;
+    if (!edge.passed.has(key)) edge.passed.set(key, { ...edge, from, to, passed: undefined });
+    return edge.passed.get(key);
+  }
+
+  // Return the edges of a column, and of a field those of its structures that are not in the trace themselves.
+  function edgesOf(model, index, side, passes, found) {
+    const column = model.columns[index];
+    const own = column[side].filter(passes.edge);
+    if (!column.owner) return own;
+    const above = structuresOf(column);
+    if (above.some((structure) => found.has(structure.index))) return own;
+    const passed = above.flatMap((structure) =>
+      structure[side].filter(passes.edge).map((edge) => passedOn(model, edge, structure, column, side)),
+    );
+    return [...own, ...passed];
+  }
+
+  /** Return whether a walk continues at a field, or at one of its fields. */
+  const leads = (field, side) =>
+    field[side].length > 0 || (side === "down" && field.decides.length > 0) || field.fields.some((each) => leads(each, side));
+
   /** Return whether the columns of a feed are unknown. */
   const isLost = (feed) => feed.facts.some(([what, text]) => what === "column lineage" && text === "unavailable");
 
@@ -139,7 +213,7 @@ lineage.model = (() => {
     for (let depth = 1; level.length && depth <= deepest; depth += 1) {
       const following = [];
       for (const at of level) {
-        for (const to of next(at)) {
+        for (const to of next(at, found)) {
           if (!found.has(to)) {
             found.set(to, depth);
             following.push(to);
@@ -176,14 +250,22 @@ lineage.model = (() => {
 
   // Return all columns upstream and downstream of a column, and the datasets whose rows it determines.
   function columnTrace(model, start, passes) {
-    const upstream = (at) => model.columns[at].up.filter(passes.edge);
-    const downstream = (at) => model.columns[at].down.filter(passes.edge);
-    const upColumns = reach([start], (at) => upstream(at).map((edge) => edge.from));
-    const downColumns = reach([start], (at) => downstream(at).map((edge) => edge.to));
     const edges = new Set();
-    for (const at of upColumns.keys()) upstream(at).forEach((edge) => edges.add(edge));
-    for (const at of downColumns.keys()) downstream(at).forEach((edge) => edges.add(edge));
-    const decisions = [...downColumns.keys()].flatMap((at) => model.columns[at].decides.filter(passes.edge));
+    // A column covers its fields.
+    const side = (up, end) =>
+      reach([start], (at, found) => {
+        const next = edgesOf(model, at, up, passes, found);
+        next.forEach((edge) => edges.add(edge));
+        const fields = model.columns[at].fields.filter((field) => leads(field, up));
+        return [...next.map((edge) => edge[end]), ...fields.map((field) => field.index)];
+      });
+    const [upColumns, downColumns] = [side("up", "from"), side("down", "to")];
+    const decisions = [...downColumns.keys()].flatMap((at) => {
+      const own = model.columns[at].decides;
+      const above = structuresOf(model.columns[at]).filter((structure) => !downColumns.has(structure.index));
+      const passed = above.flatMap((structure) => structure.decides.map((edge) => ({ ...edge, from: at })));
+      return [...own, ...passed].filter(passes.edge);
+    });
     const datasets = (found) => {
       const nearest = new Map();
       for (const [at, depth] of found) {
@@ -199,5 +281,5 @@ lineage.model = (() => {
     return { kind: "column", start, upColumns, downColumns, edges, decisions, up: datasets(upColumns), down };
   }
 
-  return { build, isLost, passing, reach, datasetReach, datasetTrace, columnTrace, factOf, tagsOf, ownersOf, everyOf, NO_OWNER };
+  return { build, structuresOf, isLost, passing, reach, datasetReach, datasetTrace, columnTrace, factOf, tagsOf, ownersOf, everyOf, NO_OWNER };
 })();

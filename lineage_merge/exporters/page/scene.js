@@ -52,12 +52,14 @@ lineage.scene = (() => {
   function rowsOf(model, state, index) {
     const { columns, featured } = model.datasets[index];
     if (!state.open.has(index)) return featured ?? { rows: [], more: 0 };
-    const rows = state.whole.has(index) ? columns : columns.slice(0, MOST_ROWS);
-    return { rows, more: columns.length - rows.length };
+    const isUnfolded = (column) => lineage.model.structuresOf(column).every((each) => state.unfolded.has(each.index));
+    const shown = columns.filter(isUnfolded);
+    const rows = state.whole.has(index) ? shown : shown.slice(0, MOST_ROWS);
+    return { rows, more: shown.length - rows.length };
   }
 
   // The dot, the number of columns and what is around them.
-  const toggleWidth = ({ columns }) => 32 + (columns.length ? textWidth(`${columns.length} col ▸`, 12) + 20 : 0);
+  const toggleWidth = ({ tops }) => 32 + (tops ? textWidth(`${tops} col ▸`, 12) + 20 : 0);
 
   function datasetNode(model, state, index, isOutside) {
     const dataset = model.datasets[index];

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 # An id has about a hundred bytes: a request stays far below the server's limit of 10 MiB.
 IDS_A_REQUEST = 5_000
 
+_FIELDS = "has_column"
+
 Execute = Callable[[Callable[[GraphTraversalSource], GraphTraversal]], list[Any]]
 
 
@@ -117,12 +119,14 @@ class GremlinGraph:
             for found in self._execute(lambda g: reached(g, batch, labels, direction, depth, dag))  # noqa: B023
         }
 
-    def edges_below(self, ids: Iterable[str], labels: Sequence[str], dag: str | None = None) -> list[Edge]:
+    def edges_below(
+        self, ids: Iterable[str], labels: Sequence[str], dag: str | None = None, ends: Sequence[str] = ()
+    ) -> list[Edge]:
         """See `LineageGraph`."""
         found = {
             row["id"]: row
             for batch in _batches(ids)
-            for row in self._execute(lambda g: edges_below(g, batch, labels, dag))  # noqa: B023
+            for row in self._execute(lambda g: edges_below(g, batch, labels, dag, ends))  # noqa: B023
         }
         return [_edge(row) for row in found.values()]
 
@@ -243,11 +247,15 @@ def edges_at(
 
 
 def edges_below(
-    g: GraphTraversalSource, ids: Sequence[str], labels: Sequence[str], dag: str | None
+    g: GraphTraversalSource,
+    ids: Sequence[str],
+    labels: Sequence[str],
+    dag: str | None,
+    ends: Sequence[str] = (),
 ) -> GraphTraversal:
     """Return the outgoing edges of these vertices and of all that are reachable, with all properties."""
     walk = g.V(*ids).emit().repeat(_hop(__, labels, "down", dag).dedup().barrier())
-    return _projected_edges(_of_dag(walk.dedup().out_e(*labels), dag))
+    return _projected_edges(_of_dag(walk.dedup().out_e(*labels, *ends), dag))
 
 
 def tagged(
@@ -265,7 +273,8 @@ def tagged(
 def feeds_without_columns(g: GraphTraversalSource, ids: Sequence[str], dag: str | None) -> GraphTraversal:
     """Return the outgoing feeds whose job has no known column lineage into the target."""
     into = __.in_v().union(
-        _of_dag(__.in_e("influences"), dag), _of_dag(__.out("has_column").in_e("feeds_column"), dag)
+        _of_dag(__.in_e("influences"), dag),
+        _of_dag(__.repeat(__.out("has_column")).emit().in_e("feeds_column"), dag),
     )
     known = into.where(P.eq("feed")).by("job_name")
     feeds = _of_dag(g.V(*ids).out_e("feeds"), dag).as_("feed")
@@ -323,7 +332,10 @@ def of_graph(
 
 
 def _hop(at: Any, labels: Sequence[str], direction: Direction, dag: str | None) -> GraphTraversal:
-    """Step from vertices to their neighbours."""
+    """Step from vertices to their neighbours, and from columns to their fields."""
+    if direction == "up" and _FIELDS in labels:
+        others = [label for label in labels if label != _FIELDS]
+        return at.union(_hop(__, others, "up", dag), _hop(__, [_FIELDS], "down", dag))
     if dag is None:
         return at.out(*labels) if direction == "down" else at.in_(*labels)
     if direction == "down":
@@ -361,7 +373,7 @@ def _starts(edge_labels: Sequence[str]) -> list[str]:
 
 _STARTS = {
     "feeds": DATASET_LABELS,
-    "has_column": DATASET_LABELS,
+    "has_column": (*DATASET_LABELS, "column"),
     "feeds_column": ("column",),
     "influences": ("column",),
     "writes": ("job",),

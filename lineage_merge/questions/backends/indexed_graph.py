@@ -6,11 +6,13 @@ A position is the number of a row. Edges without both ends are omitted.
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from heapq import nsmallest
 from typing import Protocol
 
 from lineage_merge.graph_format.elements import (
     ALL_VERTEX_LABELS,
+    COLUMN,
     EDGE_LABELS,
     VERTEX_LABELS,
     Edge,
@@ -25,6 +27,7 @@ NAMES = ("name", "qualified_name", "location")
 SEARCHED = ("name", "qualified_name", "namespace")
 # Elements that are created at once where all are returned.
 _BATCH = 10_000
+_FIELDS = "has_column"
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,11 +165,13 @@ class IndexedGraph:
         reached = self._reach(self._vertices.positions(ids), labels, direction, depth, dag)
         return set(self._vertices.ids(reached))
 
-    def edges_below(self, ids: Iterable[str], labels: Sequence[str], dag: str | None = None) -> list[Edge]:
+    def edges_below(
+        self, ids: Iterable[str], labels: Sequence[str], dag: str | None = None, ends: Sequence[str] = ()
+    ) -> list[Edge]:
         """See `LineageGraph`."""
         starts = self._vertices.positions(ids)
         below = dict.fromkeys([*starts, *self._reach(starts, labels, "down", None, dag)])
-        return self._edges.at(self._next(below, labels, "down", dag))
+        return self._edges.at(self._next(below, (*labels, *ends), "down", dag))
 
     def tagged(
         self,
@@ -248,6 +253,15 @@ class IndexedGraph:
         for batch in _batches(self._edges.select(edges, environment, dag) if edges else ()):
             yield from self._edges.at(batch)
 
+    def _with_fields(self, columns: Sequence[int]) -> Sequence[int]:
+        fields = self._reach(columns, [_FIELDS], "down", None, None)
+        return [*columns, *fields] if fields else columns
+
+    @cached_property
+    def _has_fields(self) -> bool:
+        """Whether a column has fields, which alone have a full name. Edges to columns are many."""
+        return bool(len(self._vertices.select([COLUMN], None, None, Match(("qualified_name",), None))))
+
     def _reach(
         self,
         starts: Iterable[int],
@@ -258,7 +272,11 @@ class IndexedGraph:
     ) -> list[int]:
         if depth == 0:
             return []
-        adjacencies = [self._edges.adjacency(label, direction, dag) for label in labels]
+        adjacencies = [
+            self._edges.adjacency(label, "down" if label == _FIELDS else direction, dag)
+            for label in labels
+            if label != _FIELDS or self._has_fields
+        ]
         reached: set[int] = set()
         frontier = set(starts)
         hops = 0
@@ -294,7 +312,7 @@ class IndexedGraph:
                 *into_rows.edges[into_rows.span(dataset)],
                 *(
                     edge
-                    for column in columns.there[columns.span(dataset)]
+                    for column in self._with_fields(columns.there[columns.span(dataset)])
                     for edge in into_columns.edges[into_columns.span(column)]
                 ),
             ]

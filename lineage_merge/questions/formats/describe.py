@@ -3,12 +3,25 @@
 import re
 from collections.abc import Mapping
 
-from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex, title_in
+from lineage_merge.graph_format.elements import COLUMN, Edge, Subgraph, Vertex, title_in
+from lineage_merge.model.elements import dataset_of
 
 
 def title(graph: Subgraph, vertex: Vertex) -> str:
     """Return the title; that of a column contains its dataset's title if known."""
     return title_in(graph.vertices, vertex.id)
+
+
+def owners_of_columns(graph: Subgraph) -> dict[str, str]:
+    """Return the dataset of each column and field that the edges of a graph lead to, by id."""
+    above = {edge.to_id: edge.from_id for edge in graph.edges if edge.label == "has_column"}
+    owners = dict(above)
+    for column, owner in above.items():
+        while owner in above:
+            owner = above[owner]
+        # Of a walk of columns, the graph has no dataset.
+        owners[column] = dataset_of(owner) if graph.vertices[owner].label == COLUMN else owner
+    return owners
 
 
 def caption(edge: Edge) -> str:

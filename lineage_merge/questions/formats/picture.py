@@ -9,7 +9,14 @@ from collections.abc import Iterator, Mapping
 from html import escape
 
 from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex
-from lineage_merge.questions.formats.describe import caption, one_line, title, transformation, truncate
+from lineage_merge.questions.formats.describe import (
+    caption,
+    one_line,
+    owners_of_columns,
+    title,
+    transformation,
+    truncate,
+)
 from lineage_merge.questions.formats.layered_layout import layers
 
 MAX_DATASETS = 30
@@ -95,7 +102,7 @@ def _table(graph: Subgraph) -> str:
 
 def _rows(graph: Subgraph) -> Iterator[tuple[str, ...]]:
     """Yield a row per source of each written column, then the columns that determine rows."""
-    owners = {each.to_id: each.from_id for each in graph.edges if each.label == "has_column"}
+    owners = {column: owner for column, owner in owners_of_columns(graph).items() if owner in graph.vertices}
     feeding: dict[str, list[Edge]] = defaultdict(list)
     written = set()
     for each in graph.edges:
@@ -111,9 +118,9 @@ def _rows(graph: Subgraph) -> Iterator[tuple[str, ...]]:
         owner = graph.vertices[owners[column.id]].title
         kind = str(column.properties.get("data_type", ""))
         if not feeding[column.id]:
-            yield owner, column.name, kind, "", "", ""
+            yield owner, column.qualified_name, kind, "", "", ""
         for edge in feeding[column.id]:
-            yield owner, column.name, kind, *_derivation(graph, edge)
+            yield owner, column.qualified_name, kind, *_derivation(graph, edge)
     for edge in graph.edges:
         if edge.label == "influences":
             yield graph.vertices[edge.to_id].title, "(rows)", "", *_derivation(graph, edge)

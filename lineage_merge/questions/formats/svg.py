@@ -13,7 +13,13 @@ from typing import NamedTuple
 
 from lineage_merge.graph_format.elements import COLUMN, JOB, Edge, Subgraph, Vertex, title_of_id
 from lineage_merge.model.elements import dataset_of
-from lineage_merge.questions.formats.describe import caption, one_line, truncate, xml_characters
+from lineage_merge.questions.formats.describe import (
+    caption,
+    one_line,
+    owners_of_columns,
+    truncate,
+    xml_characters,
+)
 from lineage_merge.questions.formats.layered_layout import Layout, Link, Place, Size, layout
 
 # In em, of DejaVu Sans and Verdana; others are narrower.
@@ -100,7 +106,7 @@ class _Box:
     def size(self) -> Size:
         rows = len(self.columns) + bool(self.hidden)
         widths = [text_width(self.name, 13, bold=True), text_width(self.place, 11)]
-        widths += [text_width(_text(column.name), 11) for column in self.columns]
+        widths += [text_width(_text(column.qualified_name), 11) for column in self.columns]
         width = min(_MAX_WIDTH, max(_MIN_WIDTH, int(max(widths)) + 24))
         return Size(width, _HEAD + rows * _ROW + (6 if rows else 0))
 
@@ -207,7 +213,7 @@ class _Drawing:
     def _column(self, column: Vertex, place: Place) -> Iterator[str]:
         mark = self._marks.get(column.id) or (_START if column.id in self._roots else _USUAL)
         kind = _text(str(column.properties.get("data_type", "")))
-        name = _text(column.name)
+        name = _text(column.qualified_name)
         yield f"<g><title>{escape(truncate(f'{name} {kind}'.strip(), _LONGEST))}</title>"
         yield (
             f'<rect x="{place.x + 4}" y="{place.y}" width="{place.width - 8}" height="{place.height - 2}"'
@@ -252,7 +258,7 @@ class _Drawing:
 
 def _owners(graph: Subgraph) -> dict[str, str]:
     """Return the box of each vertex: of a column that of its dataset."""
-    owners = {edge.to_id: edge.from_id for edge in graph.edges if edge.label == "has_column"}
+    owners = owners_of_columns(graph)
     return {
         vertex.id: (owners.get(vertex.id) or dataset_of(vertex.id)) if vertex.label == COLUMN else vertex.id
         for vertex in graph.vertices.values()

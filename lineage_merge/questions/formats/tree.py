@@ -7,10 +7,12 @@ depth of the tree is limited by the shortest paths, also with cycles and diamond
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from rich.text import Text
 
 from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex
+from lineage_merge.model.elements import dataset_of, structures_of
 from lineage_merge.questions.formats.describe import one_line, title, transformation, truncate
 from lineage_merge.questions.graph import Direction
 
@@ -58,12 +60,17 @@ class _Plan:
 
 def _planned(graph: Subgraph, roots: Sequence[str] | None, direction: Direction) -> _Plan:
     columns: dict[str, list[Vertex]] = defaultdict(list)
+    fields: set[tuple[str, str]] = set()
     for edge in graph.edges:
-        column = graph.vertices[edge.to_id]
-        if edge.label == "has_column" and column not in columns[edge.from_id]:  # an edge for each DAG
-            columns[edge.from_id].append(column)
+        if edge.label != "has_column":
+            continue
+        column, owner = graph.vertices[edge.to_id], dataset_of(edge.to_id)
+        if owner not in graph.vertices:
+            fields.add((edge.from_id, edge.to_id))
+        elif column not in columns[owner]:  # an edge for each DAG
+            columns[owner].append(column)
     for owned in columns.values():
-        owned.sort(key=lambda each: (each.properties.get("position", 1 << 31), each.name))
+        owned.sort(key=partial(_place, graph))
     listed = {each.id for owned in columns.values() for each in owned}
     between: dict[tuple[str, str], list[Edge]] = defaultdict(list)
     column_sources: dict[str, list[Edge]] = defaultdict(list)
@@ -73,6 +80,8 @@ def _planned(graph: Subgraph, roots: Sequence[str] | None, direction: Direction)
         elif edge.label in ("feeds", "feeds_column", "writes"):
             pair = (edge.from_id, edge.to_id) if direction == "down" else (edge.to_id, edge.from_id)
             between[pair].append(edge)
+    for pair in fields:  # of a walk of columns
+        between.setdefault(pair, [])
     following: dict[str, list[tuple[str, list[Edge]]]] = defaultdict(list)
     for (here, there), edges in sorted(between.items()):
         following[here].append((there, edges))
@@ -94,6 +103,12 @@ def _planned(graph: Subgraph, roots: Sequence[str] | None, direction: Direction)
             _open(plan, [identifier])
     _number(plan)
     return plan
+
+
+def _place(graph: Subgraph, column: Vertex) -> tuple[int, str]:
+    """Return what orders columns: each by its place, followed by its fields."""
+    top = graph.vertices.get((*structures_of(column.id), column.id)[0], column)
+    return top.properties.get("position", 1 << 31), f"{top.name}{column.id.removeprefix(top.id)}"
 
 
 def _open(plan: _Plan, starts: Iterable[str]) -> None:
@@ -142,14 +157,15 @@ def _below(plan: _Plan, here: str) -> list[tuple[Text, str | None, bool]]:
     arrow = "←" if plan.direction == "down" else "→"
     for there, edges, opened in plan.children(here):
         line = _named(plan, there)
-        line.append(f"  {arrow} {'; '.join(dict.fromkeys(_moved_by(edge) for edge in edges))}", style="cyan")
+        if moves := "; ".join(dict.fromkeys(_moved_by(edge) for edge in edges)):
+            line.append(f"  {arrow} {moves}", style="cyan")
         for via in dict.fromkeys(edge.properties["via"] for edge in edges if "via" in edge.properties):
             line.append(f" via {one_line(via)}", style="dim")
         if any(edge.properties.get("column_lineage") == "unavailable" for edge in edges):
             line.append("  column lineage unavailable", style="dim")
         if any(edge.properties.get("undeclared") == "true" for edge in edges):
             line.append("  undeclared", style="dim")
-        if all(edge.properties.get("reads") == "metadata" for edge in edges):
+        if edges and all(edge.properties.get("reads") == "metadata" for edge in edges):
             line.append("  metadata only", style="dim")
         if not opened and (plan.following.get(there) or plan.columns.get(there)):
             above = plan.order[there] <= plan.order[here]
@@ -170,7 +186,7 @@ def _moved_by(edge: Edge) -> str:
 
 
 def _column(plan: _Plan, column: Vertex) -> Text:
-    line = Text(f"· {one_line(column.name)}")
+    line = Text(f"· {one_line(column.qualified_name)}")
     line.append(f"  {one_line(column.properties.get('data_type', ''))}".rstrip(), style="dim")
     for each in plan.column_sources.get(column.id, ()):
         source = one_line(title(plan.graph, plan.graph.vertices[each.from_id]))

@@ -9,10 +9,10 @@ from itertools import pairwise
 from lineage_merge.config import Policy
 from lineage_merge.config.policies import LayerRule, RequirementRule, SourceRule, TagRule, UpdateRule
 from lineage_merge.config.propagation import Propagation
-from lineage_merge.graph_format.elements import COLUMN, Vertex, name_of_id, subgraph, title_in
+from lineage_merge.graph_format.elements import COLUMN, Vertex, subgraph, title_in
 from lineage_merge.graph_format.schema import SEMANTIC_LABELS
 from lineage_merge.infra.engine.local import collection_off
-from lineage_merge.model.elements import dataset_of
+from lineage_merge.model.elements import FIELD, column_of, dataset_of
 from lineage_merge.model.errors import did_you_mean
 from lineage_merge.model.times import duration_text
 from lineage_merge.questions.dataset_globs import DatasetGlobs, Selection, is_name
@@ -142,7 +142,7 @@ def tag_reach(policy: Policy, rule: TagRule, scope: PolicyScope) -> CheckedPolic
         owner = dataset_of(carrier.id) if is_column else carrier.id
         if owner not in selected:
             continue
-        column = name_of_id(carrier.id) if is_column else None
+        column = column_of(carrier.id) if is_column else None
         if _is_violated(selected[owner], column) and not (is_column and _is_repeated(carrier, owner, whole)):
             found.append((carrier, owner))
     ids = {id_ for carrier, _ in found for id_ in (carrier.id, carrier.origin)}
@@ -168,7 +168,10 @@ def _is_violated(selected: tuple[Selection, Selection], column: str | None = Non
     wanted, accepted = selected
     if column is None:
         return bool(wanted.whole) and not accepted.whole
-    return wanted.holds_column(column) and not accepted.holds_column(column)
+    # What holds for a column holds for its fields.
+    names = column.split(FIELD)
+    paths = [".".join(names[:number]) for number in range(1, len(names) + 1)]
+    return any(map(wanted.holds_column, paths)) and not any(map(accepted.holds_column, paths))
 
 
 def _is_repeated(carrier: Carrier, dataset: str, whole: Mapping[tuple[str, str], str]) -> bool:

@@ -9,6 +9,7 @@ from lineage_merge.config.propagation import Propagation
 from lineage_merge.graph_format.elements import COLUMN, Edge, Vertex
 from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.model.elements import dataset_of
+from lineage_merge.questions.column_walk import with_derived
 from lineage_merge.questions.dataset_globs import DatasetGlobs, names_of
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.layers import Layer
@@ -109,7 +110,8 @@ class PolicyScope:
         wanted = set(ids)
         self._read.update({each: self.datasets[each] for each in wanted & self.datasets.keys()})
         missing = sorted(wanted - self._read.keys())
-        self._read.update({vertex.id: vertex for vertex in (self.graph.vertices(missing) if missing else ())})
+        read = with_derived(self.graph, missing) if missing else ()
+        self._read.update({vertex.id: vertex for vertex in read})
         return {identifier: self._read[identifier] for identifier in wanted if identifier in self._read}
 
     def select(self, globs: Iterable[str], exceptions: Iterable[str]) -> tuple[list[Vertex], list[str]]:

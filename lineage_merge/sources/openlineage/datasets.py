@@ -12,6 +12,7 @@ from lineage_merge.column_lineage import pseudo_columns
 from lineage_merge.column_lineage.table_parts import TablePart, has_metadata_columns, part_of_name
 from lineage_merge.graph_format.schema import TABLE_FORMATS
 from lineage_merge.model.elements import (
+    FIELD,
     Alias,
     Authority,
     Column,
@@ -47,7 +48,8 @@ class StoredTable:
 
     def stores(self, column: str) -> bool:
         """Return whether a column of the event is one of the table."""
-        return self.part != "metadata" and column.lower() not in self.pseudo
+        names = column.lower().split(FIELD)
+        return self.part != "metadata" and self.pseudo.isdisjoint((names[0], ".".join(names)))
 
 
 def stored_table(

@@ -4,7 +4,7 @@ Column lineage: since 1-1-0 of the facet each input field has `transformations`;
 one type for all of them (https://openlineage.io/docs/spec/facets/dataset-facets/column_lineage_facet).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
@@ -33,6 +33,7 @@ from lineage_merge.sources.openlineage.datasets import (
     stored_table,
 )
 from lineage_merge.sources.openlineage.documents import Document, listed, mapping, sets_of, text
+from lineage_merge.sources.openlineage.field_paths import with_field_paths
 from lineage_merge.sources.openlineage.jobs import JobRun, job_of
 from lineage_merge.sources.openlineage.row_operations import outputs, row_operation
 from lineage_merge.sources.openlineage.runs import DatasetKey, Run
@@ -109,7 +110,12 @@ def translate(run: Run, key: DatasetKey, sequence: int | None = None) -> Iterato
     yield Writes(job, target)
     for ref, found in inputs.items():
         yield from dataset_elements(found, tables[ref], Authority.READER, of_spark=of_spark)
-    facet: Mapping[str, Any] = (output.get("facets") or {}).get("columnLineage") or {}
+    facet = with_field_paths(
+        (output.get("facets") or {}).get("columnLineage") or {},
+        _schema(output),
+        {ref: _schema(found) for ref, found in inputs.items()},
+        job.name,
+    )
     mode = write_mode(run, key)
     properties: dict[str, Scalar] = {"write_mode": mode} if mode else {}
     if sequence is not None:
@@ -130,6 +136,11 @@ def translate(run: Run, key: DatasetKey, sequence: int | None = None) -> Iterato
         reads: dict[str, Scalar] = {"reads": "metadata"} if table.part == "metadata" else {}
         yield Feeds(job, table.ref, target, {**properties, **reads})
     yield from stored(columns, tables)
+
+
+def _schema(dataset: Document) -> Sequence[Mapping[str, Any]]:
+    """Return the fields of a dataset's schema."""
+    return ((dataset.get("facets") or {}).get("schema") or {}).get("fields") or ()
 
 
 def translate_dataset(event: Document, location: str) -> Iterator[Element]:
