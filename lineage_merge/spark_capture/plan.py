@@ -81,7 +81,6 @@ class PlanDocument:
         others = [operation for operation in self._operations if _READS not in operation]
         for read in reads:
             read["inputSources"] = read.pop(_READS)
-        types = self._expressions.types.values()
         return {
             "id": plan_id,
             "name": application,
@@ -98,9 +97,7 @@ class PlanDocument:
             },
             "extraInfo": {
                 "appName": application,
-                "dataTypes": [
-                    {"id": type_name, "name": type_name, "_typeHint": "dt.Simple"} for type_name in types
-                ],
+                "dataTypes": list(self._expressions.types.values()),
             },
         }
 
