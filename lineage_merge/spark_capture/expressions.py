@@ -32,8 +32,7 @@ _SUBQUERIES = frozenset({"ScalarSubquery", "ListQuery", "Exists", "LateralSubque
 _PARAMS = ("name", "isDistinct", "ordinal", "field", "udfName", "numCols", "evalType")
 # Expressions whose type has fields that their JSON lacks.
 _UNTYPED = frozenset({"UpdateFields", "ArraysZip"})
-# They match the fields of their argument by position.
-_BY_POSITION = frozenset({"Cast", "AnsiCast", "UpCast", "TryCast", "Inline"})
+_CASTS = frozenset({"Cast", "AnsiCast", "UpCast", "TryCast"})
 
 
 class Expressions:
@@ -113,11 +112,13 @@ class Expressions:
         data_type = node.fields.get("dataType") or node.fields.get("schema")
         if name in _UNTYPED:
             data_type = self._metadata.data_type(node)
-        elif (name == "Inline" or "struct<" in sql_type(data_type)) if name in _BY_POSITION else (
-            name == "GetStructField" and "name" not in params
+        more = self.data_type(data_type)
+        if (
+            name == "Inline"
+            or (name == "GetStructField" and "name" not in params)
+            or (name in _CASTS and "struct<" in more.get("dataType", ""))
         ):
             self._add_type(children[0], node.children[0])
-        more = self.data_type(data_type)
         class_name = node.class_name.removeprefix(_PACKAGE)
         return self.function(class_name, called, children, params=params, **more)
 
