@@ -260,9 +260,12 @@ class NestedValues:
         """Add a cast: the fields of structs are matched by position."""
         plan = self._plan
         types = plan.type_id(arguments[0]), plan.type_id(expression)
+        step = TRANSFORMATION
         if plan.has_other_names(*types):
             self._convert(expression, arguments[0], TRANSFORMATION, *types)
-        self._graph.inputs[expression].append(Input(arguments[0], TRANSFORMATION))
+        elif plan.fields_of_type(types[1]) and plan.data_type(arguments[0]) == plan.data_type(expression):
+            step = IDENTITY  # whether a field may be null
+        self._graph.inputs[expression].append(Input(arguments[0], step))
 
     def _convert(
         self, node: Node, value: Node, step: Transformation, from_type: str, to_type: str
@@ -322,13 +325,13 @@ class NestedValues:
     def _is_null_check(self, node: Node) -> bool:
         """Return whether a node is ``if(value IS NULL, null, ...)``."""
         plan, arguments = self._plan, self._plan.arguments.get(node, ())
-        return (
-            plan.class_name(node) == "If"
-            and len(arguments) == 3
-            and plan.class_name(arguments[0]) == "IsNull"
-            and plan.class_name(arguments[1]) == "Literal"
-            and (plan.expressions.get(arguments[1]) or {}).get("value") is None
-        )
+        if plan.class_name(node) != "If" or len(arguments) != 3:
+            return False
+        null = arguments[1]
+        if plan.class_name(null) == "Cast":
+            null = next(iter(plan.arguments.get(null, ())), null)
+        is_null = plan.class_name(null) == "Literal" and plan.expressions[null].get("value") is None
+        return is_null and plan.class_name(arguments[0]) == "IsNull"
 
     def _copy(self, node: Node) -> tuple[Node, tuple[str, ...]] | None:
         """Return the attribute or variable, and the field of it, that a node is a copy of."""

@@ -108,6 +108,12 @@ class ValueGraph:
             self._incomplete.append((made, node, part))
         return made
 
+    def field(self, node: Node, path: Iterable[str]) -> Node:
+        """Return the node of a field of a value, by the names below it."""
+        for name in path:
+            node = self.part(node, Part(name))
+        return node
+
     def whole(self, node: Node) -> Node:
         """Return the value that a node is a part of, or the node itself."""
         return self._whole[node][0] if node in self._whole else node
@@ -148,8 +154,8 @@ class ValueGraph:
             return [each._replace(node=self.part(each.node, part)) for each in values if each.passes]
         if part.side:
             return [each for own, each in built.parts if (own.side == "keys") == (part.side == "keys")]
-        known = [each for own, each in built.parts if own.side != "keys" and own.is_entry(part, built.kind)]
-        return known[-1:] or None
+        known = [each for own, each in built.parts if not own.side and own.is_entry(part, built.kind)]
+        return known[-1:] or [each for own, each in built.parts if own.side == "values"] or None
 
     def _passed_inputs(self, node: Node, part: Part) -> list[Input]:
         found: list[Input] = []
