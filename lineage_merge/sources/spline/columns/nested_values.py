@@ -267,9 +267,7 @@ class NestedValues:
             step = IDENTITY  # whether a field may be null
         self._graph.inputs[expression].append(Input(arguments[0], step))
 
-    def _convert(
-        self, node: Node, value: Node, step: Transformation, from_type: str, to_type: str
-    ) -> None:
+    def _convert(self, node: Node, value: Node, step: Transformation, from_type: str, to_type: str) -> None:
         """Add a struct under the names of another type."""
         plan, graph = self._plan, self._graph
         waiting = [(node, value, from_type, to_type, frozenset[str]())]

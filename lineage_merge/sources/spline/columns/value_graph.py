@@ -44,8 +44,8 @@ class SourceColumn(NamedTuple):
 class Chain(NamedTuple):
     """A path from a target to a source's column.
 
-    `step` is the first node from the target that does more than rename, "" without one. `fields` are the names
-    below the target if it is built of parts: the path is that of one of them.
+    `step` is the first node from the target that does more than rename, "" without one. `fields` are the
+    names below the target if it is built of parts: the path is that of one of them.
     """
 
     column: SourceColumn
@@ -58,8 +58,8 @@ class Chain(NamedTuple):
 class BuiltValue:
     """A value that the plan builds: the input of each part.
 
-    `is_listed`: asked for the whole of a struct, the fields are the answer, and not its inputs. `others` is the
-    input of the parts that are not listed.
+    `is_listed`: asked for the whole of a struct, the fields are the answer, and not its inputs. `others` is
+    the input of the parts that are not listed.
     """
 
     kind: Literal["struct", "map", "array"]
@@ -68,6 +68,8 @@ class BuiltValue:
     others: Input | None = None
 
 
+# A node, the step to it, the fields of built structs above it, and whether a struct below is still the value.
+_State = tuple[Node, Transformation, tuple[str, ...], bool]
 Reached = dict[tuple[SourceColumn, tuple[str, ...]], frozenset[Transformation]]
 
 
@@ -75,9 +77,9 @@ Reached = dict[tuple[SourceColumn, tuple[str, ...]], frozenset[Transformation]]
 class ValueGraph:
     """The `inputs` of each node, and the source's `columns` that a node is.
 
-    `built` are nodes whose parts are known. `compared` are nodes that return the greatest or smallest of their
-    inputs, with the fields by which structs are compared, in order. `reading` are expressions that read a
-    part, and `named` the nodes that an expression's text shows by name.
+    `built` are nodes whose parts are known. `compared` are nodes that return the greatest or smallest of
+    their inputs, with the fields by which structs are compared, in order. `reading` are expressions that read
+    a part, and `named` the nodes that an expression's text shows by name.
     """
 
     inputs: defaultdict[Node, list[Input]] = field(default_factory=lambda: defaultdict(list))
@@ -166,8 +168,10 @@ class ValueGraph:
                 continue
             found.append(value._replace(node=self.part(value.node, part)))
             if names is not None:
-                for before in part.preceding(names):
-                    found.append(Input(self.part(value.node, before), Transformation.CONDITIONAL, passes=False))
+                found.extend(
+                    Input(self.part(value.node, before), Transformation.CONDITIONAL, passes=False)
+                    for before in part.preceding(names)
+                )
         return found
 
     def chains(self, target: Node) -> set[Chain]:
@@ -227,18 +231,11 @@ class ValueGraph:
         return source_columns
 
     def _reached_from(self, computing: Node) -> Reached:
-        """Return the columns reached through the steps of a node that do more than rename.
-
-        A state has the fields of built structs above it, and whether a struct below it is still the value.
-        """
+        """Return the columns reached through the steps of a node that do more than rename."""
         known = self._reached.get(computing)
         if known is not None:
             return known
-        start = [
-            (value, step, fields, is_value)
-            for value, step, fields, is_value in self._following(computing, bool(self.built))
-            if step is not Transformation.IDENTITY
-        ]
+        start = [each for each in self._following(computing, is_value=bool(self.built)) if each[1]]
         seen = set(start)
         open_states = list(start)
         found: defaultdict[tuple[SourceColumn, tuple[str, ...]], set[Transformation]] = defaultdict(set)
@@ -264,14 +261,16 @@ class ValueGraph:
         self._reached[computing] = reached
         return reached
 
-    def _following(
-        self, node: Node, is_value: bool
-    ) -> list[tuple[Node, Transformation, tuple[str, ...], bool]]:
+    def _following(self, node: Node, *, is_value: bool) -> list[_State]:
         """Return the inputs of a node, of the fields of a struct that is built there and asked for."""
         built = self.built.get(node) if is_value else None
         if not built or not built.is_listed:
-            return [(value, step, (), is_value and passes) for value, step, passes in self.inputs.get(node, ())]
-        found = [(value, step, (part.name,), passes) for part, (value, step, passes) in built.parts]
+            return [
+                (value, step, (), is_value and passes) for value, step, passes in self.inputs.get(node, ())
+            ]
+        found: list[_State] = [
+            (value, step, (part.name,), passes) for part, (value, step, passes) in built.parts
+        ]
         if built.others:
             found.append((built.others.node, built.others.step, (), True))
         return found

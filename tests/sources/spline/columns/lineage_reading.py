@@ -27,7 +27,9 @@ def flows(lineage: ColumnLineage) -> set[str]:
 
 def influences(lineage: ColumnLineage) -> set[str]:
     """Each influence as ``t.a FILTER,JOIN``."""
-    return {f"{short(each.source)}.{dotted(each.column)} {','.join(each.kinds)}" for each in lineage.influences}
+    return {
+        f"{short(each.source)}.{dotted(each.column)} {','.join(each.kinds)}" for each in lineage.influences
+    }
 
 
 def expressions(lineage: ColumnLineage) -> dict[str, str]:

@@ -163,7 +163,7 @@ _QUERIES = {
     "inline, and explode of a map": (
         "SELECT x, y, k, n FROM j LATERAL VIEW inline(pairs) AS x, y LATERAL VIEW explode(m) AS k, n",
         (
-            "j.pairs -> x TRANSFORMATION; j.pairs -> y TRANSFORMATION; j.m -> k TRANSFORMATION;"
+            "j.pairs.x -> x TRANSFORMATION; j.pairs.y -> y TRANSFORMATION; j.m -> k TRANSFORMATION;"
             "j.m -> n TRANSFORMATION"
         ),
         "",

@@ -39,9 +39,7 @@ _QUERIES = {
     ),
     "structs of structs": (
         "SELECT named_struct('x', id, 'in', struct(upper(payload) AS y, address.geo)) s FROM n",
-        (
-            "n.id -> s.x IDENTITY; n.payload -> s.in.y TRANSFORMATION; n.address.geo -> s.in.geo IDENTITY"
-        ),
+        ("n.id -> s.x IDENTITY; n.payload -> s.in.y TRANSFORMATION; n.address.geo -> s.in.geo IDENTITY"),
         "",
     ),
     "a struct that repeats another": (
@@ -64,8 +62,10 @@ _QUERIES = {
         "",
     ),
     "values of a map": (
-        "SELECT attrs['k'].a a, map_values(attrs)[0].b b, map_keys(attrs) k, map('k', address)['k'].zip z"
-        " FROM n",
+        (
+            "SELECT attrs['k'].a a, map_values(attrs)[0].b b, map_keys(attrs) k, map('k', address)['k'].zip z"
+            " FROM n"
+        ),
         (
             "n.attrs.a -> a TRANSFORMATION; n.attrs.b -> b TRANSFORMATION; n.attrs -> k TRANSFORMATION;"
             "n.address.zip -> z TRANSFORMATION"
@@ -99,8 +99,10 @@ _QUERIES = {
         "",
     ),
     "a variable inside another function's of the same name": (
-        "SELECT transform(items, x -> aggregate(transform(array(id), x -> x + 1), x.qty,"
-        " (acc, y) -> acc + y)) t FROM n",
+        (
+            "SELECT transform(items, x -> aggregate(transform(array(id), x -> x + 1), x.qty,"
+            " (acc, y) -> acc + y)) t FROM n"
+        ),
         "n.items.qty -> t TRANSFORMATION; n.id -> t TRANSFORMATION",
         "",
     ),
@@ -117,9 +119,7 @@ _QUERIES = {
                             (acc, i) -> named_struct('n', acc.n + i.qty, 't', concat(acc.t, i.sku)),
                             acc -> acc.n) a,
                   exists(items, i -> i.qty > id) e FROM n""",
-        (
-            "n.items.qty -> a TRANSFORMATION; n.items.qty -> e TRANSFORMATION; n.id -> e TRANSFORMATION"
-        ),
+        ("n.items.qty -> a TRANSFORMATION; n.items.qty -> e TRANSFORMATION; n.id -> e TRANSFORMATION"),
         "",
     ),
     "arrays that are zipped": (
@@ -185,8 +185,10 @@ _QUERIES = {
         "",
     ),
     "a CTE that is read twice": (
-        "WITH c AS (SELECT id, struct(address.city, id AS n) s FROM n)"
-        " SELECT l.s.city, r.s.n FROM c l JOIN c r ON l.s.n = r.id",
+        (
+            "WITH c AS (SELECT id, struct(address.city, id AS n) s FROM n)"
+            " SELECT l.s.city, r.s.n FROM c l JOIN c r ON l.s.n = r.id"
+        ),
         "n.address.city -> city IDENTITY; n.id -> n IDENTITY",
         "n.id JOIN",
     ),
@@ -203,9 +205,7 @@ _QUERIES = {
     ),
     "windows": (
         "SELECT lag(address) OVER (PARTITION BY address.zip ORDER BY items[0].qty).city l FROM n",
-        (
-            "n.address.city -> l TRANSFORMATION; n.address.zip -> l WINDOW; n.items.qty -> l WINDOW"
-        ),
+        ("n.address.city -> l TRANSFORMATION; n.address.zip -> l WINDOW; n.items.qty -> l WINDOW"),
         "",
     ),
     "a subquery's text": (
