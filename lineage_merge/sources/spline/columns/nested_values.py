@@ -55,14 +55,12 @@ class NestedValues:
         self._graph = graph
         self._copied: dict[Node, tuple[Node, tuple[str, ...]] | None] = {}
 
-    def add(self, expression: Node, name: str, arguments: tuple[Node, ...]) -> bool:
-        """Add an expression of the class `name`; False if it depends on the whole of its arguments."""
-        rule = _RULES.get(name) if arguments else None
+    def add(self, expression: Node, name: str, arguments: tuple[Node, ...]) -> None:
+        """Add an expression of the class `name`, which is one of `NESTED`."""
+        rule = _RULES.get(name)
         if rule:
             rule(self, expression, arguments)
-            return True
-        if name not in _PASSING and name not in _PASSING_FIRST:
-            return False
+            return
         passing = arguments if name in _PASSING else arguments[:1]
         for position, step in enumerate(steps(name, len(arguments))):
             passes = position < len(passing) and step < CONDITIONAL
@@ -70,7 +68,6 @@ class NestedValues:
         if name in _COMPARING:
             names = tuple(name for name, _ in self._plan.struct_fields(arguments[0]))
             self._graph.compared[expression] = names
-        return True
 
     def add_renamed(self, node: Node, value: Node, from_type: str, to_type: str) -> None:
         """Add an input that passes unchanged, but whose fields have other names: those of `to_type`."""
@@ -259,12 +256,13 @@ class NestedValues:
     def _cast(self, expression: Node, arguments: tuple[Node, ...]) -> None:
         """Add a cast: the fields of structs are matched by position."""
         plan = self._plan
-        types = plan.type_id(arguments[0]), plan.type_id(expression)
         step = TRANSFORMATION
-        if plan.has_other_names(*types):
-            self._convert(expression, arguments[0], TRANSFORMATION, *types)
-        elif plan.fields_of_type(types[1]) and plan.data_type(arguments[0]) == plan.data_type(expression):
-            step = IDENTITY  # whether a field may be null
+        if plan.struct_fields(expression):
+            types = plan.type_id(arguments[0]), plan.type_id(expression)
+            if plan.has_other_names(*types):
+                self._convert(expression, arguments[0], TRANSFORMATION, *types)
+            elif plan.data_type(arguments[0]) == plan.data_type(expression):
+                step = IDENTITY  # whether a field may be null
         self._graph.inputs[expression].append(Input(arguments[0], step))
 
     def _convert(self, node: Node, value: Node, step: Transformation, from_type: str, to_type: str) -> None:
@@ -499,3 +497,5 @@ _RULES: Mapping[str, _Rule] = {
     "MapFilter": NestedValues._filtered_map,
     **dict.fromkeys(("TransformKeys", "TransformValues", "MapZipWith"), NestedValues._computed_map),
 }
+# The classes whose arguments are not inputs as a whole.
+NESTED = _PASSING | _PASSING_FIRST | _RULES.keys()

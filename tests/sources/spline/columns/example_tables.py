@@ -1,4 +1,4 @@
-"""Tables for queries: t (a, b, c, d), u (k, v, w), j (id, tags, pairs, m), n (structures), p, wide (c0 to c33).
+"""Tables for queries: t (a, b, c, d), u (k, v, w), j (id, tags, pairs, m), n (structures), p, wide (c0-c33).
 
 Spark's text of a subquery's plan shows 25 columns of a relation.
 """
