@@ -39,6 +39,7 @@ class Expressions:
     """Collects the functions and constants of one plan.
 
     `subquery` reads a subquery's plan and returns its output attributes; `attribute` registers an attribute.
+    `has_structs`: some expression builds a struct.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Expressions:
         self.functions: list[dict[str, Any]] = []
         self.constants: list[dict[str, Any]] = []
         self.types: dict[str, dict[str, Any]] = {}
+        self.has_structs = False
 
     def reference(self, root: PlanNode, names: AttributeIds, outer: AttributeIds) -> Ref:
         """Return a reference to the value of an expression; `outer` has the names of the outer query."""
@@ -110,6 +112,7 @@ class Expressions:
             params["direction"] = "DESC" if "Desc" in singleton(node.fields.get("direction")) else "ASC"
         called = name.rstrip("$").lower() if name in _NAMELESS else self._metadata.function_name(node)
         data_type = node.fields.get("dataType") or node.fields.get("schema")
+        self.has_structs |= name == "CreateNamedStruct"
         if name in _UNTYPED:
             data_type = self._metadata.data_type(node)
         more = self.data_type(data_type)

@@ -193,6 +193,11 @@ class PlanDocument:
     def _union(self, node: PlanNode, made: Document) -> list[str]:
         """Add new attributes: Spark continues with those of the first side."""
         sides = [self._outputs[id(child)] for child in node.children]
+        if self._expressions.has_structs:
+            # Their fields are matched by position.
+            for child, side in zip(node.children, sides, strict=True):
+                for identifier, each in zip(side, self._metadata.output(child), strict=False):
+                    self._typed(identifier, each)
         renamed = dict(self._renamed[id(node)])
         output: list[str] = []
         for parts in zip(*sides, strict=False):

@@ -1,12 +1,13 @@
-"""Fields of structures through the expressions that build, read and pass them, in plans of real queries."""
+"""Fields of structures through expressions that build, read and pass them, by the agent and by `capture`."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
-from lineage_merge.sources.spline.columns.lineage import ColumnLineage
+from lineage_merge import capture
+from tests.capture.capture_cases import flows_of, influences_of
 from tests.sources.spline.columns.example_tables import example_tables
 from tests.sources.spline.columns.harvesting import harvest
 from tests.sources.spline.columns.lineage_reading import expressions, flows, influences, read
@@ -18,8 +19,22 @@ def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ite
         yield running
 
 
-def lineage(spark: SparkSession, query: str) -> ColumnLineage:
-    return read(harvest(spark.sql(query), "s3://lake/target"))
+_TARGET = "s3://lake/target"
+_Reader = Callable[[DataFrame], tuple[set[str], set[str]]]
+
+
+def _by_agent(frame: DataFrame) -> tuple[set[str], set[str]]:
+    found = read(harvest(frame, _TARGET))
+    return flows(found), influences(found)
+
+
+def _by_capture(frame: DataFrame) -> tuple[set[str], set[str]]:
+    found = capture(frame, target=_TARGET)
+    edges = {f"{source} -> {column} {kinds}" for source, column, kinds, _ in flows_of(found)}
+    return edges, influences_of(found)
+
+
+_BY_BOTH = pytest.mark.parametrize("reader", [_by_agent, _by_capture])
 
 
 # A query, its flows, and its influences.
@@ -184,6 +199,23 @@ _QUERIES = {
         ),
         "",
     ),
+    "a union by name": (
+        """SELECT s.x FROM (SELECT struct(id AS x, payload AS y) s FROM n)
+           UNION ALL SELECT s.y FROM (SELECT struct(address.city AS y) s FROM n)""",
+        "n.id -> x TRANSFORMATION; n.address.city -> x IDENTITY",
+        "",
+    ),
+    "structs in structs by stack and by a set operation": (
+        """SELECT DISTINCT v.c FROM n LATERAL VIEW stack(2, struct(address.city AS c),
+             struct(payload AS c)) AS v""",
+        "n.address.city -> c TRANSFORMATION; n.payload -> c TRANSFORMATION",
+        "n.address.city GROUP_BY; n.payload GROUP_BY",
+    ),
+    "a join and an order by fields": (
+        "SELECT l.id FROM n l JOIN n r ON l.address.city = r.items[0].sku ORDER BY l.address.geo.lon",
+        "n.id -> id IDENTITY",
+        "n.address.city JOIN; n.items.sku JOIN; n.address.geo.lon SORT",
+    ),
     "a CTE that is read twice": (
         (
             "WITH c AS (SELECT id, struct(address.city, id AS n) s FROM n)"
@@ -220,17 +252,16 @@ def _set(text: str) -> set[str]:
     return {each.strip() for each in text.split(";") if each.strip()}
 
 
+@_BY_BOTH
 @pytest.mark.parametrize("shape", _QUERIES)
-def test_fields_of_a_query(tables: SparkSession, shape: str) -> None:
+def test_fields_of_a_query(tables: SparkSession, shape: str, reader: _Reader) -> None:
     query, expected_flows, expected_influences = _QUERIES[shape]
 
-    found = lineage(tables, query)
-
-    assert flows(found) == _set(expected_flows)
-    assert influences(found) == _set(expected_influences)
+    assert reader(tables.sql(query)) == (_set(expected_flows), _set(expected_influences))
 
 
-def test_fields_that_are_set_and_dropped(tables: SparkSession) -> None:
+@_BY_BOTH
+def test_fields_that_are_set_and_dropped(tables: SparkSession, reader: _Reader) -> None:
     address = F.col("address")
     frame = tables.table("n").select(
         address.withField("zip", F.upper("payload")).alias("s"),
@@ -239,9 +270,9 @@ def test_fields_that_are_set_and_dropped(tables: SparkSession) -> None:
         F.to_json(address.dropFields("zip")).alias("j"),
     )
 
-    found = read(harvest(frame, "s3://lake/target"))
+    found, _ = reader(frame)
 
-    assert flows(found) == {
+    assert found == {
         "n.address.city -> s.city IDENTITY",
         "n.payload -> s.zip TRANSFORMATION",
         "n.address.geo -> s.geo IDENTITY",
@@ -253,26 +284,27 @@ def test_fields_that_are_set_and_dropped(tables: SparkSession) -> None:
     }
 
 
-def test_a_python_function_depends_on_its_whole_arguments(tables: SparkSession) -> None:
+@_BY_BOTH
+def test_a_python_function_depends_on_its_whole_arguments(tables: SparkSession, reader: _Reader) -> None:
     @F.udf("struct<a:string,b:string>")
     def split(text: str, number: int) -> tuple[str, str]:
         return text, str(number)
 
     frame = tables.table("n").select(split("address.city", "id").alias("s"))
 
-    whole, one = (
-        read(harvest(each, "s3://lake/target")) for each in (frame, frame.select(F.col("s.a").alias("x")))
-    )
+    whole, _ = reader(frame)
+    one, _ = reader(frame.select(F.col("s.a").alias("x")))
 
-    assert flows(whole) == {"n.address.city -> s TRANSFORMATION", "n.id -> s TRANSFORMATION"}
-    assert flows(one) == {"n.address.city -> x TRANSFORMATION", "n.id -> x TRANSFORMATION"}
+    assert whole == {"n.address.city -> s TRANSFORMATION", "n.id -> s TRANSFORMATION"}
+    assert one == {"n.address.city -> x TRANSFORMATION", "n.id -> x TRANSFORMATION"}
 
 
 def test_an_expression_is_shown_from_the_field_that_it_reads(tables: SparkSession) -> None:
-    found = lineage(
-        tables,
+    frame = tables.sql(
         "SELECT address.city c, items[0].sku s, e.q q FROM"
         " (SELECT address, items, named_struct('q', id + 1) e FROM n)",
     )
+
+    found = read(harvest(frame, _TARGET))
 
     assert expressions(found) == {"s": "items[0].sku", "q": "id + 1"}
