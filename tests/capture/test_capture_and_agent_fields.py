@@ -63,6 +63,17 @@ _QUERIES = {
         "n.address -> a IDENTITY",
         "",
     ),
+    "arrays and maps of structs that repeat others": (
+        """SELECT transform(items, i -> named_struct('sku', i.sku, 'qty', i.qty)) i,
+                  map_from_arrays(map_keys(attrs), transform(map_values(attrs),
+                      v -> if(v IS NULL, NULL, named_struct('a', v.a, 'b', v.b)))) m,
+                  transform(items, i -> named_struct('qty', i.qty, 'sku', i.sku)) o FROM n""",
+        (
+            "n.items -> i IDENTITY; n.attrs -> m IDENTITY; n.items.sku -> o.sku TRANSFORMATION;"
+            "n.items.qty -> o.qty TRANSFORMATION"
+        ),
+        "",
+    ),
     "a struct of the same fields in another order": (
         "SELECT named_struct('lon', address.geo.lon, 'lat', address.geo.lat) g FROM n",
         "n.address.geo.lat -> g.lat IDENTITY; n.address.geo.lon -> g.lon IDENTITY",

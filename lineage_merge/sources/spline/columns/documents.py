@@ -15,6 +15,7 @@ from lineage_merge.column_lineage import pseudo_columns
 from lineage_merge.column_lineage.table_parts import TablePart
 from lineage_merge.model.elements import Reference
 from lineage_merge.sources.spline.columns.argument_roles import class_name
+from lineage_merge.sources.spline.columns.parts import Key
 from lineage_merge.sources.spline.columns.sql_types import fields, type_texts
 from lineage_merge.sources.spline.documents import Document
 from lineage_merge.sources.spline.jdbc_queries import QUERIES
@@ -265,6 +266,12 @@ class PlanColumns:
     def data_type(self, value: str) -> str:
         """Return the type of an attribute or an expression in Spark's SQL notation, "" if it is unknown."""
         return self._type_texts.get(self.type_id(value), "")
+
+    def constant(self, value: str) -> Key | None:
+        """Return the value of a constant, None for anything else."""
+        document = self.expressions.get(value) or {}
+        found = document.get("value") if document.get("type") == "Lit" else None
+        return found if isinstance(found, Key) else None
 
     def struct_fields(self, value: str) -> tuple[tuple[str, str], ...]:
         """Return the fields of a struct, or of the structs in an array or map: names and ids of types."""

@@ -1,21 +1,28 @@
-"""Expressions that build, read or pass on parts of values: structs, arrays, maps, lambda functions.
+"""Expressions that build, read or pass on parts of values: structs, arrays, maps.
 
 By Catalyst's class. What is not listed here depends on the whole of its arguments, as a Python function does.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from lineage_merge.column_lineage.transformations import Transformation
 from lineage_merge.sources.spline.columns.argument_roles import (
     COMPARING,
     RETURNING,
-    TRANSPARENT,
-    class_name,
     steps,
 )
+from lineage_merge.sources.spline.columns.copied_values import CopiedValues, read_field
 from lineage_merge.sources.spline.columns.documents import PlanColumns
-from lineage_merge.sources.spline.columns.parts import Key, Part
-from lineage_merge.sources.spline.columns.value_graph import BuiltValue, Input, Node, ValueGraph
+from lineage_merge.sources.spline.columns.lambda_functions import LAMBDAS, LambdaFunctions
+from lineage_merge.sources.spline.columns.parts import Part
+from lineage_merge.sources.spline.columns.value_graph import (
+    KEYS,
+    VALUES,
+    BuiltValue,
+    Input,
+    Node,
+    ValueGraph,
+)
 
 IDENTITY = Transformation.IDENTITY
 TRANSFORMATION = Transformation.TRANSFORMATION
@@ -44,7 +51,6 @@ _PASSING_FIRST = frozenset(
     """.split()
 )
 _COMPARING = COMPARING | {"ArrayMax", "ArrayMin"}
-_KEYS, _VALUES = Part(side="keys"), Part(side="values")
 
 
 class NestedValues:
@@ -53,10 +59,15 @@ class NestedValues:
     def __init__(self, plan: PlanColumns, graph: ValueGraph) -> None:
         self._plan = plan
         self._graph = graph
-        self._copied: dict[Node, tuple[Node, tuple[str, ...]] | None] = {}
+        self._copied = CopiedValues(plan)
+        self._lambdas = LambdaFunctions(plan, graph)
 
     def add(self, expression: Node, name: str, arguments: tuple[Node, ...]) -> None:
         """Add an expression of the class `name`, which is one of `NESTED`."""
+        if name in LAMBDAS:
+            if not (name == "ArrayTransform" and self._add_copied(expression)):
+                self._lambdas.add(expression, name, arguments)
+            return
         rule = _RULES.get(name)
         if rule:
             rule(self, expression, arguments)
@@ -93,7 +104,10 @@ class NestedValues:
                 ]
             case "Explode" | "PosExplode" as name:
                 is_map = len(attributes) == (2 if name == "Explode" else 3)
-                values = [self._side(arguments[0], _KEYS), self._side(arguments[0], _VALUES)]
+                values = [
+                    self._graph.map_side(arguments[0], KEYS),
+                    self._graph.map_side(arguments[0], VALUES),
+                ]
                 values = values if is_map else [of_item]
                 if name == "PosExplode":
                     values.insert(0, Input(arguments[0], TRANSFORMATION, passes=False))
@@ -103,42 +117,20 @@ class NestedValues:
             self._graph.inputs[attribute] = [value]
         return True
 
-    def _side(self, value: Node, side: Part) -> Input:
-        return Input(self._graph.part(value, side), TRANSFORMATION, passes=side is _VALUES)
-
-    def _constant(self, node: Node) -> Key | None:
-        document = self._plan.expressions.get(node) or {}
-        value = document.get("value") if document.get("type") == "Lit" else None
-        return value if isinstance(value, Key) else None
-
     # Reading a part
 
     def _struct_field(self, expression: Node, arguments: tuple[Node, ...]) -> None:
-        part = self._field(expression, arguments[0])
+        part = read_field(self._plan, expression)
         if part is None:
             self._graph.inputs[expression].append(Input(arguments[0], TRANSFORMATION, passes=False))
             return
         self._graph.add(expression, self._graph.part(arguments[0], part))
         self._graph.reading.add(expression)
 
-    def _field(self, expression: Node, value: Node) -> Part | None:
-        """Return the field that an expression reads: `struct.*` has only positions."""
-        params = self._plan.params(expression)
-        position = params.get("ordinal")
-        fields = self._plan.struct_fields(value)
-        if isinstance(position, int) and 0 <= position < len(fields):
-            return Part(fields[position][0], position)
-        written = params.get("name") or params.get("field")
-        name = written.get("name") if isinstance(written, dict) else written
-        # StructField(sku,StringType,true)
-        name = str(name or "").removeprefix("StructField(").partition(",")[0]
-        known = position if isinstance(position, int) else None
-        return Part(name, known) if name or known is not None else None
-
     def _entry(self, expression: Node, arguments: tuple[Node, ...]) -> None:
         """Add a map's value or an array's item."""
         name = self._plan.class_name(expression)
-        key = self._constant(arguments[1]) if len(arguments) > 1 else None
+        key = self._plan.constant(arguments[1]) if len(arguments) > 1 else None
         item = key if isinstance(key, int) else None
         if name == "ElementAt":
             # Arrays are counted from 1, or from their end.
@@ -151,23 +143,21 @@ class NestedValues:
         self._graph.reading.add(expression)
 
     def _map_keys(self, expression: Node, arguments: tuple[Node, ...]) -> None:
-        self._graph.inputs[expression].append(self._side(arguments[0], _KEYS))
+        self._graph.inputs[expression].append(self._graph.map_side(arguments[0], KEYS))
 
     def _map_values(self, expression: Node, arguments: tuple[Node, ...]) -> None:
-        self._graph.inputs[expression].append(self._side(arguments[0], _VALUES))
+        self._graph.inputs[expression].append(self._graph.map_side(arguments[0], VALUES))
 
     # Building a value
 
     def _struct(self, expression: Node, arguments: tuple[Node, ...]) -> None:
         """Add a struct of names and values in turn."""
-        copied = self._copied_struct(expression)
-        if copied is not None:
-            self._graph.add(expression, copied)
+        if self._add_copied(expression):
             return
         fields = self._plan.struct_fields(expression)
         built = BuiltValue("struct")
         for position, value in enumerate(arguments[1::2]):
-            name = self._constant(arguments[2 * position])
+            name = self._plan.constant(arguments[2 * position])
             known = fields[position][0] if position < len(fields) else ""
             built.parts.append((Part(str(known if name is None else name), position), Input(value, IDENTITY)))
         built.is_listed = all(part.name for part, _ in built.parts)
@@ -207,16 +197,27 @@ class NestedValues:
     def _map(self, expression: Node, arguments: tuple[Node, ...]) -> None:
         """Add a map of keys and values in turn."""
         built = BuiltValue("map")
-        keys = [self._constant(key) for key in arguments[0::2]]
+        keys = [self._plan.constant(key) for key in arguments[0::2]]
         for position, (key, value) in enumerate(zip(arguments[0::2], arguments[1::2], strict=False)):
             known = keys[position] if None not in keys else None
-            built.parts.append((_KEYS, Input(key, TRANSFORMATION, passes=False)))
+            built.parts.append((KEYS, Input(key, TRANSFORMATION, passes=False)))
             built.parts.append((Part(key=known), Input(value, TRANSFORMATION)))
         self._add_map(expression, built)
 
     def _add_map(self, expression: Node, built: BuiltValue) -> None:
         self._graph.built[expression] = built
         self._graph.inputs[expression] = [value for _, value in built.parts]
+
+    def _map_of_arrays(self, expression: Node, arguments: tuple[Node, ...]) -> None:
+        if self._add_copied(expression) or len(arguments) != 2:
+            return
+        keys, values = arguments
+        built = BuiltValue("map")
+        built.parts = [
+            (KEYS, Input(keys, TRANSFORMATION, passes=False)),
+            (VALUES, Input(values, TRANSFORMATION)),
+        ]
+        self._add_map(expression, built)
 
     def _array(self, expression: Node, arguments: tuple[Node, ...]) -> None:
         built = BuiltValue("array")
@@ -285,188 +286,23 @@ class NestedValues:
             if node not in graph.inputs:
                 graph.inputs[node] = [Input(value, IDENTITY)]
 
-    # Structs that are copies
+    # Values that are copies
 
-    def _copied_struct(self, expression: Node) -> Node | None:
-        """Return the value of which a struct repeats all fields under their names.
-
-        Spark adds such structs where the types of a query and its target are compared field by field.
-        """
-        waiting = [(expression, False)]
-        seen: set[Node] = set()
-        while waiting:
-            node, is_ready = waiting.pop()
-            if is_ready:
-                self._copied[node] = self._copy(node)
-            elif node not in seen and node not in self._copied:
-                seen.add(node)
-                waiting.append((node, True))
-                waiting.extend((each, False) for each in self._compared_parts(node))
-        found = self._copied[expression]
-        if found is None:
-            return None
-        value, path = found
-        for name in path:
-            value = self._graph.part(value, Part(name))
-        return value
-
-    def _compared_parts(self, node: Node) -> tuple[Node, ...]:
-        name, arguments = self._plan.class_name(node), self._plan.arguments.get(node, ())
-        if name == "CreateNamedStruct":
-            return arguments[1::2]
-        if name == "GetStructField" or name in TRANSPARENT:
-            return arguments[:1]
-        return (arguments[2],) if self._is_null_check(node) else ()
-
-    def _is_null_check(self, node: Node) -> bool:
-        """Return whether a node is ``if(value IS NULL, null, ...)``."""
-        plan, arguments = self._plan, self._plan.arguments.get(node, ())
-        if plan.class_name(node) != "If" or len(arguments) != 3:
+    def _add_copied(self, expression: Node) -> bool:
+        """Add a value that repeats another part by part; False if it is none."""
+        original = self._copied.original(expression)
+        if original is None or original[0] == expression:
             return False
-        null = arguments[1]
-        if plan.class_name(null) == "Cast":
-            null = next(iter(plan.arguments.get(null, ())), null)
-        is_null = plan.class_name(null) == "Literal" and plan.expressions[null].get("value") is None
-        return is_null and plan.class_name(arguments[0]) == "IsNull"
-
-    def _copy(self, node: Node) -> tuple[Node, tuple[str, ...]] | None:
-        """Return the attribute or variable, and the field of it, that a node is a copy of."""
-        plan, arguments = self._plan, self._plan.arguments.get(node, ())
-        name = plan.class_name(node)
-        if node in plan.attributes or name == "NamedLambdaVariable":
-            return node, ()
-        parts = [self._copied.get(each) for each in self._compared_parts(node)]
-        first = parts[0] if parts else None
-        if first is None:
-            return None
-        if name == "GetStructField":
-            field = self._field(node, arguments[0])
-            return (first[0], (*first[1], field.name)) if field and field.name else None
-        if name != "CreateNamedStruct":
-            return first
-        names = [str(self._constant(each)) for each in arguments[0::2]]
-        value, path = first[0], first[1][:-1]
-        if not first[1] or any(
-            part != (value, (*path, name)) for part, name in zip(parts, names, strict=True)
-        ):
-            return None
-        fields = plan.struct_fields(value)
-        for step in path:
-            fields = next((plan.fields_of_type(inner) for known, inner in fields if known == step), ())
-        return (value, path) if [known for known, _ in fields] == names else None
+        node, path = original
+        self._graph.add(expression, self._graph.field(node, path))
+        return True
 
     def _choice(self, expression: Node, arguments: tuple[Node, ...]) -> None:
         """Add an IF; one that only keeps the null of a struct changes nothing."""
-        if self._is_null_check(expression):
-            checked = self._plan.arguments.get(arguments[0], ())
-            self._copied_struct(arguments[2])
-            self._copied_struct(checked[0])
-            copied = self._copied.get(arguments[2])
-            if copied is not None and copied == self._copied.get(checked[0]):
-                self._graph.add(expression, arguments[2])
-                return
+        if self._add_copied(expression):
+            return
         for argument, step in zip(arguments, steps("If", len(arguments)), strict=True):
             self._graph.inputs[expression].append(Input(argument, step, step < CONDITIONAL))
-
-    # Lambda functions
-
-    def _bind(self, function: Node, *values: Sequence[Input]) -> bool:
-        """Add what the variables of a lambda function are; return whether it uses any.
-
-        Variables have no ids: they are bound by name, to the innermost function that has it.
-        """
-        plan = self._plan
-        body, *variables = plan.arguments.get(function, ()) or ("",)
-        names = {self._variable(node): inputs for node, inputs in zip(variables, values, strict=False)}
-        waiting = [(body, frozenset(names))]
-        seen = set(waiting)
-        is_used = False
-        while waiting:
-            node, bound = waiting.pop()
-            name = class_name(plan.expressions.get(node) or {})
-            if name == "NamedLambdaVariable":
-                if self._variable(node) in bound:
-                    is_used = True
-                    known = self._graph.inputs[node]
-                    known.extend(each for each in names[self._variable(node)] if each not in known)
-                continue
-            inner = plan.arguments.get(node, ()) if node in plan.expressions else ()
-            if name == "LambdaFunction":
-                bound -= {self._variable(each) for each in inner[1:]}
-                inner = inner[:1]
-            for each in inner:
-                if (each, bound) not in seen:
-                    seen.add((each, bound))
-                    waiting.append((each, bound))
-        return is_used
-
-    def _variable(self, node: Node) -> str:
-        return str(self._plan.params(node).get("name"))
-
-    def _lambda(self, expression: Node, arguments: tuple[Node, ...]) -> None:
-        self._graph.add(expression, arguments[0])
-
-    def _items(self, arrays: Iterable[Node]) -> Iterator[list[Input]]:
-        """Return the variables of a function of arrays: an item of each, and the index."""
-        arrays = list(arrays)
-        for array in arrays:
-            yield [Input(array, IDENTITY)]
-        yield [Input(array, TRANSFORMATION, passes=False) for array in arrays]
-
-    def _computed_items(self, expression: Node, arguments: tuple[Node, ...]) -> None:
-        """Add an array, or one value, that a function computes of items."""
-        *arrays, function = arguments
-        name = self._plan.class_name(expression)
-        is_array = name in ("ArrayTransform", "ZipWith")
-        inputs = self._graph.inputs[expression]
-        inputs.append(Input(function, TRANSFORMATION, passes=is_array))
-        if not self._bind(function, *self._items(arrays)):
-            inputs.extend(Input(array, TRANSFORMATION, passes=False) for array in arrays)
-
-    def _filtered_items(self, expression: Node, arguments: tuple[Node, ...]) -> None:
-        array, function = arguments[0], arguments[-1]
-        self._bind(function, *self._items([array]))
-        self._graph.inputs[expression] += [
-            Input(array, TRANSFORMATION),
-            Input(function, CONDITIONAL, passes=False),
-        ]
-
-    def _sorted_items(self, expression: Node, arguments: tuple[Node, ...]) -> None:
-        """Add a sorted array, whose default comparison is a function, too."""
-        self._graph.inputs[expression].append(Input(arguments[0], TRANSFORMATION))
-
-    def _aggregated_items(self, expression: Node, arguments: tuple[Node, ...]) -> None:
-        if len(arguments) != 4:
-            return
-        array, start, merge, finish = arguments
-        aggregate = [Input(start, IDENTITY), Input(merge, IDENTITY)]
-        self._bind(merge, aggregate, [Input(array, IDENTITY)])
-        self._bind(finish, aggregate)
-        self._graph.inputs[expression].append(Input(finish, TRANSFORMATION))
-
-    def _filtered_map(self, expression: Node, arguments: tuple[Node, ...]) -> None:
-        function = arguments[-1]
-        self._bind(function, [self._side(arguments[0], _KEYS)], [self._side(arguments[0], _VALUES)])
-        self._graph.inputs[expression] += [
-            Input(arguments[0], TRANSFORMATION),
-            Input(function, CONDITIONAL, passes=False),
-        ]
-
-    def _computed_map(self, expression: Node, arguments: tuple[Node, ...]) -> None:
-        """Add a map of which a function computes the keys or the values."""
-        *maps, function = arguments
-        keys = [self._side(each, _KEYS) for each in maps]
-        values = [self._side(each, _VALUES) for each in maps]
-        self._bind(function, keys, *([each] for each in values))
-        computed = [Input(function, TRANSFORMATION)]
-        if self._plan.class_name(expression) == "TransformKeys":
-            keys = computed
-        else:
-            values = computed
-        built = BuiltValue("map")
-        built.parts = [(_KEYS, each._replace(passes=False)) for each in keys]
-        built.parts += [(_VALUES, each) for each in values]
-        self._add_map(expression, built)
 
 
 _Rule = Callable[[NestedValues, Node, tuple[Node, ...]], None]
@@ -479,6 +315,7 @@ _RULES: Mapping[str, _Rule] = {
     "CreateNamedStruct": NestedValues._struct,
     "UpdateFields": NestedValues._updated_struct,
     "CreateMap": NestedValues._map,
+    "MapFromArrays": NestedValues._map_of_arrays,
     "CreateArray": NestedValues._array,
     "ArraysZip": NestedValues._zipped_arrays,
     **dict.fromkeys(
@@ -487,15 +324,6 @@ _RULES: Mapping[str, _Rule] = {
     ),
     **dict.fromkeys(("Cast", "AnsiCast", "UpCast", "TryCast"), NestedValues._cast),
     "If": NestedValues._choice,
-    "LambdaFunction": NestedValues._lambda,
-    **dict.fromkeys(
-        ("ArrayTransform", "ZipWith", "ArrayExists", "ArrayForAll"), NestedValues._computed_items
-    ),
-    "ArrayFilter": NestedValues._filtered_items,
-    "ArraySort": NestedValues._sorted_items,
-    "ArrayAggregate": NestedValues._aggregated_items,
-    "MapFilter": NestedValues._filtered_map,
-    **dict.fromkeys(("TransformKeys", "TransformValues", "MapZipWith"), NestedValues._computed_map),
 }
 # The classes whose arguments are not inputs as a whole.
-NESTED = _PASSING | _PASSING_FIRST | _RULES.keys()
+NESTED = _PASSING | _PASSING_FIRST | _RULES.keys() | LAMBDAS

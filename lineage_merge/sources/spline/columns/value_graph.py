@@ -19,6 +19,8 @@ from lineage_merge.model.elements import Reference, field_path
 from lineage_merge.sources.spline.columns.parts import Part
 
 Node = str
+# The keys and the values of a map.
+KEYS, VALUES = Part(side="keys"), Part(side="values")
 # Types end sooner; documents may be wrong.
 _DEEPEST = 50
 
@@ -115,6 +117,10 @@ class ValueGraph:
         for name in path:
             node = self.part(node, Part(name))
         return node
+
+    def map_side(self, value: Node, side: Part) -> Input:
+        """Return the input that all keys, or all values, of a map are; only values have parts."""
+        return Input(self.part(value, side), Transformation.TRANSFORMATION, passes=side is VALUES)
 
     def whole(self, node: Node) -> Node:
         """Return the value that a node is a part of, or the node itself."""
