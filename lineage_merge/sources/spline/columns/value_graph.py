@@ -192,10 +192,11 @@ class ValueGraph:
             for column in self.columns.get(node, ()):
                 chains.add(Chain(column, Transformation.IDENTITY, "", fields))
             # An expression is shown from the outermost field that it reads, down to columns with names.
-            if self.whole(node) in self.named:
-                read = ""
-            elif not read and node in self.reading:
-                read = node
+            if self.reading:
+                if self.whole(node) in self.named:
+                    read = ""
+                elif not read and node in self.reading:
+                    read = node
             computed = False
             built = self.built.get(node)
             if built and built.is_listed:
