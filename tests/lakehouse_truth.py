@@ -1,7 +1,7 @@
 """The lakehouse jobs of `tests/data/lakehouse`: what they do, by hand, and how a reader's edges compare.
 
-A dataset is named by the last segment of its path or table, as in `truth.json`. Both sides of an edge are
-top-level columns: the truth's field paths are cut at the first dot. A reader of fields passes `fields=True`.
+A dataset is named by the last segment of its path or table, as in `truth.json`. Fields of structures are
+dotted; for a reader that only knows columns, `truth` is cut at the first dot.
 """
 
 import gzip
@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from lineage_merge.model.elements import Element, FeedsColumn, Influences, Reference
+from lineage_merge.model.elements import Element, FeedsColumn, Influences, Reference, dotted
 
 _FOLDER = Path(__file__).parent / "data" / "lakehouse"
 # The letters of the truth for the graph's transformations.
@@ -105,10 +105,11 @@ def edges(elements: Iterable[Element], short_name: Mapping[Reference, str] | Non
 
     for element in elements:
         if isinstance(element, FeedsColumn):
-            value = (name(element.target), element.target_column, name(element.source), element.source_column)
+            columns = dotted(element.target_column), dotted(element.source_column)
+            value = (name(element.target), columns[0], name(element.source), columns[1])
             values.setdefault(value, set()).update(_KINDS[each] for each in element.transformations)
         elif isinstance(element, Influences):
-            influence = (name(element.target), name(element.source), element.source_column)
+            influence = (name(element.target), name(element.source), dotted(element.source_column))
             influences.setdefault(influence, set()).update(_KINDS[each] for each in element.transformations)
     return _frozen(values, influences)
 

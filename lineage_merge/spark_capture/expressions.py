@@ -29,13 +29,17 @@ _NAMELESS = frozenset(
 )
 _SUBQUERIES = frozenset({"ScalarSubquery", "ListQuery", "Exists", "LateralSubquery"})
 # Fields that describe what a function does; others are internal to Spark, or contain code.
-_PARAMS = ("name", "isDistinct", "ordinal", "udfName", "numCols", "evalType")
+_PARAMS = ("name", "isDistinct", "ordinal", "field", "udfName", "numCols", "evalType")
+# Expressions whose type has fields that their JSON lacks.
+_UNTYPED = frozenset({"UpdateFields", "ArraysZip"})
+_CASTS = frozenset({"Cast", "AnsiCast", "UpCast", "TryCast"})
 
 
 class Expressions:
     """Collects the functions and constants of one plan.
 
     `subquery` reads a subquery's plan and returns its output attributes; `attribute` registers an attribute.
+    `has_structs`: some expression builds a struct.
     """
 
     def __init__(
@@ -49,7 +53,8 @@ class Expressions:
         self._attribute = attribute
         self.functions: list[dict[str, Any]] = []
         self.constants: list[dict[str, Any]] = []
-        self.types: dict[str, str] = {}
+        self.types: dict[str, dict[str, Any]] = {}
+        self.has_structs = False
 
     def reference(self, root: PlanNode, names: AttributeIds, outer: AttributeIds) -> Ref:
         """Return a reference to the value of an expression; `outer` has the names of the outer query."""
@@ -63,8 +68,21 @@ class Expressions:
         text = sql_type(data_type)
         if not text:
             return {}
-        self.types.setdefault(text, text)
+        waiting = [(text, data_type)]
+        while waiting:
+            known, data_type = waiting.pop()
+            if known not in self.types:
+                self.types[known], inner = _type_document(data_type)
+                waiting.extend(inner)
         return {"dataType": text}
+
+    def _add_type(self, reference: Ref, node: PlanNode) -> None:
+        """Add the type of an expression whose fields an expression above it reads by position."""
+        identifier = reference.get("__exprId", "")
+        if identifier.startswith("expr-"):
+            function = self.functions[int(identifier.removeprefix("expr-"))]
+            if "dataType" not in function:
+                function.update(self.data_type(self._metadata.data_type(node)))
 
     def function(self, class_name: str, name: str, children: list[Ref], **more: Any) -> Ref:
         """Add a function."""
@@ -93,7 +111,17 @@ class Expressions:
         if name == "SortOrder":
             params["direction"] = "DESC" if "Desc" in singleton(node.fields.get("direction")) else "ASC"
         called = name.rstrip("$").lower() if name in _NAMELESS else self._metadata.function_name(node)
-        more = self.data_type(node.fields.get("dataType"))
+        data_type = node.fields.get("dataType") or node.fields.get("schema")
+        self.has_structs |= name == "CreateNamedStruct"
+        if name in _UNTYPED:
+            data_type = self._metadata.data_type(node)
+        more = self.data_type(data_type)
+        if (
+            name == "Inline"
+            or (name == "GetStructField" and "name" not in params)
+            or (name in _CASTS and "struct<" in more.get("dataType", ""))
+        ):
+            self._add_type(children[0], node.children[0])
         class_name = node.class_name.removeprefix(_PACKAGE)
         return self.function(class_name, called, children, params=params, **more)
 
@@ -153,6 +181,35 @@ def _microseconds(moment: datetime) -> int:
 
 
 _SQL_NAMES = {"long": "bigint", "integer": "int", "short": "smallint", "byte": "tinyint", "void": "void"}
+
+
+def _type_document(data_type: Any) -> tuple[dict[str, Any], list[tuple[str, Any]]]:
+    """Return a type as the agent describes it, by the texts of the types in it, and these types."""
+    text = sql_type(data_type)
+    while isinstance(data_type, dict) and data_type.get("type") == "udt":
+        data_type = data_type.get("sqlType")
+    document: dict[str, Any] = {"id": text}
+    inner: list[tuple[str, Any]] = []
+    match data_type.get("type") if isinstance(data_type, dict) else "":
+        case "struct":
+            inner = [(sql_type(each.get("type")), each.get("type")) for each in data_type.get("fields") or ()]
+            names = [str(each["name"]) for each in data_type.get("fields") or ()]
+            listed = [
+                {"name": name, "dataTypeId": part} for name, (part, _) in zip(names, inner, strict=True)
+            ]
+            document |= {"_typeHint": "dt.Struct", "fields": listed}
+        case "array":
+            element = data_type.get("elementType")
+            inner = [(sql_type(element), element)]
+            document |= {"_typeHint": "dt.Array", "elementDataTypeId": inner[0][0]}
+        case "map":
+            # The agent has only the text.
+            value = data_type.get("valueType")
+            inner = [(sql_type(value), value)]
+            document |= {"_typeHint": "dt.Simple", "name": text, "valueDataTypeId": inner[0][0]}
+        case _:
+            document |= {"_typeHint": "dt.Simple", "name": text}
+    return document, inner
 
 
 def sql_type(data_type: Any) -> str:

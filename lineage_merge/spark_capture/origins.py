@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from lineage_merge.column_lineage.transformations import Transformation
 from lineage_merge.infra.redaction import redact, redact_sql
 from lineage_merge.merge.dataset_resolver import DatasetResolver
-from lineage_merge.model.elements import Reference, path_of
+from lineage_merge.model.elements import Reference, dotted, path_of
 from lineage_merge.sources.spline.columns.attributes import Attributes
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.expressions import ExpressionTexts
@@ -88,6 +88,7 @@ class _OriginReader:
         self._names = names
         self._tables = tables
         self._attributes = Attributes(plan)
+        self._attributes.graph.complete()
         self._texts = ExpressionTexts(plan)
         columns = (each for key in plan.reads if not plan.queries(key) for each in plan.output(key))
         # Columns of metadata tables, and pseudo-columns.
@@ -127,7 +128,8 @@ class _OriginReader:
                 break
             node = one.node
             seen.add(node)
-        computing = self._attributes.generated.get(node, node)
+        computing = graph.whole(node)
+        computing = self._attributes.generated.get(computing, computing)
         text = redact_sql(self._texts.text(computing)) if computing in self._plan.expressions else ""
         if node in self._metadata:
             text = "metadata"
@@ -178,6 +180,9 @@ class _OriginReader:
         return Origin(step.name, step.expression, "", step.sources or parts)
 
     def _name(self, node: Node) -> str:
+        fields = self._attributes.graph.columns.get(node, ())
+        if self._attributes.graph.whole(node) != node and fields:
+            return redact_sql(dotted(fields[0].column))
         attribute = self._plan.attributes.get(node) or self._plan.attributes.get(node.rpartition(">")[2])
         return redact_sql(str((attribute or {}).get("name") or node.rpartition("/")[2]))
 
@@ -187,7 +192,7 @@ class _OriginReader:
             reference = self._tables.get(source.name, source)
             name = self._names.resolve(reference).name
             shown = path_of(name) if name and not reference.namespace else redact(reference.name)
-            found.append(Origin(redact_sql(column), "", shown))
+            found.append(Origin(redact_sql(dotted(column)), "", shown))
         return tuple(found)
 
 

@@ -81,7 +81,6 @@ class PlanDocument:
         others = [operation for operation in self._operations if _READS not in operation]
         for read in reads:
             read["inputSources"] = read.pop(_READS)
-        types = self._expressions.types.values()
         return {
             "id": plan_id,
             "name": application,
@@ -98,9 +97,7 @@ class PlanDocument:
             },
             "extraInfo": {
                 "appName": application,
-                "dataTypes": [
-                    {"id": type_name, "name": type_name, "_typeHint": "dt.Simple"} for type_name in types
-                ],
+                "dataTypes": list(self._expressions.types.values()),
             },
         }
 
@@ -196,6 +193,11 @@ class PlanDocument:
     def _union(self, node: PlanNode, made: Document) -> list[str]:
         """Add new attributes: Spark continues with those of the first side."""
         sides = [self._outputs[id(child)] for child in node.children]
+        if self._expressions.has_structs:
+            # Their fields are matched by position.
+            for child, side in zip(node.children, sides, strict=True):
+                for identifier, each in zip(side, self._metadata.output(child), strict=False):
+                    self._typed(identifier, each)
         renamed = dict(self._renamed[id(node)])
         output: list[str] = []
         for parts in zip(*sides, strict=False):

@@ -28,6 +28,7 @@ ROW_OPERATION = "rowOperation"
 _SAME = frozenset({"Alias", "AssertNotNull", "KnownNotNull", "KnownNullable"})
 _DELETED = "1"  # `RowDeltaUtils.DELETE_OPERATION`
 _OPERATION = "__row_operation"
+_EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +122,8 @@ class _Target:
         inner = _unwrapped(value)
         if inner.name == "If" and len(inner.children) == 3 and inner.children[1].name == "Literal":
             inner = _unwrapped(inner.children[2])  # a structure, null where the old one is null
+            if self._path(inner) == path:
+                return None
         if inner.name != "CreateNamedStruct" or len(inner.children) % 2:
             return value
         changes: list[PlanNode] = []
@@ -130,7 +133,9 @@ class _Target:
                 changes += [name, changed]
         if not changes:
             return None
-        return value if changes == inner.children else replace(inner, children=changes)
+        if changes == inner.children:
+            return inner if self._path(_null_checked(value)) == path else value
+        return replace(inner, children=changes)
 
     def _path(self, value: PlanNode) -> tuple[str, ...]:
         """Return the column and the fields of the target that a value is, () if it is something else."""
@@ -142,6 +147,13 @@ class _Target:
             column = self._ids.get(expression_id(value.fields))
             return (column.casefold(),) if column else ()
         return ()
+
+
+def _null_checked(value: PlanNode) -> PlanNode:
+    """Return the value whose null an IF keeps; the expression itself if it is something else."""
+    value = _unwrapped(value)
+    condition = value.children[0] if value.name == "If" else value
+    return condition.children[0] if condition.name == "IsNull" else value
 
 
 def _unwrapped(value: PlanNode) -> PlanNode:
@@ -299,19 +311,31 @@ def _merge(
 def _assignment(part: PlanNode, target: _Target) -> _Assigned | None:
     """Return the assignment that a part of a clause is; None if it is the condition."""
     if part.name == "Assignment":
-        return _Assigned(_assigned_column(part.children[0]), part.children[1])
+        return _nested(_assigned_path(part.children[0]), part.children[1])
     if part.name == "DeltaMergeAction":
         # The path as text: [address, city].
         path = str(part.fields.get("targetColNameParts")).removeprefix("[").removesuffix("]")
         known = {str(column["name"]).casefold() for column in target.columns}
-        return _Assigned(path if path.casefold() in known else path.partition(", ")[0], part.children[0])
+        return _nested([path] if path.casefold() in known else path.split(", "), part.children[0])
     return None
 
 
-def _assigned_column(key: PlanNode) -> str:
+def _assigned_path(key: PlanNode) -> list[str]:
+    """Return the column, and the fields below it, that an assignment sets."""
+    path: list[str] = []
     while key.name != "AttributeReference" and key.children:
+        if key.name == "GetStructField" and key.fields.get("name"):
+            path.append(str(key.fields["name"]))
         key = key.children[0]
-    return str(key.fields.get("name"))
+    return [str(key.fields.get("name")), *reversed(path)]
+
+
+def _nested(path: list[str], value: PlanNode) -> _Assigned:
+    """Return the assignment of a field as one of a structure with only this field."""
+    for name in reversed(path[1:]):
+        literal = PlanNode(f"{_EXPRESSIONS}.Literal", {"value": name, "dataType": "string"})
+        value = PlanNode(f"{_EXPRESSIONS}.CreateNamedStruct", {}, [literal, value])
+    return _Assigned(path[0], value)
 
 
 def _update(command: PlanNode) -> RowOperation | None:

@@ -354,8 +354,17 @@ class JvmSession:
             self._expressions = (operation, expressions)
         return expressions.apply(index)
 
+    def data_type(self, node: PlanNode) -> Any:
+        """Return the type of an expression in Spark's JSON, None if it is unknown."""
+        try:
+            return json.loads(str(node.java.dataType().json()))
+        except (AttributeError, Py4JError):
+            return None
+
     def function_name(self, node: PlanNode) -> str:
         """Return the SQL name of a function expression."""
+        if node.java is None:
+            return node.name.lower()
         try:
             return str(node.java.prettyName())
         except Py4JError:

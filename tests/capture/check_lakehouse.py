@@ -60,7 +60,7 @@ def main() -> int:
     wrong = list(reported.get("errors", ["the jobs could not be run"]))
     jobs = applications()
     targets = {name for name, job in jobs.items() if job in JOBS} - _METADATA
-    known = truth().of(targets)
+    known = truth(fields=True).of(targets)
     expected = LakehouseEdges(
         {**known.values, **{edge: frozenset(kinds) for edge, kinds in _MORE_VALUES.items()}},
         {**known.influences, **{edge: frozenset(kinds) for edge, kinds in _MORE_INFLUENCES.items()}},
@@ -73,13 +73,7 @@ def main() -> int:
     for comparison in comparisons:
         wrong += [f"missing: {edge}" for edge in sorted(comparison.missing)]
         wrong += [f"wrong: {edge}" for edge in sorted(comparison.wrong)]
-        # Whether a field is copied or computed is not known of whole columns.
-        of_columns = {
-            edge: kinds
-            for edge, kinds in comparison.wrong_kinds.items()
-            if not jobs.get(edge[0], "").startswith("n")
-        }
-        wrong += [f"kinds of {edge}: {kinds}" for edge, kinds in sorted(of_columns.items())]
+        wrong += [f"kinds of {edge}: {kinds}" for edge, kinds in sorted(comparison.wrong_kinds.items())]
     for line in wrong:
         sys.stdout.write(f"{line}\n")
     values, influences = (len(comparison.right) for comparison in comparisons)

@@ -94,10 +94,50 @@ CASES: Mapping[str, Case] = {
     ),
     "update of a field": Case(
         "update {table} set address.city = country where fee > 1",
-        {"t.country > address T"},
+        {"t.country > address.city I"},
         {"t.fee F"},
         {"t"},
         "update",
+    ),
+    "update of a field by fields": Case(
+        "update {table} set address.city = upper(address.zip) where address.zip <> '1'",
+        {"t.address.zip > address.city T"},
+        {"t.address.zip F"},
+        {"t"},
+        "update",
+    ),
+    "merge of fields": Case(
+        "merge into {table} t using source s on t.id = s.id"
+        " when matched then update set address.city = s.city"
+        " when not matched then insert (id, address) values (s.id, named_struct('city', s.city, 'zip', 'x'))",
+        {"source.id > id I", "source.city > address.city I"},
+        {"t.id J", "source.id J"},
+        {"source"},
+        "merge",
+    ),
+    "merge of a whole structure": Case(
+        "merge into {table} t using (select id, named_struct('city', city, 'zip', country) a from source) s"
+        " on t.id = s.id when matched then update set address = s.a",
+        {"source.city > address.city I", "source.country > address.zip I"},
+        {"t.id J", "source.id J"},
+        {"source"},
+        "merge",
+        "lake",
+    ),
+    "insert of structures": Case(
+        "insert into {table} select id, amount, fee, country, note, address from lake.db.copied where id > 1",
+        {
+            "copied.id > id I",
+            "copied.amount > amount I",
+            "copied.fee > fee I",
+            "copied.country > country I",
+            "copied.note > note I",
+            "copied.address > address I",
+        },
+        {"copied.id F"},
+        {"copied"},
+        "append",
+        "lake.db.merged",
     ),
     "update by subqueries": Case(
         "update {table} set amount = (select max(price) from source where city = 'x')"

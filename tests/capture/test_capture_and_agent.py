@@ -146,7 +146,7 @@ _CASES = {
             .select("m.*", F.col("m.n.b").alias("b"), F.struct("c")["c"].alias("c"))
         ),
         (
-            "t.d -> d AGGREGATION; t.d -> n CONDITIONAL; t.a -> n AGGREGATION; t.b -> n AGGREGATION;"
+            "t.d -> d AGGREGATION; t.d -> n CONDITIONAL; t.a -> n.a AGGREGATION; t.b -> n.b AGGREGATION;"
             "t.d -> b CONDITIONAL; t.b -> b AGGREGATION; t.c -> c AGGREGATION"
         ),
     ),

@@ -37,17 +37,16 @@ def elements() -> list[Element]:
 
 
 def test_every_edge_that_the_agent_records_is_found_and_none_is_wrong(elements: list[Element]) -> None:
-    targets = {target for target, *_ in truth().values} | {target for target, *_ in truth().influences}
-    sent = truth().of(targets - NOT_SENT - OF_METADATA)
+    whole = truth(fields=True)
+    targets = {target for target, *_ in whole.values} | {target for target, *_ in whole.influences}
+    sent = whole.of(targets - NOT_SENT - OF_METADATA)
     found = edges(elements)
 
     values, influences = compare_values(sent, found), compare_influences(sent, found)
 
     assert not (values.missing | values.wrong | influences.missing | influences.wrong)
-    assert (len(values.right), len(influences.right)) == (75, 22)
-    assert influences.wrong_kinds == {}
-    # Fields of structures are not distinguished: their values are transformations of the column.
-    assert {edge[0][0] for edge in values.wrong_kinds} <= {"n"}
+    assert (len(values.right), len(influences.right)) == (76, 22)
+    assert values.wrong_kinds == influences.wrong_kinds == {}
     assert not [each for each in elements if isinstance(each, Problem)]
 
 

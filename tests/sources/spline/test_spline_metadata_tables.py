@@ -5,7 +5,16 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.model.elements import Alias, Column, Dataset, Element, Feeds, FeedsColumn, Influences
+from lineage_merge.model.elements import (
+    Alias,
+    Column,
+    Dataset,
+    Element,
+    Feeds,
+    FeedsColumn,
+    Influences,
+    dotted,
+)
 from lineage_merge.sources.spline.agent.plans import documents
 from lineage_merge.sources.spline.documents import Plan
 from lineage_merge.sources.spline.translator import translate
@@ -96,7 +105,7 @@ def feeds(found: Iterable[Element]) -> set[tuple[str, object]]:
 
 def used(found: Iterable[Element]) -> set[str]:
     """Every column of a source, by an edge or by itself."""
-    edges = {each.source_column for each in found if isinstance(each, FeedsColumn | Influences)}
+    edges = {dotted(each.source_column) for each in found if isinstance(each, FeedsColumn | Influences)}
     return edges | {each.name for each in found if isinstance(each, Column) and "out" not in each.ref.name}
 
 
@@ -235,7 +244,7 @@ _FILES = "Relation spark_catalog.db.t[id#1,_metadata#2] parquet"
             [each.partition("#")[0] for each in _WIDE],
         ),
         ("_metadata#2.file_size", _FILES, ("db.t", None), ("id",)),
-        ("_metadata#2.loaded_by", _FILES, ("db.t", None), ("id", "_metadata")),
+        ("_metadata#2.loaded_by", _FILES, ("db.t", None), ("id", "_metadata", "_metadata.loaded_by")),
     ],
 )
 def test_the_text_of_a_subquery_has_the_same_rules(

@@ -16,7 +16,7 @@ from lineage_merge.model.elements import Reference
 from lineage_merge.sources.spline.columns.argument_roles import SUBQUERIES, UNION, steps
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.expressions import LIMIT
-from lineage_merge.sources.spline.columns.parts import follow_parts
+from lineage_merge.sources.spline.columns.nested_values import NESTED, NestedValues
 from lineage_merge.sources.spline.columns.value_graph import Node, SourceColumn, ValueGraph
 
 if TYPE_CHECKING:
@@ -52,7 +52,8 @@ class Attributes:
     def __init__(self, plan: PlanColumns) -> None:
         """Build the graph."""
         self._plan = plan
-        self.graph = ValueGraph()
+        self.graph = ValueGraph(named=plan.attributes)
+        self._nested = NestedValues(plan, self.graph)
         self.queries: dict[str, QueryRead] = {}
         self.generated: dict[Node, Node] = {}
         self._add_expressions()
@@ -62,7 +63,6 @@ class Attributes:
                 self._read(operation)
             elif special := _OPERATIONS.get(str(plan.operations[operation].get("name"))):
                 special(self, operation)
-        follow_parts(plan, self.graph)
 
     def is_lost(self, operation: str) -> bool:
         """Return whether an operation creates attributes of unknown origin."""
@@ -78,8 +78,19 @@ class Attributes:
             if not name and document.get("name") == UNION:
                 name = UNION
             arguments = plan.arguments.get(expression, ())
-            for argument, step in zip(arguments, steps(name, len(arguments)), strict=True):
-                self.graph.add(expression, argument, step)
+            if name == UNION:
+                self._add_union(expression, arguments)
+            elif name in NESTED and arguments:
+                self._nested.add(expression, name, arguments)
+            else:
+                for argument, step in zip(arguments, steps(name, len(arguments)), strict=True):
+                    self.graph.add(expression, argument, step)
+
+    def _add_union(self, node: Node, values: tuple[Node, ...]) -> None:
+        """Add the columns of the inputs: the fields of structs have the names of the first."""
+        plan = self._plan
+        for value in values:
+            self._nested.add_renamed(node, value, plan.type_id(value), plan.type_id(values[0]))
 
     def _add_attributes(self) -> None:
         plan = self._plan
@@ -177,8 +188,7 @@ class Attributes:
         if all(len(columns) == len(self._plan.output(operation)) for columns in below):
             for position, attribute in self._new_attributes(operation):
                 if attribute not in self.graph.inputs:
-                    for columns in below:
-                        self.graph.add(attribute, columns[position])
+                    self._add_union(attribute, tuple(columns[position] for columns in below))
 
     def _expand(self, operation: str) -> None:
         plan = self._plan
@@ -210,18 +220,22 @@ class Attributes:
                 graph.add(expression, grouped[len(grouped) - 1 - bit], Transformation.CONDITIONAL)
 
     def _generate(self, operation: str) -> None:
-        """Add a generator: columns of `stack(n, a, b, c, d)` have separate arguments, others use all."""
+        """Add a generator: columns of `stack(n, a, b, c, d)` have separate arguments."""
         plan = self._plan
         generator = next(iter(plan.parameter(operation, "generator")), "")
-        if generator not in plan.expressions or plan.class_name(generator) != "Stack":
+        if generator not in plan.expressions:
+            return
+        below = plan.outputs_below(operation)
+        new = [attribute for attribute in plan.output(operation) if attribute not in below]
+        if plan.class_name(generator) != "Stack":
+            if self._nested.generate(generator, new):
+                self.generated.update(dict.fromkeys(new, generator))
             return
         arguments = plan.arguments.get(generator, ())
         rows = (plan.expressions.get(arguments[0]) or {}).get("value") if arguments else None
         if not isinstance(rows, int) or rows < 1:
             return
         columns = -(-(len(arguments) - 1) // rows)
-        below = plan.outputs_below(operation)
-        new = [attribute for attribute in plan.output(operation) if attribute not in below]
         if len(new) != columns:
             return
         for position, attribute in enumerate(new):

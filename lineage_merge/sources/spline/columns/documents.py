@@ -15,7 +15,8 @@ from lineage_merge.column_lineage import pseudo_columns
 from lineage_merge.column_lineage.table_parts import TablePart
 from lineage_merge.model.elements import Reference
 from lineage_merge.sources.spline.columns.argument_roles import class_name
-from lineage_merge.sources.spline.columns.sql_types import type_texts
+from lineage_merge.sources.spline.columns.parts import Key
+from lineage_merge.sources.spline.columns.sql_types import fields, type_texts
 from lineage_merge.sources.spline.documents import Document
 from lineage_merge.sources.spline.jdbc_queries import QUERIES
 from lineage_merge.sources.spline.naming import read_part
@@ -167,7 +168,7 @@ class PlanColumns:
 
         A stored column is nullable.
         """
-        data_type = self.data_types.get(self._type_id(attribute)) or {}
+        data_type = self.data_types.get(self.type_id(attribute)) or {}
         fields = [str(field.get("name")) for field in data_type.get("fields") or ()]
         if not pseudo_columns.is_file_metadata(self.name(attribute), fields):
             return False
@@ -258,12 +259,48 @@ class PlanColumns:
         """Return the name of an attribute, "" if it is unknown."""
         return str((self.attributes.get(attribute) or {}).get("name") or "")
 
-    def _type_id(self, value: str) -> str:
+    def type_id(self, value: str) -> str:
+        """Return the id of the type of an attribute or an expression."""
         return str((self.attributes.get(value) or self.expressions.get(value) or {}).get("dataType"))
 
     def data_type(self, value: str) -> str:
         """Return the type of an attribute or an expression in Spark's SQL notation, "" if it is unknown."""
-        return self._type_texts.get(self._type_id(value), "")
+        return self._type_texts.get(self.type_id(value), "")
+
+    def constant(self, value: str) -> Key | None:
+        """Return the value of a constant, None for anything else."""
+        document = self.expressions.get(value) or {}
+        found = document.get("value") if document.get("type") == "Lit" else None
+        return found if isinstance(found, Key) else None
+
+    def struct_fields(self, value: str) -> tuple[tuple[str, str], ...]:
+        """Return the fields of a struct, or of the structs in an array or map: names and ids of types."""
+        return self.fields_of_type(self.type_id(value))
+
+    def fields_of_type(self, type_id: str) -> tuple[tuple[str, str], ...]:
+        """Return the fields of a type, or of its elements or values; none if it is no struct."""
+        known = self._fields.get(type_id)
+        return self._fields.setdefault(type_id, fields(self.data_types, type_id)) if known is None else known
+
+    @cached_property
+    def _fields(self) -> dict[str, tuple[tuple[str, str], ...]]:
+        return {}
+
+    def has_other_names(self, from_type: str, to_type: str) -> bool:
+        """Return whether two types are structs of as many fields, of which some have other names."""
+        pairs = [(from_type, to_type)]
+        seen = set(pairs)
+        while pairs:
+            first, second = (self.fields_of_type(each) for each in pairs.pop())
+            if len(first) != len(second):
+                continue
+            for (own, own_type), (name, other_type) in zip(first, second, strict=True):
+                if own.casefold() != name.casefold():
+                    return True
+                if own_type != other_type and (own_type, other_type) not in seen:
+                    seen.add((own_type, other_type))
+                    pairs.append((own_type, other_type))
+        return False
 
     @cached_property
     def _type_texts(self) -> dict[str, str]:

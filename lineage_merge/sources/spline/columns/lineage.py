@@ -12,7 +12,7 @@ from lineage_merge.column_lineage.transformations import (
     Transformation,
     listed,
 )
-from lineage_merge.model.elements import Reference
+from lineage_merge.model.elements import FIELD, Reference, field_path
 from lineage_merge.sources.spline.columns.argument_roles import is_filtered_by_right_side
 from lineage_merge.sources.spline.columns.attributes import Attributes, QueryRead
 from lineage_merge.sources.spline.columns.documents import PlanColumns
@@ -192,12 +192,14 @@ class _PlanLineage:
         transformations: defaultdict[tuple[str, Reference, str], set[Transformation]] = defaultdict(set)
         steps: defaultdict[tuple[str, Reference, str], set[str]] = defaultdict(set)
         for column, value in zip(columns, values, strict=False):
-            for (source, name), transformation, step in self._graph.chains(value):
-                transformations[column.name, source, name].add(transformation)
+            for (source, name), transformation, step, fields in self._graph.chains(value):
+                target = field_path(column.name, *fields)
+                transformations[target, source, name].add(transformation)
                 if step:
+                    step = self._graph.whole(step)
                     if step not in written:
                         written[step] = texts.text(self._attributes.generated.get(step, step))
-                    steps[column.name, source, name].add(written[step])
+                    steps[target, source, name].add(written[step])
         positions = {column.name: column.position for column in reversed(columns)}
         return tuple(
             ColumnFlow(
@@ -207,7 +209,9 @@ class _PlanLineage:
                 listed(transformations[target, source, name]),
                 " | ".join(sorted(steps[target, source, name]))[:LIMIT],
             )
-            for target, source, name in sorted(transformations, key=lambda key: (positions[key[0]], *key))
+            for target, source, name in sorted(
+                transformations, key=lambda key: (positions[key[0].partition(FIELD)[0]], *key)
+            )
         )
 
     # Values that decide on rows

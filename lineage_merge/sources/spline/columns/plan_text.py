@@ -22,11 +22,11 @@ _OPENING = frozenset(_OPEN)
 # A name may be an expression, `max(coalesce(a#1, 0))#2`.
 _COLUMN_NAME = r"(?:[^()]|\((?:[^()]|\([^()]*\))*\))*"
 _TOKEN = re.compile(
-    rf"outer\((?P<outer>{_COLUMN_NAME}#(?P<outer_id>\d+)L?)\)"
+    rf"outer\((?P<outer>{_COLUMN_NAME}#(?P<outer_id>\d+)L?)\)(?P<outer_path>(?:\.[A-Za-z_]\w*)*)"
     r"|(?P<subquery>scalar-subquery|list|exists|lateral-subquery)#\d+ \[[^\]]*\]"
     r"|(?P<function>[A-Za-z_]\w*)\("
     r"|(?P<word>\b(?:CASE|WHEN|THEN|ELSE|END|if|else|FILTER)\b)(?![#\w])"
-    r"|(?P<column>[A-Za-z_`][^\s(),\[\]]*)?#(?P<id>\d+)L?"
+    r"|(?P<column>[A-Za-z_`][^\s(),\[\]]*)?#(?P<id>\d+)L?(?P<path>(?:\.[A-Za-z_]\w*)*)"
     r"|(?P<open>\()|(?P<close>\))|(?P<separator>, )"
 )
 _AGGREGATES = frozenset(
@@ -215,7 +215,8 @@ def _split_tight(piece: str) -> list[str]:
 class ColumnReference(NamedTuple):
     """A column in an expression's text; `outer`: a column of the outer query.
 
-    `subquery`: not a column but a subquery, and `name` is its kind.
+    `subquery`: not a column but a subquery, and `name` is its kind. `path` are the names of the field of the
+    column that is read.
     """
 
     id: int
@@ -223,6 +224,7 @@ class ColumnReference(NamedTuple):
     step: Transformation
     outer: bool = False
     subquery: bool = False
+    path: tuple[str, ...] = ()
 
 
 def column_references(expression: str) -> Iterator[ColumnReference]:
@@ -235,7 +237,9 @@ def column_references(expression: str) -> Iterator[ColumnReference]:
     for token in _TOKEN.finditer(expression):
         here = levels[-1]
         if token["outer"]:
-            yield ColumnReference(int(token["outer_id"]), token["outer"].rpartition("#")[0], here, outer=True)
+            name = token["outer"].rpartition("#")[0]
+            path = _names(token["outer_path"])
+            yield ColumnReference(int(token["outer_id"]), name, here, outer=True, path=path)
         elif token["subquery"]:
             yield ColumnReference(0, token["subquery"], here, subquery=True)
         elif token["function"]:
@@ -270,7 +274,12 @@ def column_references(expression: str) -> Iterator[ColumnReference]:
                 levels.pop()
             condition_of_if = word in ("if", "FILTER")
         elif token["id"]:
-            yield ColumnReference(int(token["id"]), (token["column"] or "").strip("`"), here)
+            name = (token["column"] or "").strip("`")
+            yield ColumnReference(int(token["id"]), name, here, path=_names(token["path"]))
+
+
+def _names(path: str) -> tuple[str, ...]:
+    return tuple(path.split(".")[1:])
 
 
 def _is_plain(expression: str) -> bool:

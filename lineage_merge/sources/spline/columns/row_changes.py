@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation, compose
+from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
 from lineage_merge.model.elements import Reference
 from lineage_merge.sources.spline.columns.documents import PlanColumns
+from lineage_merge.sources.spline.columns.parts import Part
 from lineage_merge.sources.spline.columns.plan_text import (
     ColumnReference,
     column_references,
@@ -20,7 +21,7 @@ from lineage_merge.sources.spline.columns.plan_text import (
     split_top,
 )
 from lineage_merge.sources.spline.columns.text_ids import Copies, Occurrence, attributes_by_id
-from lineage_merge.sources.spline.columns.value_graph import Node, ValueGraph
+from lineage_merge.sources.spline.columns.value_graph import BuiltValue, Input, Node, ValueGraph
 from lineage_merge.sources.spline.columns.written_columns import PlanColumn
 from lineage_merge.sources.spline.documents import DELTA_ROW_OPERATIONS, row_level_mode
 
@@ -33,6 +34,10 @@ _ACTION = re.compile(r"(?:^|, )`(?P<column>[^`]*)` = ")
 # A structure of which the statement sets some fields: named_struct(city, x#1, zip, address#3.zip AS zip#55)
 _STRUCT = re.compile(r"named_struct\((?P<fields>.*)\)", re.DOTALL)
 _FIELD_ALIAS = re.compile(r" AS [^#()]*#\d+L?$")
+# An IF that keeps the null of a structure: if (isnull(s#5)) null else named_struct(...)
+_NULL_CHECK = re.compile(
+    r"if \(+isnull\([^()]*#\d+L?[^()]*\)\)+ null else (?P<value>named_struct\(.*\))", re.DOTALL
+)
 _FIELD = re.compile(r"[^()]*#(?P<id>\d+)L?(?P<path>(?:\.[^.()]+)*)")
 # Variables have ids like columns: lambdafunction((lambda x#9 + 1), lambda x#9, false)
 _LAMBDA_VARIABLE = re.compile(r"\blambda [^\s#(),]+#\d+L?")
@@ -234,40 +239,75 @@ class _Reader:
             attributes = candidates[column.id]
             # Where both of two columns are read, it does not matter which is which.
             if sum(each == attributes for each in candidates.values()) >= len(attributes):
-                self._changes.influences[clause.kind].extend(sorted(attributes))
+                fields = column.path if len(attributes) == 1 else ()
+                nodes = (self._graph.field(each, fields) for each in sorted(attributes))
+                self._changes.influences[clause.kind].extend(nodes)
             else:
                 self._unknown.add(column.name)
 
     def _assign(self, name: str, value: str) -> None:
         own = self._own.get(name.casefold())
-        for part, step in self._changed(value, own, ()):
+        for path, part in self._changed(value, own, ()):
             columns = list(_references(part))
-            node = self._column(name.casefold())
-            if not (len(columns) == 1 and compose(columns[0].step, step) is Transformation.IDENTITY):
-                node = f"{self._column(name.casefold())}/{len(self._changes.texts)}"
+            target = node = self._field(name.casefold(), path)
+            if not (len(columns) == 1 and columns[0].step is Transformation.IDENTITY):
+                node = f"{target}/{len(self._changes.texts)}"
                 self._changes.texts[node] = readable(part)
-                self._graph.add(self._column(name.casefold()), node)
+                self._graph.add(target, node)
             for column in columns:
                 if attribute := self._attribute(column):
-                    self._graph.add(node, attribute, compose(column.step, step))
+                    self._graph.add(node, self._graph.field(attribute, column.path), column.step)
+
+    def _field(self, name: str, path: tuple[str, ...]) -> Node:
+        """Return the node of a column of the target, or of a field of it."""
+        node = self._column(name)
+        for field_name in path:
+            struct = f"{node}.*"
+            if struct not in self._graph.built:
+                self._graph.built[struct] = BuiltValue("struct", is_listed=True)
+                self._graph.add(node, struct)
+            node = f"{node}.{field_name.casefold()}"
+            part = (Part(field_name), Input(node, Transformation.IDENTITY))
+            if all(known.node != node for _, known in self._graph.built[struct].parts):
+                self._graph.built[struct].parts.append(part)
+        return node
 
     def _changed(
         self, value: str, own: Node | None, path: tuple[str, ...]
-    ) -> list[tuple[str, Transformation]]:
-        """Return the parts of an assigned value that are not the column itself or a field of it."""
+    ) -> list[tuple[tuple[str, ...], str]]:
+        """Return the parts of an assigned value, with their paths; none for the same field of the column."""
         value = _FIELD_ALIAS.sub("", value) if path else value
+        checked = _NULL_CHECK.fullmatch(value)
+        value = checked["value"] if checked else value
         if own and self._is_itself(value, own, path):
             return []
-        whole = [(value, Transformation.TRANSFORMATION if path else Transformation.IDENTITY)]
+        copied = self._copied(value)
         struct = _STRUCT.fullmatch(value)
-        fields = split_top(struct["fields"]) if struct else []
-        if not own or not fields or len(fields) % 2:
-            return whole
-        parts = [
+        fields = split_top(struct["fields"]) if struct and not copied else []
+        if not fields or len(fields) % 2:
+            return [(path, copied or value)]
+        parts = (
             self._changed(part, own, (*path, name))
             for name, part in zip(fields[::2], fields[1::2], strict=True)
-        ]
-        return [part for of_field in parts for part in of_field] if [] in parts or path else whole
+        )
+        return [part for of_field in parts for part in of_field]
+
+    def _copied(self, value: str) -> str:
+        """Return the column or field of which a value is a copy, field by field; "" if it is none."""
+        struct = _STRUCT.fullmatch(value)
+        if not struct:
+            return value if _FIELD.fullmatch(value) else ""
+        fields = split_top(struct["fields"])
+        copies = [self._copied(_FIELD_ALIAS.sub("", part)) for part in fields[1::2]]
+        whole = copies[0].rpartition(".")[0] if copies else ""
+        if not whole or copies != [f"{whole}.{name}" for name in fields[::2]]:
+            return ""
+        read = _FIELD.fullmatch(whole)
+        attributes = self._attributes.get(int(read["id"]), frozenset()) if read else frozenset()
+        known = self._plan.struct_fields(next(iter(attributes))) if len(attributes) == 1 else ()
+        for step in read["path"].split(".")[1:] if read else ():
+            known = next((self._plan.fields_of_type(inner) for name, inner in known if name == step), ())
+        return whole if len(known) == len(copies) else ""
 
     def _is_itself(self, value: str, own: Node, path: tuple[str, ...]) -> bool:
         read = _FIELD.fullmatch(value)

@@ -37,6 +37,18 @@ def type_texts(types: Mapping[str, Document]) -> dict[str, str]:
     return texts
 
 
+def fields(types: Mapping[str, Document], type_id: str) -> tuple[tuple[str, str], ...]:
+    """Return the fields of a struct, or of the structs in an array or map: names and ids of types."""
+    seen: set[str] = set()
+    while type_id in types and type_id not in seen:
+        seen.add(type_id)
+        data_type = types[type_id]
+        if "fields" in data_type:
+            return tuple((str(each.get("name")), str(each.get("dataTypeId"))) for each in data_type["fields"])
+        type_id = str(data_type.get("elementDataTypeId") or data_type.get("valueDataTypeId"))
+    return ()
+
+
 def _parts(data_type: Document) -> list[str]:
     if "elementDataTypeId" in data_type:
         return [str(data_type["elementDataTypeId"])]

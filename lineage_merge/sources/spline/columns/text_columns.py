@@ -351,6 +351,10 @@ class _Reader:
             self._graph.add(node, value, column.step)
 
     def _resolved(self, column: ColumnReference, seen: _Output) -> Node | None:
+        node = self._resolved_column(column, seen)
+        return self._graph.field(node, column.path) if node else None
+
+    def _resolved_column(self, column: ColumnReference, seen: _Output) -> Node | None:
         if column.subquery:
             subquery = next(self._subqueries, None)
             if subquery is None or column.name == "exists":

@@ -1,4 +1,4 @@
-"""Tables for queries: t (a, b, c, d), u (k, v, w), j (id, tags, pairs, m), p, and wide (c0 to c33).
+"""Tables for queries: t (a, b, c, d), u (k, v, w), j (id, tags, pairs, m), n (structures), p, wide (c0-c33).
 
 Spark's text of a subquery's plan shows 25 columns of a relation.
 """
@@ -13,6 +13,10 @@ _TABLES = {
     "t": "a int, b string, c decimal(7,2), d date",
     "u": "k int, v string, w decimal(7,2)",
     "j": "id int, tags array<string>, pairs array<struct<x:int,y:string>>, m map<string,int>",
+    "n": (
+        "id int, address struct<city:string,zip:string,geo:struct<lat:double,lon:double>>,"
+        " items array<struct<sku:string,qty:int>>, attrs map<string,struct<a:int,b:int>>, payload string"
+    ),
     "wide": ", ".join(f"c{number} int" for number in range(34)),
 }
 

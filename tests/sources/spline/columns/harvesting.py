@@ -92,13 +92,13 @@ class _Harvester:
             name = plan.catalogTable().get().identifier().table()
         else:
             name = plan.relation().location().rootPaths().head().getName()
-        columns = [f"{each.name()} {each.dataType().catalogString()}" for each in output]
+        columns = [f"{each.name()} {_type(self._builder, each)}" for each in output]
         return self._builder.read(f"s3://lake/{name}", *columns)
 
     def _union(self, children: list[Operation], output: list[Any]) -> list[str]:
         made: list[str] = []
         for position, each in enumerate(output):
-            data_type = each.dataType().catalogString()
+            data_type = _type(self._builder, each)
             branches = [child.output[position] for child in children]
             function = self._builder.call(
                 "", *branches, name="union", data_type=data_type, extra={"synthetic": True}
@@ -162,7 +162,7 @@ class _Node:
             return self._known[each]
         if each not in self._made:
             computed = self.value(self.computing[each]) if each in self.computing else None
-            data_type = attribute.dataType().catalogString()
+            data_type = _type(self._builder, attribute)
             self._made[each] = self._builder.attribute(attribute.name(), data_type, computed)
         return self._made[each]
 
@@ -182,19 +182,21 @@ class _Node:
             value = expression.value()
             if value is not None and not isinstance(value, bool | int | float | str):
                 value = value.toString()
-            return self._builder.literal(value, expression.dataType().catalogString())
+            return self._builder.literal(value, _type(self._builder, expression))
         arguments = [self.value(child) for child in _each(expression.children())]
         untyped = class_name in (
             "WindowSpecDefinition",
             "SpecifiedWindowFrame",
             "UnspecifiedFrame$",
             "ListQuery",
+            "WithField",
+            "DropField",
         )
         return self._builder.call(
             class_name,
             *arguments,
             name=expression.name() if class_name == "Alias" else expression.prettyName(),
-            data_type="" if untyped else expression.dataType().catalogString(),
+            data_type="" if untyped else _type(self._builder, expression),
             params=_expression_params(expression, class_name),
         )
 
@@ -214,10 +216,33 @@ def _expression_params(expression: Any, class_name: str) -> dict[str, Any]:
         return {"isDistinct": expression.isDistinct()}
     if class_name == "SortOrder":
         return {"direction": expression.direction().toString()}
+    if class_name == "GetArrayStructFields":
+        return {"field": expression.field().toString(), "ordinal": expression.ordinal()}
+    if class_name in ("WithField", "DropField"):
+        return {"name": expression.name()}
     if class_name == "GetStructField":
         name = expression.name()
         return {"ordinal": expression.ordinal(), **({"name": name.get()} if name.isDefined() else {})}
     return {}
+
+
+def _type(builder: PlanBuilder, typed: Any) -> str:
+    """The id of a type: its text; the plan gets the types of a structure's fields, too."""
+    return _add_type(builder, typed.dataType())
+
+
+def _add_type(builder: PlanBuilder, data_type: Any) -> str:
+    name: str = data_type.catalogString()
+    if data_type.typeName() == "struct":
+        fields = [
+            {"name": field.name(), "dataTypeId": _add_type(builder, field.dataType())}
+            for field in data_type.fields()
+        ]
+        return builder.complex_type(name, {"_typeHint": "dt.Struct", "fields": fields})
+    if data_type.typeName() == "array":
+        element = _add_type(builder, data_type.elementType())
+        return builder.complex_type(name, {"_typeHint": "dt.Array", "elementDataTypeId": element})
+    return name
 
 
 def _each(sequence: Any) -> Iterator[Any]:

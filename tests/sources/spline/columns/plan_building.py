@@ -54,7 +54,9 @@ class PlanBuilder:
     # Data types
 
     def type(self, text: str) -> str:
-        """The id of a simple type."""
+        """The id of a type: a simple one, if the plan has none of this name."""
+        if text in self.types:
+            return text
         return self.complex_type(text, {"_typeHint": "dt.Simple", "name": text})
 
     def complex_type(self, name: str, fields: Document) -> str:

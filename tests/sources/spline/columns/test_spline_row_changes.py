@@ -181,7 +181,24 @@ def test_fields_that_keep_their_value_are_no_lineage() -> None:
         updateExpressions=["name#8", address],
     )
 
-    assert flows(found) == {"t.name -> address TRANSFORMATION"}
+    assert flows(found) == {"t.name -> address.city TRANSFORMATION"}
+
+
+def test_a_structure_that_is_merged_field_by_field_is_merged_whole() -> None:
+    field = "if (isnull(s#9)) null else named_struct(city, s#9.city, zip, s#9.zip AS zip#12)"
+    other = "named_struct(city, s#9.zip, zip, upper(s#9.city))"
+
+    def merged(value: str) -> set[str]:
+        plan = PlanBuilder()
+        parts = {"fields": [{"name": name, "dataTypeId": plan.type("string")} for name in ("city", "zip")]}
+        plan.complex_type("struct<city:string,zip:string>", {"_typeHint": "dt.Struct", **parts})
+        before = plan.read(
+            "s3://lake/t", "s struct<city:string,zip:string>", "a struct<city:string,zip:string>"
+        )
+        return flows(written(plan, before, "UpdateCommand", {"updateExpressions": ["s#9", value]}))
+
+    assert merged(field) == {"t.s -> a IDENTITY"}
+    assert merged(other) == {"t.s.zip -> a.city IDENTITY", "t.s.city -> a.zip TRANSFORMATION"}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,152 @@
+"""Functions of arrays and maps that take a lambda function, and the variables of these.
+
+The body comes before the variables: ``lambdafunction(body, namedlambdavariable x)``.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from lineage_merge.column_lineage.transformations import Transformation
+from lineage_merge.sources.spline.columns.argument_roles import class_name
+from lineage_merge.sources.spline.columns.documents import PlanColumns
+from lineage_merge.sources.spline.columns.value_graph import (
+    KEYS,
+    VALUES,
+    BuiltValue,
+    Input,
+    Node,
+    ValueGraph,
+)
+
+IDENTITY = Transformation.IDENTITY
+TRANSFORMATION = Transformation.TRANSFORMATION
+CONDITIONAL = Transformation.CONDITIONAL
+
+
+class LambdaFunctions:
+    """Adds the functions of one plan, and what their variables are, to its graph."""
+
+    def __init__(self, plan: PlanColumns, graph: ValueGraph) -> None:
+        self._plan = plan
+        self._graph = graph
+
+    def add(self, expression: Node, name: str, arguments: tuple[Node, ...]) -> None:
+        """Add an expression of the class `name`, which is one of `LAMBDAS`."""
+        _RULES[name](self, expression, arguments)
+
+    def _bind(self, function: Node, *values: Sequence[Input]) -> bool:
+        """Add what the variables of a lambda function are; return whether it uses any.
+
+        Variables have no ids: they are bound by name, to the innermost function that has it.
+        """
+        plan = self._plan
+        body, *variables = plan.arguments.get(function, ()) or ("",)
+        names = {self._variable(node): inputs for node, inputs in zip(variables, values, strict=False)}
+        waiting = [(body, frozenset(names))]
+        seen = set(waiting)
+        is_used = False
+        while waiting:
+            node, bound = waiting.pop()
+            name = class_name(plan.expressions.get(node) or {})
+            if name == "NamedLambdaVariable":
+                if self._variable(node) in bound:
+                    is_used = True
+                    known = self._graph.inputs[node]
+                    known.extend(each for each in names[self._variable(node)] if each not in known)
+                continue
+            inner = plan.arguments.get(node, ()) if node in plan.expressions else ()
+            if name == "LambdaFunction":
+                bound -= {self._variable(each) for each in inner[1:]}
+                inner = inner[:1]
+            for each in inner:
+                if (each, bound) not in seen:
+                    seen.add((each, bound))
+                    waiting.append((each, bound))
+        return is_used
+
+    def _variable(self, node: Node) -> str:
+        return str(self._plan.params(node).get("name"))
+
+    def _lambda(self, expression: Node, arguments: tuple[Node, ...]) -> None:
+        self._graph.add(expression, arguments[0])
+
+    def _items(self, arrays: Iterable[Node]) -> Iterator[list[Input]]:
+        """Return the variables of a function of arrays: an item of each, and the index."""
+        arrays = list(arrays)
+        for array in arrays:
+            yield [Input(array, IDENTITY)]
+        yield [Input(array, TRANSFORMATION, passes=False) for array in arrays]
+
+    def _computed_items(self, expression: Node, arguments: tuple[Node, ...]) -> None:
+        """Add an array, or one value, that a function computes of items."""
+        *arrays, function = arguments
+        name = self._plan.class_name(expression)
+        is_array = name in ("ArrayTransform", "ZipWith")
+        inputs = self._graph.inputs[expression]
+        inputs.append(Input(function, TRANSFORMATION, passes=is_array))
+        if not self._bind(function, *self._items(arrays)):
+            inputs.extend(Input(array, TRANSFORMATION, passes=False) for array in arrays)
+
+    def _filtered_items(self, expression: Node, arguments: tuple[Node, ...]) -> None:
+        array, function = arguments[0], arguments[-1]
+        self._bind(function, *self._items([array]))
+        self._graph.inputs[expression] += [
+            Input(array, TRANSFORMATION),
+            Input(function, CONDITIONAL, passes=False),
+        ]
+
+    def _sorted_items(self, expression: Node, arguments: tuple[Node, ...]) -> None:
+        """Add a sorted array, whose default comparison is a function, too."""
+        self._graph.inputs[expression].append(Input(arguments[0], TRANSFORMATION))
+
+    def _aggregated_items(self, expression: Node, arguments: tuple[Node, ...]) -> None:
+        if len(arguments) != 4:
+            return
+        array, start, merge, finish = arguments
+        aggregate = [Input(start, IDENTITY), Input(merge, IDENTITY)]
+        self._bind(merge, aggregate, [Input(array, IDENTITY)])
+        self._bind(finish, aggregate)
+        self._graph.inputs[expression].append(Input(finish, TRANSFORMATION))
+
+    def _filtered_map(self, expression: Node, arguments: tuple[Node, ...]) -> None:
+        function = arguments[-1]
+        self._bind(
+            function,
+            [self._graph.map_side(arguments[0], KEYS)],
+            [self._graph.map_side(arguments[0], VALUES)],
+        )
+        self._graph.inputs[expression] += [
+            Input(arguments[0], TRANSFORMATION),
+            Input(function, CONDITIONAL, passes=False),
+        ]
+
+    def _computed_map(self, expression: Node, arguments: tuple[Node, ...]) -> None:
+        """Add a map of which a function computes the keys or the values."""
+        *maps, function = arguments
+        keys = [self._graph.map_side(each, KEYS) for each in maps]
+        values = [self._graph.map_side(each, VALUES) for each in maps]
+        self._bind(function, keys, *([each] for each in values))
+        computed = [Input(function, TRANSFORMATION)]
+        if self._plan.class_name(expression) == "TransformKeys":
+            keys = computed
+        else:
+            values = computed
+        built = BuiltValue("map")
+        built.parts = [(KEYS, each._replace(passes=False)) for each in keys]
+        built.parts += [(VALUES, each) for each in values]
+        self._graph.built[expression] = built
+        self._graph.inputs[expression] = [value for _, value in built.parts]
+
+
+_Rule = Callable[[LambdaFunctions, Node, tuple[Node, ...]], None]
+_RULES: Mapping[str, _Rule] = {
+    "LambdaFunction": LambdaFunctions._lambda,
+    **dict.fromkeys(
+        ("ArrayTransform", "ZipWith", "ArrayExists", "ArrayForAll"), LambdaFunctions._computed_items
+    ),
+    "ArrayFilter": LambdaFunctions._filtered_items,
+    "ArraySort": LambdaFunctions._sorted_items,
+    "ArrayAggregate": LambdaFunctions._aggregated_items,
+    "MapFilter": LambdaFunctions._filtered_map,
+    **dict.fromkeys(("TransformKeys", "TransformValues", "MapZipWith"), LambdaFunctions._computed_map),
+}
+LAMBDAS = _RULES.keys()

@@ -1,0 +1,329 @@
+"""Expressions that build, read or pass on parts of values: structs, arrays, maps.
+
+By Catalyst's class. What is not listed here depends on the whole of its arguments, as a Python function does.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from lineage_merge.column_lineage.transformations import Transformation
+from lineage_merge.sources.spline.columns.argument_roles import (
+    COMPARING,
+    RETURNING,
+    steps,
+)
+from lineage_merge.sources.spline.columns.copied_values import CopiedValues, read_field
+from lineage_merge.sources.spline.columns.documents import PlanColumns
+from lineage_merge.sources.spline.columns.lambda_functions import LAMBDAS, LambdaFunctions
+from lineage_merge.sources.spline.columns.parts import Part
+from lineage_merge.sources.spline.columns.value_graph import (
+    KEYS,
+    VALUES,
+    BuiltValue,
+    Input,
+    Node,
+    ValueGraph,
+)
+
+IDENTITY = Transformation.IDENTITY
+TRANSFORMATION = Transformation.TRANSFORMATION
+CONDITIONAL = Transformation.CONDITIONAL
+
+# Their direct arguments have the parts of their value.
+_PASSING = RETURNING | frozenset(
+    {
+        "ArrayAppend",
+        "ArrayInsert",
+        "ArrayMax",
+        "ArrayMin",
+        "ArrayPrepend",
+        "ArrayUnion",
+        "Concat",
+        "MapConcat",
+        "aggregate.CollectList",
+        "aggregate.CollectSet",
+    }
+)
+# Only the first argument has.
+_PASSING_FIRST = frozenset(
+    """
+    ArrayCompact ArrayDistinct ArrayExcept ArrayIntersect ArrayRemove ArrayRepeat Explode Flatten Inline
+    PosExplode Reverse Shuffle Slice SortArray
+    """.split()
+)
+_COMPARING = COMPARING | {"ArrayMax", "ArrayMin"}
+
+
+class NestedValues:
+    """Adds the expressions of one plan to its graph."""
+
+    def __init__(self, plan: PlanColumns, graph: ValueGraph) -> None:
+        self._plan = plan
+        self._graph = graph
+        self._copied = CopiedValues(plan)
+        self._lambdas = LambdaFunctions(plan, graph)
+
+    def add(self, expression: Node, name: str, arguments: tuple[Node, ...]) -> None:
+        """Add an expression of the class `name`, which is one of `NESTED`."""
+        if name in LAMBDAS:
+            if not (name == "ArrayTransform" and self._add_copied(expression)):
+                self._lambdas.add(expression, name, arguments)
+            return
+        rule = _RULES.get(name)
+        if rule:
+            rule(self, expression, arguments)
+            return
+        passing = arguments if name in _PASSING else arguments[:1]
+        for position, step in enumerate(steps(name, len(arguments))):
+            passes = position < len(passing) and step < CONDITIONAL
+            self._graph.inputs[expression].append(Input(arguments[position], step, passes))
+        if name in _COMPARING:
+            names = tuple(name for name, _ in self._plan.struct_fields(arguments[0]))
+            self._graph.compared[expression] = names
+
+    def add_renamed(self, node: Node, value: Node, from_type: str, to_type: str) -> None:
+        """Add an input that passes unchanged, but whose fields have other names: those of `to_type`."""
+        if from_type != to_type and self._plan.has_other_names(from_type, to_type):
+            converted = f"{node}>{value}"
+            self._convert(converted, value, IDENTITY, from_type, to_type)
+            value = converted
+        self._graph.add(node, value)
+
+    def generate(self, generator: Node, attributes: Sequence[Node]) -> bool:
+        """Add the attributes that a generator creates; False if each depends on all of its arguments."""
+        arguments = self._plan.arguments.get(generator, ())
+        if not arguments:
+            return False
+        values: list[Input] = []
+        of_item = Input(arguments[0], TRANSFORMATION)
+        match self._plan.class_name(generator):
+            case "Inline":
+                fields = self._plan.struct_fields(arguments[0])
+                values = [
+                    Input(self._graph.part(arguments[0], Part(name, position)), TRANSFORMATION)
+                    for position, (name, _) in enumerate(fields)
+                ]
+            case "Explode" | "PosExplode" as name:
+                is_map = len(attributes) == (2 if name == "Explode" else 3)
+                values = [
+                    self._graph.map_side(arguments[0], KEYS),
+                    self._graph.map_side(arguments[0], VALUES),
+                ]
+                values = values if is_map else [of_item]
+                if name == "PosExplode":
+                    values.insert(0, Input(arguments[0], TRANSFORMATION, passes=False))
+        if len(values) != len(attributes):
+            return False
+        for attribute, value in zip(attributes, values, strict=True):
+            self._graph.inputs[attribute] = [value]
+        return True
+
+    # Reading a part
+
+    def _struct_field(self, expression: Node, arguments: tuple[Node, ...]) -> None:
+        part = read_field(self._plan, expression)
+        if part is None:
+            self._graph.inputs[expression].append(Input(arguments[0], TRANSFORMATION, passes=False))
+            return
+        self._graph.add(expression, self._graph.part(arguments[0], part))
+        self._graph.reading.add(expression)
+
+    def _entry(self, expression: Node, arguments: tuple[Node, ...]) -> None:
+        """Add a map's value or an array's item."""
+        name = self._plan.class_name(expression)
+        key = self._plan.constant(arguments[1]) if len(arguments) > 1 else None
+        item = key if isinstance(key, int) else None
+        if name == "ElementAt":
+            # Arrays are counted from 1, or from their end.
+            item = item - 1 if item is not None and item > 0 else None
+        part = Part(key=None if name == "GetArrayItem" else key, item=None if name == "GetMapValue" else item)
+        value = arguments[0] if part == Part() else self._graph.part(arguments[0], part)
+        self._graph.inputs[expression].append(Input(value, TRANSFORMATION))
+        for argument in arguments[1:]:
+            self._graph.add(expression, argument, TRANSFORMATION)
+        self._graph.reading.add(expression)
+
+    def _map_keys(self, expression: Node, arguments: tuple[Node, ...]) -> None:
+        self._graph.inputs[expression].append(self._graph.map_side(arguments[0], KEYS))
+
+    def _map_values(self, expression: Node, arguments: tuple[Node, ...]) -> None:
+        self._graph.inputs[expression].append(self._graph.map_side(arguments[0], VALUES))
+
+    # Building a value
+
+    def _struct(self, expression: Node, arguments: tuple[Node, ...]) -> None:
+        """Add a struct of names and values in turn."""
+        if self._add_copied(expression):
+            return
+        fields = self._plan.struct_fields(expression)
+        built = BuiltValue("struct")
+        for position, value in enumerate(arguments[1::2]):
+            name = self._plan.constant(arguments[2 * position])
+            known = fields[position][0] if position < len(fields) else ""
+            built.parts.append((Part(str(known if name is None else name), position), Input(value, IDENTITY)))
+        built.is_listed = all(part.name for part, _ in built.parts)
+        self._add_built(expression, built)
+
+    def _add_built(self, expression: Node, built: BuiltValue) -> None:
+        self._graph.built[expression] = built
+        for _, value in built.parts:
+            self._graph.add(expression, value.node, max(value.step, TRANSFORMATION))
+
+    def _updated_struct(self, expression: Node, arguments: tuple[Node, ...]) -> None:
+        """Add a struct of which fields are set and dropped in turn."""
+        plan, graph = self._plan, self._graph
+        struct = arguments[0]
+        known = plan.struct_fields(expression) or plan.struct_fields(struct)
+        fields = {
+            name.casefold(): (Part(name, at), Input(graph.part(struct, Part(name)), IDENTITY))
+            for at, (name, _) in enumerate(known)
+        }
+        dropped: set[str] = set()
+        for change in arguments[1:]:
+            name = str(plan.params(change).get("name") or "")
+            values = plan.arguments.get(change, ())
+            if plan.class_name(change) == "WithField" and values:
+                at = fields[name.casefold()][0].position if name.casefold() in fields else None
+                fields[name.casefold()] = (Part(name, at), Input(values[0], IDENTITY))
+                dropped.discard(name.casefold())
+            elif plan.class_name(change) == "DropField":
+                fields.pop(name.casefold(), None)
+                dropped.add(name.casefold())
+        built = BuiltValue("struct", list(fields.values()), is_listed=True)
+        if not known:
+            built.others = Input(struct, IDENTITY)
+            graph.inputs[expression].append(Input(struct, TRANSFORMATION, passes=False))
+        self._add_built(expression, built)
+
+    def _map(self, expression: Node, arguments: tuple[Node, ...]) -> None:
+        """Add a map of keys and values in turn."""
+        built = BuiltValue("map")
+        keys = [self._plan.constant(key) for key in arguments[0::2]]
+        for position, (key, value) in enumerate(zip(arguments[0::2], arguments[1::2], strict=False)):
+            known = keys[position] if None not in keys else None
+            built.parts.append((KEYS, Input(key, TRANSFORMATION, passes=False)))
+            built.parts.append((Part(key=known), Input(value, TRANSFORMATION)))
+        self._add_map(expression, built)
+
+    def _add_map(self, expression: Node, built: BuiltValue) -> None:
+        self._graph.built[expression] = built
+        self._graph.inputs[expression] = [value for _, value in built.parts]
+
+    def _map_of_arrays(self, expression: Node, arguments: tuple[Node, ...]) -> None:
+        if self._add_copied(expression) or len(arguments) != 2:
+            return
+        keys, values = arguments
+        built = BuiltValue("map")
+        built.parts = [
+            (KEYS, Input(keys, TRANSFORMATION, passes=False)),
+            (VALUES, Input(values, TRANSFORMATION)),
+        ]
+        self._add_map(expression, built)
+
+    def _array(self, expression: Node, arguments: tuple[Node, ...]) -> None:
+        built = BuiltValue("array")
+        built.parts = [(Part(item=at), Input(each, TRANSFORMATION)) for at, each in enumerate(arguments)]
+        self._add_map(expression, built)
+
+    def _zipped_arrays(self, expression: Node, arguments: tuple[Node, ...]) -> None:
+        fields = self._plan.struct_fields(expression)
+        names = [name for name, _ in fields] if len(fields) == len(arguments) else [""] * len(arguments)
+        built = BuiltValue("struct", is_listed=bool(fields))
+        built.parts = [
+            (Part(name, at), Input(each, TRANSFORMATION))
+            for at, (name, each) in enumerate(zip(names, arguments, strict=True))
+        ]
+        self._add_built(expression, built)
+
+    def _parsed(self, expression: Node, arguments: tuple[Node, ...]) -> None:
+        """Add a text that is parsed by a schema: each field is computed from the whole text."""
+        text = Input(arguments[0], TRANSFORMATION, passes=False)
+        self._graph.inputs[expression].append(text)
+        waiting = [(expression, self._plan.type_id(expression), frozenset[str]())]
+        while waiting:
+            node, whole_type, around = waiting.pop()
+            fields = self._plan.fields_of_type(whole_type)
+            if not fields:
+                continue
+            built = self._graph.built[node] = BuiltValue("struct", is_listed=True)
+            around |= {whole_type}
+            for position, (name, data_type) in enumerate(fields):
+                value = text
+                if data_type not in around and self._plan.fields_of_type(data_type):
+                    value = Input(f"{node}/{name}", TRANSFORMATION)
+                    self._graph.inputs[value.node] = [text]
+                    waiting.append((value.node, data_type, around))
+                built.parts.append((Part(name, position), value))
+
+    def _cast(self, expression: Node, arguments: tuple[Node, ...]) -> None:
+        """Add a cast: the fields of structs are matched by position."""
+        plan = self._plan
+        step = TRANSFORMATION
+        if plan.struct_fields(expression):
+            types = plan.type_id(arguments[0]), plan.type_id(expression)
+            if plan.has_other_names(*types):
+                self._convert(expression, arguments[0], TRANSFORMATION, *types)
+            elif plan.data_type(arguments[0]) == plan.data_type(expression):
+                step = IDENTITY  # whether a field may be null
+        self._graph.inputs[expression].append(Input(arguments[0], step))
+
+    def _convert(self, node: Node, value: Node, step: Transformation, from_type: str, to_type: str) -> None:
+        """Add a struct under the names of another type."""
+        plan, graph = self._plan, self._graph
+        waiting = [(node, value, from_type, to_type, frozenset[str]())]
+        while waiting:
+            node, value, from_type, to_type, around = waiting.pop()
+            around |= {to_type}
+            built = graph.built[node] = BuiltValue("struct", is_listed=True)
+            pairs = zip(plan.fields_of_type(from_type), plan.fields_of_type(to_type), strict=False)
+            for position, ((own, own_type), (name, data_type)) in enumerate(pairs):
+                field = graph.part(value, Part(own, position))
+                if data_type not in around and plan.has_other_names(own_type, data_type):
+                    inner = f"{node}/{name}"
+                    graph.add(inner, field)
+                    waiting.append((inner, field, own_type, data_type, around))
+                    field = inner
+                built.parts.append((Part(name, position), Input(field, step)))
+            if node not in graph.inputs:
+                graph.inputs[node] = [Input(value, IDENTITY)]
+
+    # Values that are copies
+
+    def _add_copied(self, expression: Node) -> bool:
+        """Add a value that repeats another part by part; False if it is none."""
+        original = self._copied.original(expression)
+        if original is None or original[0] == expression:
+            return False
+        node, path = original
+        self._graph.add(expression, self._graph.field(node, path))
+        return True
+
+    def _choice(self, expression: Node, arguments: tuple[Node, ...]) -> None:
+        """Add an IF; one that only keeps the null of a struct changes nothing."""
+        if self._add_copied(expression):
+            return
+        for argument, step in zip(arguments, steps("If", len(arguments)), strict=True):
+            self._graph.inputs[expression].append(Input(argument, step, step < CONDITIONAL))
+
+
+_Rule = Callable[[NestedValues, Node, tuple[Node, ...]], None]
+_RULES: Mapping[str, _Rule] = {
+    "GetStructField": NestedValues._struct_field,
+    "GetArrayStructFields": NestedValues._struct_field,
+    **dict.fromkeys(("GetMapValue", "GetArrayItem", "ElementAt"), NestedValues._entry),
+    "MapKeys": NestedValues._map_keys,
+    "MapValues": NestedValues._map_values,
+    "CreateNamedStruct": NestedValues._struct,
+    "UpdateFields": NestedValues._updated_struct,
+    "CreateMap": NestedValues._map,
+    "MapFromArrays": NestedValues._map_of_arrays,
+    "CreateArray": NestedValues._array,
+    "ArraysZip": NestedValues._zipped_arrays,
+    **dict.fromkeys(
+        ("JsonToStructs", "CsvToStructs", "XmlToStructs", "AvroDataToCatalyst", "ProtobufDataToCatalyst"),
+        NestedValues._parsed,
+    ),
+    **dict.fromkeys(("Cast", "AnsiCast", "UpCast", "TryCast"), NestedValues._cast),
+    "If": NestedValues._choice,
+}
+# The classes whose arguments are not inputs as a whole.
+NESTED = _PASSING | _PASSING_FIRST | _RULES.keys() | LAMBDAS
