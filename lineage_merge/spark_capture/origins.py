@@ -131,7 +131,7 @@ class _OriginReader:
         computing = graph.whole(node)
         computing = self._attributes.generated.get(computing, computing)
         text = redact_sql(self._texts.text(computing)) if computing in self._plan.expressions else ""
-        if node in self._metadata:
+        if graph.whole(node) in self._metadata:
             text = "metadata"
         return _Step(self._name(start), text, (), self._parts(node))
 

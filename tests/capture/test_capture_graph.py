@@ -53,8 +53,7 @@ def test_metadata_of_files_has_no_column_of_origin(spark: SparkSession, sales: s
 
     assert str(columns.named("file")).splitlines() == [
         "file",
-        "└── _metadata.file_name",
-        "    └── metadata AS _metadata",
+        "└── metadata",
     ]
 
 

@@ -49,7 +49,7 @@ EVENT_DDL = (
     " job string, job_type string, target string, dataset string, at bigint,"
     " duration_ms bigint, run_id string, shown_run_id string, failed boolean, append boolean, rows bigint,"
     " framework string, unlabelled array<string>, statement string,"
-    " owners array<string>, tags array<string>"
+    " owners array<string>, tags array<string>, version string"
 )
 
 

@@ -44,7 +44,7 @@ def test_a_lone_surrogate_is_replaced_in_each_text_of_a_record() -> None:
         SHOWN_JOB, ID, ID, shown, shown_sets
     )
     assert record_of(Column(DATASET, HALF, By.READER, properties, sets)) == ColumnRecord(
-        ID, SHOWN, 1, {**shown, "name": SHOWN}, shown_sets
+        ID, SHOWN, 1, shown, shown_sets
     )
     assert record_of(
         FeedsColumn(JOB, DATASET, HALF, DATASET, HALF, ("IDENTITY",), HALF)

@@ -98,6 +98,7 @@ def orders(spark: SparkSession, recording: Recording, tmp_path: Path) -> Iterato
     spark.sql("use shop")
     recording.writes()
     yield spark.read.parquet(folder)
+    spark.catalog.dropTempView("orders")
     spark.sql("use default")
     spark.sql("drop database shop cascade")
 
