@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 from sqlglot import Dialect, exp
 
+from lineage_merge.column_lineage.scripts import tsql
+from lineage_merge.column_lineage.scripts.clauses import complete_inserts, name_tables_of_tsql
+from lineage_merge.column_lineage.scripts.control_flow import ControlFlow
+from lineage_merge.column_lineage.scripts.statements import Statement, Unread
+from lineage_merge.column_lineage.scripts.variables import Variables
 from lineage_merge.column_lineage.sql import parsing
 from lineage_merge.column_lineage.sql.parsing import with_deep_stack
 from lineage_merge.column_lineage.sql.text import reason
-from lineage_merge.sources.sql import tsql
-from lineage_merge.sources.sql.clauses import complete_inserts, name_tables_of_tsql
-from lineage_merge.sources.sql.control_flow import ControlFlow
-from lineage_merge.sources.sql.statements import Statement, Unread
-from lineage_merge.sources.sql.variables import Variables
 
 _UNLOAD = re.compile(
     r"unload\s*\(\s*(?P<query>'(?:[^'\\]|\\.|'')*'|\$(?P<tag>\w*)\$.*?\$(?P=tag)\$)\s*\)\s*to\s*'(?P<path>[^']*)'",
