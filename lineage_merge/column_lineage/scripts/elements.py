@@ -32,13 +32,13 @@ def column_of(ref: Reference, column: ShapeColumn, position: int | None) -> Colu
 
 
 def write_elements(
-    write: Write, sequence: int, job: JobKey, references: Mapping[str, Reference]
+    write: Write, sequence: int | None, job: JobKey, references: Mapping[str, Reference]
 ) -> Iterator[Element]:
-    """Yield the elements of a write; `sequence`: its position in the job, from 1."""
+    """Yield the elements of a write; `sequence`: its position in the job, from 1 (None: unknown)."""
     target = references[write.target]
     yield Dataset(target, Authority.BUILDER, None if write.label == "file" else write.label)
     yield Writes(job, target)
-    properties: dict[str, Scalar] = {"sequence": sequence}
+    properties: dict[str, Scalar] = {} if sequence is None else {"sequence": sequence}
     if write.mode:
         properties["write_mode"] = write.mode
     if write.columns_lost:
