@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lineage_merge.config import Config
 
 # In reading order, which is also the order in `doctor`.
-SOURCES: tuple[Source, ...] = (SPLINE, CAPTURE, OPENLINEAGE, HIVE, DBT, SQL, QUERY_LOG, GLUE)
+SOURCES: tuple[Source, ...] = (SPLINE, CAPTURE, OPENLINEAGE, HIVE, QUERY_LOG, DBT, SQL, GLUE)
 
 
 class Configured(NamedTuple):

@@ -90,10 +90,18 @@ def template_of(text: str, *, quotes: bool = False) -> Template:
     """Return a statement without literals, comments and layout."""
     comments: list[str] = []
     pieces = _without_literals(text, comments, quotes=quotes)
-    plain = "".join(pieces).strip().rstrip("; ")
+    plain = "".join(_single_spaces(pieces)).strip().rstrip("; ")
     plain = _SAME_ROWS.sub(r"\1", _SAME_VALUES.sub(r"in (\1)", plain))
     same = _AROUND_SYMBOLS.sub(r"\1", _PATHS.sub("'?'", plain)).lower()
     return Template(plain, hashlib.sha256(same.encode()).hexdigest()[:16], tuple(comments))
+
+
+def _single_spaces(pieces: Iterator[str]) -> Iterator[str]:
+    before = ""
+    for piece in pieces:
+        if piece != " " or before != " ":
+            yield piece
+        before = piece
 
 
 def _without_literals(text: str, comments: list[str], *, quotes: bool) -> Iterator[str]:
