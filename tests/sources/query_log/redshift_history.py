@@ -121,7 +121,11 @@ class Session:
         yield
         status = "committed" if is_committed else "rolledback"
         self.history.rows["sys_transaction_history"].append(
-            {"transaction_id": self._transaction, "status": status}
+            {
+                "transaction_id": self._transaction,
+                "status": status,
+                "transaction_start_time": str(self.history._at),
+            }
         )
         self._transaction = 0
 
@@ -160,13 +164,20 @@ class Session:
                 {
                     "query_id": query,
                     "sequence": sequence // _TEXT_LENGTH,
+                    "start_time": str(begun),
                     "text": text[sequence : sequence + _TEXT_LENGTH],
                 }
             )
         for file in files:
-            history.rows["sys_load_detail"].append({"query_id": query, "file_name": file})
+            history.rows["sys_load_detail"].append(
+                {"query_id": query, "file_name": file, "start_time": str(begun)}
+            )
         if loaded is not None:
-            history.rows["sys_load_history"].append({"query_id": query, "loaded_rows": loaded})
+            history.rows["sys_load_history"].append(
+                {"query_id": query, "loaded_rows": loaded, "start_time": str(begun)}
+            )
         if unloaded is not None:
-            history.rows["sys_unload_history"].append({"query_id": query, "unloaded_rows": unloaded})
+            history.rows["sys_unload_history"].append(
+                {"query_id": query, "unloaded_rows": unloaded, "start_time": str(begun)}
+            )
         return query
