@@ -122,7 +122,7 @@ def read_session(statements: Iterable[Prepared], default_path: Sequence[str]) ->
     A statement that is in the log twice counts once.
     """
     unique = {each.statement.id: each for each in sorted(statements, key=_order)}
-    ordered = sorted(unique.values(), key=_order)
+    ordered = list(unique.values())
     steps = list(_steps(ordered, default_path))
     units = list(_units(steps))
     return SessionResult(_counted(units), _runs(steps, units))

@@ -19,11 +19,13 @@ _PIECE = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-# What the shortcut of `Templates` leaves to `template_of`: literals that remain, unusual quotes.
-_NOT_PLAIN = re.compile(
-    r"[\\$]|://|\bsearch_path\b|\b(?:\w*char|character|varying|dec(?:imal)?|numeric|float|time|timestamp|var\w+)\s*\("
-    r"|\bby\b.*[\s,]\d{1,4}\s*(?:[,;)]|\Z|asc\b|desc\b|nulls\b|having\b|limit\b)",
-    re.IGNORECASE | re.DOTALL,
+# What the shortcut of `Templates` leaves to `template_of`: unusual quotes, and literals that remain. The words are
+# searched for first, which takes a tenth of the time.
+_UNUSUAL = ("\\", "$", "://", "search_path")
+_SIZES = ("char", "dec", "numeric", "float", "time", "var")
+_SIZE = re.compile(r"\b(?:\w*char|character|varying|dec(?:imal)?|numeric|float|time|timestamp|var\w+)\s*\(")
+_POSITION = re.compile(
+    r"\bby\b.*[\s,]\d{1,4}\s*(?:[,;)]|\Z|asc\b|desc\b|nulls\b|having\b|limit\b)", re.DOTALL
 )
 _LITERAL = re.compile(
     r"""(?P<same>"[^"]*"|/\*.*?\*/|--[^\n]*)|'(?:[^']|'')*'|(?<![\w$])\d+(?:\.\d*)?""", re.DOTALL
@@ -69,9 +71,18 @@ class Templates:
         """Return the template of a statement; an empty one if it only reads."""
         if _READS.match(text) and not _MAY_WRITE.search(text):
             return READS
-        if _NOT_PLAIN.search(text) or (self._quotes and '"' in text):
+        if self._keeps_literals(text):
             return self._cached(text, text)
         return self._cached(_LITERAL.sub(_skeleton, text), text)
+
+    def _keeps_literals(self, text: str) -> bool:
+        """Return whether the template may depend on more than the text without its literals."""
+        lower = text.lower()
+        if any(each in lower for each in _UNUSUAL) or (self._quotes and '"' in text):
+            return True
+        if any(each in lower for each in _SIZES) and _SIZE.search(lower):
+            return True
+        return "by" in lower and _POSITION.search(lower) is not None
 
     def _cached(self, key: str, text: str) -> Template:
         found = self._by_skeleton.get(key)
