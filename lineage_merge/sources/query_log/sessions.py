@@ -1,6 +1,6 @@
 """Sessions cut into units: each statement that moves data, with the statements that its names depend on. Pure.
 
-A temporary table of a session is made of the statements that created and filled it; whoever reads it depends on
+A temporary table of a session is made of the statements that created and filled it; what reads it depends on
 these. So do tables that a session creates and drops again, or renames. Other statements stand alone, and equal
 ones of all sessions are one unit.
 """

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, Literal
 
 from lineage_merge.infra.document_decoder import DocumentDecoder
 from lineage_merge.infra.json_schema import SchemaError
@@ -19,9 +19,9 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 @cache
-def _decoder() -> DocumentDecoder:
-    schema = files(__package__).joinpath("statement_file.schema.json").read_text(encoding="utf-8")
-    return DocumentDecoder(json.loads(schema))
+def _decoder(kind: Literal["statement", "table"]) -> DocumentDecoder:
+    schema = json.loads(files(__package__).joinpath("statement_file.schema.json").read_text(encoding="utf-8"))
+    return DocumentDecoder({"$defs": schema["$defs"], "$ref": f"#/$defs/{kind}"})
 
 
 def read_line(line: bytes, location: str) -> Iterator[LoggedStatement | CatalogRow | Problem]:
@@ -29,13 +29,15 @@ def read_line(line: bytes, location: str) -> Iterator[LoggedStatement | CatalogR
     text = line.decode("utf-8", "replace").strip()
     if not text:
         return
-    document = _decoder().decode(text)
+    document = _decoder("statement").decode(text)
     if document is None:
         try:
-            document = _decoder().read(json.loads(text))
+            parsed = json.loads(text)
         except ValueError:
             yield Problem("rejected", location, "", "invalid JSON")
             return
+        is_table = isinstance(parsed, dict) and "table" in parsed
+        document = _decoder("table" if is_table else "statement").read(parsed)
     if isinstance(document, SchemaError):
         yield Problem("rejected", location, document.path, document.problem)
     elif "table" in document:
