@@ -3,10 +3,10 @@
     python benchmarks/query_log.py
     python benchmarks/query_log.py --statements 1000000 --fingerprints 3000
 
-A made-up history of Redshift's views (inserts, updates, and queries of dashboards; each with other literals) is
-read on Spark's `local[2]`, the whole source: files, sessions, lineage. Peak memory is that of the largest Python
-worker. A history of as many distinct statements is what an implementation without fingerprints would have to
-parse: both are read in this process, and their CPU time is compared.
+A made-up history of Redshift's views (inserts, updates, and queries of dashboards; each with other literals)
+is read on Spark's `local[2]`, the whole source: files, sessions, lineage. Peak memory is that of the largest
+Python worker. A history of as many distinct statements is what an implementation without fingerprints would
+have to parse: both are read in this process, and their CPU time is compared.
 """
 
 import argparse
@@ -49,19 +49,19 @@ def write_history(folder: Path, statements: int, fingerprints: int, seed: int = 
     generator = random.Random(seed)
     tables = fingerprints // 3 + 1
     names = "database_name schema_name table_name column_name ordinal_position data_type"
-    with _view(folder, "svv_all_columns", 0, names) as catalog:
+    with _View(folder, "svv_all_columns", 0, names) as catalog:
         for number in range(tables):
             for schema in ("raw", "mart"):
                 for column in range(_COLUMNS):
                     catalog.row("dw", schema, f"t{number}", f"c{column}", column + 1, "integer")
     names = (
-        "user_id query_id query_label transaction_id session_id database_name status start_time end_time query_text "
-        "username"
+        "user_id query_id query_label transaction_id session_id database_name status start_time end_time "
+        "query_text username"
     )
     for first in range(0, statements, _PER_FILE):
         with (
-            _view(folder, "sys_query_history", first, names) as history,
-            _view(folder, "sys_transaction_history", first, "transaction_id status") as transactions,
+            _View(folder, "sys_query_history", first, names) as history,
+            _View(folder, "sys_transaction_history", first, "transaction_id status") as transactions,
         ):
             for query in range(first + 1, min(first + _PER_FILE, statements) + 1):
                 text = _statement(generator.randrange(fingerprints), tables, generator.randrange(10**6))
@@ -73,7 +73,7 @@ def write_history(folder: Path, statements: int, fingerprints: int, seed: int = 
                 transactions.row(query, "committed")
 
 
-class _view:
+class _View:
     """A file of a view."""
 
     def __init__(self, folder: Path, view: str, number: int, names: str) -> None:
@@ -82,7 +82,7 @@ class _view:
         self._writer = csv.writer(self._file)
         self._writer.writerow(names.split())
 
-    def __enter__(self) -> "_view":
+    def __enter__(self) -> "_View":
         return self
 
     def __exit__(self, *_error: object) -> None:
@@ -97,14 +97,15 @@ def _statement(fingerprint: int, tables: int, value: int) -> str:
     table, kind = divmod(fingerprint, 3)
     if kind == 0:
         return (
-            f"insert into mart.t{table} (c0, c1, c2, c3)\n select a.c0, sum(a.c1 * {value}), max(case when b.c4 = "
-            f"'x{value}' then b.c5 else {value} end), count(*) from raw.t{table} a join raw.t{(table + 1) % tables} b "
-            f"on a.c0 = b.c0 where a.c6 between '2026-01-01' and '{value}' and b.c7 in ({value}, {value + 1}) group by a.c0"
+            f"insert into mart.t{table} (c0, c1, c2, c3)\n select a.c0, sum(a.c1 * {value}), "
+            f"max(case when b.c4 = 'x{value}' then b.c5 else {value} end), count(*) "
+            f"from raw.t{table} a join raw.t{(table + 1) % tables} b on a.c0 = b.c0 "
+            f"where a.c6 between '2026-01-01' and '{value}' and b.c7 in ({value}, {value + 1}) group by a.c0"
         )
     if kind == 1:
         return (
-            f"update mart.t{table} set c5 = s.c5, c6 = {value} from raw.t{table} s where s.c0 = mart.t{table}.c0 "
-            f"and s.c9 = 'mail{value}@example.com'"
+            f"update mart.t{table} set c5 = s.c5, c6 = {value} from raw.t{table} s "
+            f"where s.c0 = mart.t{table}.c0 and s.c9 = 'mail{value}@example.com'"
         )
     return f"select c0, c1 from mart.t{table} where c2 = {value} and c3 like '%{value}%' order by 1 limit 100"
 
@@ -179,8 +180,9 @@ def _figures(statements: list[int], fingerprints: int) -> Iterator[Figure]:
             case = run(folder, number)
             found.append(case)
             print(
-                f"{number:,} statements on local[2]: {case.seconds:.1f} s, {number / case.seconds:,.0f} a second, "
-                f"{case.worker_mb:,.0f} MB in a worker, {case.edges:,} edges",
+                f"{number:,} statements on local[2]: {case.seconds:.1f} s, "
+                f"{number / case.seconds:,.0f} a second, {case.worker_mb:,.0f} MB in a worker, "
+                f"{case.edges:,} edges",
                 flush=True,
             )
     largest = found[-1]

@@ -584,7 +584,9 @@ def test_agent_and_landing_paths_are_relative_to_the_file(tmp_path: Path) -> Non
 def test_a_configuration_without_a_source_is_rejected() -> None:
     error = config_error({"dag_name": "d", "environment": "dev"})
 
-    assert error.message.endswith(": no source: set spline, capture, openlineage, hive, query_log, dbt or sql")
+    assert error.message.endswith(
+        ": no source: set spline, capture, openlineage, hive, query_log, dbt or sql"
+    )
 
 
 @pytest.mark.parametrize(

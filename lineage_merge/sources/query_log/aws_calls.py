@@ -1,4 +1,4 @@
-"""Clients of the AWS services that have query logs, and their errors. The default AWS chain has the credentials."""
+"""Clients of the AWS services that have query logs, and their errors. Credentials are the default chain's."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

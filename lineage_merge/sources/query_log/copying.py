@@ -25,7 +25,7 @@ _BY_POSITION = ("parquet", "orc")
 
 
 class Options(NamedTuple):
-    """The options of a COPY: its format, the path of its JSONPaths ("": by name), whether it has a manifest."""
+    """The options of a COPY: format, path of its JSONPaths ("": by name), whether it has a manifest."""
 
     format: str = "csv"
     paths: str = ""
@@ -68,8 +68,9 @@ def columns_of(
 ) -> tuple[Columns, str]:
     """Return the derivation of the columns that a COPY fills, or why they are unknown.
 
-    `names`: the columns of the table (empty: unknown). JSON and Avro have columns of the same names, or JSONPaths
-    in the order of the columns; Parquet and ORC are taken to have the same names, though Redshift goes by position.
+    `names`: the columns of the table (empty: unknown). JSON and Avro have columns of the same names, or
+    JSONPaths in the order of the columns; Parquet and ORC are taken to have the same names, though Redshift
+    goes by position.
     """
     given = [part.name for part in copy.this.expressions] if isinstance(copy.this, exp.Schema) else []
     targets = given or list(names)

@@ -14,8 +14,8 @@ from lineage_merge.sources.query_log.catalog import Catalog, folded, reference_o
 class LoggedTables:
     """The datasets in a unit, by key. An unqualified name is the first table on the search path.
 
-    A table that no schema of it has, such as a new one, is in its first schema. `external`: the names of external
-    tables, by the key of their path.
+    A table that no schema of it has, such as a new one, is in its first schema. `external`: the names of
+    external tables, by the key of their path.
     """
 
     namespace: str

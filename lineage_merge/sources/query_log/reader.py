@@ -1,4 +1,4 @@
-"""Reader of query logs: sessions are cut into units, each of which is interpreted once, however often it ran."""
+"""Reader of query logs: sessions are cut into units, each of which is interpreted once."""
 
 from collections.abc import Hashable, Iterable, Iterator
 from datetime import timedelta

@@ -66,7 +66,7 @@ class MissingColumn(ValueError):
 
 
 def _text(row: Mapping[str, Any], *names: str) -> str:
-    """Return the value of the first column that exists as text, without the padding of CHAR. Raises `MissingColumn`."""
+    """Return the first of the columns that exists, without the padding of CHAR. Raises `MissingColumn`."""
     for name in names:
         if name in row:
             value = row[name]
@@ -217,7 +217,7 @@ def completed(parts: Iterable[Part]) -> LoggedStatement | None:
 
 
 def with_outcome(statement: LoggedStatement, transactions: Iterable[bool]) -> LoggedStatement:
-    """Return a statement with the outcome of its transaction, of which there is one, or none if it still runs."""
+    """Return a statement with the outcome of its transaction; one without an outcome still runs."""
     if statement.outcome != "open":
         return statement
     committed = list(transactions)

@@ -1,8 +1,8 @@
-"""Sessions cut into units: each statement that moves data, with the statements that its names depend on. Pure.
+"""Sessions cut into units: each statement that moves data, with those that its names depend on. Pure.
 
 A temporary table of a session is made of the statements that created and filled it; what reads it depends on
-these. So do tables that a session creates and drops again, or renames. Other statements stand alone, and equal
-ones of all sessions are one unit.
+these. So do tables that a session creates and drops again, or renames. Other statements stand alone, and
+equal ones of all sessions are one unit.
 """
 
 import hashlib
@@ -30,8 +30,8 @@ class Prepared(NamedTuple):
 class Unit(NamedTuple):
     """Statements that are interpreted together; only the one at `target` is written down.
 
-    `job`: the named job, "" if the unit is a job of its own, named after its `fingerprint`. `sources`: the paths
-    that each statement read, if it is a COPY.
+    `job`: the named job, "" if the unit is a job of its own, named after its `fingerprint`. `sources`: the
+    paths that each statement read, if it is a COPY.
     """
 
     statements: tuple[str, ...]
@@ -76,8 +76,8 @@ def merge_runs(one: Runs, other: Runs) -> Runs:
 class SessionResult(NamedTuple):
     """What a session contains: units with their number, and runs of jobs.
 
-    Jobs are ``(type, name)``; the type "" is the log's own, the name of a unit without a named job is ``#`` and its
-    fingerprint.
+    Jobs are ``(type, name)``; the type "" is the log's own, the name of a unit without a named job is ``#``
+    and its fingerprint.
     """
 
     units: Mapping[Unit, int]
@@ -198,9 +198,9 @@ def _units(steps: Sequence[_Step]) -> Iterator[tuple[int, Unit]]:
             continue
         for name in facts.drops:
             local.pop(name, None)
-        if facts.renames is not None and (renamed := local.pop(facts.renames[0], None)) is not None:
-            if renamed.is_temporary:
-                local[facts.renames[1]] = _Local(_added(renamed.made_of, at, steps), renamed.ends)
+        renamed = local.pop(facts.renames[0], None) if facts.renames is not None else None
+        if facts.renames is not None and renamed is not None and renamed.is_temporary:
+            local[facts.renames[1]] = _Local(_added(renamed.made_of, at, steps), renamed.ends)
         if not facts.moves:
             continue
         is_local = bool(facts.creates) and (facts.is_temporary or at in ends)

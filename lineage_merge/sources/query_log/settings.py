@@ -20,8 +20,8 @@ _DEFAULT_PATH = ("$user", "public")
 class QueryLog:
     """A warehouse's history of statements, in files (`path`) or behind an API.
 
-    `cluster` (provisioned) or `workgroup` (serverless, Athena) with `database` name the other side of the API;
-    `db_user` and `secret_arn` are how the Data API logs in.
+    `cluster` (provisioned) or `workgroup` (serverless, Athena) with `database` name the other side of the
+    API; `db_user` and `secret_arn` are how the Data API logs in.
     """
 
     format: Format

@@ -2,18 +2,19 @@
 
 from typing import Literal, NamedTuple
 
-# `open`: the statement succeeded, and only its session shows whether its transaction was committed. `running`: its
-# transaction, or it itself, had not ended when the log was read.
+# `open`: the statement succeeded, and only its session shows whether its transaction was committed.
+# `running`: its transaction, or it itself, had not ended when the log was read.
 Outcome = Literal["committed", "open", "running", "rolled_back", "failed"]
 
 
 class LoggedStatement(NamedTuple):
     """A statement: what ran where, when, and how it ended.
 
-    `id` is unique in the log, equal ones are one statement. `session`: statements of one share temporary tables
-    and the search path. `search_path`: schemas of unqualified names, if the log has them. `started`, `ended`:
-    microseconds since 1970. `label`: a name that the client gave (Redshift's query group). `procedure`: the one
-    whose statement it is, and `run`: the call, if the log has them. `files`: those that a COPY really read.
+    `id` is unique in the log, equal ones are one statement. `session`: statements of one share temporary
+    tables and the search path. `search_path`: schemas of unqualified names, if the log has them. `started`,
+    `ended`: microseconds since 1970. `label`: a name that the client gave (Redshift's query group).
+    `procedure`: the one whose statement it is, and `run`: the call, if the log has them. `files`: those that
+    a COPY really read.
     """
 
     id: str
@@ -37,8 +38,8 @@ class Template(NamedTuple):
     """A statement without literals, comments and layout.
 
     `text` is SQL with ``?`` for numbers and ``'?'`` for strings; only paths and search paths remain.
-    `fingerprint`: equal for statements that differ in literals, paths, layout and case. `comments`: the text of
-    the comments.
+    `fingerprint`: equal for statements that differ in literals, paths, layout and case. `comments`: the text
+    of the comments.
     """
 
     text: str

@@ -19,8 +19,8 @@ _PIECE = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-# What the shortcut of `Templates` leaves to `template_of`: unusual quotes, and literals that remain. The words are
-# searched for first, which takes a tenth of the time.
+# What the shortcut of `Templates` leaves to `template_of`: unusual quotes, and literals that remain. The
+# words are searched for first, which takes a tenth of the time.
 _UNUSUAL = ("\\", "$", "://", "search_path")
 _SIZES = ("char", "dec", "numeric", "float", "time", "var")
 _SIZE = re.compile(r"\b(?:\w*char|character|varying|dec(?:imal)?|numeric|float|time|timestamp|var\w+)\s*\(")

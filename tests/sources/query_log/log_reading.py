@@ -54,7 +54,8 @@ class LogLineage:
     def influences(self) -> set[str]:
         """``source#column > target KINDS``."""
         return {
-            f"{short(each.source)}#{each.source_column} > {short(each.target)} {','.join(each.transformations)}"
+            f"{short(each.source)}#{each.source_column} > {short(each.target)}"
+            f" {','.join(each.transformations)}"
             for each in records_of(InfluencesRecord, self.records)
         }
 

@@ -1,4 +1,4 @@
-"""Rows of Redshift's system views for made-up sessions, in the shapes of AWS's documentation, written as files."""
+"""Rows of Redshift's system views for made-up sessions, in the shapes of AWS's documentation, as files."""
 
 import csv
 import io

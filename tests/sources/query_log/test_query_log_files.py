@@ -1,4 +1,4 @@
-"""Files of query logs: the documented one, Parquet, invalid input, and what `init` and `doctor` say of them."""
+"""Files of query logs: the documented one, Parquet, invalid input; what `init` and `doctor` say of them."""
 
 import json
 from pathlib import Path

@@ -52,7 +52,8 @@ def week(folder: Path) -> Path:
         loaded=7,
     )
     manifests.run(
-        "copy landing.returns from 's3://landing/manifests/returns.manifest' iam_role 'arn:aws:iam::1:role/r' manifest csv"
+        "copy landing.returns from 's3://landing/manifests/returns.manifest' iam_role 'arn:aws:iam::1:role/r' "
+        "manifest csv"
     )
     # 3: a procedure with a temporary table; it calls another one. Each day.
     for _ in range(3):
@@ -61,7 +62,8 @@ def week(folder: Path) -> Path:
         with procedures.call("CALL core.load_orders('2026-11-01', 'secret@example.com')"):
             procedures.run("drop table if exists stage")
             procedures.run(
-                "create temp table stage as select order_id, customer_id, amount from landing.orders where status = 'paid'"
+                "create temp table stage as select order_id, customer_id, amount from landing.orders "
+                "where status = 'paid'"
             )
             procedures.run("delete from core.orders using stage where core.orders.order_id = stage.order_id")
             procedures.run("insert into core.orders select order_id, customer_id, amount from stage")
@@ -111,7 +113,8 @@ def week(folder: Path) -> Path:
         unloaded=99,
     )
     unload.run(
-        f"create table mart.wide as select customer_id, case when email in ({filler}) then country end as c from core.customers"
+        f"create table mart.wide as select customer_id, case when email in ({filler}) then country end as c "
+        "from core.customers"
     )
     # 11: a labelled report: staging tables that are dropped again
     report = history.session(21)
@@ -121,21 +124,24 @@ def week(folder: Path) -> Path:
     )
     report.run("insert into mart.tmp_value select customer_id, 1 from landing.clicks", label="nightly report")
     report.run(
-        "create table mart.report as select customer_id, sum(value) as value from mart.tmp_value group by customer_id",
+        "create table mart.report as select customer_id, sum(value) as value from mart.tmp_value "
+        "group by customer_id",
         label="nightly report",
     )
     report.run("drop table mart.tmp_value", label="nightly report")
     # 12: a task of Airflow; Spectrum; MERGE; what cannot be read
     task = history.session(22)
     task.run(
-        """/* {"dag_id": "shop", "task_id": "merge_customers"} */ merge into core.customers using spectrum.events
+        """/* {"dag_id": "shop", "task_id": "merge_customers"} */ merge into core.customers
+        using spectrum.events
         on core.customers.customer_id = spectrum.events.customer_id
         when matched then update set country = spectrum.events.kind
         when not matched then insert values (spectrum.events.customer_id, 'x', spectrum.events.kind)"""
     )
     for number in range(3):
         task.run(
-            f"insert into mart.broken selekt {number} frm core.orders wher mail = 'me{number}@example.com' ((("
+            f"insert into mart.broken selekt {number} frm core.orders "
+            f"wher mail = 'me{number}@example.com' ((("
         )
     assert len(history.rows["sys_query_history"]) >= 60
     paths.write_text(PATHS)
