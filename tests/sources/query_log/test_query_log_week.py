@@ -52,8 +52,8 @@ def week(folder: Path) -> Path:
         loaded=7,
     )
     manifests.run(
-        "copy landing.returns from 's3://landing/manifests/returns.manifest' iam_role 'arn:aws:iam::1:role/r' "
-        "manifest csv"
+        "copy landing.returns from 's3://landing/manifests/returns.manifest' "
+        "iam_role 'arn:aws:iam::1:role/r' manifest csv"
     )
     # 3: a procedure with a temporary table; it calls another one. Each day.
     for _ in range(3):
