@@ -12,11 +12,10 @@ from lineage_merge.column_lineage.sql.derivation import (
     ColumnOrigin,
     Columns,
     Derivation,
-    derived,
     itself,
     merged,
 )
-from lineage_merge.column_lineage.transformations import Transformation
+from lineage_merge.model.elements import field_path
 
 # Returns the paths of a JSONPaths file, None if it cannot be read.
 ReadPaths = Callable[[str], Sequence[str] | None]
@@ -109,8 +108,4 @@ def _segments(path: str) -> list[str]:
 
 def _from_all(write: Write, path: Sequence[str]) -> Derivation:
     """Return the derivation from a column, or a field of one, of each source of a write."""
-    text = ".".join(path)
-    kinds = {ColumnOrigin(source, path[0]): (Transformation.TRANSFORMATION,) for source in write.reads}
-    if len(path) > 1:
-        return derived(kinds, lambda: text)
-    return merged(itself(origin) for origin in kinds)
+    return merged(itself(ColumnOrigin(source, field_path(*path))) for source in write.reads)

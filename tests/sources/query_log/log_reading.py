@@ -8,6 +8,7 @@ from typing import Any
 
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import dataset_resolver
+from lineage_merge.model.elements import dotted
 from lineage_merge.model.records import FeedsColumnRecord, FeedsRecord, InfluencesRecord, Record
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.query_log.reader import read_query_log
@@ -45,7 +46,7 @@ class LogLineage:
     def columns(self) -> set[str]:
         """``source#column > target#column KINDS``."""
         return {
-            f"{short(each.source)}#{each.source_column} > {short(each.target)}#{each.target_column}"
+            f"{short(each.source)}#{dotted(each.source_column)} > {short(each.target)}#{each.target_column}"
             f" {','.join(each.transformations)}"
             for each in records_of(FeedsColumnRecord, self.records)
         }

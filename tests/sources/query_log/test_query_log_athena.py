@@ -19,7 +19,7 @@ _QUERIES = {
     "q4": ("INSERT INTO daily SELECT id, kind FROM raw.events", "FAILED"),
     "q5": ("SELECT * FROM daily", "SUCCEEDED"),
 }
-_TABLES = {
+_TABLES: dict[str, list[tuple[str, str, tuple[str, ...]]]] = {
     "mart": [("daily", "s3://lake/daily/", ("id", "name"))],
     "raw": [("events", "s3://lake/events/", ("id", "name", "kind"))],
 }

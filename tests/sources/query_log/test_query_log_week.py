@@ -171,7 +171,7 @@ FEEDS = {
 }
 COLUMNS = {
     "s3://landing/orders#id > landing.orders#order_id IDENTITY",
-    "s3://landing/orders#customer > landing.orders#customer_id TRANSFORMATION",
+    "s3://landing/orders#customer.id > landing.orders#customer_id IDENTITY",
     "s3://landing/orders#amount > landing.orders#amount IDENTITY",
     "s3://landing/orders#state > landing.orders#status IDENTITY",
     "s3://landing/clicks/a#click_id > landing.clicks#click_id IDENTITY",
