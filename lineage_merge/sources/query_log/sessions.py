@@ -226,9 +226,13 @@ def _units(steps: Sequence[_Step]) -> Iterator[tuple[int, Unit]]:
 
 
 def _ends(steps: Sequence[_Step]) -> dict[int, tuple[int, ...]]:
-    """Return the positions of persistent tables' creation, with those that later drop or rename the table."""
+    """Return the positions of persistent tables' creation, with those that later drop or rename the table.
+
+    A table that exists at the end of the session is not one that is dropped again: it was refreshed.
+    """
     created: dict[str, int] = {}
     ends: dict[int, tuple[int, ...]] = {}
+    dropped: dict[str, list[int]] = {}
     for at, step in enumerate(steps):
         if not step.is_lineage:
             continue
@@ -238,12 +242,17 @@ def _ends(steps: Sequence[_Step]) -> dict[int, tuple[int, ...]]:
         for name in facts.drops:
             if name in created:
                 made = created.pop(name)
-                ends.setdefault(made, (at,))
+                if made not in ends:
+                    ends[made] = (at,)
+                    dropped.setdefault(name, []).append(made)
         if facts.renames is not None:
             made_at = created.pop(facts.renames[0], None)
             if made_at is not None:
                 ends[made_at] = (*ends.get(made_at, ()), at)
                 created[facts.renames[1]] = made_at
+    for name in created:
+        for made in dropped.get(name, ()):
+            del ends[made]
     return ends
 
 

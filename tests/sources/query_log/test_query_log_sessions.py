@@ -83,6 +83,12 @@ def test_a_table_that_is_renamed_later_is_read_with_its_renaming() -> None:
     }
 
 
+def test_a_table_that_is_dropped_again_is_temporary_unless_it_exists_in_the_end() -> None:
+    made, use, drop = "create table t as select a from s", "insert into x select a from t", "drop table t"
+    assert units(made, use, drop, made, use, drop) == {(made, use, drop)}
+    assert units(drop, made, use, drop, made, use) == {(made,), (use,)}
+
+
 def test_failed_and_rolled_back_statements_are_no_units() -> None:
     assert (
         units(("insert into x select a from s", "failed"), ("insert into y select a from s", "rolled_back"))

@@ -7,6 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from lineage_merge.infra.engine.local import LocalEngine
+from lineage_merge.merge import dataset_resolver
+from lineage_merge.model.elements import Reference
+from lineage_merge.model.records import WritesRecord
+from lineage_merge.orchestration.configuration import CONFIGURATION
+from tests.record_reading import records_of
 from tests.sources.query_log.log_reading import LogLineage, read_log
 from tests.sources.query_log.redshift_history import History
 
@@ -150,8 +156,6 @@ def week(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def lineage(tmp_path_factory: pytest.TempPathFactory) -> LogLineage:
-    from lineage_merge.infra.engine.local import LocalEngine
-
     return read_log(LocalEngine(), week(tmp_path_factory.mktemp("week")))
 
 
@@ -230,6 +234,13 @@ def test_temporary_tables_of_one_name_are_tables_of_their_sessions(lineage: LogL
         "mart.value > mart.report": ["tmp_value"],
         "landing.clicks > mart.report": ["tmp_value"],
     }
+
+
+@pytest.mark.parametrize("read", ["s3a://lake/customer_value", "s3://lake/customer_value/*.parquet"])
+def test_a_spark_job_reads_what_was_unloaded(lineage: LogLineage, read: str) -> None:
+    config = CONFIGURATION.parse({"dag_name": "d", "environment": "dev", "spline": {"export": "nowhere"}})
+    dataset = dataset_resolver.from_config(config).resolve_id(Reference("", read, "spark job"))
+    assert dataset in {each.target for each in records_of(WritesRecord, lineage.records)}
 
 
 def test_jobs_have_their_newest_run(lineage: LogLineage) -> None:
