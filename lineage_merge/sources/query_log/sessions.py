@@ -6,7 +6,6 @@ equal ones of all sessions are one unit.
 """
 
 import hashlib
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -176,10 +175,8 @@ def _steps(ordered: Sequence[Prepared], default_path: Sequence[str]) -> Iterator
 
 def _rolled_back(ordered: Iterable[Prepared]) -> set[str]:
     """Return the transactions that did not commit, by their own statements."""
-    numbers: defaultdict[str, int] = defaultdict(int)
     found = set()
     for statement, template in ordered:
-        numbers[statement.transaction] += 1
         if statement.outcome == "failed" or facts_of(template.text).is_rollback:
             found.add(statement.transaction)
     return found - {""}
@@ -202,6 +199,9 @@ def _units(steps: Sequence[_Step]) -> Iterator[tuple[int, Unit]]:
         if facts.renames is not None and renamed is not None and renamed.is_temporary:
             local[facts.renames[1]] = _Local(_added(renamed.made_of, at, steps), renamed.ends)
         if not facts.moves:
+            continue
+        if not local and not facts.creates:  # most statements stand alone
+            yield at, _unit(steps, (), at, ())
             continue
         is_local = bool(facts.creates) and (facts.is_temporary or at in ends)
         used = [
@@ -267,9 +267,9 @@ def _added(made_of: tuple[int, ...], at: int, steps: Sequence[_Step]) -> tuple[i
 def _unit(steps: Sequence[_Step], made_of: Sequence[int], at: int, ended: Sequence[int]) -> Unit:
     step = steps[at]
     positions = [*(each for each in made_of if each != at), at, *(each for each in ended if each != at)]
-    before = [steps[each].template.fingerprint for each in positions]
     fingerprint = step.template.fingerprint
     if len(positions) > 1:
+        before = [steps[each].template.fingerprint for each in positions]
         fingerprint = hashlib.sha256("\0".join(before).encode()).hexdigest()[:16]
     job = _named_job(step)
     return Unit(
