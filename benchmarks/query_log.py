@@ -12,6 +12,7 @@ have to parse: both are read in this process, and their CPU time is compared.
 import argparse
 import csv
 import json
+import os
 import random
 import resource
 import subprocess
@@ -36,10 +37,11 @@ NAMESPACE = "redshift://wh.us-east-1:5439"
 
 @dataclass(frozen=True)
 class Case:
-    """What reading a history on Spark took."""
+    """What reading a history on Spark took; `cpu`: of the Python workers."""
 
     statements: int
     seconds: float
+    cpu: float
     worker_mb: float
     edges: int
 
@@ -123,9 +125,10 @@ def measure(folder: Path, statements: int) -> Case:
         records = _read(engine, folder)
         edges = records.filter(lambda row: isinstance(row, FeedsRecord | FeedsColumnRecord)).count()
         seconds = time.perf_counter() - start
-        peaks = spark.sparkContext.parallelize(range(8), 8).map(_peak_mb).collect()
+        workers = dict(spark.sparkContext.parallelize(range(8), 8).map(_used).collect())
         engine.unpersist_all()
-    return Case(statements, seconds, max(peaks), edges)
+    cpu = sum(cpu for cpu, _ in workers.values())
+    return Case(statements, seconds, cpu, max(peak for _, peak in workers.values()), edges)
 
 
 def cpu_seconds(folder: Path) -> float:
@@ -147,8 +150,10 @@ def _read(engine: Any, folder: Path) -> Any:
     return read_query_log(engine, config, dataset_resolver.from_config(config))
 
 
-def _peak_mb(_number: int) -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+def _used(_number: int) -> tuple[int, tuple[float, float]]:
+    """Return the id of a worker, its CPU seconds and its peak memory."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return os.getpid(), (used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
 
 
 def run(folder: Path, statements: int) -> Case:
@@ -180,7 +185,7 @@ def _figures(statements: list[int], fingerprints: int) -> Iterator[Figure]:
             case = run(folder, number)
             found.append(case)
             print(
-                f"{number:,} statements on local[2]: {case.seconds:.1f} s, "
+                f"{number:,} statements on local[2]: {case.seconds:.1f} s, {case.cpu:.1f} CPU s, "
                 f"{number / case.seconds:,.0f} a second, {case.worker_mb:,.0f} MB in a worker, "
                 f"{case.edges:,} edges",
                 flush=True,
