@@ -16,6 +16,7 @@ from lineage_merge.model.errors import ConfigError
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.dbt.settings import DbtProject
 from lineage_merge.sources.glue.source import GlueCatalog
+from lineage_merge.sources.query_log.settings import QueryLog
 from lineage_merge.sources.registry import SOURCES
 from lineage_merge.sources.settings import Runs
 from lineage_merge.sources.spline.settings import Arango, Spline
@@ -125,6 +126,10 @@ TEXTS: dict[str, tuple[str, Any]] = {
     "propagation": (
         '{pii: {stop_at: [SORT], stop_at_functions: sha2, clear: [{column: "*.t#M*", reason: " open "}]}}',
         {"pii": Propagation(frozenset({"SORT"}), ("sha2",), (), (Cleared("*.t", "M*", "open"),))},
+    ),
+    "query_log": (
+        "[{format: redshift, path: s3://b/h, namespace: 'redshift://wh.us-east-1', search_path: [a]}]",
+        (QueryLog("redshift", "redshift://wh.us-east-1:5439", "redshift", "s3://b/h", ("a",)),),
     ),
     "policies": (
         "[{name: a, tag: pii, must_not_reach: '*.t', except: '*.t#m', severity: warning, description: d}]",
@@ -579,7 +584,9 @@ def test_agent_and_landing_paths_are_relative_to_the_file(tmp_path: Path) -> Non
 def test_a_configuration_without_a_source_is_rejected() -> None:
     error = config_error({"dag_name": "d", "environment": "dev"})
 
-    assert error.message.endswith(": no source: set spline, capture, openlineage, hive, dbt or sql")
+    assert error.message.endswith(
+        ": no source: set spline, capture, openlineage, hive, query_log, dbt or sql"
+    )
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,9 @@ from typing import Any
 
 from sqlglot import Dialect, exp
 
+from lineage_merge.column_lineage.scripts.results import FileLineage
+from lineage_merge.column_lineage.scripts.shapes import NOTHING
+from lineage_merge.column_lineage.scripts.syntax import Unload
 from lineage_merge.column_lineage.sql import notes
 from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.graph_format.elements import column_title, title_of_id
@@ -15,9 +18,6 @@ from lineage_merge.review import comparison
 from lineage_merge.review.clauses import ComparableQuery, query_of
 from lineage_merge.review.findings import EdgeKey, Finding, Severity, Subject
 from lineage_merge.review.sql_versions import FileKey, SqlFolders, SqlVersion
-from lineage_merge.sources.sql.results import FileLineage
-from lineage_merge.sources.sql.shapes import NOTHING
-from lineage_merge.sources.sql.syntax import Unload
 
 TABLE_REMOVED = "table removed"
 COLUMN_DROPPED = "column dropped"

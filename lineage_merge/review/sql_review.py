@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from lineage_merge.column_lineage.scripts.shapes import NOTHING, Shape, ShapeColumn, Shapes
 from lineage_merge.graph_format.elements import Edge, title_of_id
 from lineage_merge.model.elements import dataset_of
 from lineage_merge.questions.graph import LineageGraph
@@ -21,7 +22,6 @@ from lineage_merge.review.sql_changes import (
     reader_breaks,
 )
 from lineage_merge.review.sql_versions import FileKey, SqlFolders, SqlTexts, SqlVersion
-from lineage_merge.sources.sql.shapes import NOTHING, Shape, ShapeColumn, Shapes
 from lineage_merge.sources.sql.translator import JOB_TYPE
 
 INVALID_STATEMENT = "invalid statement"

@@ -5,6 +5,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from lineage_merge.column_lineage.scripts.project import ProjectLineage, read_project
+from lineage_merge.column_lineage.scripts.shapes import Shapes
+from lineage_merge.column_lineage.scripts.syntax import Script
 from lineage_merge.graph_format.elements import edge_of_row, vertex_of_row
 from lineage_merge.merge import join
 from lineage_merge.merge.dataset_resolver import DatasetResolver
@@ -14,11 +17,8 @@ from lineage_merge.questions.backends.in_memory import InMemory
 from lineage_merge.review.git import GitChanges, contents, files_at
 from lineage_merge.sources.sql import files
 from lineage_merge.sources.sql.files import SqlText
-from lineage_merge.sources.sql.project import ProjectLineage, read_project
 from lineage_merge.sources.sql.reader import parsed, reader_of, schema_of
 from lineage_merge.sources.sql.settings import SqlFiles
-from lineage_merge.sources.sql.shapes import Shapes
-from lineage_merge.sources.sql.syntax import Script
 from lineage_merge.sources.sql.translator import job_key, translate
 
 # A file: index of its folder, and its name in the folder.

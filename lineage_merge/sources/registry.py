@@ -14,6 +14,7 @@ from lineage_merge.sources.dbt.source import DBT
 from lineage_merge.sources.glue.source import GLUE
 from lineage_merge.sources.hive.source import HIVE
 from lineage_merge.sources.openlineage.source import OPENLINEAGE
+from lineage_merge.sources.query_log.source import QUERY_LOG
 from lineage_merge.sources.source import Source
 from lineage_merge.sources.spline.source import SPLINE
 from lineage_merge.sources.sql.source import SQL
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from lineage_merge.config import Config
 
 # In reading order, which is also the order in `doctor`.
-SOURCES: tuple[Source, ...] = (SPLINE, CAPTURE, OPENLINEAGE, HIVE, DBT, SQL, GLUE)
+SOURCES: tuple[Source, ...] = (SPLINE, CAPTURE, OPENLINEAGE, HIVE, QUERY_LOG, DBT, SQL, GLUE)
 
 
 class Configured(NamedTuple):

@@ -1,25 +1,18 @@
 """Resolution of names in SQL files to datasets. Pure."""
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from lineage_merge.column_lineage.scripts.datasets import path_of_table
+from lineage_merge.column_lineage.scripts.variables import Variables
 from lineage_merge.model.elements import Reference
 from lineage_merge.naming.identifiers import join_name
-from lineage_merge.sources.sql.variables import Variables
-
-# Spark reads a path as a table of its format: parquet.`s3://lake/sales`.
-_FORMATS = frozenset(
-    {"parquet", "orc", "csv", "json", "text", "avro", "delta", "iceberg", "hudi", "binaryfile", "xml"}
-)
-# A version of Delta's table: delta.`s3://lake/sales@v3`, delta.`s3://lake/sales@20260131120000000`.
-_VERSION = re.compile(r"@(?:v\d+|\d{17})$", re.IGNORECASE)
 
 
 @dataclass(slots=True)
-class Datasets:
+class NamedTables:
     """The datasets in the files, by key; `resolve_id` returns the same key for all names of a dataset."""
 
     namespace: str
@@ -53,14 +46,6 @@ class Datasets:
         if ":/" not in path or _dataset_path(path, variables) is None:
             return None
         return self.key(Reference("", str(_dataset_path(path, variables))))
-
-
-def path_of_table(table: exp.Table) -> str:
-    """Return the path that Spark reads as a table of a format, without a version; "" for a table's name."""
-    parts = [part.name for part in table.parts]
-    if len(parts) != 2 or parts[0].lower() not in _FORMATS or "/" not in parts[1]:
-        return ""
-    return _VERSION.sub("", parts[1]) if parts[0].lower() == "delta" else parts[1]
 
 
 def _dataset_path(path: str, variables: Variables) -> str | None:

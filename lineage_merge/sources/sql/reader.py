@@ -4,6 +4,9 @@ from collections.abc import Iterable, Iterator
 
 from sqlglot import Dialect
 
+from lineage_merge.column_lineage.scripts.project import read_project
+from lineage_merge.column_lineage.scripts.script import Reader
+from lineage_merge.column_lineage.scripts.syntax import Script, parse
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.model.elements import Count, Element
@@ -11,11 +14,8 @@ from lineage_merge.model.records import Record
 from lineage_merge.sources.source import Resolver
 from lineage_merge.sources.sql import files
 from lineage_merge.sources.sql.files import SqlText
-from lineage_merge.sources.sql.names import Datasets
-from lineage_merge.sources.sql.project import read_project
-from lineage_merge.sources.sql.script import Reader
+from lineage_merge.sources.sql.names import NamedTables
 from lineage_merge.sources.sql.settings import SqlFiles
-from lineage_merge.sources.sql.syntax import Script, parse
 from lineage_merge.sources.sql.translator import translate
 
 
@@ -48,6 +48,6 @@ def schema_of(folder: SqlFiles) -> list[Script]:
 
 def reader_of(folder: SqlFiles, resolver: Resolver) -> Reader:
     """Return the reader of a folder's files."""
-    datasets = Datasets(folder.namespace, resolver.resolve_id)
+    datasets = NamedTables(folder.namespace, resolver.resolve_id)
     dialect = Dialect.get_or_raise(folder.dialect)
     return Reader(dialect, datasets, assume_insert_names=folder.assume_insert_names)

@@ -2,26 +2,21 @@
 
 from collections.abc import Iterator
 
-from lineage_merge.column_lineage.sql.query import flows, influences
-from lineage_merge.column_lineage.transformations import lineage_elements
+from lineage_merge.column_lineage.scripts.elements import column_of, write_elements
+from lineage_merge.column_lineage.scripts.project import ProjectLineage
+from lineage_merge.column_lineage.scripts.shapes import NOTHING
+from lineage_merge.column_lineage.scripts.writes import Note
 from lineage_merge.model.elements import (
     Alias,
     Authority,
-    Column,
     Dataset,
     Element,
-    Feeds,
     Job,
     JobKey,
     Problem,
-    Reference,
     Scalar,
-    Writes,
 )
 from lineage_merge.naming import redact
-from lineage_merge.sources.sql.project import ProjectLineage
-from lineage_merge.sources.sql.shapes import NOTHING, ShapeColumn
-from lineage_merge.sources.sql.writes import Note, Write
 
 JOB_TYPE = "sql"
 # Name of the rule on vertices and in reports: a table and the path of its files are one dataset.
@@ -43,9 +38,9 @@ def translate(found: ProjectLineage, project: str, dialect: str, location: str) 
             ref = references[each.key]
             yield Dataset(ref, Authority.BUILDER, each.label)
             for at, column in enumerate(found.shapes.get(each.key, NOTHING).columns):
-                yield _column(ref, column, at if found.shapes[each.key].complete else None)
+                yield column_of(ref, column, at if found.shapes[each.key].complete else None)
         for sequence, write in enumerate(file.writes, 1):
-            yield from _write(write, sequence, job, found)
+            yield from write_elements(write, sequence, job, references)
     referenced = _referenced(found)
     for key, path in found.locations.items():
         if key in referenced:
@@ -74,45 +69,3 @@ def _referenced(found: ProjectLineage) -> set[str]:
             *(end for write in file.writes for end in (write.target, *write.reads)),
         )
     }
-
-
-def _column(ref: Reference, column: ShapeColumn, position: int | None) -> Column:
-    properties: dict[str, Scalar] = {
-        name: value
-        for name, value in (("data_type", column.data_type), ("description", column.description))
-        if value
-    }
-    if position is not None:
-        properties["position"] = position
-    return Column(ref, column.name, Authority.BUILDER, properties)
-
-
-def _write(write: Write, sequence: int, job: JobKey, found: ProjectLineage) -> Iterator[Element]:
-    references = found.datasets.references
-    target = references[write.target]
-    yield Dataset(target, Authority.BUILDER, None if write.label == "file" else write.label)
-    yield Writes(job, target)
-    properties: dict[str, Scalar] = {"sequence": sequence}
-    if write.mode:
-        properties["write_mode"] = write.mode
-    if write.columns_lost:
-        properties["column_lineage"] = "unavailable"
-    for source, read in sorted(write.reads.items()):
-        yield Feeds(
-            job,
-            references[source],
-            target,
-            properties if read.rows else {**properties, "reads": "metadata"},
-            {"via": tuple(sorted(read.via))} if read.via else {},
-        )
-    authority = Authority.READER if write.assumed else Authority.BUILDER
-    for name, _ in write.columns:
-        yield Column(target, name, authority)
-    yield from lineage_elements(
-        flows(write.columns),
-        influences(write.influences),
-        job,
-        target,
-        references.__getitem__,
-        assumed=write.assumed,
-    )

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from sqlglot import Dialect
 
+from lineage_merge.column_lineage.scripts.project import read_project
+from lineage_merge.column_lineage.scripts.syntax import parse
 from lineage_merge.config import Config, Merge
 from lineage_merge.merge.dataset_resolver import DatasetResolver, from_config
 from lineage_merge.model.elements import (
@@ -19,10 +21,8 @@ from lineage_merge.model.elements import (
     Writes,
     dotted,
 )
-from lineage_merge.sources.sql.project import read_project
 from lineage_merge.sources.sql.reader import reader_of
 from lineage_merge.sources.sql.settings import SqlFiles
-from lineage_merge.sources.sql.syntax import parse
 from lineage_merge.sources.sql.translator import translate
 
 REDSHIFT = "redshift://wh.us-east-1:5439"

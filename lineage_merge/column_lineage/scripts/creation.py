@@ -2,6 +2,11 @@
 
 from sqlglot import exp
 
+from lineage_merge.column_lineage.scripts.clauses import location_of
+from lineage_merge.column_lineage.scripts.context import Context
+from lineage_merge.column_lineage.scripts.shapes import Shape, ShapeColumn, columns_of, declared
+from lineage_merge.column_lineage.scripts.temporaries import Temporary
+from lineage_merge.column_lineage.scripts.writes import Mode, Reads, Write
 from lineage_merge.column_lineage.sql import notes
 from lineage_merge.column_lineage.sql.derivation import itself, merge_columns
 from lineage_merge.column_lineage.sql.scope import NamedColumn, Relation
@@ -9,11 +14,6 @@ from lineage_merge.column_lineage.sql.struct_types import type_text
 from lineage_merge.column_lineage.sql.tables import AllColumns
 from lineage_merge.column_lineage.sql.targets import by_name
 from lineage_merge.model.elements import DatasetLabel
-from lineage_merge.sources.sql.clauses import location_of
-from lineage_merge.sources.sql.context import Context
-from lineage_merge.sources.sql.shapes import Shape, ShapeColumn, columns_of, declared
-from lineage_merge.sources.sql.temporaries import Temporary
-from lineage_merge.sources.sql.writes import Mode, Reads, Write
 
 
 class Creation(Context):

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from lineage_merge.sources.sql.routines import Header, Routine
-from lineage_merge.sources.sql.words import Word, upper_at
+from lineage_merge.column_lineage.scripts.routines import Header, Routine
+from lineage_merge.column_lineage.scripts.words import Word, upper_at
 
 _TRANSACTIONS = frozenset({"DISTRIBUTED", "ISOLATION", "NAME", "TRAN", "TRANSACTION", "WORK"})
 _LOOPS_AND_BRANCHES = frozenset({"FOR", "IF", "LOOP", "REPEAT", "WHILE"})

@@ -2,8 +2,8 @@
 
 from sqlglot import exp
 
+from lineage_merge.column_lineage.scripts import tsql
 from lineage_merge.column_lineage.sql.tables import fold
-from lineage_merge.sources.sql import tsql
 
 # What USE of Snowflake may select instead of a database.
 _NO_DATABASE = frozenset({"ROLE", "WAREHOUSE"})

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
+from lineage_merge.column_lineage.scripts.words import Word, closing, end_of_name, upper_at
 from lineage_merge.column_lineage.sql.tables import fold
-from lineage_merge.sources.sql.words import Word, closing, end_of_name, upper_at
 
 _KINDS = {
     "PROCEDURE": "procedure",

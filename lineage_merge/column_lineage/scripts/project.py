@@ -5,13 +5,20 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import Dialect
 
+from lineage_merge.column_lineage.scripts.datasets import Datasets
+from lineage_merge.column_lineage.scripts.results import FileLineage
+from lineage_merge.column_lineage.scripts.script import Reader
+from lineage_merge.column_lineage.scripts.shapes import (
+    NOTHING,
+    WRITTEN,
+    Shape,
+    ShapeColumn,
+    Shapes,
+    alter_shape,
+)
+from lineage_merge.column_lineage.scripts.syntax import Script
+from lineage_merge.column_lineage.scripts.writes import Note
 from lineage_merge.column_lineage.sql.tables import fold
-from lineage_merge.sources.sql.names import Datasets
-from lineage_merge.sources.sql.results import FileLineage
-from lineage_merge.sources.sql.script import Reader
-from lineage_merge.sources.sql.shapes import NOTHING, WRITTEN, Shape, ShapeColumn, Shapes, alter_shape
-from lineage_merge.sources.sql.syntax import Script
-from lineage_merge.sources.sql.writes import Note
 
 # Columns known only through a chain of SELECT * are resolved one step per round.
 _ROUNDS = 10

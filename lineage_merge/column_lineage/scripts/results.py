@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from lineage_merge.column_lineage.scripts.shapes import Shape
+from lineage_merge.column_lineage.scripts.writes import Note, Write
 from lineage_merge.model.elements import DatasetLabel
-from lineage_merge.sources.sql.shapes import Shape
-from lineage_merge.sources.sql.writes import Note, Write
 
 
 @dataclass(frozen=True, slots=True)

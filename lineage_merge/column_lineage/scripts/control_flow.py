@@ -9,14 +9,26 @@ from typing import NamedTuple
 
 from sqlglot import Dialect
 
+from lineage_merge.column_lineage.scripts import tsql
+from lineage_merge.column_lineage.scripts.bodies import Bodies
+from lineage_merge.column_lineage.scripts.cursors import (
+    assigned,
+    cursor_of,
+    fetched,
+    loop_of,
+    position_clauses,
+)
+from lineage_merge.column_lineage.scripts.routines import (
+    Header,
+    Routine,
+    created_at,
+    parameters_at,
+    read_header,
+)
+from lineage_merge.column_lineage.scripts.statements import Statement, Unread, split
+from lineage_merge.column_lineage.scripts.words import Edit, Word, edited, end_of_name, upper_at, words_of
 from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.column_lineage.sql.text import reason
-from lineage_merge.sources.sql import tsql
-from lineage_merge.sources.sql.bodies import Bodies
-from lineage_merge.sources.sql.cursors import assigned, cursor_of, fetched, loop_of, position_clauses
-from lineage_merge.sources.sql.routines import Header, Routine, created_at, parameters_at, read_header
-from lineage_merge.sources.sql.statements import Statement, Unread, split
-from lineage_merge.sources.sql.words import Edit, Word, edited, end_of_name, upper_at, words_of
 
 # Outside of procedures, only statements that begin with these may contain others. Oracle's `/` is no part of
 # a statement.

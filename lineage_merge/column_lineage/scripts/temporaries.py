@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from lineage_merge.column_lineage.scripts.clauses import used_database
+from lineage_merge.column_lineage.scripts.syntax import Script
+from lineage_merge.column_lineage.scripts.writes import Reads
 from lineage_merge.column_lineage.sql.derivation import Columns, Influences, merge_columns
 from lineage_merge.column_lineage.sql.scope import NamedColumn, Relation
 from lineage_merge.column_lineage.sql.tables import fold
-from lineage_merge.sources.sql.clauses import used_database
-from lineage_merge.sources.sql.syntax import Script
-from lineage_merge.sources.sql.writes import Reads
 
 
 @dataclass(slots=True)

@@ -8,18 +8,22 @@ from dataclasses import dataclass
 
 from sqlglot import Dialect, exp
 
+from lineage_merge.column_lineage.scripts import tsql
+from lineage_merge.column_lineage.scripts.clauses import complete_inserts, name_tables_of_tsql
+from lineage_merge.column_lineage.scripts.control_flow import ControlFlow
+from lineage_merge.column_lineage.scripts.statements import Statement, Unread
+from lineage_merge.column_lineage.scripts.variables import Variables
 from lineage_merge.column_lineage.sql import parsing
 from lineage_merge.column_lineage.sql.parsing import with_deep_stack
 from lineage_merge.column_lineage.sql.text import reason
-from lineage_merge.sources.sql import tsql
-from lineage_merge.sources.sql.clauses import complete_inserts, name_tables_of_tsql
-from lineage_merge.sources.sql.control_flow import ControlFlow
-from lineage_merge.sources.sql.statements import Statement, Unread
-from lineage_merge.sources.sql.variables import Variables
 
 _UNLOAD = re.compile(
     r"unload\s*\(\s*(?P<query>'(?:[^'\\]|\\.|'')*'|\$(?P<tag>\w*)\$.*?\$(?P=tag)\$)\s*\)\s*to\s*'(?P<path>[^']*)'",
     re.IGNORECASE | re.DOTALL,
+)
+# Athena's, whose query is no string.
+_PLAIN_UNLOAD = re.compile(
+    r"unload\s*\((?P<query>\s*(?:select|with)\b.*)\)\s*to\s*'(?P<path>[^']*)'", re.IGNORECASE | re.DOTALL
 )
 _APPEND = re.compile(r"alter\s+table\s+(?P<target>\S+)\s+append\s+from\s+(?P<source>\S+)", re.IGNORECASE)
 _EXCHANGE = re.compile(
@@ -114,6 +118,8 @@ def _parsed(text: str, dialect: Dialect, variables: Variables) -> Tree:
         return Unread(f"unsupported statement: {' '.join(text.split()[:3])} ...", is_broken=False)
     if match := _UNLOAD.match(text):
         return Unload(_one(_inner(match["query"]), dialect, variables), variables.restored(match["path"]))
+    if match := _PLAIN_UNLOAD.match(text):
+        return Unload(_one(match["query"], dialect, variables), variables.restored(match["path"]))
     for pattern in (_APPEND, _EXCHANGE):
         if match := pattern.match(text):
             target, source = (exp.to_table(match[end], dialect=dialect) for end in ("target", "source"))

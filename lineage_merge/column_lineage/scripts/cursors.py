@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from lineage_merge.sources.sql.words import Edit, Word, closing, end_of_name, upper_at
+from lineage_merge.column_lineage.scripts.words import Edit, Word, closing, end_of_name, upper_at
 
 _QUERIES = frozenset({"SELECT", "WITH"})
 _INTO = frozenset({"INTO", "BULK COLLECT INTO"})

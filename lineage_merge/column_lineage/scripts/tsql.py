@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from lineage_merge.sources.sql.words import Edit, Word, closing, end_of_name, upper_at
+from lineage_merge.column_lineage.scripts.words import Edit, Word, closing, end_of_name, upper_at
 
 PLATFORMS = frozenset({"tsql", "fabric"})
 # Reserved words that begin a statement.

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
+from lineage_merge.column_lineage.scripts.results import Created, FileLineage
+from lineage_merge.column_lineage.scripts.writes import Reads
 from lineage_merge.column_lineage.sql.derivation import ColumnOrigin, DerivationStep, with_steps
-from lineage_merge.sources.sql.results import Created, FileLineage
-from lineage_merge.sources.sql.writes import Reads
 
 
 def follow_renames(found: FileLineage) -> None:

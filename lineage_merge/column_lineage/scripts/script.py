@@ -8,24 +8,24 @@ from collections.abc import Iterable, Mapping
 
 from sqlglot import Dialect, exp
 
+from lineage_merge.column_lineage.scripts import tsql
+from lineage_merge.column_lineage.scripts.clauses import is_ddl, used_database
+from lineage_merge.column_lineage.scripts.creation import Creation
+from lineage_merge.column_lineage.scripts.datasets import Datasets
+from lineage_merge.column_lineage.scripts.records import table_of_record, with_records
+from lineage_merge.column_lineage.scripts.renames import follow_renames
+from lineage_merge.column_lineage.scripts.results import Created, FileLineage
+from lineage_merge.column_lineage.scripts.shapes import NOTHING, Shape, Shapes
+from lineage_merge.column_lineage.scripts.statements import Unread
+from lineage_merge.column_lineage.scripts.syntax import Call, Moved, Parsed, Script, Unload
+from lineage_merge.column_lineage.scripts.temporaries import Temporary
+from lineage_merge.column_lineage.scripts.writes import Mode, Note, Reads, Write
 from lineage_merge.column_lineage.sql import notes, row_changes
 from lineage_merge.column_lineage.sql.derivation import Columns, merge_columns
 from lineage_merge.column_lineage.sql.scope import Relation
 from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.column_lineage.sql.targets import by_name, by_position, with_partition_columns
 from lineage_merge.column_lineage.sql.text import reason
-from lineage_merge.sources.sql import tsql
-from lineage_merge.sources.sql.clauses import is_ddl, used_database
-from lineage_merge.sources.sql.creation import Creation
-from lineage_merge.sources.sql.names import Datasets
-from lineage_merge.sources.sql.records import table_of_record, with_records
-from lineage_merge.sources.sql.renames import follow_renames
-from lineage_merge.sources.sql.results import Created, FileLineage
-from lineage_merge.sources.sql.shapes import NOTHING, Shape, Shapes
-from lineage_merge.sources.sql.statements import Unread
-from lineage_merge.sources.sql.syntax import Call, Moved, Parsed, Script, Unload
-from lineage_merge.sources.sql.temporaries import Temporary
-from lineage_merge.sources.sql.writes import Mode, Note, Reads, Write
 
 # Platforms that accept a SELECT with fewer columns than the table, and whose RENAME TO has no schema.
 _POSTGRES = frozenset({"postgres", "redshift", "materialize", "risingwave"})

@@ -4,6 +4,13 @@ from collections.abc import Set
 
 from sqlglot import Dialect, exp
 
+from lineage_merge.column_lineage.scripts.clauses import is_value
+from lineage_merge.column_lineage.scripts.datasets import Datasets, path_of_table
+from lineage_merge.column_lineage.scripts.results import Created, FileLineage
+from lineage_merge.column_lineage.scripts.shapes import NOTHING, Shape, ShapeColumn, Shapes
+from lineage_merge.column_lineage.scripts.syntax import Script
+from lineage_merge.column_lineage.scripts.temporaries import Temporaries, Temporary, dropped_again
+from lineage_merge.column_lineage.scripts.writes import Note, Reads
 from lineage_merge.column_lineage.sql.derivation import ColumnOrigin
 from lineage_merge.column_lineage.sql.names import PartOfTable, is_dual, part_of_table
 from lineage_merge.column_lineage.sql.parsing import with_deep_stack
@@ -12,13 +19,6 @@ from lineage_merge.column_lineage.sql.scope import Relation
 from lineage_merge.column_lineage.sql.tables import AllColumns, KnownTable, fold
 from lineage_merge.column_lineage.sql.text import reason
 from lineage_merge.model.elements import DatasetLabel
-from lineage_merge.sources.sql.clauses import is_value
-from lineage_merge.sources.sql.names import Datasets, path_of_table
-from lineage_merge.sources.sql.results import Created, FileLineage
-from lineage_merge.sources.sql.shapes import NOTHING, Shape, ShapeColumn, Shapes
-from lineage_merge.sources.sql.syntax import Script
-from lineage_merge.sources.sql.temporaries import Temporaries, Temporary, dropped_again
-from lineage_merge.sources.sql.writes import Note, Reads
 
 
 class Context:

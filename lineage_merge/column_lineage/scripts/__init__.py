@@ -1,0 +1,6 @@
+"""Lineage of SQL scripts: files, procedures, sessions. Pure; needs sqlglot.
+
+`variables` and `statements` split a text into statements, `syntax` parses them, `shapes` has the columns of
+tables, `script` (on `context`) interprets one script, `project` several that depend on each other, `elements`
+yields the elements of what they write. Sources say which dataset a name is (`datasets`).
+"""

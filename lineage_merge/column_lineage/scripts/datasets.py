@@ -1,0 +1,39 @@
+"""The interface by which scripts resolve names to datasets, and names that are paths."""
+
+import re
+from collections.abc import Mapping
+from typing import Protocol
+
+from sqlglot import exp
+
+from lineage_merge.column_lineage.scripts.variables import Variables
+from lineage_merge.model.elements import Reference
+
+# Spark reads a path as a table of its format: parquet.`s3://lake/sales`.
+_FORMATS = frozenset(
+    {"parquet", "orc", "csv", "json", "text", "avro", "delta", "iceberg", "hudi", "binaryfile", "xml"}
+)
+# A version of Delta's table: delta.`s3://lake/sales@v3`, delta.`s3://lake/sales@20260131120000000`.
+_VERSION = re.compile(r"@(?:v\d+|\d{17})$", re.IGNORECASE)
+
+
+class Datasets(Protocol):
+    """Resolves the names and paths in a script to datasets, by key; all names of a dataset have one key."""
+
+    @property
+    def references(self) -> Mapping[str, Reference]:
+        """Return a name of each dataset that was resolved, by key."""
+
+    def of_table(self, table: exp.Table, database: tuple[str, ...], variables: Variables) -> str | None:
+        """Return the dataset of a table in the current `database`; None if the name contains a variable."""
+
+    def of_path(self, path: str, variables: Variables) -> str | None:
+        """Return the dataset of a path; None if it contains a variable or its file system is unknown."""
+
+
+def path_of_table(table: exp.Table) -> str:
+    """Return the path that Spark reads as a table of a format, without a version; "" for a table's name."""
+    parts = [part.name for part in table.parts]
+    if len(parts) != 2 or parts[0].lower() not in _FORMATS or "/" not in parts[1]:
+        return ""
+    return _VERSION.sub("", parts[1]) if parts[0].lower() == "delta" else parts[1]

@@ -1,0 +1,64 @@
+"""Elements of what a script creates and writes. Pure."""
+
+from collections.abc import Iterator, Mapping
+
+from lineage_merge.column_lineage.scripts.shapes import ShapeColumn
+from lineage_merge.column_lineage.scripts.writes import Write
+from lineage_merge.column_lineage.sql.query import flows, influences
+from lineage_merge.column_lineage.transformations import lineage_elements
+from lineage_merge.model.elements import (
+    Authority,
+    Column,
+    Dataset,
+    Element,
+    Feeds,
+    JobKey,
+    Reference,
+    Scalar,
+    Writes,
+)
+
+
+def column_of(ref: Reference, column: ShapeColumn, position: int | None) -> Column:
+    """Return a column that a statement declares."""
+    properties: dict[str, Scalar] = {
+        name: value
+        for name, value in (("data_type", column.data_type), ("description", column.description))
+        if value
+    }
+    if position is not None:
+        properties["position"] = position
+    return Column(ref, column.name, Authority.BUILDER, properties)
+
+
+def write_elements(
+    write: Write, sequence: int | None, job: JobKey, references: Mapping[str, Reference]
+) -> Iterator[Element]:
+    """Yield the elements of a write; `sequence`: its position in the job, from 1 (None: unknown)."""
+    target = references[write.target]
+    yield Dataset(target, Authority.BUILDER, None if write.label == "file" else write.label)
+    yield Writes(job, target)
+    properties: dict[str, Scalar] = {} if sequence is None else {"sequence": sequence}
+    if write.mode:
+        properties["write_mode"] = write.mode
+    if write.columns_lost:
+        properties["column_lineage"] = "unavailable"
+    for source, read in sorted(write.reads.items()):
+        yield Feeds(
+            job,
+            references[source],
+            target,
+            properties if read.rows else {**properties, "reads": "metadata"},
+            {"via": tuple(sorted(read.via))} if read.via else {},
+        )
+    authority = Authority.READER if write.assumed else Authority.BUILDER
+    for name, _ in write.columns:
+        yield Column(target, name, authority)
+    yield from lineage_elements(
+        flows(write.columns),
+        influences(write.influences),
+        job,
+        target,
+        references.__getitem__,
+        assumed=write.assumed,
+    )

@@ -1,0 +1,9 @@
+"""A warehouse's own history of statements as a source of lineage.
+
+`statement` has the row that every log yields. Logs: `redshift` (rows of Redshift's system views, from
+exported files or the Data API), `athena`, and `statement_file`, the documented file of any other warehouse.
+
+`templates` removes literals, `facts` reads what a statement does to names, `owners` its query comment,
+`sessions` cuts sessions into units that can be interpreted alone, `interpretation` yields their elements
+(all pure); `reader` distributes them.
+"""

@@ -1,0 +1,100 @@
+"""Athena's executions of a workgroup; each is a session of its own. Tables are those of Glue's catalog."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from lineage_merge.infra.engine.rows import Engine, Rows
+from lineage_merge.model.elements import Problem
+from lineage_merge.model.errors import SourceDenied
+from lineage_merge.sources.query_log.aws_calls import client_of
+from lineage_merge.sources.query_log.catalog import CatalogColumn, CatalogRow, ExternalTable
+from lineage_merge.sources.query_log.log_rows import LogRows, Prepare
+from lineage_merge.sources.query_log.settings import QueryLog
+from lineage_merge.sources.query_log.statement import LoggedStatement, Outcome
+
+# BatchGetQueryExecution takes 50.
+_BATCH = 50
+CATALOG = "awsdatacatalog"
+_OUTCOMES: Mapping[str, Outcome] = {"SUCCEEDED": "committed", "FAILED": "failed", "CANCELLED": "failed"}
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def read(engine: Engine, log: QueryLog) -> LogRows:
+    """Read a workgroup. Raises `SourceError`."""
+    executions = _executions(log)
+    batches = [executions[at : at + _BATCH] for at in range(0, len(executions), _BATCH)]
+    statements = engine.rows(batches, len(batches)).flat_map(lambda batch: _statements(batch, log)).cache()
+    databases = sorted(
+        {name for name in statements.flat_map(lambda each: each.search_path).collect() if name}
+    )
+    catalog: Rows[Any] = (
+        engine.rows(databases, len(databases)).flat_map(lambda name: _tables(name, log)).cache()
+    )
+    return LogRows(
+        statements.map_partitions(Prepare(log.dialect)),
+        catalog.filter(lambda row: not isinstance(row, Problem)),
+        catalog.filter(lambda row: isinstance(row, Problem)),
+    )
+
+
+def number_of_executions(log: QueryLog) -> int:
+    """Return the number of executions in the first page. Raises `SourceError`."""
+    with client_of("athena", log.region, str(log)) as client:
+        page = client.list_query_executions(WorkGroup=log.workgroup)
+        return len(page.get("QueryExecutionIds", ()))
+
+
+def _executions(log: QueryLog) -> list[str]:
+    with client_of("athena", log.region, str(log)) as client:
+        pages = client.get_paginator("list_query_executions").paginate(WorkGroup=log.workgroup)
+        return [each for page in pages for each in page.get("QueryExecutionIds", ())]
+
+
+def _statements(batch: Sequence[str], log: QueryLog) -> list[LoggedStatement]:
+    with client_of("athena", log.region, str(log)) as client:
+        found = client.batch_get_query_execution(QueryExecutionIds=list(batch))
+    return [statement_of(each, log.database) for each in found.get("QueryExecutions", ())]
+
+
+def statement_of(execution: Mapping[str, Any], database: str = "") -> LoggedStatement:
+    """Return an execution as a logged statement; `database`: the default one. Pure."""
+    context, status = execution.get("QueryExecutionContext", {}), execution["Status"]
+    started = _microseconds(status.get("SubmissionDateTime"))
+    return LoggedStatement(
+        id=execution["QueryExecutionId"],
+        session=execution["QueryExecutionId"],
+        text=execution.get("Query", ""),
+        database=(context.get("Catalog") or CATALOG).lower(),
+        search_path=tuple(filter(None, (context.get("Database") or database,))),
+        started=started,
+        ended=_microseconds(status.get("CompletionDateTime")) or started,
+        outcome=_OUTCOMES.get(status["State"], "running"),
+    )
+
+
+def _microseconds(moment: datetime | None) -> int:
+    return (moment - _EPOCH) // _MICROSECOND if moment is not None else 0
+
+
+def _tables(database: str, log: QueryLog) -> Iterator[CatalogRow | Problem]:
+    try:
+        with client_of("glue", log.region, f"Glue database {database}") as client:
+            for page in client.get_paginator("get_tables").paginate(DatabaseName=database):
+                for table in page.get("TableList", ()):
+                    yield from rows_of_table(database, table)
+    except SourceDenied as error:
+        yield Problem("notice", str(log), "", error.message)
+
+
+def rows_of_table(database: str, table: Mapping[str, Any]) -> Iterator[CatalogRow]:
+    """Yield the columns of Glue's table, and its path. Pure."""
+    storage = table.get("StorageDescriptor", {})
+    if storage.get("Location"):
+        yield ExternalTable(CATALOG, database, table["Name"], storage["Location"])
+    columns = (*storage.get("Columns", ()), *table.get("PartitionKeys", ()))
+    for position, column in enumerate(columns, 1):
+        yield CatalogColumn(
+            CATALOG, database, table["Name"], column["Name"], position, column.get("Type", "")
+        )

@@ -1,0 +1,57 @@
+"""Clients of the AWS services that have query logs, and their errors. Credentials are the default chain's."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from lineage_merge.infra.redaction import redact
+from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
+
+_DENIED = frozenset(
+    {
+        "AccessDeniedException",
+        "ExpiredTokenException",
+        "InvalidSignatureException",
+        "UnrecognizedClientException",
+    }
+)
+_MISSING = frozenset({"ResourceNotFoundException", "EntityNotFoundException"})
+# Tasks ask concurrently: the client slows down when the service throttles.
+_ATTEMPTS = 8
+
+
+@contextmanager
+def client_of(service: str, region: str, resource: str) -> Iterator[Any]:
+    """Open a client; `resource` is the other side in messages. Raises `SourceError`."""
+    import boto3
+    from botocore.config import Config
+
+    retries: Any = {"mode": "adaptive", "total_max_attempts": _ATTEMPTS}
+    settings = Config(connect_timeout=5, read_timeout=60, retries=retries)
+    with translated_errors(resource):
+        client: Any = boto3.client(service, region_name=region or None, config=settings)  # type: ignore[call-overload]
+    try:
+        with translated_errors(resource):
+            yield client
+    finally:
+        client.close()
+
+
+@contextmanager
+def translated_errors(resource: str) -> Iterator[None]:
+    """Translate boto's errors into the project's."""
+    from botocore import exceptions as boto
+
+    try:
+        yield
+    except boto.ClientError as error:
+        code = str(error.response.get("Error", {}).get("Code", ""))
+        message = redact(f"{resource}: {code}: {error.response.get('Error', {}).get('Message', '')}")
+        kind = SourceDenied if code in _DENIED else SourceMissing if code in _MISSING else SourceError
+        raise kind(message) from None
+    except (boto.NoCredentialsError, boto.PartialCredentialsError, boto.CredentialRetrievalError):
+        raise SourceDenied(f"{resource}: no AWS credentials found") from None
+    except (boto.ConnectionError, boto.HTTPClientError) as error:
+        raise SourceUnreachable(f"{resource}: {type(error).__name__}") from None
+    except boto.BotoCoreError as error:
+        raise SourceError(redact(f"{resource}: {error}")) from None

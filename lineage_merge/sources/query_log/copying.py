@@ -1,0 +1,111 @@
+"""COPY: the files that it reads, and the columns that they fill. Pure but for the JSONPaths file."""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from sqlglot import exp
+
+from lineage_merge.column_lineage.scripts.writes import Write
+from lineage_merge.column_lineage.sql.derivation import (
+    ColumnOrigin,
+    Columns,
+    Derivation,
+    itself,
+    merged,
+)
+from lineage_merge.model.elements import field_path
+
+# Returns the paths of a JSONPaths file, None if it cannot be read.
+ReadPaths = Callable[[str], Sequence[str] | None]
+_SEGMENT = re.compile(r"\[\s*'([^']*)'\s*\]|\[\s*\"([^\"]*)\"\s*\]|\.([^.\[\]]+)|\[\s*\d+\s*\]")
+_BY_POSITION = ("parquet", "orc")
+
+
+class Options(NamedTuple):
+    """The options of a COPY: format, path of its JSONPaths ("": by name), whether it has a manifest."""
+
+    format: str = "csv"
+    paths: str = ""
+    is_manifest: bool = False
+
+
+def options_of(copy: exp.Copy) -> Options:
+    """Return the options of a parsed COPY."""
+    words: list[str] = []
+    for parameter in copy.args.get("params") or ():
+        for part in (parameter.this, parameter.args.get("expression")):
+            if isinstance(part, exp.Expr):
+                words.extend([part.name] if isinstance(part, exp.Literal) else part.name.split())
+    lower = [word.lower() for word in words]
+    form = next((word for word in lower if word in ("json", "avro", "parquet", "orc")), "csv")
+    paths = next((word for word in words if "://" in word and form in ("json", "avro")), "")
+    return Options(form, paths, "manifest" in lower)
+
+
+def with_files(copy: exp.Copy, files: Sequence[str]) -> exp.Copy | None:
+    """Return the COPY with the files that it really read; None if they are unknown.
+
+    A folder remains: it is the dataset, whatever it contained that day.
+    """
+    given = [file.name for file in copy.args.get("files") or () if isinstance(file, exp.Literal)]
+    if not options_of(copy).is_manifest:
+        if not files or all(file.startswith(f"{path.rstrip('/')}/") for path in given for file in files):
+            return copy
+        if all(path.endswith("/") for path in given):
+            return copy
+    if not files:
+        return None
+    copy = copy.copy()
+    copy.set("files", [exp.Literal.string(file) for file in files])
+    return copy
+
+
+def columns_of(
+    copy: exp.Copy, names: Sequence[str], write: Write, read_paths: ReadPaths
+) -> tuple[Columns, str]:
+    """Return the derivation of the columns that a COPY fills, or why they are unknown.
+
+    `names`: the columns of the table (empty: unknown). JSON and Avro have columns of the same names, or
+    JSONPaths in the order of the columns; Parquet and ORC are taken to have the same names, though Redshift
+    goes by position.
+    """
+    given = [part.name for part in copy.this.expressions] if isinstance(copy.this, exp.Schema) else []
+    targets = given or list(names)
+    form, paths, _ = options_of(copy)
+    if form == "csv":
+        return [], "COPY of text: the names of the fields are unknown"
+    if not targets:
+        return [], "COPY without a column list: the columns of the table are unknown"
+    if not paths:
+        return [(name, _from_all(write, [name])) for name in targets], ""
+    found = read_paths(paths)
+    if found is None:
+        return [], f"COPY by JSONPaths: cannot read {paths}"
+    segments = [_segments(path) for path in found]
+    return [(name, _from_all(write, path)) for name, path in zip(targets, segments, strict=False) if path], ""
+
+
+def is_assumed(copy: exp.Copy) -> bool:
+    """Return whether the names of the columns in the files are assumed."""
+    return options_of(copy).format in _BY_POSITION
+
+
+def json_paths(text: str) -> list[str] | None:
+    """Return the paths in the text of a JSONPaths file, None if it is none."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return None
+    paths = found.get("jsonpaths") if isinstance(found, dict) else None
+    return [str(path) for path in paths] if isinstance(paths, list) else None
+
+
+def _segments(path: str) -> list[str]:
+    return [name for match in _SEGMENT.finditer(path) if (name := match[1] or match[2] or match[3])]
+
+
+def _from_all(write: Write, path: Sequence[str]) -> Derivation:
+    """Return the derivation from a column, or a field of one, of each source of a write."""
+    return merged(itself(ColumnOrigin(source, field_path(*path))) for source in write.reads)

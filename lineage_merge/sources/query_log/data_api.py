@@ -1,0 +1,168 @@
+"""Redshift's system views through the Data API: a statement per view and day, its results in pages."""
+
+import time
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+
+from lineage_merge.infra.engine.rows import Engine
+from lineage_merge.model.elements import Problem
+from lineage_merge.model.errors import SourceDenied, SourceError
+from lineage_merge.sources.query_log.aws_calls import client_of
+from lineage_merge.sources.query_log.log_rows import LogRows
+from lineage_merge.sources.query_log.redshift import assemble
+from lineage_merge.sources.query_log.redshift_views import HISTORY, TRANSACTIONS, MissingColumn, read_row
+from lineage_merge.sources.query_log.settings import QueryLog
+
+# System views keep seven days.
+_DAYS = 8
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
+_BUSY = "ActiveStatementsExceededException"
+# Columns, and the column of time that days are cut by ("": read at once).
+_QUERIES: Mapping[str, tuple[str, str, str]] = {
+    HISTORY: (
+        (
+            "user_id, query_id, query_label, transaction_id, session_id, database_name, status, start_time, "
+            "end_time, query_text, username"
+        ),
+        "start_time",
+        "user_id > 1 and (query_type is null or query_type <> 'SELECT' or query_text ilike '%into%')",
+    ),
+    # The first piece is in SYS_QUERY_HISTORY.
+    "sys_query_text": ("query_id, sequence, text", "start_time", "sequence > 0"),
+    TRANSACTIONS: ("transaction_id, status", "transaction_start_time", ""),
+    "sys_load_history": ("query_id, loaded_rows", "start_time", ""),
+    "sys_load_detail": ("query_id, file_name", "start_time", ""),
+    "sys_unload_history": ("query_id, unloaded_rows", "start_time", ""),
+    "svv_all_columns": (
+        "database_name, schema_name, table_name, column_name, ordinal_position, data_type",
+        "",
+        "schema_name not in ('information_schema', 'pg_catalog', 'pg_internal')",
+    ),
+    "svv_external_tables": ("redshift_database_name, schemaname, tablename, location", "", ""),
+}
+
+
+class ViewQuery(NamedTuple):
+    """A query of a view, of one day if it is large."""
+
+    view: str
+    sql: str
+
+
+def queries(log: QueryLog, now: datetime) -> list[ViewQuery]:
+    """Return the queries of a log."""
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    days = min(_DAYS, log.lookback // timedelta(days=1) + 1)
+    found = []
+    for view, (columns, time_column, condition) in _QUERIES.items():
+        select = f"select {columns} from {view}"  # noqa: S608 - of constants
+        if not time_column:
+            found.append(ViewQuery(view, f"{select} where {condition}" if condition else select))
+            continue
+        for back in range(days):
+            day = midnight - timedelta(days=back)
+            until = day + timedelta(days=1)
+            of_day = f"{time_column} >= '{day:%Y-%m-%d}' and {time_column} < '{until:%Y-%m-%d}'"
+            found.append(ViewQuery(view, f"{select} where {' and '.join(filter(None, (of_day, condition)))}"))
+    return found
+
+
+def read(engine: Engine, log: QueryLog) -> LogRows:
+    """Read a cluster or a workgroup. Raises `SourceError`."""
+    visible_users(log)  # fails before any task starts
+    has_transactions = _may_read(log, TRANSACTIONS)
+    wanted = [
+        query for query in queries(log, datetime.now(UTC)) if has_transactions or query.view != TRANSACTIONS
+    ]
+    rows = engine.rows(wanted, len(wanted)).flat_map(lambda query: _read_view(query, log))
+    return assemble(rows, log, has_transactions=has_transactions)
+
+
+def visible_users(log: QueryLog) -> int:
+    """Return the number of users whose statements are visible. Raises `SourceError`."""
+    (row,) = _execute(log, f"select count(distinct user_id) as users from {HISTORY}")  # noqa: S608 - a constant
+    return int(row["users"])
+
+
+def _may_read(log: QueryLog, view: str) -> bool:
+    try:
+        list(_execute(log, f"select 1 as one from {view} limit 1"))  # noqa: S608 - a constant
+    except SourceDenied:
+        return False
+    return True
+
+
+def _read_view(query: ViewQuery, log: QueryLog) -> Iterator[Any]:
+    try:
+        for number, row in enumerate(_execute(log, query.sql), 1):
+            try:
+                yield from read_row(query.view, row)
+            except MissingColumn as error:
+                yield Problem("rejected", f"{log}, {query.view}, row {number}", error.column, error.problem)
+    except SourceDenied as error:
+        if query.view == HISTORY:
+            raise
+        yield Problem("notice", f"{log}, {query.view}", "", error.message)
+
+
+def _execute(log: QueryLog, sql: str) -> Iterator[dict[str, Any]]:
+    """Run a statement, wait for it, and yield its rows. Raises `SourceError`."""
+    with client_of("redshift-data", log.region, str(log)) as client:
+        statement = _started(client, log, sql)
+        description = _finished(client, statement)
+        if description["Status"] != "FINISHED":
+            problem = str(description.get("Error", description["Status"]))
+            kind = SourceDenied if "permission denied" in problem.lower() else SourceError
+            raise kind(f"{log}: {problem}")
+        token = ""
+        while True:
+            page = client.get_statement_result(Id=statement, **({"NextToken": token} if token else {}))
+            names = [column["name"] for column in page["ColumnMetadata"]]
+            for record in page["Records"]:
+                yield dict(zip(names, map(_value, record), strict=True))
+            token = page.get("NextToken") or ""
+            if not token:
+                return
+
+
+def _started(client: Any, log: QueryLog, sql: str) -> str:
+    given = {
+        "ClusterIdentifier": log.cluster,
+        "WorkgroupName": log.workgroup,
+        "Database": log.database,
+        "DbUser": log.db_user,
+        "SecretArn": log.secret_arn,
+        "Sql": sql,
+    }
+    arguments = {name: value for name, value in given.items() if value}
+    for pause in _pauses():
+        try:
+            return str(client.execute_statement(**arguments)["Id"])
+        except client.exceptions.ClientError as error:
+            if error.response["Error"]["Code"] != _BUSY:
+                raise
+        time.sleep(pause)
+    raise AssertionError  # pauses do not end
+
+
+def _finished(client: Any, statement: str) -> dict[str, Any]:
+    for pause in _pauses():
+        description: dict[str, Any] = client.describe_statement(Id=statement)
+        if description["Status"] in ("FINISHED", "FAILED", "ABORTED"):
+            return description
+        time.sleep(pause)
+    raise AssertionError  # pauses do not end
+
+
+def _pauses() -> Iterator[float]:
+    pause = _FIRST_PAUSE
+    while True:
+        yield pause
+        pause = min(pause * 1.5, _LONGEST_PAUSE)
+
+
+def _value(field: Mapping[str, Any]) -> Any:
+    if field.get("isNull"):
+        return None
+    return next(iter(field.values()), None)

@@ -1,0 +1,98 @@
+"""What a statement does to names, read from its text without parsing it. Pure."""
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+_PART = r'(?:"(?:[^"]|"")+"|`[^`]+`|[#@\w$]+)'
+_NAME = rf"{_PART}(?:\s*\.\s*{_PART})*"
+_CREATE = re.compile(
+    r"create\s+(?:or\s+replace\s+)?(?P<temp>(?:(?:local|global)\s+)?temp(?:orary)?\s+|volatile\s+)?"
+    rf"(?:external\s+|transient\s+)?table\s+(?:if\s+not\s+exists\s+)?(?P<name>{_NAME})",
+    re.IGNORECASE,
+)
+_VIEW = re.compile(r"create\s+(?:or\s+replace\s+)?(?:materialized\s+)?view\b", re.IGNORECASE)
+_INTO = re.compile(
+    rf"\binto\s+(?P<temp>temp(?:orary)?\s+)?(?:table\s+)?(?P<name>{_NAME})\s+from\b", re.IGNORECASE
+)
+_DROP = re.compile(rf"drop\s+table\s+(?:if\s+exists\s+)?(?P<names>{_NAME}(?:\s*,\s*{_NAME})*)", re.IGNORECASE)
+_RENAME = re.compile(rf"alter\s+table\s+(?P<old>{_NAME})\s+rename\s+to\s+(?P<new>{_NAME})", re.IGNORECASE)
+_APPEND = re.compile(rf"alter\s+table\s+(?P<name>{_NAME})\s+append\s+from\b", re.IGNORECASE)
+_CHANGE = re.compile(
+    rf"(?:insert\s+(?:into|overwrite)(?:\s+table)?|merge\s+into|delete\s+from|delete|update|copy)\s+(?P<name>{_NAME})",
+    re.IGNORECASE,
+)
+_PATH = re.compile(
+    r"set\s+(?:session\s+|local\s+)?search_path\s*(?:to|=)\s*(?P<path>.*)", re.IGNORECASE | re.DOTALL
+)
+_USE = re.compile(rf"use\s+(?:database\s+|schema\s+|catalog\s+)?(?P<name>{_NAME})\s*\Z", re.IGNORECASE)
+_CALL = re.compile(rf"(?:call|exec(?:ute)?)\s+(?P<name>{_NAME})", re.IGNORECASE)
+_ROLLBACK = re.compile(r"(?:rollback|abort)\b", re.IGNORECASE)
+_WORD = re.compile(r'[#@]?[^\W\d][\w$]*|"(?:[^"]|"")+"')
+_SELECT = re.compile(r"\s*\(*\s*(?:select|with)\b", re.IGNORECASE)
+
+
+class Facts(NamedTuple):
+    """The names that a statement creates, changes, drops; names are their last parts, folded.
+
+    `moves`: it may move data or create a table or a view. `words`: all names in it, and other words.
+    """
+
+    moves: bool = False
+    creates: str = ""
+    is_temporary: bool = False
+    changes: str = ""
+    drops: tuple[str, ...] = ()
+    renames: tuple[str, str] | None = None
+    search_path: tuple[str, ...] | None = None
+    use: tuple[str, ...] = ()
+    calls: str = ""
+    is_rollback: bool = False
+    words: frozenset[str] = frozenset()
+
+
+_NOTHING = Facts()
+
+
+@lru_cache(maxsize=20_000)
+def facts_of(text: str) -> Facts:
+    """Return the facts of a statement's template."""
+    if found := _PATH.match(text):
+        return Facts(search_path=tuple(_plain(part) for part in found["path"].split(",")))
+    if found := _USE.match(text):
+        return Facts(use=_parts(found["name"]))
+    if found := _CALL.match(text):
+        return Facts(calls=".".join(_parts(found["name"])))
+    if _ROLLBACK.match(text):
+        return Facts(is_rollback=True)
+    if found := _DROP.match(text):
+        return Facts(drops=tuple(_last(name) for name in found["names"].split(",")))
+    if found := _RENAME.match(text):
+        return Facts(renames=(_last(found["old"]), _last(found["new"])))
+    if found := _CREATE.match(text):
+        name = _last(found["name"])
+        return Facts(True, name, bool(found["temp"]) or name.startswith("#"), words=_words(text))
+    if found := _CHANGE.match(text) or _APPEND.match(text):
+        return Facts(True, changes=_last(found["name"]), words=_words(text))
+    if _VIEW.match(text) or text[:6].lower() == "unload":
+        return Facts(True, words=_words(text))
+    if _SELECT.match(text) and (found := _INTO.search(text)):
+        name = _last(found["name"])
+        return Facts(True, name, bool(found["temp"]) or name.startswith("#"), words=_words(text))
+    return _NOTHING
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_plain(found[0]) for found in _WORD.finditer(text))
+
+
+def _plain(name: str) -> str:
+    return name.strip().strip("\"'`").strip().casefold()
+
+
+def _parts(name: str) -> tuple[str, ...]:
+    return tuple(_plain(part) for part in re.findall(_PART, name))
+
+
+def _last(name: str) -> str:
+    return _parts(name)[-1]

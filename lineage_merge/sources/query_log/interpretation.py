@@ -1,0 +1,158 @@
+"""Lineage of a unit of statements. Pure but for JSONPaths files."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from sqlglot import Dialect, exp
+
+from lineage_merge.column_lineage.scripts.elements import column_of, write_elements
+from lineage_merge.column_lineage.scripts.results import FileLineage
+from lineage_merge.column_lineage.scripts.script import Reader
+from lineage_merge.column_lineage.scripts.shapes import Shape, Shapes
+from lineage_merge.column_lineage.scripts.statements import Unread
+from lineage_merge.column_lineage.scripts.syntax import Parsed, Script, parse
+from lineage_merge.column_lineage.scripts.variables import Variables
+from lineage_merge.column_lineage.scripts.writes import Note, Write
+from lineage_merge.model.elements import (
+    Alias,
+    Authority,
+    Dataset,
+    Element,
+    JobKey,
+    Problem,
+    Reference,
+    Scalar,
+)
+from lineage_merge.sources.query_log import copying
+from lineage_merge.sources.query_log.catalog import Catalog
+from lineage_merge.sources.query_log.names import LoggedTables
+from lineage_merge.sources.query_log.sessions import Unit
+
+# Name of the rule on vertices and in reports: an external table and the path of its files are one dataset.
+EXTERNAL_RULE = "external-table"
+_FINGERPRINT = 8
+NO_FILES = "COPY by manifest: the log does not have the files that it read"
+_UNKNOWN_FILES = Unread(NO_FILES, is_broken=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Warehouse:
+    """What is needed to interpret the statements of a log."""
+
+    dialect: str
+    namespace: str
+    job_type: str
+    resolve_id: Callable[[Reference], str]
+    read_paths: copying.ReadPaths
+    catalog: Catalog
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreted:
+    """The lineage of a unit's statement; `unread`: why it, or one that it depends on, has none."""
+
+    writes: tuple[Write, ...]
+    created: Mapping[str, Shape]
+    notes: tuple[Note, ...]
+    datasets: LoggedTables
+    unread: str = ""
+
+
+def interpret(unit: Unit, warehouse: Warehouse, shapes: Shapes) -> Interpreted:
+    """Return the lineage of a unit, with the known columns of tables."""
+    datasets = LoggedTables(
+        warehouse.namespace, warehouse.resolve_id, warehouse.catalog, unit.database, unit.search_path
+    )
+    statements = [
+        _with_files(replace(parsed, line=line), files)
+        for line, (text, files) in enumerate(zip(unit.statements, unit.sources, strict=True), 1)
+        for parsed in parsed_statements(text, warehouse.dialect)
+    ]
+    line = unit.target + 1
+    script = Script("", tuple(statements), Variables())
+    found = Reader(Dialect.get_or_raise(warehouse.dialect), datasets).read(script, shapes)
+    unread = next(
+        (each.tree.why for each in statements if isinstance(each.tree, Unread) and each.tree.is_broken), ""
+    )
+    notes = [note for note in found.notes if note.kind in ("no-columns", "not-joined")]
+    notes += [Note("not-joined", line, NO_FILES) for each in statements if each.tree == _UNKNOWN_FILES]
+    writes = [write for write in found.writes if write.line == line]
+    for statement in statements:
+        if statement.line == line and isinstance(statement.tree, exp.Copy):
+            writes = [_copied(statement.tree, write, shapes, warehouse, notes) for write in writes]
+    created = {each.key: each.shape for each in found.created if each.line == line and each.shape.complete}
+    return Interpreted(tuple(writes), created, tuple(notes), datasets, _unread(unread, found, line))
+
+
+def _unread(broken: str, found: FileLineage, line: int) -> str:
+    """Return why a statement cannot be interpreted, "" if it was."""
+    return broken or next(
+        (each.message for each in found.notes if each.kind == "rejected" and each.line == line), ""
+    )
+
+
+@lru_cache(maxsize=20_000)
+def parsed_statements(text: str, dialect: str) -> tuple[Parsed, ...]:
+    """Return a parsed template."""
+    return parse("", text, Dialect.get_or_raise(dialect), {}).statements
+
+
+def _with_files(parsed: Parsed, files: tuple[str, ...]) -> Parsed:
+    if not isinstance(parsed.tree, exp.Copy):
+        return parsed
+    copy = copying.with_files(parsed.tree, files)
+    return replace(parsed, tree=_UNKNOWN_FILES if copy is None else copy)
+
+
+def _copied(copy: exp.Copy, write: Write, shapes: Shapes, warehouse: Warehouse, notes: list[Note]) -> Write:
+    names = shapes[write.target].names if write.target in shapes else []
+    columns, problem = copying.columns_of(copy, names, write, warehouse.read_paths)
+    if problem:
+        notes.append(Note("no-columns", write.line, problem))
+        return write
+    return replace(write, columns=columns, columns_lost=False, assumed=copying.is_assumed(copy))
+
+
+# ---- elements
+
+
+def job_name(unit: Unit, found: Interpreted) -> str:
+    """Return the job's name: the given one, else the targets and the fingerprint."""
+    if unit.job:
+        return unit.job
+    targets = sorted({_title(found.datasets, write.target) for write in found.writes})
+    return f"{'+'.join(targets)} #{unit.fingerprint[:_FINGERPRINT]}"
+
+
+def elements(unit: Unit, found: Interpreted, warehouse: Warehouse, shapes: Shapes) -> Iterator[Element]:
+    """Yield the elements of a unit's lineage."""
+    name = job_name(unit, found) if found.writes else f"#{unit.fingerprint}"
+    job = JobKey(warehouse.job_type, name)
+    references = found.datasets.references
+    for note in found.notes:
+        yield Problem(note.kind, f"{warehouse.job_type} job {name}", "", note.message)
+    described: set[str] = set()
+    for write in found.writes:
+        yield from write_elements(write, None, job, references)
+        described.update((write.target, *write.reads))
+    for key in sorted(described):
+        if (table := found.datasets.external.get(key)) is not None:
+            called: dict[str, Scalar] = {"qualified_name": table.name, "name": table.name.rpartition(".")[2]}
+            yield Dataset(references[key], Authority.CATALOG, "table", called)
+            yield Alias(table, references[key], EXTERNAL_RULE)
+    for write in found.writes:
+        shape = shapes.get(write.target)
+        written = {name.casefold() for name, _ in write.columns}
+        for position, column in enumerate(shape.columns if shape is not None else ()):
+            if column.name.casefold() in written:
+                known = column_of(references[write.target], column, position)
+                yield replace(known, authority=Authority.CATALOG)
+
+
+def _title(datasets: LoggedTables, key: str) -> str:
+    reference = datasets.external.get(key) or datasets.references[key]
+    if not reference.namespace:
+        return reference.name.rstrip("/")
+    database = f"{datasets.database}."
+    return reference.name.removeprefix(database) if datasets.database else reference.name

@@ -1,0 +1,49 @@
+"""The query comments of dbt and Airflow: which job a statement belongs to. Pure."""
+
+import json
+import re
+from functools import lru_cache
+from typing import NamedTuple
+from urllib.parse import unquote
+
+_PAIR = re.compile(r"(\w+)\s*=\s*'([^']*)'")
+# What dbt runs itself; its tests and hooks write no model.
+_BUILT = ("model.", "snapshot.", "seed.")
+
+
+class Owner(NamedTuple):
+    """The job of a statement: a dbt node (`job_type` "dbt"), or a task of Airflow (`job_type` "")."""
+
+    job_type: str
+    name: str
+
+
+DBT = "dbt"
+
+
+@lru_cache(maxsize=10_000)
+def owner_of(comments: tuple[str, ...]) -> Owner | None:
+    """Return the job that a statement's comments name, None without one.
+
+    dbt: ``{"app": "dbt", "node_id": "model.x.y"}``. Airflow: JSON with ``dag_id`` and ``task_id``, or
+    sqlcommenter's ``dag_id='d',task_id='t'``. A dbt statement without a node has the name "".
+    """
+    for comment in comments:
+        values = _values(comment)
+        if values.get("app") == DBT:
+            node = values.get("node_id")
+            return Owner(DBT, node if isinstance(node, str) and node.startswith(_BUILT) else "")
+        dag, task = values.get("dag_id"), values.get("task_id")
+        if isinstance(dag, str) and isinstance(task, str) and dag and task:
+            return Owner("", f"{dag}.{task}")
+    return None
+
+
+def _values(comment: str) -> dict[str, object]:
+    if comment.startswith("{"):
+        try:
+            found = json.loads(comment)
+        except ValueError:
+            return {}
+        return found if isinstance(found, dict) else {}
+    return {name: unquote(value) for name, value in _PAIR.findall(comment)}

@@ -1,0 +1,225 @@
+"""Rows of Redshift's system views as parts of logged statements. Pure.
+
+Their columns are those of AWS's documentation; rows of other views are not read.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+
+from lineage_merge.sources.query_log.catalog import CatalogColumn, CatalogRow, ExternalTable
+from lineage_merge.sources.query_log.statement import LoggedStatement, Outcome
+
+# The text in SYS_QUERY_HISTORY is cut at this length; SYS_QUERY_TEXT has pieces of it.
+TEXT_LENGTH = 4000
+# Without the spaces at its end.
+_MAY_BE_CUT = 3900
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_FAILED = frozenset({"failed", "canceled", "cancelled", "aborted"})
+# Redshift's own statements.
+_SYSTEM_USERS = frozenset({"1"})
+
+
+class TextPiece(NamedTuple):
+    """A piece of a statement's text."""
+
+    sequence: int
+    text: str
+
+
+class LoadedFile(NamedTuple):
+    """A file that a COPY read."""
+
+    location: str
+
+
+class RowCount(NamedTuple):
+    """The number of rows that a COPY or an UNLOAD moved."""
+
+    rows: int
+
+
+class Committed(NamedTuple):
+    """Whether a transaction was committed."""
+
+    is_committed: bool
+
+
+Part = LoggedStatement | TextPiece | LoadedFile | RowCount | Committed
+
+
+class Keyed(NamedTuple):
+    """A part with the id of its statement, or of its transaction."""
+
+    key: str
+    part: Part
+
+
+class MissingColumn(ValueError):
+    """A row lacks a column, or has no valid value in it."""
+
+    def __init__(self, column: str, problem: str) -> None:
+        super().__init__(column)
+        self.column = column
+        self.problem = problem
+
+
+def _text(row: Mapping[str, Any], *names: str) -> str:
+    """Return the first of the columns that exists, without the padding of CHAR. Raises `MissingColumn`."""
+    for name in names:
+        if name in row:
+            value = row[name]
+            return "" if value is None else str(value).rstrip()
+    raise MissingColumn(names[0], "missing column")
+
+
+def _optional(row: Mapping[str, Any], *names: str) -> str:
+    return next((str(row[name]).rstrip() for name in names if row.get(name) is not None), "")
+
+
+def _number(row: Mapping[str, Any], *names: str) -> int:
+    text = _text(row, *names)
+    try:
+        return int(float(text)) if text else 0
+    except (ValueError, OverflowError):
+        raise MissingColumn(names[0], "expected a number") from None
+
+
+def _time(row: Mapping[str, Any], name: str) -> int:
+    """Return a time in microseconds since 1970; Redshift's times are UTC."""
+    value = row.get(name)
+    if not isinstance(value, datetime):
+        text = _text(row, name)
+        if not text:
+            return 0
+        try:
+            value = datetime.fromisoformat(text)
+        except ValueError:
+            raise MissingColumn(name, "expected a time such as 2026-11-01 06:00:00.123456") from None
+    moment = value if value.tzinfo else value.replace(tzinfo=UTC)
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def _statement(row: Mapping[str, Any]) -> Iterator[Keyed]:
+    if _optional(row, "user_id") in _SYSTEM_USERS:
+        return
+    status = _text(row, "status").lower()
+    outcome: Outcome = "open" if status == "success" else "failed" if status in _FAILED else "running"
+    user, database = _optional(row, "username", "user_id"), _text(row, "database_name")
+    statement = LoggedStatement(
+        id=_text(row, "query_id"),
+        # Identifiers of processes are used again.
+        session="|".join((_text(row, "session_id"), database, user)),
+        text=_text(row, "query_text"),
+        transaction=_text(row, "transaction_id"),
+        database=database,
+        user=user,
+        started=_time(row, "start_time"),
+        ended=_time(row, "end_time"),
+        outcome=outcome,
+        label=_optional(row, "query_label"),
+    )
+    yield Keyed(statement.id, statement)
+
+
+def _piece(row: Mapping[str, Any]) -> Iterator[Keyed]:
+    sequence = _number(row, "sequence")
+    text = row.get("text")
+    if text is None:
+        raise MissingColumn("text", "missing column")
+    # Only statements of several pieces are put together: the first one is also in SYS_QUERY_HISTORY.
+    if sequence or len(str(text)) >= TEXT_LENGTH:
+        yield Keyed(_text(row, "query_id"), TextPiece(sequence, str(text)))
+
+
+def _file(row: Mapping[str, Any]) -> Iterator[Keyed]:
+    yield Keyed(_text(row, "query_id"), LoadedFile(_text(row, "file_name").strip()))
+
+
+def _loaded(row: Mapping[str, Any]) -> Iterator[Keyed]:
+    yield Keyed(_text(row, "query_id"), RowCount(_number(row, "loaded_rows")))
+
+
+def _unloaded(row: Mapping[str, Any]) -> Iterator[Keyed]:
+    yield Keyed(_text(row, "query_id"), RowCount(_number(row, "unloaded_rows")))
+
+
+def _transaction(row: Mapping[str, Any]) -> Iterator[Keyed]:
+    yield Keyed(_text(row, "transaction_id"), Committed(_text(row, "status").lower() == "committed"))
+
+
+def _column(row: Mapping[str, Any]) -> Iterator[CatalogRow]:
+    yield CatalogColumn(
+        _text(row, "database_name", "table_catalog"),
+        _text(row, "schema_name", "table_schema"),
+        _text(row, "table_name"),
+        _text(row, "column_name"),
+        _number(row, "ordinal_position"),
+        _optional(row, "data_type").lower(),
+    )
+
+
+def _external(row: Mapping[str, Any]) -> Iterator[CatalogRow]:
+    location = _text(row, "location")
+    if location:
+        database = _optional(row, "redshift_database_name")
+        yield ExternalTable(database, _text(row, "schemaname"), _text(row, "tablename"), location)
+
+
+def _nothing(_row: Mapping[str, Any]) -> Iterator[Keyed]:
+    return iter(())
+
+
+# `SYS_PROCEDURE_CALL` repeats the CALL of SYS_QUERY_HISTORY, whose time contains that of its statements.
+VIEWS: Mapping[str, Callable[[Mapping[str, Any]], Iterator[Keyed | CatalogRow]]] = {
+    "sys_query_history": _statement,
+    "sys_query_text": _piece,
+    "sys_transaction_history": _transaction,
+    "sys_load_history": _loaded,
+    "sys_load_detail": _file,
+    "sys_unload_history": _unloaded,
+    "sys_unload_detail": _nothing,
+    "sys_procedure_call": _nothing,
+    "svv_all_columns": _column,
+    "svv_columns": _column,
+    "svv_external_tables": _external,
+}
+HISTORY, TRANSACTIONS = "sys_query_history", "sys_transaction_history"
+CATALOG_VIEWS = ("svv_all_columns", "svv_columns", "svv_external_tables")
+
+
+def read_row(view: str, row: Mapping[str, Any]) -> Iterator[Keyed | CatalogRow]:
+    """Yield what a row of a view says. Raises `MissingColumn`."""
+    return VIEWS[view](row)
+
+
+def needs_parts(statement: LoggedStatement) -> bool:
+    """Return whether other views have more about a statement: its whole text, its files, its rows."""
+    begin = statement.text.lstrip()[:8].lower()
+    return len(statement.text) >= _MAY_BE_CUT or begin.startswith(("copy", "unload", "/*", "--"))
+
+
+def completed(parts: Iterable[Part]) -> LoggedStatement | None:
+    """Return a statement with its whole text, its files and its rows; None without the statement."""
+    found = list(parts)
+    statement = max((part for part in found if isinstance(part, LoggedStatement)), default=None)
+    if statement is None:
+        return None
+    # Exports overlap: a piece may be there twice.
+    pieces = {part.sequence: part.text for part in found if isinstance(part, TextPiece)}
+    if pieces:
+        pieces.setdefault(0, statement.text)
+        statement = statement._replace(text="".join(pieces[each] for each in sorted(pieces)))
+    files = {part.location for part in found if isinstance(part, LoadedFile)}
+    rows = [part.rows for part in found if isinstance(part, RowCount)]
+    return statement._replace(files=tuple(sorted(files)), rows=max(rows, default=None))
+
+
+def with_outcome(statement: LoggedStatement, transactions: Iterable[bool]) -> LoggedStatement:
+    """Return a statement with the outcome of its transaction; one without an outcome still runs."""
+    if statement.outcome != "open":
+        return statement
+    committed = list(transactions)
+    outcome: Outcome = "committed" if any(committed) else "rolled_back" if committed else "running"
+    return statement._replace(outcome=outcome)

@@ -1,0 +1,355 @@
+"""Sessions cut into units: each statement that moves data, with those that its names depend on. Pure.
+
+A temporary table of a session is made of the statements that created and filled it; what reads it depends on
+these. So do tables that a session creates and drops again, or renames. Other statements stand alone, and
+equal ones of all sessions are one unit.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from lineage_merge.sources.query_log.copied_files import datasets_of
+from lineage_merge.sources.query_log.facts import Facts, facts_of
+from lineage_merge.sources.query_log.owners import DBT, owner_of
+from lineage_merge.sources.query_log.statement import LoggedStatement, Outcome, Template
+
+_UNDONE = ("failed", "rolled_back")
+_DEFAULT_LABELS = frozenset({"", "default", "unset"})
+
+
+class Prepared(NamedTuple):
+    """A logged statement whose text was replaced by its template."""
+
+    statement: LoggedStatement
+    template: Template
+
+
+class Unit(NamedTuple):
+    """Statements that are interpreted together; only the one at `target` is written down.
+
+    `job`: the named job, "" if the unit is a job of its own, named after its `fingerprint`. `sources`: the
+    paths that each statement read, if it is a COPY.
+    """
+
+    statements: tuple[str, ...]
+    target: int
+    database: str
+    search_path: tuple[str, ...]
+    job: str
+    fingerprint: str
+    sources: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def key(self) -> str:
+        """Return the identity of a unit."""
+        return hashlib.sha256("\0".join(map(repr, self)).encode()).hexdigest()[:32]
+
+
+class Run(NamedTuple):
+    """A run of a job; times in ms. `started` and `id` order the runs of a job."""
+
+    started: int = 0
+    id: str = ""
+    ended: int = 0
+    duration_ms: int = 0
+    rows: int | None = None
+    failed: bool = False
+
+
+class Runs(NamedTuple):
+    """The newest run of a job, and the number of all and of successful runs."""
+
+    newest: Run
+    number: int
+    successful: int
+
+
+def merge_runs(one: Runs, other: Runs) -> Runs:
+    """Return the runs of both."""
+    newest = max(one.newest, other.newest, key=lambda run: (run.started, run.id))
+    return Runs(newest, one.number + other.number, one.successful + other.successful)
+
+
+class SessionResult(NamedTuple):
+    """What a session contains: units with their number, and runs of jobs.
+
+    Jobs are ``(type, name)``; the type "" is the log's own, the name of a unit without a named job is ``#``
+    and its fingerprint.
+    """
+
+    units: Mapping[Unit, int]
+    runs: Mapping[tuple[str, str], Runs]
+
+
+@dataclass(slots=True)
+class _Local:
+    """A table that exists in the session only, or under another name later.
+
+    `made_of`: positions of the statements that it consists of; `ends`: those that drop or rename it later.
+    """
+
+    made_of: tuple[int, ...]
+    ends: tuple[int, ...] = ()
+    is_temporary: bool = True
+
+
+@dataclass(slots=True)
+class _Step:
+    statement: LoggedStatement
+    template: Template
+    facts: Facts
+    database: str
+    search_path: tuple[str, ...]
+    outcome: Outcome
+    procedure: str
+    run: str
+    run_started: int
+
+    @property
+    def is_lineage(self) -> bool:
+        """Return whether what it did remains."""
+        if self.outcome == "running" and self.facts.is_temporary and self.statement.ended:
+            return True  # a transaction that only creates temporary tables may not be listed
+        return self.outcome in ("committed", "open")
+
+
+def read_session(statements: Iterable[Prepared], default_path: Sequence[str]) -> SessionResult:
+    """Return the units and runs of one session; `default_path`: the search path at its beginning.
+
+    A statement that is in the log twice counts once.
+    """
+    unique = {each.statement.id: each for each in sorted(statements, key=_order)}
+    ordered = list(unique.values())
+    steps = list(_steps(ordered, default_path))
+    units = list(_units(steps))
+    return SessionResult(_counted(units), _runs(steps, units))
+
+
+def _order(each: Prepared) -> tuple[int, bool, int, str]:
+    """Return the sort key: a call before its statements, and an outer call before an inner one."""
+    statement = each.statement
+    is_call = bool(facts_of(each.template.text).calls)
+    return statement.started, not is_call, -statement.ended if is_call else 0, statement.id
+
+
+# ---- names and outcomes
+
+
+def _steps(ordered: Sequence[Prepared], default_path: Sequence[str]) -> Iterator[_Step]:
+    rolled_back = _rolled_back(ordered)
+    calls: list[LoggedStatement] = []  # that are running, the innermost last
+    procedures: dict[str, str] = {}
+    path, database = tuple(default_path), ""
+    for statement, template in ordered:
+        facts = facts_of(template.text)
+        is_undone = statement.outcome == "open" and statement.transaction in rolled_back
+        outcome = "rolled_back" if is_undone else statement.outcome
+        if outcome not in _UNDONE and facts.search_path is not None:
+            path = facts.search_path
+        elif outcome not in _UNDONE and facts.use:
+            database = facts.use[0]
+            path = facts.use[1:] or path
+        step = _Step(
+            statement,
+            template,
+            facts,
+            database or statement.database,
+            tuple(statement.user if name == "$user" else name for name in statement.search_path or path),
+            outcome,
+            statement.procedure,
+            statement.run,
+            statement.started,
+        )
+        calls = [call for call in calls if statement.started <= call.ended]
+        around = [call for call in calls if statement.ended <= call.ended]
+        if around and not step.procedure:
+            step.procedure, step.run = procedures[around[-1].id], around[-1].id
+            step.run_started = around[-1].started
+        if facts.calls:
+            calls.append(statement)
+            procedures[statement.id] = facts.calls
+        yield step
+
+
+def _rolled_back(ordered: Iterable[Prepared]) -> set[str]:
+    """Return the transactions that did not commit, by their own statements."""
+    found = set()
+    for statement, template in ordered:
+        if statement.outcome == "failed" or facts_of(template.text).is_rollback:
+            found.add(statement.transaction)
+    return found - {""}
+
+
+# ---- units
+
+
+def _units(steps: Sequence[_Step]) -> Iterator[tuple[int, Unit]]:
+    """Yield the units, each with the position of its statement."""
+    ends = _ends(steps)
+    local: dict[str, _Local] = {}
+    for at, step in enumerate(steps):
+        facts = step.facts
+        if not step.is_lineage:
+            continue
+        for name in facts.drops:
+            local.pop(name, None)
+        renamed = local.pop(facts.renames[0], None) if facts.renames is not None else None
+        if facts.renames is not None and renamed is not None and renamed.is_temporary:
+            local[facts.renames[1]] = _Local(_added(renamed.made_of, at, steps), renamed.ends)
+        if not facts.moves:
+            continue
+        if not local and not facts.creates:  # most statements stand alone
+            yield at, _unit(steps, (), at, ())
+            continue
+        is_local = bool(facts.creates) and (facts.is_temporary or at in ends)
+        used = [
+            each
+            for name, each in local.items()
+            if name in facts.words and not (is_local and name == facts.creates)
+        ]
+        made_of = tuple(sorted({position for each in used for position in each.made_of}))
+        ended = {position for each in used for position in each.ends}
+        target = local.get(facts.changes)
+        if is_local:
+            own = ends.get(at, ())
+            is_temporary = facts.is_temporary or not any(steps[end].facts.renames for end in own)
+            local[facts.creates] = _Local(_added(made_of, at, steps), own, is_temporary)
+            ended.update(own)
+            if is_temporary:
+                continue
+        elif target is not None and target.is_temporary:
+            target.made_of = _added(made_of, at, steps)
+            continue
+        yield at, _unit(steps, made_of, at, sorted(ended))
+
+
+def _ends(steps: Sequence[_Step]) -> dict[int, tuple[int, ...]]:
+    """Return the positions of persistent tables' creation, with those that later drop or rename the table.
+
+    A table that exists at the end of the session is not one that is dropped again: it was refreshed.
+    """
+    created: dict[str, int] = {}
+    ends: dict[int, tuple[int, ...]] = {}
+    dropped: dict[str, list[int]] = {}
+    for at, step in enumerate(steps):
+        if not step.is_lineage:
+            continue
+        facts = step.facts
+        if facts.creates and not facts.is_temporary:
+            created[facts.creates] = at
+        for name in facts.drops:
+            if name in created:
+                made = created.pop(name)
+                if made not in ends:
+                    ends[made] = (at,)
+                    dropped.setdefault(name, []).append(made)
+        if facts.renames is not None:
+            made_at = created.pop(facts.renames[0], None)
+            if made_at is not None:
+                ends[made_at] = (*ends.get(made_at, ()), at)
+                created[facts.renames[1]] = made_at
+    for name in created:
+        for made in dropped.get(name, ()):
+            del ends[made]
+    return ends
+
+
+def _added(made_of: tuple[int, ...], at: int, steps: Sequence[_Step]) -> tuple[int, ...]:
+    """Return the positions with another one, unless an equal statement is among them: loops do not add up."""
+    fingerprint = steps[at].template.fingerprint
+    if any(steps[each].template.fingerprint == fingerprint for each in made_of):
+        return made_of
+    return (*made_of, at)
+
+
+def _unit(steps: Sequence[_Step], made_of: Sequence[int], at: int, ended: Sequence[int]) -> Unit:
+    step = steps[at]
+    positions = [*(each for each in made_of if each != at), at, *(each for each in ended if each != at)]
+    fingerprint = step.template.fingerprint
+    if len(positions) > 1:
+        before = [steps[each].template.fingerprint for each in positions]
+        fingerprint = hashlib.sha256("\0".join(before).encode()).hexdigest()[:16]
+    job = _named_job(step)
+    return Unit(
+        tuple(steps[each].template.text for each in positions),
+        positions.index(at),
+        step.database,
+        step.search_path,
+        "\0" if job is not None and job[0] == DBT else job[1] if job else "",
+        fingerprint,
+        tuple(datasets_of(steps[each].statement.files) for each in positions),
+    )
+
+
+# ---- jobs and runs
+
+
+def _named_job(step: _Step) -> tuple[str, str] | None:
+    """Return the job that a statement names: dbt's node, the procedure, the task or the label."""
+    owner = owner_of(step.template.comments)
+    if owner is not None and owner.job_type == DBT:
+        return DBT, owner.name
+    if step.procedure:
+        return "", step.procedure
+    if owner is not None:
+        return "", owner.name
+    label = step.statement.label.strip()
+    return None if label.lower() in _DEFAULT_LABELS else ("", label)
+
+
+def _counted(units: Iterable[tuple[int, Unit]]) -> dict[Unit, int]:
+    counts: dict[Unit, int] = {}
+    for _, unit in units:
+        if unit.job != "\0":
+            counts[unit] = counts.get(unit, 0) + 1
+    return counts
+
+
+@dataclass(slots=True)
+class _RunParts:
+    started: int
+    ended: int = 0
+    busy: int = 0
+    rows: list[int] = field(default_factory=list)
+    failed: bool = False
+
+
+def _runs(steps: Sequence[_Step], units: Iterable[tuple[int, Unit]]) -> dict[tuple[str, str], Runs]:
+    by_position = dict(units)
+    parts: dict[tuple[tuple[str, str], str], _RunParts] = {}
+    for at, step in enumerate(steps):
+        if step.outcome == "running" or not (step.facts.moves or step.facts.calls):
+            continue
+        job = ("", step.facts.calls) if step.facts.calls else _named_job(step)
+        statement = step.statement
+        if job is None:
+            unit = by_position.get(at)
+            if unit is None and step.is_lineage:
+                continue
+            fingerprint = unit.fingerprint if unit is not None else step.template.fingerprint
+            job, run, started = ("", f"#{fingerprint}"), statement.id, statement.started
+        elif step.facts.calls:
+            run, started = statement.id, statement.started
+        elif step.procedure:
+            run, started = step.run or statement.id, step.run_started
+        else:
+            run, started = statement.session, statement.started
+        if not job[1]:
+            continue
+        part = parts.setdefault((job, run), _RunParts(started))
+        part.started = min(part.started, started)
+        part.ended = max(part.ended, statement.ended)
+        if step.facts.calls or not step.procedure:  # a call's time contains that of its statements
+            part.busy += statement.ended - statement.started
+        part.failed |= not step.is_lineage
+        if statement.rows is not None and step.facts.moves:
+            part.rows.append(statement.rows)
+    runs: dict[tuple[str, str], Runs] = {}
+    for (job, run), part in parts.items():
+        rows = sum(part.rows) if part.rows else None
+        facts = Run(part.started // 1000, run, part.ended // 1000, part.busy // 1000, rows, part.failed)
+        one = Runs(facts, 1, int(not part.failed))
+        runs[job] = merge_runs(runs[job], one) if job in runs else one
+    return runs

@@ -1,0 +1,103 @@
+"""The ``query_log`` configuration section: one entry per warehouse."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Literal
+
+from lineage_merge.config.section import namespace
+from lineage_merge.infra.redaction import redact
+from lineage_merge.model.errors import ConfigError, ErrorCollector
+from lineage_merge.sources.settings import NamespaceSetting, lookback
+
+Format = Literal["redshift", "athena", "statements"]
+JOB_TYPES: Mapping[Format, str] = {"redshift": "redshift", "athena": "athena", "statements": "query_log"}
+_PLATFORMS: Mapping[Format, str] = {"redshift": "redshift", "athena": "athena", "statements": ""}
+_DEFAULT_PATH = ("$user", "public")
+
+
+@dataclass(frozen=True, slots=True)
+class QueryLog:
+    """A warehouse's history of statements, in files (`path`) or behind an API.
+
+    `cluster` (provisioned) or `workgroup` (serverless, Athena) with `database` name the other side of the
+    API; `db_user` and `secret_arn` are how the Data API logs in.
+    """
+
+    format: Format
+    namespace: str
+    dialect: str
+    path: str = ""
+    search_path: tuple[str, ...] = _DEFAULT_PATH
+    cluster: str = ""
+    workgroup: str = ""
+    database: str = ""
+    db_user: str = ""
+    secret_arn: str = ""
+    region: str = ""
+    lookback: timedelta = timedelta(days=30)
+    retire_after: int = 3
+
+    @property
+    def job_type(self) -> str:
+        """Return the type of its jobs."""
+        return JOB_TYPES[self.format]
+
+    def __str__(self) -> str:
+        """Return its location for messages."""
+        if self.path:
+            return redact(self.path)
+        return f"{self.format} {self.cluster or self.workgroup}"
+
+
+def parse(settings: Sequence[Any]) -> tuple[QueryLog, ...]:
+    """Parse settings that fit the schema. Raises `ConfigError`."""
+    errors = ErrorCollector()
+    found: list[QueryLog] = []
+    for index, entry in enumerate(settings):
+        with errors.collecting():
+            found.append(_entry(f"query_log[{index}]", entry))
+    errors.raise_errors()
+    return tuple(found)
+
+
+def _entry(key: str, entry: Mapping[str, Any]) -> QueryLog:
+    kind: Format = entry["format"]
+    has_api = bool(entry.keys() & {"cluster", "workgroup"})
+    if kind == "statements" and not (entry.get("path") and entry.get("dialect")):
+        raise ConfigError(key, "give path and dialect for format statements")
+    if bool(entry.get("path")) == has_api:
+        raise ConfigError(key, "give either path, or cluster or workgroup")
+    if kind == "redshift" and has_api and not entry.get("database"):
+        raise ConfigError(f"{key}.database", "required with cluster or workgroup")
+    if kind == "athena" and entry.get("path"):
+        raise ConfigError(f"{key}.path", "Athena is read through its API: give workgroup")
+    return QueryLog(
+        format=kind,
+        namespace=namespace(
+            f"{key}.namespace", entry["namespace"], _PLATFORMS[kind] or entry["dialect"].lower()
+        ),
+        dialect=entry.get("dialect", kind).lower(),
+        path=entry.get("path", ""),
+        search_path=tuple(entry.get("search_path", () if kind == "athena" else _DEFAULT_PATH)),
+        lookback=lookback(entry.get("lookback", 30), f"{key}.lookback"),
+        retire_after=int(entry.get("retire_after", 3)),
+        **{
+            name: entry.get(name, "")
+            for name in ("cluster", "workgroup", "database", "db_user", "secret_arn", "region")
+        },
+    )
+
+
+def namespaces(logs: Sequence[QueryLog]) -> list[NamespaceSetting]:
+    """Return the namespaces of the warehouses."""
+    return [
+        NamespaceSetting(f"query_log[{index}].namespace", log.namespace, "query_log", {"format": log.format})
+        for index, log in enumerate(logs)
+    ]
+
+
+def retire_after(logs: Sequence[QueryLog]) -> int:
+    """Return the number of runs after which a target is retired: 0 if a log never retires any."""
+    numbers = [log.retire_after for log in logs]
+    return max(numbers) if numbers and all(numbers) else 0

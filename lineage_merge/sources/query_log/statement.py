@@ -1,0 +1,47 @@
+"""A statement of a query log, as every log yields it, and without its literals."""
+
+from typing import Literal, NamedTuple
+
+# `open`: the statement succeeded, and only its session shows whether its transaction was committed.
+# `running`: its transaction, or it itself, had not ended when the log was read.
+Outcome = Literal["committed", "open", "running", "rolled_back", "failed"]
+
+
+class LoggedStatement(NamedTuple):
+    """A statement: what ran where, when, and how it ended.
+
+    `id` is unique in the log, equal ones are one statement. `session`: statements of one share temporary
+    tables and the search path. `search_path`: schemas of unqualified names, if the log has them. `started`,
+    `ended`: microseconds since 1970. `label`: a name that the client gave (Redshift's query group).
+    `procedure`: the one whose statement it is, and `run`: the call, if the log has them. `files`: those that
+    a COPY really read.
+    """
+
+    id: str
+    session: str
+    text: str
+    transaction: str = ""
+    database: str = ""
+    search_path: tuple[str, ...] = ()
+    user: str = ""
+    started: int = 0
+    ended: int = 0
+    rows: int | None = None
+    outcome: Outcome = "committed"
+    label: str = ""
+    procedure: str = ""
+    run: str = ""
+    files: tuple[str, ...] = ()
+
+
+class Template(NamedTuple):
+    """A statement without literals, comments and layout.
+
+    `text` is SQL with ``?`` for numbers and ``'?'`` for strings; only paths and search paths remain.
+    `fingerprint`: equal for statements that differ in literals, paths, layout and case. `comments`: the text
+    of the comments.
+    """
+
+    text: str
+    fingerprint: str
+    comments: tuple[str, ...] = ()

@@ -1,0 +1,78 @@
+"""Exported tables as rows: CSV with a header, Parquet, JSON lines; local or in S3."""
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from lineage_merge.infra.storage import Slice, StoredFile, read_beginning, read_bytes, read_line_blocks
+from lineage_merge.model.errors import DocumentError, SourceError
+
+Row = Mapping[str, Any]
+_SNIFFED = 4
+_MAGIC_OF_PARQUET = b"PAR1"
+_END_OF_FILE = 1 << 62
+
+
+def rows_of(file: StoredFile) -> Iterator[tuple[int, Row]]:
+    """Yield the rows of a file with their numbers, from 1; names of columns are in lower case.
+
+    Raises `DocumentError` for a file that is damaged, `SourceError` if it cannot be read.
+    """
+    location = file.location
+    plain = location.lower().removesuffix(".gz")
+    if not file.size:
+        return
+    if plain.endswith(".parquet") or read_beginning(location, _SNIFFED) == _MAGIC_OF_PARQUET:
+        rows = _parquet(location)
+    elif plain.endswith((".json", ".jsonl", ".ndjson")):
+        rows = _json_lines(location)
+    else:
+        rows = _csv(location)
+    for number, row in enumerate(rows, 1):
+        yield number, {str(name).lower(): value for name, value in row.items()}
+
+
+def _lines(location: str) -> Iterator[str]:
+    for _, lines in read_line_blocks(Slice(location, 0, _END_OF_FILE)):
+        for line in lines:
+            yield line.decode("utf-8", "replace")
+
+
+def _csv(location: str) -> Iterator[Row]:
+    csv.field_size_limit(min(sys.maxsize, 1 << 31))
+    # A statement has line breaks: the reader continues with the next lines.
+    try:
+        yield from csv.DictReader(_lines(location))
+    except csv.Error as error:
+        raise DocumentError(location, "", f"invalid CSV: {error}") from None
+
+
+def _json_lines(location: str) -> Iterator[Row]:
+    for number, line in enumerate(_lines(location), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except ValueError:
+            raise DocumentError(location, f"line {number}", "invalid JSON") from None
+        if not isinstance(row, dict):
+            raise DocumentError(location, f"line {number}", "expected an object")
+        yield row
+
+
+def _parquet(location: str) -> Iterator[Row]:
+    try:
+        import pyarrow.parquet as parquet
+    except ModuleNotFoundError:
+        raise SourceError(
+            "cannot read Parquet: pyarrow is not installed (pip install 'lineage-merge[parquet]')"
+        ) from None
+    content = read_bytes(location)
+    try:
+        for batch in parquet.ParquetFile(io.BytesIO(content)).iter_batches(batch_size=4096):
+            yield from batch.to_pylist()
+    except (OSError, ValueError) as error:
+        raise DocumentError(location, "", f"invalid Parquet: {type(error).__name__}") from None

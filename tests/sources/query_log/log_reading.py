@@ -1,0 +1,107 @@
+"""What a query log says, as plain sets that tests compare completely."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lineage_merge.infra.engine.rows import Engine
+from lineage_merge.merge import dataset_resolver
+from lineage_merge.model.elements import dotted
+from lineage_merge.model.records import FeedsColumnRecord, FeedsRecord, InfluencesRecord, Record
+from lineage_merge.orchestration.configuration import CONFIGURATION
+from lineage_merge.sources.query_log.reader import read_query_log
+from tests.record_reading import jobs_of, problems_of, records_of, runs_of, writes_of
+
+# The fingerprint at the end of a job's name.
+_HASH = re.compile(r" #[0-9a-f]{8}\Z")
+NAMESPACE = "redshift://wh.us-east-1:5439"
+
+
+@dataclass(frozen=True)
+class LogLineage:
+    """Edges by short names: tables without namespace and database, paths as they are."""
+
+    records: tuple[Record, ...]
+
+    @property
+    def feeds(self) -> set[str]:
+        """``job: source > target``."""
+        return {
+            f"{_HASH.sub(' #', each.job.name)}: {short(each.source)} > {short(each.target)}"
+            for each in records_of(FeedsRecord, self.records)
+        }
+
+    @property
+    def via(self) -> dict[str, list[str]]:
+        """Temporary tables between, by edge."""
+        return {
+            f"{short(each.source)} > {short(each.target)}": list(each.sets["via"])
+            for each in records_of(FeedsRecord, self.records)
+            if "via" in each.sets
+        }
+
+    @property
+    def columns(self) -> set[str]:
+        """``source#column > target#column KINDS``."""
+        return {
+            f"{short(each.source)}#{dotted(each.source_column)} > {short(each.target)}#{each.target_column}"
+            f" {','.join(each.transformations)}"
+            for each in records_of(FeedsColumnRecord, self.records)
+        }
+
+    @property
+    def influences(self) -> set[str]:
+        """``source#column > target KINDS``."""
+        return {
+            f"{short(each.source)}#{each.source_column} > {short(each.target)}"
+            f" {','.join(each.transformations)}"
+            for each in records_of(InfluencesRecord, self.records)
+        }
+
+    @property
+    def expressions(self) -> set[str]:
+        """The expressions of all columns."""
+        return {
+            text for each in records_of(FeedsColumnRecord, self.records) for text in each.expressions if text
+        }
+
+    @property
+    def writes(self) -> set[tuple[str, str]]:
+        """Jobs and what they write."""
+        return {(_HASH.sub(" #", job), short(f"dev|{target}")) for job, target in writes_of(self.records)}
+
+    @property
+    def jobs(self) -> dict[str, Mapping[str, str]]:
+        """The facts of jobs by name."""
+        return {_HASH.sub(" #", name): facts for name, facts in jobs_of(self.records).items()}
+
+    @property
+    def runs(self) -> dict[str, int]:
+        """The numbers of successful runs."""
+        return {_HASH.sub(" #", name): number for name, number in runs_of(self.records).items()}
+
+    @property
+    def problems(self) -> set[tuple[str, str, str, str]]:
+        """All problems."""
+        return problems_of(self.records)
+
+
+def short(dataset: str) -> str:
+    """``mart.sales`` or ``s3://bucket/path``."""
+    _, namespace, name = dataset.split("|", 2)
+    return name.removeprefix("dw.") if namespace == NAMESPACE else f"{namespace}/{name}"
+
+
+def read_log(engine: Engine, path: Path | str, **more: Any) -> LogLineage:
+    """Read a log."""
+    entry = {"format": "redshift", "path": str(path), "namespace": NAMESPACE, **more}
+    return read_entries(engine, [entry])
+
+
+def read_entries(engine: Engine, entries: Iterable[Mapping[str, Any]]) -> LogLineage:
+    """Read configured logs."""
+    config = CONFIGURATION.parse({"dag_name": "d", "environment": "dev", "query_log": list(entries)})
+    resolver = dataset_resolver.from_config(config)
+    return LogLineage(tuple(read_query_log(engine, config, resolver).collect()))
