@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, tzinfo
 from typing import Any
 
-from lineage_merge.sources.spline.columns.argument_roles import SELECTED
+from lineage_merge.sources.spline.columns.argument_roles import CASTS, SELECTED
 from lineage_merge.spark_capture.plan_tree import (
     Json,
     PlanNode,
@@ -32,7 +32,6 @@ _SUBQUERIES = frozenset({"ScalarSubquery", "ListQuery", "Exists", "LateralSubque
 _PARAMS = ("name", "isDistinct", "ordinal", "field", "udfName", "numCols", "evalType")
 # Expressions whose type has fields that their JSON lacks.
 _UNTYPED = frozenset({"UpdateFields", "ArraysZip"})
-_CASTS = frozenset({"Cast", "AnsiCast", "UpCast", "TryCast"})
 
 
 class Expressions:
@@ -119,7 +118,7 @@ class Expressions:
         if (
             name == "Inline"
             or (name == "GetStructField" and "name" not in params)
-            or (name in _CASTS and "struct<" in more.get("dataType", ""))
+            or (name in CASTS and "struct<" in more.get("dataType", ""))
         ):
             self._add_type(children[0], node.children[0])
         class_name = node.class_name.removeprefix(_PACKAGE)

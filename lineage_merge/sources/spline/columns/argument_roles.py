@@ -44,6 +44,7 @@ TRANSPARENT = frozenset(
         "TrySubtract",
     }
 )
+CASTS = ("Cast", "AnsiCast", "UpCast", "TryCast")
 # A scalar subquery, or that of an IN, with operations instead of text: the value of its columns.
 SELECTED = "SelectedValue"
 # Spline's own function for a column of a union; it has no Catalyst class.

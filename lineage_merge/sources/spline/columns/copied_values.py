@@ -106,13 +106,8 @@ class CopiedValues:
         return first._replace(path=path) if is_whole else None
 
     def _field_names(self, value: str, path: tuple[str, ...]) -> list[str]:
-        fields = self._plan.struct_fields(value)
-        for step in path:
-            if step not in _SIDES.values():
-                fields = next(
-                    (self._plan.fields_of_type(inner) for name, inner in fields if name == step), ()
-                )
-        return [name for name, _ in fields]
+        fields = (step for step in path if step not in _SIDES.values())
+        return [name for name, _ in self._plan.struct_fields(value, fields)]
 
 
 def read_field(plan: PlanColumns, expression: str) -> Part | None:

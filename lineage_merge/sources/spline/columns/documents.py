@@ -6,7 +6,7 @@ missing documents are left out: lineage is then incomplete, never wrong.
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -273,9 +273,15 @@ class PlanColumns:
         found = document.get("value") if document.get("type") == "Lit" else None
         return found if isinstance(found, Key) else None
 
-    def struct_fields(self, value: str) -> tuple[tuple[str, str], ...]:
-        """Return the fields of a struct, or of the structs in an array or map: names and ids of types."""
-        return self.fields_of_type(self.type_id(value))
+    def struct_fields(self, value: str, path: Iterable[str] = ()) -> tuple[tuple[str, str], ...]:
+        """Return the fields of a struct, or of the structs in an array or map: names and ids of types.
+
+        `path` are the names below the value; none if it has no such field.
+        """
+        fields = self.fields_of_type(self.type_id(value))
+        for step in path:
+            fields = next((self.fields_of_type(inner) for name, inner in fields if name == step), ())
+        return fields
 
     def fields_of_type(self, type_id: str) -> tuple[tuple[str, str], ...]:
         """Return the fields of a type, or of its elements or values; none if it is no struct."""

@@ -5,21 +5,15 @@ The body comes before the variables: ``lambdafunction(body, namedlambdavariable 
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from lineage_merge.column_lineage.transformations import Transformation
-from lineage_merge.sources.spline.columns.argument_roles import class_name
-from lineage_merge.sources.spline.columns.documents import PlanColumns
-from lineage_merge.sources.spline.columns.value_graph import (
-    KEYS,
-    VALUES,
-    BuiltValue,
-    Input,
-    Node,
-    ValueGraph,
+from lineage_merge.sources.spline.columns.argument_roles import (
+    CONDITIONAL,
+    IDENTITY,
+    TRANSFORMATION,
+    class_name,
 )
-
-IDENTITY = Transformation.IDENTITY
-TRANSFORMATION = Transformation.TRANSFORMATION
-CONDITIONAL = Transformation.CONDITIONAL
+from lineage_merge.sources.spline.columns.documents import PlanColumns
+from lineage_merge.sources.spline.columns.parts import KEYS, VALUES
+from lineage_merge.sources.spline.columns.value_graph import Input, Node, ValueGraph
 
 
 class LambdaFunctions:
@@ -122,19 +116,17 @@ class LambdaFunctions:
     def _computed_map(self, expression: Node, arguments: tuple[Node, ...]) -> None:
         """Add a map of which a function computes the keys or the values."""
         *maps, function = arguments
-        keys = [self._graph.map_side(each, KEYS) for each in maps]
-        values = [self._graph.map_side(each, VALUES) for each in maps]
-        self._bind(function, keys, *([each] for each in values))
+        keys = [self._graph.map_side(value, KEYS) for value in maps]
+        values = [self._graph.map_side(value, VALUES) for value in maps]
+        self._bind(function, keys, *([value] for value in values))
         computed = [Input(function, TRANSFORMATION)]
         if self._plan.class_name(expression) == "TransformKeys":
             keys = computed
         else:
             values = computed
-        built = BuiltValue("map")
-        built.parts = [(KEYS, each._replace(passes=False)) for each in keys]
-        built.parts += [(VALUES, each) for each in values]
-        self._graph.built[expression] = built
-        self._graph.inputs[expression] = [value for _, value in built.parts]
+        entries = [(KEYS, key._replace(passes=False)) for key in keys]
+        entries += [(VALUES, value) for value in values]
+        self._graph.add_entries(expression, "map", entries)
 
 
 _Rule = Callable[[LambdaFunctions, Node, tuple[Node, ...]], None]

@@ -7,26 +7,19 @@ from collections.abc import Callable, Mapping, Sequence
 
 from lineage_merge.column_lineage.transformations import Transformation
 from lineage_merge.sources.spline.columns.argument_roles import (
+    CASTS,
     COMPARING,
+    CONDITIONAL,
+    IDENTITY,
     RETURNING,
+    TRANSFORMATION,
     steps,
 )
 from lineage_merge.sources.spline.columns.copied_values import CopiedValues, read_field
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.lambda_functions import LAMBDAS, LambdaFunctions
-from lineage_merge.sources.spline.columns.parts import Part
-from lineage_merge.sources.spline.columns.value_graph import (
-    KEYS,
-    VALUES,
-    BuiltValue,
-    Input,
-    Node,
-    ValueGraph,
-)
-
-IDENTITY = Transformation.IDENTITY
-TRANSFORMATION = Transformation.TRANSFORMATION
-CONDITIONAL = Transformation.CONDITIONAL
+from lineage_merge.sources.spline.columns.parts import KEYS, VALUES, Part
+from lineage_merge.sources.spline.columns.value_graph import BuiltValue, Input, Node, ValueGraph
 
 # Their direct arguments have the parts of their value.
 _PASSING = RETURNING | frozenset(
@@ -196,33 +189,24 @@ class NestedValues:
 
     def _map(self, expression: Node, arguments: tuple[Node, ...]) -> None:
         """Add a map of keys and values in turn."""
-        built = BuiltValue("map")
+        entries: list[tuple[Part, Input]] = []
         keys = [self._plan.constant(key) for key in arguments[0::2]]
         for position, (key, value) in enumerate(zip(arguments[0::2], arguments[1::2], strict=False)):
             known = keys[position] if None not in keys else None
-            built.parts.append((KEYS, Input(key, TRANSFORMATION, passes=False)))
-            built.parts.append((Part(key=known), Input(value, TRANSFORMATION)))
-        self._add_map(expression, built)
-
-    def _add_map(self, expression: Node, built: BuiltValue) -> None:
-        self._graph.built[expression] = built
-        self._graph.inputs[expression] = [value for _, value in built.parts]
+            entries.append((KEYS, Input(key, TRANSFORMATION, passes=False)))
+            entries.append((Part(key=known), Input(value, TRANSFORMATION)))
+        self._graph.add_entries(expression, "map", entries)
 
     def _map_of_arrays(self, expression: Node, arguments: tuple[Node, ...]) -> None:
         if self._add_copied(expression) or len(arguments) != 2:
             return
         keys, values = arguments
-        built = BuiltValue("map")
-        built.parts = [
-            (KEYS, Input(keys, TRANSFORMATION, passes=False)),
-            (VALUES, Input(values, TRANSFORMATION)),
-        ]
-        self._add_map(expression, built)
+        of_keys, of_values = Input(keys, TRANSFORMATION, passes=False), Input(values, TRANSFORMATION)
+        self._graph.add_entries(expression, "map", [(KEYS, of_keys), (VALUES, of_values)])
 
     def _array(self, expression: Node, arguments: tuple[Node, ...]) -> None:
-        built = BuiltValue("array")
-        built.parts = [(Part(item=at), Input(each, TRANSFORMATION)) for at, each in enumerate(arguments)]
-        self._add_map(expression, built)
+        items = [(Part(item=at), Input(value, TRANSFORMATION)) for at, value in enumerate(arguments)]
+        self._graph.add_entries(expression, "array", items)
 
     def _zipped_arrays(self, expression: Node, arguments: tuple[Node, ...]) -> None:
         fields = self._plan.struct_fields(expression)
@@ -322,7 +306,7 @@ _RULES: Mapping[str, _Rule] = {
         ("JsonToStructs", "CsvToStructs", "XmlToStructs", "AvroDataToCatalyst", "ProtobufDataToCatalyst"),
         NestedValues._parsed,
     ),
-    **dict.fromkeys(("Cast", "AnsiCast", "UpCast", "TryCast"), NestedValues._cast),
+    **dict.fromkeys(CASTS, NestedValues._cast),
     "If": NestedValues._choice,
 }
 # The classes whose arguments are not inputs as a whole.

@@ -45,3 +45,7 @@ class Part(NamedTuple):
             known = names if len(names) >= count else ("",) * count
             return [Part(known[each], each) for each in range(count)]
         return [Part(item=each) for each in range(self.item or 0)]
+
+
+# The keys and the values of a map.
+KEYS, VALUES = Part(side="keys"), Part(side="values")

@@ -303,10 +303,11 @@ class _Reader:
         if not whole or copies != [f"{whole}.{name}" for name in fields[::2]]:
             return ""
         read = _FIELD.fullmatch(whole)
-        attributes = self._attributes.get(int(read["id"]), frozenset()) if read else frozenset()
-        known = self._plan.struct_fields(next(iter(attributes))) if len(attributes) == 1 else ()
-        for step in read["path"].split(".")[1:] if read else ():
-            known = next((self._plan.fields_of_type(inner) for name, inner in known if name == step), ())
+        if not read:
+            return ""
+        attributes = self._attributes.get(int(read["id"]), frozenset())
+        path = read["path"].split(".")[1:]
+        known = self._plan.struct_fields(next(iter(attributes)), path) if len(attributes) == 1 else ()
         return whole if len(known) == len(copies) else ""
 
     def _is_itself(self, value: str, own: Node, path: tuple[str, ...]) -> bool:

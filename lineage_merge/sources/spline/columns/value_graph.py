@@ -16,11 +16,9 @@ from typing import Literal, NamedTuple
 
 from lineage_merge.column_lineage.transformations import Transformation, compose
 from lineage_merge.model.elements import Reference, field_path
-from lineage_merge.sources.spline.columns.parts import Part
+from lineage_merge.sources.spline.columns.parts import VALUES, Part
 
 Node = str
-# The keys and the values of a map.
-KEYS, VALUES = Part(side="keys"), Part(side="values")
 # Types end sooner; documents may be wrong.
 _DEEPEST = 50
 
@@ -99,6 +97,13 @@ class ValueGraph:
     def add(self, node: Node, value: Node, step: Transformation = Transformation.IDENTITY) -> None:
         """Add `value` as an input of `node`, which passes on its parts if it is unchanged."""
         self.inputs[node].append(Input(value, step, step is Transformation.IDENTITY))
+
+    def add_entries(
+        self, node: Node, kind: Literal["map", "array"], entries: list[tuple[Part, Input]]
+    ) -> None:
+        """Add a map or an array that the plan builds; the whole of it has all entries as inputs."""
+        self.built[node] = BuiltValue(kind, entries)
+        self.inputs[node] = [value for _, value in entries]
 
     def part(self, node: Node, part: Part) -> Node:
         """Return the node of a part of a value."""
