@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from lineage_merge import naming
 from lineage_merge.model.elements import Problem, Reference
 from lineage_merge.sources.spline.documents import ROW_OPERATIONS, Document
 from lineage_merge.spark_capture.expressions import AttributeIds, Expressions, Ref
@@ -50,7 +51,7 @@ _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 class PlanDocument:
     """Converts one plan; the result is in `document`.
 
-    `tables` maps the placeholder addresses of reads without a path to their tables.
+    `tables` maps the addresses of tables without a path (`naming.table_uri`) to the tables.
     """
 
     def __init__(self, metadata: JvmSession, document_name: str) -> None:
@@ -266,7 +267,7 @@ class PlanDocument:
     def _relation(self, relation: SparkRelation, made: Document) -> None:
         uris = list(relation.uris)
         if relation.table and not uris:
-            uri = f"table:{len(self.tables)}"
+            uri = naming.table_uri(relation.table.namespace, relation.table.name)
             self.tables[uri] = relation.table
             uris = [uri]
         if relation.problem:

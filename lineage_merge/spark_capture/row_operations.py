@@ -198,11 +198,7 @@ def _rewritten(command: PlanNode) -> RowOperation | None:
         found = _outermost_relation(below)
         return target.operation("delete", found, (), [condition] if condition else ())
     conditions = [condition] if condition and below.name != "Filter" else []
-    assigned = (
-        _expanded(query)
-        if query.name == "Expand"
-        else _listed(query, is_choice=command.name == "ReplaceData")
-    )
+    assigned = _expanded(query) if query.name == "Expand" else _listed(query, is_choice=is_choice)
     return target.operation("update", below, assigned, conditions)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from lineage_merge import naming
 from lineage_merge.model.elements import Authority, Dataset, Element, Problem, Reference
 from lineage_merge.sources.spline.agent.plans import documents
 from lineage_merge.sources.spline.documents import ROW_OPERATIONS, Document, Plan
@@ -13,16 +14,14 @@ from lineage_merge.spark_capture.session import JvmSession
 from lineage_merge.spark_capture.targets import WriteTarget
 from lineage_merge.spark_capture.write_commands import Written, written, written_rows
 
-_TARGET = "table:target"
-
 
 @dataclass(frozen=True, slots=True)
 class WriteDocument:
     """A write of a plan.
 
-    `document` has the form of producer API 1.2, with placeholders as addresses of tables without a path:
-    `tables` maps these to the tables. `is_view`: the target is a view. `problems` are what the plan lacks;
-    `document_name` is the document's name in problems.
+    `document` has the form of producer API 1.2. Tables without a path have an address of their own
+    (`naming.table_uri`): `tables` maps these addresses to the tables. `is_view`: the target is a view.
+    `problems` are what the plan lacks; `document_name` is the document's name in problems.
     """
 
     document: Document
@@ -30,6 +29,16 @@ class WriteDocument:
     document_name: str
     problems: tuple[Problem, ...] = ()
     is_view: bool = False
+
+    @property
+    def uri(self) -> str:
+        """Return the address of the target."""
+        return str(self.document["operations"]["write"]["outputSource"])
+
+    @property
+    def table(self) -> Reference | None:
+        """Return the target, if it is a table without a path."""
+        return self.tables.get(self.uri)
 
     @property
     def plan(self) -> Plan:
@@ -46,10 +55,9 @@ class WriteDocument:
                 yield replace(element, document=element.document.replace(own, self.document_name))
             else:
                 yield _referring(element, self.tables)
-        target = self.tables.get(str(self.document["operations"]["write"]["outputSource"]))
-        if target and self.is_view:
-            short = target.name.rpartition(".")[2]
-            yield Dataset(target, Authority.BUILDER, "view", {"name": short})
+        if self.table and self.is_view:
+            short = self.table.name.rpartition(".")[2]
+            yield Dataset(self.table, Authority.BUILDER, "view", {"name": short})
 
 
 def write_document(
@@ -78,7 +86,8 @@ def _document(
 ) -> WriteDocument:
     reader = PlanDocument(session, document_name)
     target, output = write.target, write.columns
-    document = reader.document(write.query, output, _write(target), job, session.version, plan_id)
+    operation = _write(target)
+    document = reader.document(write.query, output, operation, job, session.version, plan_id)
     columns, repeated = numbered(str(attribute.get("name")) for attribute in output)
     # The target table has its own column names, matched by position.
     if target.columns:
@@ -89,17 +98,15 @@ def _document(
         reader.problems.append(Problem("notice", document_name, "columns", what))
     tables = dict(reader.tables)
     if target.table and not target.uri:
-        # A plan may read the table that it writes.
-        uri = next((uri for uri, table in tables.items() if table == target.table), _TARGET)
-        tables[uri] = target.table
-        document["operations"]["write"]["outputSource"] = uri
+        tables[operation["outputSource"]] = target.table
     return WriteDocument(document, tables, document_name, tuple(reader.problems), target.is_view)
 
 
 def _write(into: WriteTarget) -> Document:
     extra = {"destinationType": into.data_format} if into.data_format else {}
     name = {"name": ROW_OPERATIONS[into.row_operation]} if into.row_operation else {}
-    uri = into.uri or _TARGET
+    table = into.table
+    uri = into.uri or (naming.table_uri(table.namespace, table.name) if table else "")
     return {**name, "outputSource": uri, "append": into.append, "params": dict(into.params), "extra": extra}
 
 
@@ -111,7 +118,7 @@ def _rename(document: Document, columns: tuple[str, ...]) -> None:
 
 
 def _referring(element: Element, tables: Mapping[str, Reference]) -> Element:
-    """Return the element with tables in place of their placeholder addresses."""
+    """Return the element with tables in place of their addresses."""
     changed: Any = {
         field.name: tables[value.name]
         for field in fields(element)

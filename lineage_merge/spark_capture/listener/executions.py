@@ -28,11 +28,11 @@ class ExecutionListener:
 
     def onSuccess(self, _name: str, query: Any, duration_ns: int) -> None:  # noqa: N802 (Spark's name)
         """Hand a successful execution over."""
-        self._hand_over(Execution(query, _now_ms(), duration_ns))
+        self._hand_over(Execution(query, now_ms(), duration_ns))
 
     def onFailure(self, _name: str, query: Any, error: Any) -> None:  # noqa: N802 (Spark's name)
         """Hand a failed execution over."""
-        self._hand_over(Execution(query, _now_ms(), None, error))
+        self._hand_over(Execution(query, now_ms(), None, error))
 
     def equals(self, other: object) -> bool:
         """Return whether Java's `other` is this listener, which it asks to remove another one."""
@@ -44,5 +44,6 @@ class ExecutionListener:
         implements = ("org.apache.spark.sql.util.QueryExecutionListener",)
 
 
-def _now_ms() -> int:
+def now_ms() -> int:
+    """Return the time in ms since 1970."""
     return time.time_ns() // 1_000_000

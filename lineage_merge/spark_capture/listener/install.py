@@ -4,9 +4,10 @@ import atexit
 import os
 import uuid
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
@@ -19,7 +20,7 @@ from lineage_merge.spark_capture.listener.facts import (
     error_text,
     started_ms,
 )
-from lineage_merge.spark_capture.listener.lines import Messages, messages
+from lineage_merge.spark_capture.listener.lines import messages
 from lineage_merge.spark_capture.listener.nested_writes import Write
 from lineage_merge.spark_capture.listener.recorder import DEFAULT, LOG, Counts, Limits, Recorder
 from lineage_merge.spark_capture.listener.streams import Streams
@@ -34,6 +35,22 @@ CLOSING_SECONDS = 20.0
 Target = str | Path | list[Any]
 
 
+class _Watched(NamedTuple):
+    """A session, and what is registered there: in its `manager` of execution listeners, and its streams'."""
+
+    spark: SparkSession
+    manager: Any
+    executions: Any
+    streams: Streams
+
+    def remove(self) -> None:
+        """Remove the listeners, as far as the session still has them."""
+        with suppress(Exception):
+            self.manager.unregister(self.executions)
+        with suppress(Exception):
+            self.spark.streams.removeListener(self.streams)
+
+
 class Listener:
     """The listener of an application. It ends by itself with the application."""
 
@@ -43,10 +60,10 @@ class Listener:
         self._key = key
         self._session = JvmSession(spark)
         deliver = delivery_of(target, self.application.app_id, os.environ.get(TOKEN_ENV, ""))
-        self._recorder = Recorder(self._write, self._messages, deliver, limits)
+        serialize = partial(messages, application=self.application)
+        self._recorder = Recorder(self._write, serialize, deliver, limits)
         self._proxy = ExecutionListener(self._recorder.offer)
-        self._registered: dict[str, tuple[Any, Any]] = {}  # by session: its manager, and the listener there
-        self._streams: list[tuple[SparkSession, Streams]] = []
+        self._watched: dict[str, _Watched] = {}  # by the session's id
         self._bus = spark.sparkContext._jsc.sc().listenerBus()
 
     @property
@@ -58,15 +75,15 @@ class Listener:
         """Record the writes of a session, of those that it clones, and of its new sessions."""
         java: Any = spark._jsparkSession
         identifier = str(java.sessionUUID())
-        if identifier in self._registered:
+        if identifier in self._watched:
             return
         manager = java.listenerManager()
         manager.register(self._proxy)
         # Each call makes another Java object of the proxy: only this one can be removed.
-        self._registered[identifier] = manager, list(manager.listListeners())[-1]
+        registered = list(manager.listListeners())[-1]
         streams = Streams(java, self._recorder.offer)
+        self._watched[identifier] = _Watched(spark, manager, registered, streams)
         spark.streams.addListener(streams)
-        self._streams.append((spark, streams))
         create = spark.newSession
 
         # Only cloned sessions inherit listeners.
@@ -94,12 +111,8 @@ class Listener:
         end = monotonic() + seconds
         self._await_events(seconds)
         self._recorder.close(max(0.1, end - monotonic()))
-        for manager, registered in self._registered.values():
-            with suppress(Exception):
-                manager.unregister(registered)
-        for spark, streams in self._streams:
-            with suppress(Exception):
-                spark.streams.removeListener(streams)
+        for watched in self._watched.values():
+            watched.remove()
 
     def _await_events(self, seconds: float) -> None:
         """Wait until Spark has reported what has ended, which it does on a thread of its own."""
@@ -111,7 +124,9 @@ class Listener:
     def _write(self, execution: Execution) -> Write | None:
         query = execution.query
         session = self._session.of(query.sparkSession())
-        session.streams = [stream for _, streams in self._streams for stream in streams.executions]
+        # A copy, because another thread may add a session.
+        sessions = list(self._watched.values())
+        session.streams = [stream for watched in sessions for stream in watched.streams.executions]
         plan_id = str(uuid.uuid4())
         name = f"executionPlan/{plan_id}"
         document = write_document(session, query.analyzed(), session.application, name, plan_id)
@@ -128,14 +143,10 @@ class Listener:
             error_text(execution.error) if execution.error else "",
         )
 
-    def _messages(self, write: Write) -> Messages:
-        return messages(write, self.application)
-
 
 def _is_temporary(document: WriteDocument) -> bool:
     """Return whether a document is that of a session's view, whose query is a part of plans that read it."""
-    target = document.tables.get(str(document.document["operations"]["write"]["outputSource"]))
-    return target is not None and target.namespace == DATAFRAME
+    return document.table is not None and document.table.namespace == DATAFRAME
 
 
 # By application and target.

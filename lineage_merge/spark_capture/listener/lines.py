@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping
 from math import isfinite
 from typing import Any, NamedTuple
 
-from lineage_merge import naming
 from lineage_merge.infra.redaction import MASK, holds_encryption, names_secret, redact, redact_sql
 from lineage_merge.model.version import __version__
 from lineage_merge.sources.spline.agent.messages import array_line
@@ -43,22 +42,16 @@ def _bytes(document: Json) -> bytes:
 
 
 def plan(write: WriteDocument) -> Json:
-    """Return the plan of a write. Tables without a path have an address of their own (`naming.table_uri`)."""
+    """Return the plan of a write."""
     document = write.document
-    uris = {uri: naming.table_uri(table.namespace, table.name) for uri, table in write.tables.items()}
     operations = document["operations"]
     target = operations["write"]
-    output = {**target, "outputSource": uris.get(target["outputSource"], target["outputSource"])}
-    if write.is_view and (table := write.tables.get(target["outputSource"])):
-        database, _, name = table.name.rpartition(".")
-        identifier = {"catalog": table.namespace, "database": database, "table": name}
+    if write.is_view and write.table:
+        database, _, name = write.table.name.rpartition(".")
+        identifier = {"catalog": write.table.namespace, "database": database, "table": name}
         params = target.get("params") or {}
         view = {**params.get("table", {}), "identifier": identifier, "tableType": "VIEW"}
-        output["params"] = {**params, "table": view}
-    reads = [
-        {**read, "inputSources": [uris.get(uri, uri) for uri in read["inputSources"]]}
-        for read in operations["reads"]
-    ]
+        target = {**target, "params": {**params, "table": view}}
     problems = [[problem.kind, problem.field, problem.message] for problem in write.problems]
     extra = {**document["extraInfo"], **({"problems": problems} if problems else {})}
     return without_secrets(
@@ -66,7 +59,7 @@ def plan(write: WriteDocument) -> Json:
             # First, so that the beginning of a file shows what it is.
             "agentInfo": {"name": LISTENER, "version": __version__},
             **document,
-            "operations": {**operations, "write": output, "reads": reads},
+            "operations": {**operations, "write": target},
             "extraInfo": extra,
         }
     )
@@ -75,12 +68,12 @@ def plan(write: WriteDocument) -> Json:
 def event(write: Write, application: Application) -> Json:
     """Return the event of a write: when it ended, how long it took, what it wrote, and whether it failed."""
     extra = {"appId": application.app_id, **application.glue}
-    found: Json = {"planId": write.document.document["id"], "timestamp": write.ended_ms}
+    message: Json = {"planId": write.document.document["id"], "timestamp": write.ended_ms}
     if write.duration_ns is not None:
-        found["durationNs"] = write.duration_ns
+        message["durationNs"] = write.duration_ns
     if write.error:
-        found["error"] = redact(write.error)
-    return {**found, "extra": {**extra, "writeMetrics": dict(write.counts)}}
+        message["error"] = redact(write.error)
+    return {**message, "extra": {**extra, "writeMetrics": dict(write.counts)}}
 
 
 def without_secrets(document: Json) -> Json:

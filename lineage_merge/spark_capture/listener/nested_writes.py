@@ -48,7 +48,7 @@ def joined(inner: Write, outer: Write) -> Write:
 
 def _knowledge(document: WriteDocument) -> int:
     """Return how much a document says of its target: its address, and its name in a catalog."""
-    return 2 * (_uri(document) not in document.tables) + bool(_identifier(document))
+    return 2 * (document.table is None) + bool(_identifier(document))
 
 
 def _attributes(document: WriteDocument) -> frozenset[str]:
@@ -57,9 +57,9 @@ def _attributes(document: WriteDocument) -> frozenset[str]:
 
 def _names(document: WriteDocument) -> frozenset[str]:
     """Return the names by which a document refers to its target: an address, tables."""
-    uri = _uri(document)
+    uri, table = document.uri, document.table
     names = {_identifier(document)}
-    if table := document.tables.get(uri):
+    if table:
         names.add(f"{table.namespace}.{table.name}")
     else:
         # Spark qualifies local paths in some commands only.
@@ -69,10 +69,6 @@ def _names(document: WriteDocument) -> frozenset[str]:
             else uri.rstrip("/")
         )
     return frozenset(names - {""})
-
-
-def _uri(document: WriteDocument) -> str:
-    return str(document.document["operations"]["write"]["outputSource"])
 
 
 def _identifier(document: WriteDocument) -> str:

@@ -9,6 +9,7 @@ from threading import Event, Lock, Thread
 from time import monotonic
 
 from lineage_merge.model.errors import LineageMergeError
+from lineage_merge.spark_capture.listener.delivery import Deliver
 from lineage_merge.spark_capture.listener.executions import Execution
 from lineage_merge.spark_capture.listener.lines import Messages
 from lineage_merge.spark_capture.listener.nested_writes import Write, is_part_of, joined
@@ -17,7 +18,6 @@ LOG = logging.getLogger("lineage_merge.capture")
 
 Convert = Callable[[Execution], Write | None]
 Serialize = Callable[[Write], Messages]
-Deliver = Callable[[list[Messages]], None]
 
 
 @dataclass(frozen=True, slots=True)

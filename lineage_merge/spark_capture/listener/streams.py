@@ -4,7 +4,6 @@ A `QueryExecutionListener` does not get what a stream writes to its own sink. It
 writes, but that batch's plan is found at the stream, which may have ended when the plan is read.
 """
 
-import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,7 +11,7 @@ from typing import Any
 
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
-from lineage_merge.spark_capture.listener.executions import Execution
+from lineage_merge.spark_capture.listener.executions import Execution, now_ms
 
 # Ended streams whose batches may still wait to be read.
 _ENDED = 32
@@ -49,8 +48,7 @@ class Streams(StreamingQueryListener):
             self._recorded.add(run)
             took = progress.durationMs.get("triggerExecution")
             duration = None if took is None else int(took) * 1_000_000
-            ended = time.time_ns() // 1_000_000
-            self._hand_over(Execution(self._started[run].lastExecution(), ended, duration))
+            self._hand_over(Execution(self._started[run].lastExecution(), now_ms(), duration))
 
     def onQueryIdle(self, event: Any) -> None:  # noqa: N802 (Spark's name)
         """Ignore a trigger without data."""

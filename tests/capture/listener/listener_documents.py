@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from lineage_merge import naming
 from lineage_merge.model.elements import Problem, Reference
 from lineage_merge.spark_capture.listener.nested_writes import Write
 from lineage_merge.spark_capture.write_documents import WriteDocument
@@ -25,7 +26,7 @@ def document(
     """A write of some attributes; `table`: to a table without a path."""
     ids = [f"attr-{number}" for number in attributes]
     read = {"id": "op-0", "name": "LogicalRelation", "childIds": [], "inputSources": [*reads], "output": ids}
-    uri = "table:target" if table else target
+    uri = naming.table_uri(table.namespace, table.name) if table else target
     write = {
         "id": "write",
         "name": "Write",
