@@ -10,15 +10,12 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own habit)
 
-from lineage_merge import capture
-from tests.capture.capture_cases import flows_of, influences_of
+from tests.capture.agent_and_capture import BY_BOTH, Reader
 from tests.sources.spline.columns.example_tables import example_tables
-from tests.sources.spline.columns.harvesting import harvest
-from tests.sources.spline.columns.lineage_reading import flows, influences, read
+from tests.sources.spline.columns.lineage_reading import listed
 
 # Temporary views of files: Spark's text of a plan does not name the files.
 _VIEWS = ("orders", "customers")
-_TARGET = "s3://lake/target"
 
 
 class Case(NamedTuple):
@@ -177,29 +174,12 @@ def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ite
             running.catalog.dropTempView(view)
 
 
-def _by_agent(frame: DataFrame) -> tuple[set[str], set[str]]:
-    found = read(harvest(frame, _TARGET))
-    return flows(found), influences(found)
-
-
-def _by_capture(frame: DataFrame) -> tuple[set[str], set[str]]:
-    found = capture(frame, target=_TARGET)
-    edges = {f"{source} -> {column} {kinds}" for source, column, kinds, _ in flows_of(found)}
-    return edges, influences_of(found)
-
-
 # PySpark checks the version of pandas by a function of Python that is deprecated.
 @pytest.mark.filterwarnings("ignore:distutils Version classes:DeprecationWarning")
-@pytest.mark.parametrize("reader", [_by_agent, _by_capture])
+@BY_BOTH
 @pytest.mark.parametrize("name", _CASES)
-def test_columns_and_influences(
-    tables: SparkSession, name: str, reader: Callable[[DataFrame], tuple[set[str], set[str]]]
-) -> None:
+def test_columns_and_influences(tables: SparkSession, name: str, reader: Reader) -> None:
     case = _CASES[name]
     frame = tables.sql(case.query) if isinstance(case.query, str) else case.query(tables)
 
-    assert reader(frame) == (_set(case.flows), _set(case.influences))
-
-
-def _set(text: str) -> set[str]:
-    return {each.strip() for each in text.split(";") if each.strip()}
+    assert reader(frame) == (listed(case.flows), listed(case.influences))

@@ -1,40 +1,21 @@
 """Fields of structures through expressions that build, read and pass them, by the agent and by `capture`."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
-from lineage_merge import capture
-from tests.capture.capture_cases import flows_of, influences_of
+from tests.capture.agent_and_capture import BY_BOTH, TARGET, Reader
 from tests.sources.spline.columns.example_tables import example_tables
 from tests.sources.spline.columns.harvesting import harvest
-from tests.sources.spline.columns.lineage_reading import expressions, flows, influences, read
+from tests.sources.spline.columns.lineage_reading import expressions, listed, read
 
 
 @pytest.fixture(scope="module")
 def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     with example_tables(spark, tmp_path_factory.mktemp("tables")) as running:
         yield running
-
-
-_TARGET = "s3://lake/target"
-_Reader = Callable[[DataFrame], tuple[set[str], set[str]]]
-
-
-def _by_agent(frame: DataFrame) -> tuple[set[str], set[str]]:
-    found = read(harvest(frame, _TARGET))
-    return flows(found), influences(found)
-
-
-def _by_capture(frame: DataFrame) -> tuple[set[str], set[str]]:
-    found = capture(frame, target=_TARGET)
-    edges = {f"{source} -> {column} {kinds}" for source, column, kinds, _ in flows_of(found)}
-    return edges, influences_of(found)
-
-
-_BY_BOTH = pytest.mark.parametrize("reader", [_by_agent, _by_capture])
 
 
 # A query, its flows, and its influences.
@@ -259,20 +240,16 @@ _QUERIES = {
 }
 
 
-def _set(text: str) -> set[str]:
-    return {each.strip() for each in text.split(";") if each.strip()}
-
-
-@_BY_BOTH
+@BY_BOTH
 @pytest.mark.parametrize("shape", _QUERIES)
-def test_fields_of_a_query(tables: SparkSession, shape: str, reader: _Reader) -> None:
+def test_fields_of_a_query(tables: SparkSession, shape: str, reader: Reader) -> None:
     query, expected_flows, expected_influences = _QUERIES[shape]
 
-    assert reader(tables.sql(query)) == (_set(expected_flows), _set(expected_influences))
+    assert reader(tables.sql(query)) == (listed(expected_flows), listed(expected_influences))
 
 
-@_BY_BOTH
-def test_fields_that_are_set_and_dropped(tables: SparkSession, reader: _Reader) -> None:
+@BY_BOTH
+def test_fields_that_are_set_and_dropped(tables: SparkSession, reader: Reader) -> None:
     address = F.col("address")
     frame = tables.table("n").select(
         address.withField("zip", F.upper("payload")).alias("s"),
@@ -295,8 +272,8 @@ def test_fields_that_are_set_and_dropped(tables: SparkSession, reader: _Reader) 
     }
 
 
-@_BY_BOTH
-def test_a_python_function_depends_on_its_whole_arguments(tables: SparkSession, reader: _Reader) -> None:
+@BY_BOTH
+def test_a_python_function_depends_on_its_whole_arguments(tables: SparkSession, reader: Reader) -> None:
     @F.udf("struct<a:string,b:string>")
     def split(text: str, number: int) -> tuple[str, str]:
         return text, str(number)
@@ -316,6 +293,6 @@ def test_an_expression_is_shown_from_the_field_that_it_reads(tables: SparkSessio
         " (SELECT address, items, named_struct('q', id + 1) e FROM n)",
     )
 
-    found = read(harvest(frame, _TARGET))
+    found = read(harvest(frame, TARGET))
 
     assert expressions(found) == {"s": "items[0].sku", "q": "id + 1"}

@@ -16,6 +16,11 @@ def read(plan: PlanBuilder) -> ColumnLineage:
     return column_lineage(plan.documents())
 
 
+def listed(text: str) -> set[str]:
+    """Expected flows or influences, which a text separates by semicolons."""
+    return {each.strip() for each in text.split(";") if each.strip()}
+
+
 def flows(lineage: ColumnLineage) -> set[str]:
     """Each flow as ``t.a -> x IDENTITY,CONDITIONAL``."""
     return {

@@ -14,6 +14,7 @@ from tests.sources.spline.columns.lineage_reading import (
     expressions,
     flows,
     influences,
+    listed,
     read,
     untraced,
 )
@@ -319,13 +320,9 @@ def test_columns_of_a_query(tables: SparkSession, shape: str) -> None:
 
     found = lineage(tables, query)
 
-    assert flows(found) == _set(expected_flows)
-    assert influences(found) == _set(expected_influences)
+    assert flows(found) == listed(expected_flows)
+    assert influences(found) == listed(expected_influences)
     assert untraced(found) == []
-
-
-def _set(text: str) -> set[str]:
-    return {each.strip() for each in text.split(";") if each.strip()}
 
 
 def test_a_frame_joined_with_itself_keeps_both_columns_of_one_name(tables: SparkSession) -> None:
