@@ -195,14 +195,13 @@ def _rewritten(command: PlanNode) -> RowOperation | None:
         query = next((side for side in query.children if side.name == "Project"), query.children[0])
     below = query if query.name == "Filter" else query.children[0]
     if query.name == "Filter" or _is_delete(query):
-        found = _outermost_relation(below)
-        return target.operation("delete", found, (), [condition] if condition else ())
+        return target.operation("delete", _below_filters(below), (), [condition] if condition else ())
     conditions = [condition] if condition and below.name != "Filter" else []
     assigned = _expanded(query) if query.name == "Expand" else _listed(query, is_choice=is_choice)
     return target.operation("update", below, assigned, conditions)
 
 
-def _outermost_relation(query: PlanNode) -> PlanNode:
+def _below_filters(query: PlanNode) -> PlanNode:
     """Return what is read below the filters of a rewritten DELETE."""
     while query.name == "Filter":
         query = query.children[0]
@@ -261,8 +260,8 @@ _INSTRUCTIONS = ("matchedInstructions", "notMatchedInstructions", "notMatchedByS
 def _merged(target: _Target, rows: PlanNode) -> RowOperation:
     """Return a MERGE: each instruction has a condition, and the values of one or of two rows."""
     names = [str(tree[0]["name"]) for tree in rows.fields.get("output") or ()]
-    instructions = [each for field in _INSTRUCTIONS for each in rows.trees(field)]
-    conditions = [each.children[0] for each in instructions]
+    instructions = [instruction for field in _INSTRUCTIONS for instruction in rows.trees(field)]
+    conditions = [instruction.children[0] for instruction in instructions]
 
     new_rows = (
         row
@@ -339,13 +338,13 @@ def _update(command: PlanNode) -> RowOperation | None:
     if into is None:
         return None
     target = _Target(into)
-    found = (_assignment(each, target) for each in command.trees("assignments"))
+    assignments = (_assignment(part, target) for part in command.trees("assignments"))
     # Delta's have a value for every column, in order.
     by_position = (
         _Assigned(str(column["name"]), value)
         for column, value in zip(target.columns, command.trees("updateExpressions"), strict=False)
     )
-    assigned = [*filter(None, found), *by_position]
+    assigned = [*filter(None, assignments), *by_position]
     return target.operation("update", into, assigned, [condition] if condition else ())
 
 

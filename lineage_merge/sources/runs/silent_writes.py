@@ -77,15 +77,15 @@ def _successful_runs(events: list[EventRow]) -> list[_Run]:
     for event in events:
         by_run[event.run_id or ""].append(event)
     return sorted(
-        _Run(max(each.at or 0 for each in writes), run_id, _datasets(writes))
+        _Run(max(write.at or 0 for write in writes), run_id, _datasets(writes))
         for run_id, writes in by_run.items()
-        if not any(each.failed for each in writes)
+        if not any(write.failed for write in writes)
     )
 
 
 def _datasets(writes: list[EventRow]) -> frozenset[str]:
     # What names no dataset may differ in each run.
-    return frozenset(each.dataset for each in writes if each.dataset and not each.dataset.startswith("?"))
+    return frozenset(write.dataset for write in writes if write.dataset and not write.dataset.startswith("?"))
 
 
 def _could_report(run: _Run, datasets: frozenset[str]) -> bool:

@@ -162,11 +162,11 @@ class Recorder:
 
     def _add(self, write: Write) -> None:
         """Add a write; one that ran as a part of it becomes a part of it."""
-        for inner in [each for each in self._pending if is_part_of(each, write)]:
+        for inner in [other for other in self._pending if is_part_of(other, write)]:
             self._pending.remove(inner)
             self.counts.writes -= 1
             write = joined(inner, write)
-        for inner in [each for each in self._recent if is_part_of(each, write)]:
+        for inner in [other for other in self._recent if is_part_of(other, write)]:
             # It was delivered: the outer one is only needed for what it adds, without the counts.
             self._recent.remove(inner)
             both = joined(inner, write)

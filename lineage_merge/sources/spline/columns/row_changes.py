@@ -130,9 +130,9 @@ def _texts(parameter: object) -> list[str]:
 
 
 def _assignments(actions: str) -> Iterator[tuple[str, str]]:
-    found = list(_ACTION.finditer(actions))
-    ends = (*(action.start() for action in found[1:]), len(actions))
-    for action, end in zip(found, ends, strict=False):
+    starts = list(_ACTION.finditer(actions))
+    ends = (*(action.start() for action in starts[1:]), len(actions))
+    for action, end in zip(starts, ends, strict=False):
         yield action["column"], actions[action.end() : end]
 
 

@@ -107,15 +107,15 @@ class ValueGraph:
 
     def part(self, node: Node, part: Part) -> Node:
         """Return the node of a part of a value."""
-        made = self._parts.get((node, part))
-        if made is None:
+        part_node = self._parts.get((node, part))
+        if part_node is None:
             whole, depth = self._whole.get(node, (node, 0))
             if depth >= _DEEPEST:
                 return node
-            made = self._parts[node, part] = f"part/{len(self._parts)}"
-            self._whole[made] = (whole, depth + 1)
-            self._incomplete.append((made, node, part))
-        return made
+            part_node = self._parts[node, part] = f"part/{len(self._parts)}"
+            self._whole[part_node] = (whole, depth + 1)
+            self._incomplete.append((part_node, node, part))
+        return part_node
 
     def field(self, node: Node, path: Iterable[str]) -> Node:
         """Return the node of a field of a value, by the names below it."""
@@ -134,23 +134,23 @@ class ValueGraph:
     def complete(self) -> None:
         """Add the inputs of all parts. What a part is of comes before it."""
         while self._incomplete:
-            made, node, part = self._incomplete.popleft()
+            part_node, node, part = self._incomplete.popleft()
             if node in self.columns:
-                self._add_field(made, node, part)
-            found = self._built_inputs(node, part) if node in self.built else None
-            if found is None:
-                found = self._passed_inputs(node, part)
-            if found or node not in self.columns:
-                self.inputs[made] = found
+                self._add_field(part_node, node, part)
+            inputs = self._built_inputs(node, part) if node in self.built else None
+            if inputs is None:
+                inputs = self._passed_inputs(node, part)
+            if inputs or node not in self.columns:
+                self.inputs[part_node] = inputs
 
-    def _add_field(self, made: Node, node: Node, part: Part) -> None:
+    def _add_field(self, part_node: Node, node: Node, part: Part) -> None:
         """Add the column's field; the column itself for an item, an entry, or a field without a name."""
         columns = self.columns[node]
         if part.is_field and (not part.name or node in self._unnamed):
-            self._unnamed.add(made)
+            self._unnamed.add(part_node)
         elif part.is_field:
             columns = tuple(SourceColumn(each.source, field_path(each.column, part.name)) for each in columns)
-        self.columns[made] = columns
+        self.columns[part_node] = columns
 
     def _built_inputs(self, node: Node, part: Part) -> list[Input] | None:
         """Return the inputs of a part of a built value; None for those of the whole value's."""
@@ -158,32 +158,32 @@ class ValueGraph:
         if built.kind == "struct":
             if not part.is_field:  # an array of structs: each of its items has these fields
                 return [Input(node, Transformation.IDENTITY)]
-            found = [each for own, each in built.parts if own.is_same_field(part)]
-            if found or built.others is None:
-                return found
+            fields = [value for own, value in built.parts if own.is_same_field(part)]
+            if fields or built.others is None:
+                return fields
             return [built.others._replace(node=self.part(built.others.node, part))]
         if part.is_field:
-            values = (each for own, each in built.parts if own.side != "keys")
-            return [each._replace(node=self.part(each.node, part)) for each in values if each.passes]
+            values = (value for own, value in built.parts if own.side != "keys")
+            return [value._replace(node=self.part(value.node, part)) for value in values if value.passes]
         if part.side:
-            return [each for own, each in built.parts if (own.side == "keys") == (part.side == "keys")]
-        known = [each for own, each in built.parts if not own.side and own.is_entry(part, built.kind)]
-        return known[-1:] or [each for own, each in built.parts if own.side == "values"] or None
+            return [value for own, value in built.parts if (own.side == "keys") == (part.side == "keys")]
+        known = [value for own, value in built.parts if not own.side and own.is_entry(part, built.kind)]
+        return known[-1:] or [value for own, value in built.parts if own.side == "values"] or None
 
     def _passed_inputs(self, node: Node, part: Part) -> list[Input]:
-        found: list[Input] = []
+        inputs: list[Input] = []
         names = self.compared.get(node)
         for value in self.inputs.get(node, ()):
             if not value.passes:
-                found.append(value)
+                inputs.append(value)
                 continue
-            found.append(value._replace(node=self.part(value.node, part)))
+            inputs.append(value._replace(node=self.part(value.node, part)))
             if names is not None:
-                found.extend(
+                inputs.extend(
                     Input(self.part(value.node, before), Transformation.CONDITIONAL, passes=False)
                     for before in part.preceding(names)
                 )
-        return found
+        return inputs
 
     def chains(self, target: Node) -> set[Chain]:
         """Return the paths from `target` to source columns, one for each kind of path."""
@@ -280,9 +280,9 @@ class ValueGraph:
             return [
                 (value, step, (), is_value and passes) for value, step, passes in self.inputs.get(node, ())
             ]
-        found: list[_State] = [
+        following: list[_State] = [
             (value, step, (part.name,), passes) for part, (value, step, passes) in built.parts
         ]
         if built.others:
-            found.append((built.others.node, built.others.step, (), True))
-        return found
+            following.append((built.others.node, built.others.step, (), True))
+        return following
