@@ -1,7 +1,6 @@
 """Athena's executions of a workgroup; each is a session of its own. Tables are those of Glue's catalog."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from lineage_merge.infra.engine.rows import Engine, Rows
@@ -11,14 +10,12 @@ from lineage_merge.sources.query_log.aws_calls import client_of
 from lineage_merge.sources.query_log.catalog import CatalogColumn, CatalogRow, ExternalTable
 from lineage_merge.sources.query_log.log_rows import LogRows, Prepare
 from lineage_merge.sources.query_log.settings import QueryLog
-from lineage_merge.sources.query_log.statement import LoggedStatement, Outcome
+from lineage_merge.sources.query_log.statement import LoggedStatement, Outcome, microseconds
 
 # BatchGetQueryExecution takes 50.
 _BATCH = 50
 CATALOG = "awsdatacatalog"
 _OUTCOMES: Mapping[str, Outcome] = {"SUCCEEDED": "committed", "FAILED": "failed", "CANCELLED": "failed"}
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 
 
 def read(engine: Engine, log: QueryLog) -> LogRows:
@@ -61,7 +58,8 @@ def _statements(batch: Sequence[str], log: QueryLog) -> list[LoggedStatement]:
 def statement_of(execution: Mapping[str, Any], database: str = "") -> LoggedStatement:
     """Return an execution as a logged statement; `database`: the default one. Pure."""
     context, status = execution.get("QueryExecutionContext", {}), execution["Status"]
-    started = _microseconds(status.get("SubmissionDateTime"))
+    submitted, completed = status.get("SubmissionDateTime"), status.get("CompletionDateTime")
+    started = microseconds(submitted) if submitted else 0
     return LoggedStatement(
         id=execution["QueryExecutionId"],
         session=execution["QueryExecutionId"],
@@ -69,13 +67,9 @@ def statement_of(execution: Mapping[str, Any], database: str = "") -> LoggedStat
         database=(context.get("Catalog") or CATALOG).lower(),
         search_path=tuple(filter(None, (context.get("Database") or database,))),
         started=started,
-        ended=_microseconds(status.get("CompletionDateTime")) or started,
+        ended=microseconds(completed) if completed else started,
         outcome=_OUTCOMES.get(status["State"], "running"),
     )
-
-
-def _microseconds(moment: datetime | None) -> int:
-    return (moment - _EPOCH) // _MICROSECOND if moment is not None else 0
 
 
 def _tables(database: str, log: QueryLog) -> Iterator[CatalogRow | Problem]:

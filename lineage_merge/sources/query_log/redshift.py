@@ -105,9 +105,6 @@ class _Simplify:
         self._prepare = Prepare(dialect)
 
     def __call__(self, rows: Iterable[Any]) -> Iterator[Any]:
-        return self._prepare_all(rows)
-
-    def _prepare_all(self, rows: Iterable[Any]) -> Iterator[Any]:
         others: list[Any] = []
 
         def complete() -> Iterator[LoggedStatement]:

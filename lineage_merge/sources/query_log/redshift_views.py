@@ -4,18 +4,16 @@ Their columns are those of AWS's documentation; rows of other views are not read
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from lineage_merge.sources.query_log.catalog import CatalogColumn, CatalogRow, ExternalTable
-from lineage_merge.sources.query_log.statement import LoggedStatement, Outcome
+from lineage_merge.sources.query_log.statement import LoggedStatement, Outcome, microseconds
 
 # The text in SYS_QUERY_HISTORY is cut at this length; SYS_QUERY_TEXT has pieces of it.
 TEXT_LENGTH = 4000
 # Without the spaces at its end.
 _MAY_BE_CUT = 3900
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 _FAILED = frozenset({"failed", "canceled", "cancelled", "aborted"})
 # Redshift's own statements.
 _SYSTEM_USERS = frozenset({"1"})
@@ -97,8 +95,7 @@ def _time(row: Mapping[str, Any], name: str) -> int:
             value = datetime.fromisoformat(text)
         except ValueError:
             raise MissingColumn(name, "expected a time such as 2026-11-01 06:00:00.123456") from None
-    moment = value if value.tzinfo else value.replace(tzinfo=UTC)
-    return (moment - _EPOCH) // _MICROSECOND
+    return microseconds(value)
 
 
 def _statement(row: Mapping[str, Any]) -> Iterator[Keyed]:

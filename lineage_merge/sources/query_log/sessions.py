@@ -6,17 +6,19 @@ equal ones of all sessions are one unit.
 """
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from lineage_merge.sources.query_log.copied_files import datasets_of
 from lineage_merge.sources.query_log.facts import Facts, facts_of
 from lineage_merge.sources.query_log.owners import DBT, owner_of
 from lineage_merge.sources.query_log.statement import LoggedStatement, Outcome, Template
 
 _UNDONE = ("failed", "rolled_back")
 _DEFAULT_LABELS = frozenset({"", "default", "unset"})
+# The job of units of dbt, whose lineage its own source has: they are not interpreted.
+_OF_DBT = "\0"
 
 
 class Prepared(NamedTuple):
@@ -277,10 +279,23 @@ def _unit(steps: Sequence[_Step], made_of: Sequence[int], at: int, ended: Sequen
         positions.index(at),
         step.database,
         step.search_path,
-        "\0" if job is not None and job[0] == DBT else job[1] if job else "",
+        _OF_DBT if job is not None and job[0] == DBT else job[1] if job else "",
         fingerprint,
-        tuple(datasets_of(steps[each].statement.files) for each in positions),
+        tuple(_datasets_of(steps[each].statement.files) for each in positions),
     )
+
+
+def _datasets_of(files: Iterable[str]) -> tuple[str, ...]:
+    """Return the folders of files that a COPY read; a file that is alone in its folder is returned itself.
+
+    Keys without a bucket, which Redshift reports for some loads, are not returned.
+    """
+    folders: defaultdict[str, set[str]] = defaultdict(set)
+    for file in files:
+        name = file.strip()
+        if "://" in name:
+            folders[name.rpartition("/")[0]].add(name)
+    return tuple(sorted(folder if len(names) > 1 else next(iter(names)) for folder, names in folders.items()))
 
 
 # ---- jobs and runs
@@ -302,7 +317,7 @@ def _named_job(step: _Step) -> tuple[str, str] | None:
 def _counted(units: Iterable[tuple[int, Unit]]) -> dict[Unit, int]:
     counts: dict[Unit, int] = {}
     for _, unit in units:
-        if unit.job != "\0":
+        if unit.job != _OF_DBT:
             counts[unit] = counts.get(unit, 0) + 1
     return counts
 

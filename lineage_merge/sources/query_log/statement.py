@@ -1,10 +1,13 @@
 """A statement of a query log, as every log yields it, and without its literals."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Literal, NamedTuple
 
 # `open`: the statement succeeded, and only its session shows whether its transaction was committed.
 # `running`: its transaction, or it itself, had not ended when the log was read.
 Outcome = Literal["committed", "open", "running", "rolled_back", "failed"]
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
 
 
 class LoggedStatement(NamedTuple):
@@ -45,3 +48,9 @@ class Template(NamedTuple):
     text: str
     fingerprint: str
     comments: tuple[str, ...] = ()
+
+
+def microseconds(moment: datetime) -> int:
+    """Return a time in microseconds since 1970; one without a time zone is UTC."""
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return (aware - _EPOCH) // _MICROSECOND

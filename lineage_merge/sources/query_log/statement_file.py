@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
@@ -12,10 +12,7 @@ from lineage_merge.infra.json_schema import SchemaError
 from lineage_merge.model.elements import Problem
 from lineage_merge.naming.identifiers import split_name
 from lineage_merge.sources.query_log.catalog import CatalogColumn, CatalogRow, ExternalTable
-from lineage_merge.sources.query_log.statement import LoggedStatement
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
+from lineage_merge.sources.query_log.statement import LoggedStatement, microseconds
 
 
 @cache
@@ -63,8 +60,7 @@ def _statement(document: Mapping[str, Any], location: str) -> Iterator[LoggedSta
         except ValueError:
             yield Problem("rejected", location, name, "expected a time such as 2026-11-01T06:00:00Z")
             return
-        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        times.append((moment - _EPOCH) // _MICROSECOND)
+        times.append(microseconds(moment))
     session = document["session"]
     yield LoggedStatement(
         id=document["id"],
