@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from lineage_merge.model.errors import (
     ConfigError,
@@ -50,12 +50,22 @@ _OTHER_REGION = frozenset(
 )
 
 
-def boto_client(service: str, *, read_timeout: int, **options: Any) -> Any:
-    """Return a client that fails fast without a connection."""
+def boto_client(
+    service: str,
+    *,
+    read_timeout: int,
+    attempts: int = 3,
+    mode: Literal["standard", "adaptive"] = "standard",
+    **options: Any,
+) -> Any:
+    """Return a client with a connection timeout of 5 seconds.
+
+    `mode`: an adaptive client calls less often while the service throttles it.
+    """
     import boto3
     from botocore.config import Config
 
-    retries: Any = {"mode": "standard", "total_max_attempts": 3}
+    retries: Any = {"mode": mode, "total_max_attempts": attempts}
     config = Config(connect_timeout=5, read_timeout=read_timeout, retries=retries)
     return boto3.client(service, config=config, **options)  # type: ignore[call-overload]
 

@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal, NamedTuple
 
 from lineage_merge.infra import input_budget
+from lineage_merge.infra.aws import boto_client
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
 from lineage_merge.sources import unmatched_patterns
@@ -95,13 +96,10 @@ def _pages(
 def _client(
     catalog: GlueCatalog, service: Literal["glue", "lakeformation"], attempts: int, resource: str
 ) -> Iterator[Any]:
-    import boto3
-    from botocore.config import Config
-
     with translated_errors(resource):
-        retries: Any = {"mode": "adaptive", "total_max_attempts": attempts}
-        settings = Config(connect_timeout=5, read_timeout=60, retries=retries)
-        client: Any = boto3.client(service, region_name=catalog.region, config=settings)
+        client = boto_client(
+            service, read_timeout=60, attempts=attempts, mode="adaptive", region_name=catalog.region
+        )
     try:
         yield client
     finally:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from lineage_merge.infra.aws import boto_client
 from lineage_merge.infra.redaction import redact
 from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
 
@@ -16,29 +17,26 @@ _DENIED = frozenset(
     }
 )
 _MISSING = frozenset({"ResourceNotFoundException", "EntityNotFoundException"})
-# Tasks ask concurrently: the client slows down when the service throttles.
+# Tasks call concurrently, so that calls are throttled.
 _ATTEMPTS = 8
 
 
 @contextmanager
 def client_of(service: str, region: str, resource: str) -> Iterator[Any]:
     """Open a client; `resource` is the other side in messages. Raises `SourceError`."""
-    import boto3
-    from botocore.config import Config
-
-    retries: Any = {"mode": "adaptive", "total_max_attempts": _ATTEMPTS}
-    settings = Config(connect_timeout=5, read_timeout=60, retries=retries)
-    with translated_errors(resource):
-        client: Any = boto3.client(service, region_name=region or None, config=settings)  # type: ignore[call-overload]
+    with _translated_errors(resource):
+        client = boto_client(
+            service, read_timeout=60, attempts=_ATTEMPTS, mode="adaptive", region_name=region or None
+        )
     try:
-        with translated_errors(resource):
+        with _translated_errors(resource):
             yield client
     finally:
         client.close()
 
 
 @contextmanager
-def translated_errors(resource: str) -> Iterator[None]:
+def _translated_errors(resource: str) -> Iterator[None]:
     """Translate boto's errors into the project's."""
     from botocore import exceptions as boto
 
