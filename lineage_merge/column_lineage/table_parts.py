@@ -39,6 +39,10 @@ _METADATA: Mapping[str, frozenset[str]] = {
 }
 METADATA_TABLES = frozenset(_METADATA)
 _CHANGELOG = "changes"
+# Spark reads a path as a table of its format: parquet.`s3://lake/sales`.
+_FORMATS = frozenset(
+    {"avro", "binaryfile", "csv", "delta", "hudi", "iceberg", "json", "orc", "parquet", "text", "xml"}
+)
 _OF_ROWS = re.compile(r"(?:branch|tag)_.+|(?:snapshot_id|at_timestamp)_\d+")
 # Names that start with the catalog: one level more than a table has, unless namespaces are nested.
 BELOW_A_TABLE = 4
@@ -53,6 +57,12 @@ def part_of_name(name: Sequence[str], columns: Collection[str] = (), location: s
         return None
     is_below = len(name) >= BELOW_A_TABLE or _last(location) == name[-2]
     return _part(name[-1], columns, is_below=is_below)
+
+
+def path_of_name(name: Sequence[str]) -> str:
+    """Return the path in a name such as delta.`/data/t`, by its parts; "" for a table's name."""
+    is_path = len(name) == 2 and name[0].lower() in _FORMATS and "/" in name[1]
+    return name[1] if is_path else ""
 
 
 def part_of_path(path: str, columns: Collection[str] = ()) -> tuple[str, TablePart] | None:

@@ -7,12 +7,9 @@ from typing import Protocol
 from sqlglot import exp
 
 from lineage_merge.column_lineage.scripts.variables import Variables
+from lineage_merge.column_lineage.table_parts import path_of_name
 from lineage_merge.model.elements import Reference
 
-# Spark reads a path as a table of its format: parquet.`s3://lake/sales`.
-_FORMATS = frozenset(
-    {"parquet", "orc", "csv", "json", "text", "avro", "delta", "iceberg", "hudi", "binaryfile", "xml"}
-)
 # A version of Delta's table: delta.`s3://lake/sales@v3`, delta.`s3://lake/sales@20260131120000000`.
 _VERSION = re.compile(r"@(?:v\d+|\d{17})$", re.IGNORECASE)
 
@@ -34,6 +31,5 @@ class Datasets(Protocol):
 def path_of_table(table: exp.Table) -> str:
     """Return the path that Spark reads as a table of a format, without a version; "" for a table's name."""
     parts = [part.name for part in table.parts]
-    if len(parts) != 2 or parts[0].lower() not in _FORMATS or "/" not in parts[1]:
-        return ""
-    return _VERSION.sub("", parts[1]) if parts[0].lower() == "delta" else parts[1]
+    path = path_of_name(parts)
+    return _VERSION.sub("", path) if parts[0].lower() == "delta" else path

@@ -5,14 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lineage_merge.column_lineage.table_parts import part_of_name
+from lineage_merge.column_lineage.table_parts import part_of_name, path_of_name
 from lineage_merge.naming import path_uri
 from lineage_merge.naming.address import trimmed
 from lineage_merge.sources.openlineage.runs import DatasetKey
 
-_FORMATS = frozenset(
-    {"avro", "binaryfile", "csv", "delta", "hudi", "iceberg", "json", "orc", "parquet", "text", "xml"}
-)
 # Scheme and authority of a URI.
 _ROOT = re.compile(r"^[a-z][a-z0-9+.-]*:(?://[^/]*)?", re.IGNORECASE)
 
@@ -26,7 +23,7 @@ class DatasetNames:
 
     def has(self, name: Sequence[str]) -> bool:
         """Return whether a name in SQL, by its parts, is the dataset's."""
-        path = path_of(name)
+        path = path_of_name(name)
         if path:
             return bool(self.path) and _same_path(path, self.path)
         parts = _folded(name)
@@ -47,19 +44,13 @@ def names_of(namespace: str, name: str, dataset: Mapping[str, Any]) -> DatasetNa
     return DatasetNames(path, tuple(tables))
 
 
-def path_of(name: Sequence[str]) -> str:
-    """Return the path in a name such as delta.`/data/t`, "" without one."""
-    is_path = len(name) == 2 and name[0].lower() in _FORMATS and "/" in name[1]
-    return name[1] if is_path else ""
-
-
 def key_of(name: Sequence[str], catalog: str) -> DatasetKey | None:
     """Return the namespace and name of a dataset that no event has; None without a database.
 
     A path without a scheme is one of Spark's default file system, `file`. `catalog` is that of a name without
     one.
     """
-    path = path_of(name)
+    path = path_of_name(name)
     if path:
         return ("", path) if _ROOT.match(path) else ("file", path)
     match len(name):
