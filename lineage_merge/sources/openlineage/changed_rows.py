@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lineage_merge.column_lineage.transformations import lineage_elements
 from lineage_merge.model.elements import FeedsColumn, Influences, JobKey, Reference
 from lineage_merge.sources.openlineage.datasets import StoredTable, reference, spark_catalog, stored_table
 from lineage_merge.sources.openlineage.documents import Document
@@ -40,9 +39,8 @@ def changed_rows(operation: RowOperation, run: Run, key: DatasetKey, job: JobKey
     named = _columns_named((output.get("facets") or {}).get("columnLineage") or {})
     known: dict[DatasetKey, Document] = {each: {} for each in named} | dict(run.inputs)
     sources = [_event_table(each, found, named, job.name) for each, found in known.items()]
-    found = lineage_of(operation.statement, target, sources)
-    elements = lineage_elements(found.flows, found.influences, job, target.ref, lambda ref: ref)
-    return ChangedRows(tuple(elements), frozenset(found.reads), tuple(found.problems))
+    found = lineage_of(operation.statement, target, sources, job)
+    return ChangedRows(found.columns, frozenset(found.reads), tuple(found.problems))
 
 
 def _event_table(

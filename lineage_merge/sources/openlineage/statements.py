@@ -23,8 +23,8 @@ from lineage_merge.column_lineage.sql.row_changes import (
 from lineage_merge.column_lineage.sql.scope import NamedColumn, Relation
 from lineage_merge.column_lineage.sql.tables import AllColumns, KnownTable, fold
 from lineage_merge.column_lineage.sql.text import cut, reason
-from lineage_merge.column_lineage.transformations import ColumnFlow, Influence
-from lineage_merge.model.elements import Reference
+from lineage_merge.column_lineage.transformations import lineage_elements
+from lineage_merge.model.elements import FeedsColumn, Influences, JobKey, Reference
 from lineage_merge.sources.openlineage.datasets import reference
 from lineage_merge.sources.openlineage.statement_names import DatasetNames, key_of
 from lineage_merge.sources.spline.naming import SESSION_CATALOG
@@ -60,11 +60,11 @@ class EventTable:
 class StatementLineage:
     """What a statement does to its table.
 
+    `columns` are the edges between columns.
     `reads` are the tables that only the statement names, and the target if its own columns are assigned.
     """
 
-    flows: tuple[ColumnFlow[Reference], ...] = ()
-    influences: tuple[Influence[Reference], ...] = ()
+    columns: tuple[FeedsColumn | Influences, ...] = ()
     reads: set[Reference] = field(default_factory=set)
     problems: list[str] = field(default_factory=list)
 
@@ -83,10 +83,12 @@ def parse_statement(text: str) -> Statement | str:
     return Statement(trees[0], _parts(table))
 
 
-def lineage_of(statement: Statement, target: EventTable, sources: Sequence[EventTable]) -> StatementLineage:
-    """Return the lineage of a statement that changes `target`. Never raises."""
+def lineage_of(
+    statement: Statement, target: EventTable, sources: Sequence[EventTable], job: JobKey
+) -> StatementLineage:
+    """Return the lineage of a job's statement that changes `target`. Never raises."""
     try:
-        return _Reading(statement, target, sources).lineage()
+        return _Reading(statement, target, sources).lineage(job)
     except Exception as error:  # noqa: BLE001 - a gap in reading columns costs one run its columns
         return StatementLineage(problems=[f"its statement cannot be read: {reason(error)}"])
 
@@ -107,7 +109,7 @@ class _Reading:
         self._unknown: dict[str, KnownTable] = {}
         self._notes: dict[str, dict[str, None]] = {}
 
-    def lineage(self) -> StatementLineage:
+    def lineage(self, job: JobKey) -> StatementLineage:
         changes = list(changes_of(self._statement.tree))
         changed = self._read(changes)
         if self._unknown:
@@ -115,25 +117,12 @@ class _Reading:
             changed = self._read(changes)
         problems = [*changed.problems, *self._problems()]
         found = StatementLineage(problems=list(dict.fromkeys(problems)))
-        found.flows = tuple(self._flows(changed))
-        found.influences = tuple(
-            Influence(self._reference(each.source), each.column, each.kinds)
-            for each in influences(changed.influences)
-        )
+        edges = flows(changed.columns), influences(changed.influences)
+        found.columns = tuple(lineage_elements(*edges, job, self._target.ref, self._reference))
         found.reads = set(self._extra.values())
         if changed.reads(_key(self._target.ref)):
             found.reads.add(self._target.ref)
         return found
-
-    def _flows(self, changed: ChangedColumns) -> Iterator[ColumnFlow[Reference]]:
-        for each in flows(changed.columns):
-            yield ColumnFlow(
-                self._reference(each.source),
-                each.column,
-                each.target_column,
-                each.transformations,
-                each.expression,
-            )
 
     def _reference(self, key: str) -> Reference:
         return self._extra[key] if key in self._extra else self._tables[key].ref
