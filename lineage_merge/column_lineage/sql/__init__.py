@@ -3,8 +3,8 @@
 `parsing` parses text, `names` resolves table names to datasets, `tables` tracks the known columns of each
 dataset, `scope` resolves names inside a query, `values` reads expressions, `query` reads queries
 and converts the result to the model that all sources share; `spark_names` and `postgres_names` name columns
-without an alias. `row_changes` makes queries of MERGE, UPDATE and DELETE, `merge_syntax` adds syntax that the
-parser lacks, `targets` maps a query's columns to those of a table.
+without an alias. `row_changes` makes queries of MERGE, UPDATE and DELETE, `parser_syntax` replaces syntax
+that the parser lacks, `targets` maps a query's columns to those of a table.
 
 Fields of structures are columns (`field_path`): `structures` reads their constructors, access and lambdas,
 `passing` says which arguments of a function keep their structure, `struct_types` has fields by data types,

@@ -9,8 +9,7 @@ from typing import TypeVar
 
 from sqlglot import Dialect, exp
 
-from lineage_merge.column_lineage.sql.merge_syntax import supported_merge
-from lineage_merge.column_lineage.sql.spark_syntax import supported_relations
+from lineage_merge.column_lineage.sql.parser_syntax import supported_merge, supported_relations
 
 _Result = TypeVar("_Result")
 

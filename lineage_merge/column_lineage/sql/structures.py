@@ -101,7 +101,9 @@ class Structures:
             return bool(node.args.get("variant_extract")) or self._platform == "snowflake"
         if kind is exp.Dot:
             return isinstance(node.expression, exp.Identifier)
-        return kind not in _WITH_LAMBDAS or any(isinstance(part, exp.Lambda) for part in _arguments(node))
+        return kind not in _WITH_LAMBDAS or any(
+            isinstance(part, exp.Lambda) for part in node.iter_expressions()
+        )
 
     def read(self, node: exp.Expr, scope: QueryScope) -> Derivation:
         """Return the derivation of a node that `reads` accepts."""
@@ -167,7 +169,7 @@ class Structures:
     # ---- lambdas
 
     def _lambdas(self, node: exp.Expr, scope: QueryScope) -> Derivation:
-        arguments = list(_arguments(node))
+        arguments = list(node.iter_expressions())
         name = _name(node)
         values = [self._values.trace(part, scope) for part in arguments if not isinstance(part, exp.Lambda)]
         [body, *others] = [part for part in arguments if isinstance(part, exp.Lambda)]
@@ -384,10 +386,6 @@ _NAMES: dict[type[exp.Expr], str] = {
 
 def _name(node: exp.Expr) -> str:
     return _NAMES.get(type(node)) or node.name.lower()
-
-
-def _arguments(node: exp.Expr) -> Iterator[exp.Expr]:
-    yield from node.iter_expressions()
 
 
 def _entries(entries: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:

@@ -62,7 +62,7 @@ class TableFunctions:
         """Return the derivation of the elements of an array, or of any column of another function."""
         if isinstance(body, _PATHS):
             return passed(self._values.trace(body, scope), TRANSFORMATION, self._values.text(body, scope))
-        if is_generator(body):
+        if _is_generator(body):
             return self._values.trace(body, scope)
         return self._opaque(body, scope)
 
@@ -93,7 +93,7 @@ class TableFunctions:
         return [(name, elements) for name in names]
 
 
-def is_generator(node: exp.Expr) -> bool:
+def _is_generator(node: exp.Expr) -> bool:
     """Return whether a function returns a row for each element of an array, or entry of a map."""
     if isinstance(node, exp.Anonymous):
         return node.name.lower() == "inline_outer"

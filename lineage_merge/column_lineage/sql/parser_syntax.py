@@ -1,12 +1,17 @@
-"""MERGE in the syntax that sqlglot parses, without what it lacks of Databricks, DuckDB, Oracle. Pure."""
+"""SQL in the syntax that sqlglot parses. Pure.
+
+`supported_merge` is for what it lacks of MERGE (Databricks, DuckDB, Oracle, PostgreSQL, Redshift),
+`supported_relations` for Spark's tables as streams and versions of tables.
+"""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from sqlglot import Dialect, Token, TokenType
 
 _MERGE = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*merge\b", re.IGNORECASE | re.DOTALL)
+_QUOTED = (TokenType.STRING, TokenType.IDENTIFIER)
 _ENDS = frozenset({"WHEN", "LOG", "RETURNING", "OUTPUT", ";"})
 # Databricks, Spark 4: columns may be added to the target. PostgreSQL: values of identity columns are stored.
 _WITHOUT_MEANING = (
@@ -28,13 +33,17 @@ _OF_DUCKDB = {
     ("THEN", "INSERT", "*"): "THEN INSERT ROW",
 }
 
+_SPARK = frozenset({"databricks", "spark"})
+_OF_RELATIONS = re.compile(r"\b(?:STREAM|SYSTEM_VERSION)\b", re.IGNORECASE)
+_BEFORE_A_RELATION = frozenset({"FROM", "JOIN", ",", "USING"})
+
 
 class _Edit(NamedTuple):
     """A replacement of the text from `start` to `end`."""
 
     start: int
     end: int
-    text: str
+    text: str = ""
 
 
 class _Words:
@@ -50,7 +59,7 @@ class _Words:
             depth -= written == ")" or (written == "END" and depth > 0)
             if depth == 0:
                 self._tokens.append(token)
-                is_quoted = token.token_type in (TokenType.STRING, TokenType.IDENTIFIER)
+                is_quoted = token.token_type in _QUOTED
                 self._words.append("" if is_quoted else written)
             depth += written in ("(", "CASE")
 
@@ -77,17 +86,29 @@ def supported_merge(text: str, dialect: Dialect) -> str:
     if not _MERGE.match(text):
         return text
     words = _Words(text, dialect)
-    result, end = [], 0
     is_duckdb = type(dialect).__name__.lower() == "duckdb"
     equivalent = {**_EQUIVALENT, **(_OF_DUCKDB if is_duckdb else {})}
-    for edit in sorted(_edits(text, words, equivalent)):
+    return _edited(text, _merge_edits(text, words, equivalent))
+
+
+def supported_relations(text: str, dialect: Dialect) -> str:
+    """Return a statement with ``STREAM(t)`` as ``t`` and ``SYSTEM_VERSION AS OF`` as ``VERSION AS OF``."""
+    if type(dialect).__name__.lower() not in _SPARK or not _OF_RELATIONS.search(text):
+        return text
+    return _edited(text, _relation_edits(text, dialect.tokenize(text)))
+
+
+def _edited(text: str, edits: Iterable[_Edit]) -> str:
+    """Return a text with its edits; of overlapping ones, the first."""
+    result, end = [], 0
+    for edit in sorted(edits):
         if edit.start >= end:
             result += [text[end : edit.start], edit.text]
             end = edit.end
     return "".join([*result, text[end:]])
 
 
-def _edits(text: str, words: _Words, equivalent: Mapping[tuple[str, ...], str]) -> Iterator[_Edit]:
+def _merge_edits(text: str, words: _Words, equivalent: Mapping[tuple[str, ...], str]) -> Iterator[_Edit]:
     for position in range(len(words)):
         for removed in _WITHOUT_MEANING:
             if words.are(position, removed):
@@ -119,3 +140,31 @@ def _conditions_of_oracle(text: str, words: _Words, then: int) -> Iterator[_Edit
         condition = text[words.start(delete + 2) : words.start(end)]
         deletion = f"WHEN MATCHED AND ({condition.rstrip()}) THEN DELETE "
         yield _Edit(words.start(delete), words.start(end), deletion)
+
+
+def _relation_edits(text: str, tokens: Sequence[Token]) -> Iterator[_Edit]:
+    words = [
+        "" if token.token_type in _QUOTED else text[token.start : token.end + 1].upper() for token in tokens
+    ]
+    words += [""] * 3
+    closing: list[int] = []
+    for at, token in enumerate(tokens):
+        if words[at : at + 3] == ["SYSTEM_VERSION", "AS", "OF"]:
+            yield _Edit(token.start, token.end + 1, "VERSION")
+        elif words[at] == "STREAM" and at and words[at - 1] in _BEFORE_A_RELATION:
+            if words[at + 1] == "(":
+                yield _Edit(token.start, tokens[at + 1].end + 1)
+                closing.append(_closing(words, at + 1))
+            elif words[at + 2] == ".":  # else it may be a table of that name, with an alias
+                yield _Edit(token.start, token.end + 1)
+        elif at in closing:
+            yield _Edit(token.start, token.end + 1)
+
+
+def _closing(words: Sequence[str], opening: int) -> int:
+    depth = 0
+    for at in range(opening, len(words)):
+        depth += (words[at] == "(") - (words[at] == ")")
+        if depth == 0:
+            return at
+    return -1
