@@ -89,21 +89,63 @@ class Session:
     ) -> int:
         """Add a statement; return its id."""
         with self._one_transaction(is_committed=status == "success"):
-            return self._add(text, status, label, files, loaded, unloaded)
+            history = self.history
+            history._queries += 1
+            begun = history._at
+            history._at += timedelta(seconds=1)
+            query = history._queries
+            history.rows["sys_query_history"].append(
+                {
+                    "user_id": 100,
+                    "query_id": query,
+                    "query_label": label.ljust(320),
+                    "transaction_id": self._transaction,
+                    "session_id": self.process,
+                    "database_name": history.database,
+                    "query_type": "OTHER",
+                    "status": status,
+                    "start_time": str(begun),
+                    "end_time": str(history._at),
+                    "query_text": text[:_TEXT_LENGTH],
+                    "username": self.user,
+                }
+            )
+            for sequence in range(0, len(text), _TEXT_LENGTH):
+                history.rows["sys_query_text"].append(
+                    {
+                        "query_id": query,
+                        "sequence": sequence // _TEXT_LENGTH,
+                        "start_time": str(begun),
+                        "text": text[sequence : sequence + _TEXT_LENGTH],
+                    }
+                )
+            for file in files:
+                history.rows["sys_load_detail"].append(
+                    {"query_id": query, "file_name": file, "start_time": str(begun)}
+                )
+            if loaded is not None:
+                history.rows["sys_load_history"].append(
+                    {"query_id": query, "loaded_rows": loaded, "start_time": str(begun)}
+                )
+            if unloaded is not None:
+                history.rows["sys_unload_history"].append(
+                    {"query_id": query, "unloaded_rows": unloaded, "start_time": str(begun)}
+                )
+            return query
 
     @contextmanager
     def transaction(self, *, commit: bool = True) -> Iterator[None]:
         """Run statements in one transaction."""
         with self._one_transaction(is_committed=commit):
-            self._add("BEGIN")
+            self.run("BEGIN")
             yield
-            self._add("COMMIT" if commit else "ROLLBACK")
+            self.run("COMMIT" if commit else "ROLLBACK")
 
     @contextmanager
     def call(self, text: str, status: str = "success") -> Iterator[None]:
         """Run statements inside a procedure."""
         with self._one_transaction(is_committed=status == "success"):
-            self._add(text, status)
+            self.run(text, status=status)
             row = self.history.rows["sys_query_history"][-1]
             yield
             row["end_time"] = str(self.history._at)
@@ -128,56 +170,3 @@ class Session:
             }
         )
         self._transaction = 0
-
-    def _add(
-        self,
-        text: str,
-        status: str = "success",
-        label: str = "default",
-        files: Sequence[str] = (),
-        loaded: int | None = None,
-        unloaded: int | None = None,
-    ) -> int:
-        history = self.history
-        history._queries += 1
-        begun = history._at
-        history._at += timedelta(seconds=1)
-        query = history._queries
-        history.rows["sys_query_history"].append(
-            {
-                "user_id": 100,
-                "query_id": query,
-                "query_label": label.ljust(320),
-                "transaction_id": self._transaction,
-                "session_id": self.process,
-                "database_name": history.database,
-                "query_type": "OTHER",
-                "status": status,
-                "start_time": str(begun),
-                "end_time": str(history._at),
-                "query_text": text[:_TEXT_LENGTH],
-                "username": self.user,
-            }
-        )
-        for sequence in range(0, len(text), _TEXT_LENGTH):
-            history.rows["sys_query_text"].append(
-                {
-                    "query_id": query,
-                    "sequence": sequence // _TEXT_LENGTH,
-                    "start_time": str(begun),
-                    "text": text[sequence : sequence + _TEXT_LENGTH],
-                }
-            )
-        for file in files:
-            history.rows["sys_load_detail"].append(
-                {"query_id": query, "file_name": file, "start_time": str(begun)}
-            )
-        if loaded is not None:
-            history.rows["sys_load_history"].append(
-                {"query_id": query, "loaded_rows": loaded, "start_time": str(begun)}
-            )
-        if unloaded is not None:
-            history.rows["sys_unload_history"].append(
-                {"query_id": query, "unloaded_rows": unloaded, "start_time": str(begun)}
-            )
-        return query
