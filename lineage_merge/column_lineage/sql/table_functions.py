@@ -12,6 +12,7 @@ TRANSFORMATION = Transformation.TRANSFORMATION
 _PATHS = (exp.Column, exp.Dot, exp.Bracket)
 _EXPLODING = (exp.Explode, exp.ExplodeOuter)
 _WITH_POSITION = (exp.Posexplode, exp.PosexplodeOuter)
+_SPARK = frozenset({"databricks", "hive", "spark", "spark2"})
 # Names of columns without an alias, by the order of the columns.
 _POSITION, _ELEMENT = "pos", "col"
 _OF_FLATTEN = ("SEQ", "KEY", "PATH", "INDEX", "VALUE", "THIS")
@@ -39,24 +40,31 @@ class TableFunctions:
         offset = node.args.get("offset")
         if isinstance(offset, exp.Identifier):
             names = [*names, offset.name]
-        if not names and self._platform == "snowflake" and isinstance(body, _EXPLODING):
-            names = list(_OF_FLATTEN)
-        if not names and name:
+        names = names or self._own_names(body)
+        if not names and name and not returns_fields(body):
             names = [name]  # PostgreSQL: the only column has the name of the table
         elements = self._elements(body, scope)
-        columns = self._columns(body, names, elements, scope)
         if not names and (known := self._values.structures.star(elements)) is not None:
             return Relation(known.items, rest=elements), names
+        columns = self._columns(body, names, elements, scope)
         return Relation([NamedColumn(*column) for column in columns], rest=elements), names
 
     def selected(self, node: exp.Expr, names: list[str], scope: QueryScope) -> Columns | None:
         """Return the columns of a function in a select list; None: unknown fields of a structure."""
-        names = names or ([_POSITION, _ELEMENT] if isinstance(node, _WITH_POSITION) else [])
+        names = names or self._own_names(node)
         elements = self._elements(node, scope)
         if not names:
             known = self._values.structures.star(elements)
             return None if known is None else [(item.name, item.derivation) for item in known.named]
         return self._columns(node, names, elements, scope)
+
+    def _own_names(self, body: exp.Expr) -> list[str]:
+        """Return the names that a function itself gives to its columns; none of other functions."""
+        if isinstance(body, _WITH_POSITION):
+            return [_POSITION, _ELEMENT]
+        if isinstance(body, _EXPLODING) and self._platform in _SPARK:
+            return [_ELEMENT]
+        return list(_OF_FLATTEN) if isinstance(body, _EXPLODING) and self._platform == "snowflake" else []
 
     def _elements(self, body: exp.Expr, scope: QueryScope) -> Derivation:
         """Return the derivation of the elements of an array, or of any column of another function."""

@@ -128,6 +128,28 @@ select s, q from t lateral view inline(items) x as s, q, p
 select sku from t lateral view inline(items) x
 => items.sku -> sku TRANSFORMATION
 
+# all columns of inline without names [spark]
+select x.* from t lateral view inline(items) x
+=> items.price -> price TRANSFORMATION
+=> items.qty -> qty TRANSFORMATION
+=> items.sku -> sku TRANSFORMATION
+
+# posexplode without names [spark]
+select x.*, x.col.sku from t lateral view posexplode(items) x
+=> items -> col TRANSFORMATION
+=> items -> pos TRANSFORMATION
+=> items.sku -> sku TRANSFORMATION
+
+# posexplode without any name [spark]
+select pos, col.sku from t lateral view posexplode(items)
+=> items -> pos TRANSFORMATION
+=> items.sku -> sku TRANSFORMATION
+
+# explode without names [spark]
+select x.col.sku, col.qty from t lateral view explode(items) x
+=> items.qty -> qty TRANSFORMATION
+=> items.sku -> sku TRANSFORMATION
+
 # explode of a map [spark]
 select k, upper(v) as v from t lateral view explode(attrs) m as k, v
 => attrs -> k TRANSFORMATION
