@@ -17,6 +17,7 @@ from lineage_merge.sources.query_log.redshift_views import (
 from lineage_merge.sources.query_log.settings import QueryLog
 from lineage_merge.sources.query_log.statement_file import read_line
 from lineage_merge.sources.query_log.table_files import rows_of
+from lineage_merge.sources.sql.files import check_dialect
 
 LOG = "query log"
 _TESTED_ROWS = 100
@@ -89,14 +90,12 @@ CHECKS = (SourceCheck(LOG, _examine),)
 
 
 def preflight(logs: Sequence[QueryLog]) -> None:
-    """Check that sqlglot is installed and that the files exist. Raises `SourceError`."""
-    try:
-        import sqlglot  # noqa: F401 - only whether it is installed
-    except ModuleNotFoundError:
-        raise SourceError(
-            "cannot read SQL: sqlglot is not installed (pip install 'lineage-merge[columns]')"
-        ) from None
-    for log in logs:
+    """Check that sqlglot is installed, the dialects are known and the files exist.
+
+    Raises `ConfigError`, `SourceError`.
+    """
+    for index, log in enumerate(logs):
+        check_dialect(f"query_log[{index}].dialect", log.dialect)
         if log.format == "statements":
             line_files.find([log.path])
         elif log.path:

@@ -86,6 +86,14 @@ def test_a_broken_line_is_rejected_with_line_and_field(engine: Engine, tmp_path:
     assert len(found.feeds) == 1
 
 
+def test_an_unknown_dialect_is_reported_before_anything_is_read(tmp_path: Path) -> None:
+    entry = statements(tmp_path, statement(1, "insert into a.t select a from a.s"))
+    logs = parse([{**entry, "dialect": "klingon"}])
+
+    with pytest.raises(ConfigError, match=r"query_log\[0\].dialect: unknown dialect klingon"):
+        doctor.preflight(logs)
+
+
 def test_parquet_and_overlapping_exports_are_the_same_statements(engine: Engine, tmp_path: Path) -> None:
     history = History()
     history.session(1).run("insert into mart.t (a) select b from raw.s")
