@@ -1,12 +1,19 @@
 """What a MERGE, UPDATE or DELETE of openlineage-spark does to its table, by its statement. Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lineage_merge.model.elements import FeedsColumn, Influences, JobKey, Reference
-from lineage_merge.sources.openlineage.datasets import StoredTable, reference, spark_catalog, stored_table
+from lineage_merge.sources.openlineage.datasets import (
+    StoredTable,
+    reference,
+    schema_fields,
+    spark_catalog,
+    stored_table,
+)
 from lineage_merge.sources.openlineage.documents import Document
+from lineage_merge.sources.openlineage.field_paths import input_fields
 from lineage_merge.sources.openlineage.row_operations import RowOperation, outputs
 from lineage_merge.sources.openlineage.runs import DatasetKey, Run
 from lineage_merge.sources.openlineage.statement_names import names_of
@@ -51,7 +58,7 @@ def _event_table(
     ref = reference(*key, application)
     table: StoredTable = stored_table(dataset, ref, of_spark=True)
     facets: Mapping[str, Any] = dataset.get("facets") or {}
-    fields = [str(field["name"]) for field in (facets.get("schema") or {}).get("fields") or ()]
+    fields = [str(field["name"]) for field in schema_fields(dataset)]
     return EventTable(
         ref,
         names_of(*key, dataset),
@@ -65,14 +72,8 @@ def _event_table(
 def _columns_named(facet: Mapping[str, Any]) -> dict[DatasetKey, list[str]]:
     """Return the columns of each dataset that the client's column lineage names."""
     named: dict[DatasetKey, list[str]] = {}
-    for field in _fields(facet):
+    for field in input_fields(facet):
         columns = named.setdefault((field["namespace"], field["name"]), [])
         if field["field"] not in columns:
             columns.append(field["field"])
     return named
-
-
-def _fields(facet: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    for column in (facet.get("fields") or {}).values():
-        yield from column.get("inputFields") or ()
-    yield from facet.get("dataset") or ()

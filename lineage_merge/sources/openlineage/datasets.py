@@ -52,12 +52,17 @@ class StoredTable:
         return self.part != "metadata" and self.pseudo.isdisjoint((names[0], ".".join(names)))
 
 
+def schema_fields(dataset: Document) -> Sequence[Mapping[str, Any]]:
+    """Return the fields of a dataset's schema, none if the event has no schema of it."""
+    return ((dataset.get("facets") or {}).get("schema") or {}).get("fields") or ()
+
+
 def stored_table(
     dataset: Document, ref: Reference, query: str = "", *, of_spark: bool = False
 ) -> StoredTable:
     """Return the table behind a dataset of an event; `query` is the SQL of the event."""
     facets: Mapping[str, Any] = dataset.get("facets") or {}
-    fields = (facets.get("schema") or {}).get("fields") or ()
+    fields = schema_fields(dataset)
     columns = [str(field["name"]) for field in fields]
     identifiers = tuple((facets.get("symlinks") or {}).get("identifiers") or ())
     pseudo = _of_files(fields) if of_spark else frozenset()

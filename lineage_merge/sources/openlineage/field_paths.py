@@ -4,7 +4,7 @@ A column may itself be called ``a.b``: so a name is a path only where the schema
 of arrays and values of maps have no name of their own; openlineage-spark calls them `_element` and `value`.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from lineage_merge.model.elements import Reference, field_path
@@ -37,6 +37,13 @@ def with_field_paths(
         for name, column in (facet.get("fields") or {}).items()
     }
     return {**facet, "fields": fields, "dataset": named(facet.get("dataset") or ())}
+
+
+def input_fields(facet: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield all columns that a `columnLineage` facet names as inputs, direct or indirect."""
+    for column in (facet.get("fields") or {}).values():
+        yield from column.get("inputFields") or ()
+    yield from facet.get("dataset") or ()
 
 
 def path_of_name(name: str, fields: Fields) -> str:

@@ -4,7 +4,7 @@ Column lineage: since 1-1-0 of the facet each input field has `transformations`;
 one type for all of them (https://openlineage.io/docs/spec/facets/dataset-facets/column_lineage_facet).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
@@ -29,11 +29,12 @@ from lineage_merge.sources.openlineage.datasets import (
     StoredTable,
     dataset_elements,
     reference,
+    schema_fields,
     stored,
     stored_table,
 )
 from lineage_merge.sources.openlineage.documents import Document, listed, mapping, sets_of, text
-from lineage_merge.sources.openlineage.field_paths import with_field_paths
+from lineage_merge.sources.openlineage.field_paths import input_fields, with_field_paths
 from lineage_merge.sources.openlineage.jobs import JobRun, job_of
 from lineage_merge.sources.openlineage.row_operations import outputs, row_operation
 from lineage_merge.sources.openlineage.runs import DatasetKey, Run
@@ -112,8 +113,8 @@ def translate(run: Run, key: DatasetKey, sequence: int | None = None) -> Iterato
         yield from dataset_elements(found, tables[ref], Authority.READER, of_spark=of_spark)
     facet = with_field_paths(
         (output.get("facets") or {}).get("columnLineage") or {},
-        _schema(output),
-        {ref: _schema(found) for ref, found in inputs.items()},
+        schema_fields(output),
+        {ref: schema_fields(found) for ref, found in inputs.items()},
         job.name,
     )
     mode = write_mode(run, key)
@@ -136,11 +137,6 @@ def translate(run: Run, key: DatasetKey, sequence: int | None = None) -> Iterato
         reads: dict[str, Scalar] = {"reads": "metadata"} if table.part == "metadata" else {}
         yield Feeds(job, table.ref, target, {**properties, **reads})
     yield from stored(columns, tables)
-
-
-def _schema(dataset: Document) -> Sequence[Mapping[str, Any]]:
-    """Return the fields of a dataset's schema."""
-    return ((dataset.get("facets") or {}).get("schema") or {}).get("fields") or ()
 
 
 def translate_dataset(event: Document, location: str) -> Iterator[Element]:
@@ -181,11 +177,7 @@ _STEERING = frozenset((Transformation.CONDITIONAL.name, Transformation.WINDOW.na
 
 def _column_sources(facet: Mapping[str, Any], application: str) -> set[Reference]:
     """Return the datasets whose columns are direct or indirect inputs."""
-    per_field = (
-        (output_field.get("inputFields") or ()) for output_field in (facet.get("fields") or {}).values()
-    )
-    fields = [*(each for several in per_field for each in several), *(facet.get("dataset") or ())]
-    return {reference(field["namespace"], field["name"], application) for field in fields}
+    return {reference(field["namespace"], field["name"], application) for field in input_fields(facet)}
 
 
 def column_elements(facet: Mapping[str, Any], job: JobKey, target: Reference) -> Iterator[Element]:
