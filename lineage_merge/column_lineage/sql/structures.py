@@ -219,9 +219,9 @@ class Structures:
         return self._within(bound, read)
 
     def _bound(self, variables: list[str], elements: list[Derivation]) -> dict[str, Derivation]:
-        found: dict[str, Derivation] = {fold(name): {} for name in variables}
-        found.update(zip(map(fold, variables), elements, strict=False))
-        return {**self._values.bound, **found}
+        own: dict[str, Derivation] = {fold(name): {} for name in variables}
+        own.update(zip(map(fold, variables), elements, strict=False))
+        return {**self._values.bound, **own}
 
     def _within(self, bound: dict[str, Derivation], read: Callable[[], Derivation]) -> Derivation:
         around, self._values.bound = self._values.bound, bound

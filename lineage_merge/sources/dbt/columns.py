@@ -444,11 +444,11 @@ class _Project:
             for column in self._with_fields.get(unique_id, ())
             if FIELD in column.name
         }
-        for said in declared:
-            known = listed.pop(fold(said.name), CatalogColumn(said.name, "", ""))
-            description = said.description or known.description
+        for column in declared:
+            known = listed.pop(fold(column.name), CatalogColumn(column.name, "", ""))
+            description = column.description or known.description
             if description:
-                yield Column(known.name, known.data_type or said.data_type, description)
+                yield Column(known.name, known.data_type or column.data_type, description)
         for known in listed.values():
             if known.description:
                 yield Column(*known)

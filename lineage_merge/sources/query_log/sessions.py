@@ -243,18 +243,18 @@ def _ends(steps: Sequence[_Step]) -> dict[int, tuple[int, ...]]:
             created[facts.creates] = at
         for name in facts.drops:
             if name in created:
-                made = created.pop(name)
-                if made not in ends:
-                    ends[made] = (at,)
-                    dropped.setdefault(name, []).append(made)
+                creation = created.pop(name)
+                if creation not in ends:
+                    ends[creation] = (at,)
+                    dropped.setdefault(name, []).append(creation)
         if facts.renames is not None:
-            made_at = created.pop(facts.renames[0], None)
-            if made_at is not None:
-                ends[made_at] = (*ends.get(made_at, ()), at)
-                created[facts.renames[1]] = made_at
+            renamed = created.pop(facts.renames[0], None)
+            if renamed is not None:
+                ends[renamed] = (*ends.get(renamed, ()), at)
+                created[facts.renames[1]] = renamed
     for name in created:
-        for made in dropped.get(name, ()):
-            del ends[made]
+        for creation in dropped.get(name, ()):
+            del ends[creation]
     return ends
 
 
