@@ -1,11 +1,15 @@
 """Lineage made by hand, for questions: as rows, as a folder, in a server."""
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+import pytest
+from gremlin_python.process.graph_traversal import GraphTraversalSource
+
+from lineage_merge.graph_format.elements import edge_of_row, vertex_of_row
 from lineage_merge.load.gremlin.connection import Endpoint, open_client
 from lineage_merge.load.gremlin.upserts import bytecode, edge_upsert, vertex_upserts
 from lineage_merge.model.elements import (
@@ -17,10 +21,15 @@ from lineage_merge.model.elements import (
     edge_id,
     job_id,
 )
+from lineage_merge.questions.backends.in_memory import InMemory
+from lineage_merge.questions.backends.opening import open_graph
+from lineage_merge.questions.graph import LineageGraph
 from tests.graph_folder import write_folder
 
 Row = dict[str, Any]
 NAMESPACE = "redshift://wh:5439"
+# For fixtures: the lineage in memory, in a folder, in a server.
+BACKENDS = ["memory", "folder", pytest.param("server", marks=pytest.mark.jvm)]
 
 
 def at(name: str, environment: str = "dev") -> str:
@@ -100,6 +109,27 @@ class MadeLineage:
         with open_client(Endpoint(url), 1) as client:
             for batch in (*_batches(vertices), *_batches(edges)):
                 client.submit(bytecode(batch)).all().result()
+
+    def graph(self) -> InMemory:
+        """The lineage in memory."""
+        return InMemory(map(vertex_of_row, self.nodes.values()), map(edge_of_row, self.edges.values()))
+
+    def opened(self, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LineageGraph]:
+        """The lineage as a graph of the kind in `BACKENDS` that a fixture's parameter names."""
+        if request.param == "memory":
+            yield self.graph()
+            return
+        place: Path | Endpoint = tmp_path / "graph"
+        if request.param == "server":
+            source: GraphTraversalSource = request.getfixturevalue("gremlin")
+            assert source.V().count().next() == 0
+            url = request.getfixturevalue("gremlin_url")
+            self.load(url)
+            place = Endpoint(url)
+        else:
+            self.folder(tmp_path / "graph")
+        with open_graph(place) as graph:
+            yield graph
 
     def _column(self, text: str, dag: str, environment: str) -> str:
         owner, _, name = text.rpartition(".")

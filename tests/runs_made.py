@@ -3,7 +3,7 @@
 from itertools import pairwise
 from typing import Any, Self
 
-from lineage_merge.graph_format.elements import Vertex, edge_of_row, vertex_of_row
+from lineage_merge.graph_format.elements import Vertex
 from lineage_merge.model.elements import JobKey, assertion_id, job_id
 from lineage_merge.questions.backends.in_memory import InMemory
 from tests.lineage_made import MadeLineage, at, col
@@ -65,10 +65,6 @@ class MadeRuns(MadeLineage):
             assertion_type="freshness",
             max_loaded_at=hour * HOUR,
         )
-
-    def graph(self) -> InMemory:
-        """The lineage in memory."""
-        return InMemory(map(vertex_of_row, self.nodes.values()), map(edge_of_row, self.edges.values()))
 
 
 def short(identifier: str) -> str:

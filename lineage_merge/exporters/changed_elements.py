@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lineage_merge.exporters.graph_batches import EXPOSURE
-from lineage_merge.graph_format.elements import COLUMN, JOB, Edge, Vertex, compared_values, dataset_id_of
+from lineage_merge.graph_format.elements import COLUMN, JOB, Edge, Vertex, compared_values
 from lineage_merge.graph_format.schema import DATASET_LABELS, SEMANTIC_LABELS
 from lineage_merge.model.elements import JobKey, dataset_of, job_id
 from lineage_merge.questions.graph import LineageGraph
@@ -94,7 +94,7 @@ class _ComparedContent:
         key = JobKey(str(held.get("job_type", "")), edge.job)
         job = job_id(str(held.get("environment", "")), str(held.get("dag_name", "")), key)
         values = (edge.label, edge.from_id, edge.to_id, job, *sorted(compared_values(edge).items()))
-        target = dataset_id_of(edge.to_id)
+        target = dataset_of(edge.to_id)
         if edge.label in _LINEAGE:
             self.incoming[target].add(values)
         self.jobs[target if target in without_job else job].add(values)

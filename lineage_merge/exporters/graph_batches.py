@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 
-from lineage_merge.graph_format.elements import JOB, Edge, Vertex, dataset_id_of
+from lineage_merge.graph_format.elements import JOB, Edge, Vertex, column_order
 from lineage_merge.graph_format.schema import DATASET_LABELS, SEMANTIC_LABELS
 from lineage_merge.model.elements import JobKey, dataset_of, structures_of
-from lineage_merge.questions.column_walk import is_field
 from lineage_merge.questions.graph import LineageGraph
 
 EXPOSURE = "exposure"
@@ -111,7 +110,7 @@ def checked_datasets(
     """Yield the datasets that assertions (of `dag`) check, by id."""
     targets: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for assertion, target in sorted(graph.pairs(["checks"], environment, dag)):
-        targets[dataset_id_of(target)].append((assertion, target))
+        targets[dataset_of(target)].append((assertion, target))
     for batch in _batches(sorted(targets)):
         known = read_schemas(graph, batch)
         ids = {assertion for dataset in batch for assertion, _ in targets[dataset]}
@@ -173,15 +172,8 @@ def read_schemas(graph: LineageGraph, ids: Iterable[str]) -> dict[str, DatasetSc
     for column in graph.vertices(sorted(owned)):
         columns[dataset_of(column.id)].append(column)
     for found in columns.values():
-        tops = {column.id: column for column in found if not is_field(column.id)}
-        found.sort(key=partial(_place, tops))
+        found.sort(key=partial(column_order, {column.id: column for column in found}))
     return {each: DatasetSchema(vertex, tuple(columns[each])) for each, vertex in vertices.items()}
-
-
-def _place(tops: Mapping[str, Vertex], column: Vertex) -> tuple[int, str, str]:
-    """Return what orders columns of a dataset: by position and name, each before its fields."""
-    top = tops.get((*structures_of(column.id), column.id)[0], column)
-    return top.properties.get("position", 1 << 31), top.name, column.id
 
 
 def with_structures(graph: LineageGraph, ids: Collection[str]) -> dict[str, Vertex]:

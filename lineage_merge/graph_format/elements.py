@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lineage_merge.graph_format.schema import DATASET_LABELS, LONGS, NODE_LABELS, SETS
-from lineage_merge.model.elements import column_of, dataset_of, decode, dotted
+from lineage_merge.model.elements import column_of, dataset_of, decode, dotted, structures_of
 
 COLUMN = "column"
 JOB = "job"
@@ -26,8 +26,6 @@ NOT_COMPARED = frozenset(
     rows_written status failures max_loaded_at position sequence resolved_names first_seen
     """.split()
 )
-# In an id: environment, namespace, name.
-_DATASET_SEPARATORS = 2
 # Schemes whose OpenLineage names are paths without a leading slash.
 _BUCKETS = frozenset({"s3", "gs", "abfs", "abfss", "wasb", "wasbs", "adl", "oss", "cos"})
 
@@ -112,11 +110,6 @@ def subgraph(vertices: Iterable[Vertex], edges: Iterable[Edge] = ()) -> Subgraph
     return Subgraph(by_id, tuple(ordered))
 
 
-def dataset_id_of(identifier: str) -> str:
-    """Return the id of a dataset, given its own id or that of a column, which has one part more."""
-    return dataset_of(identifier) if identifier.count("|") > _DATASET_SEPARATORS else identifier
-
-
 def values_of(vertex: Vertex, key: str) -> tuple[Any, ...]:
     """Return the values of a property: several of a set, at most one of others."""
     value = vertex.properties.get(key, ())
@@ -138,6 +131,15 @@ def name_of_id(identifier: str) -> str:
 def column_title(column_id: str) -> str:
     """Return the display name of a column id: ``dev.public.sales#qtysold``, of a field ``#address.city``."""
     return f"{title_of_id(dataset_of(column_id))}#{dotted(column_of(column_id))}"
+
+
+def column_order(columns: Mapping[str, Vertex], column: Vertex) -> tuple[int, str, str]:
+    """Return the sort key of a column of a dataset: position, then name, each before its fields.
+
+    `columns`: those of the dataset, by id.
+    """
+    top = columns.get((*structures_of(column.id), column.id)[0], column)
+    return top.properties.get("position", 1 << 31), top.name, column.id
 
 
 def title_of_id(dataset_id: str) -> str:

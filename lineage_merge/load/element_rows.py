@@ -8,12 +8,10 @@ from typing import Any
 
 from lineage_merge.graph_format.schema import EDGE_PROPERTIES, FIRST_SEEN, NODE_PROPERTIES, SETS, Row
 from lineage_merge.model import elements
-from lineage_merge.model.elements import JobKey, edge_id
+from lineage_merge.model.elements import JobKey, edge_id, is_column_id
 
 # Edges that end at a dataset or at a column.
 _TO_EITHER = frozenset({"checks", "references"})
-# In the id of a dataset: `model.elements.dataset_id`. That of a column or field has more.
-_DATASET_SEPARATORS = 2
 
 
 def dataset_of(identifier: str, is_column: bool) -> str:
@@ -36,7 +34,7 @@ def _end_is_column(label: str, end: str, identifier: str) -> bool:
     if label in _TO_EITHER and end == "from":
         return False
     if label in _TO_EITHER or label == "has_column":
-        return identifier.count("|") > _DATASET_SEPARATORS
+        return is_column_id(identifier)
     return label == "feeds_column" or (label == "influences" and end == "from")
 
 

@@ -149,8 +149,7 @@ class RecordBuilder:
                 return DatasetRecord(dataset, label, int(authority), _properties(properties), _sets(sets))
             case Column(ref, name, authority, properties, sets) if (dataset := self._id(ref)) and name:
                 text = _column_text(name)
-                texts = _properties(properties)
-                return ColumnRecord(dataset, text, int(authority), texts, _sets(sets))
+                return ColumnRecord(dataset, text, int(authority), _properties(properties), _sets(sets))
             case FeedsColumn(job, start, source_column, end, target_column, how, text, assumed) if (
                 ends := self._ends(start, end)
             ):

@@ -312,13 +312,23 @@ def column_id(dataset: str, column: str) -> str:
 
 
 def dataset_of(column_id: str) -> str:
-    """Return the id of the dataset of a column or field."""
+    """Return the id of the dataset of a column or field; that of a dataset itself."""
     return "|".join(column_id.split("|", _DATASET_PARTS)[:_DATASET_PARTS])
 
 
 def column_of(column_id: str) -> str:
     """Return the column or field of an id, as a `field_path` in lower case."""
     return FIELD.join(map(decode, column_id.split("|")[_DATASET_PARTS:]))
+
+
+def is_column_id(identifier: str) -> bool:
+    """Return whether an id is that of a column or field, not of a dataset."""
+    return identifier.count("|") >= _DATASET_PARTS
+
+
+def is_field(column_id: str) -> bool:
+    """Return whether the id of a column or field is that of a field."""
+    return column_id.count("|") > _DATASET_PARTS
 
 
 def structures_of(column_id: str) -> list[str]:

@@ -13,19 +13,13 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from lineage_merge.graph_format.elements import COLUMN, Edge, Vertex
-from lineage_merge.model.elements import column_of, dataset_of, decode, dotted, structures_of
+from lineage_merge.model.elements import column_of, dataset_of, decode, dotted, is_field, structures_of
 from lineage_merge.questions.graph import Direction, LineageGraph
 
 _FEEDS = "feeds_column"
 _FIELDS = "has_column"
 # Names of a path, from the column down: a cycle that wraps a structure in another one has no end.
 _MAX_NAMES = 16
-_DATASET_SEPARATORS = 2
-
-
-def is_field(column: str) -> bool:
-    """Return whether the id of a column or field is that of a field."""
-    return column.count("|") > _DATASET_SEPARATORS + 1
 
 
 def column_edges(
@@ -155,7 +149,7 @@ def passed_on(edge: Edge, field: str, direction: Direction) -> Edge:
     rest = field[len(here) :]
     if edge.label == _FEEDS and edge.properties.get("transformation") == "IDENTITY":
         longest = f"{there}{rest}"
-        there = longest if longest.count("|") - _DATASET_SEPARATORS <= _MAX_NAMES else there
+        there = longest if len(structures_of(longest)) < _MAX_NAMES else there
     ends = (field, there) if direction == "down" else (there, field)
     return Edge(f"{edge.id}{rest}", edge.label, *ends, edge.properties)
 

@@ -15,7 +15,6 @@ from lineage_merge.graph_format.elements import (
     JOB,
     Subgraph,
     Vertex,
-    dataset_id_of,
     values_of,
 )
 from lineage_merge.graph_format.schema import DATASET_LABELS
@@ -236,7 +235,7 @@ def _failures(scoped: ScopedGraph) -> Mapping[str, tuple[Vertex, ...]]:
     vertices = {vertex.id: vertex for vertex in graph.vertices(failed)}
     failures: dict[str, dict[str, Vertex]] = defaultdict(dict)
     for edge in graph.edges_from(failed, ["writes", "checks"], dag):
-        failures[dataset_id_of(edge.to_id)][edge.from_id] = vertices[edge.from_id]
+        failures[dataset_of(edge.to_id)][edge.from_id] = vertices[edge.from_id]
     return {dataset: tuple(by_id[key] for key in sorted(by_id)) for dataset, by_id in failures.items()}
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Set
 from dataclasses import dataclass
 from functools import lru_cache
 
-from lineage_merge.graph_format.elements import COLUMN, JOB, Edge, Subgraph, Vertex, dataset_id_of, subgraph
+from lineage_merge.graph_format.elements import COLUMN, JOB, Edge, Subgraph, Vertex, subgraph
 from lineage_merge.model.elements import JobKey, dataset_of, job_id, structures_of
 from lineage_merge.questions.column_walk import column_edges, reached_columns, with_derived
 from lineage_merge.questions.graph import LineageGraph
@@ -85,7 +85,7 @@ def _of_column(graph: LineageGraph, changed: Vertex, depth: int | None, dag: str
     hops = distances([changed.id], leaving)
     # What is at the maximum depth is not followed.
     users = {
-        dataset_id_of(each) for each in columns | indirectly_affected if depth is None or hops[each] < depth
+        dataset_of(each) for each in columns | indirectly_affected if depth is None or hops[each] < depth
     }
     used = graph.edges_from(sorted(users), ["feeds"], dag)
     targets = {vertex.id: vertex for vertex in graph.vertices({edge.to_id for edge in used})}

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from lineage_merge.graph_format.elements import column_title, dataset_id_of, title_of_id
+from lineage_merge.graph_format.elements import column_title, title_of_id
+from lineage_merge.model.elements import is_column_id
 from lineage_merge.model.errors import QueryError
 from lineage_merge.questions.dependents import AffectedTest, Dependent, Dependents, affected_tests, dependents
 from lineage_merge.questions.effects import Change
@@ -118,7 +119,7 @@ def some_names(names: Sequence[str]) -> str:
 
 
 def _title(identifier: str) -> str:
-    is_dataset = dataset_id_of(identifier) == identifier
+    is_dataset = not is_column_id(identifier)
     return title_of_id(identifier) if is_dataset else column_title(identifier)
 
 

@@ -7,8 +7,8 @@ from types import MappingProxyType
 from typing import Literal
 
 from lineage_merge.graph_format.elements import COLUMN, Edge, Subgraph, Vertex, subgraph
-from lineage_merge.model.elements import dataset_of
-from lineage_merge.questions.column_walk import column_edges, is_field, with_derived
+from lineage_merge.model.elements import dataset_of, is_field
+from lineage_merge.questions.column_walk import column_edges, with_derived
 from lineage_merge.questions.graph import Direction, LineageGraph
 
 # Influences in a result of columns: on the datasets of its columns, by its columns, or by its columns on

@@ -6,9 +6,9 @@ from functools import cached_property
 from typing import Annotated, Any, ClassVar, Self
 
 from lineage_merge.graph_format.elements import COLUMN, Edge, Subgraph, Vertex
-from lineage_merge.model.elements import dataset_of, structures_of
+from lineage_merge.model.elements import dataset_of, is_field, structures_of
 from lineage_merge.model.errors import QueryError
-from lineage_merge.questions.column_walk import column_edges, have_fields, is_field
+from lineage_merge.questions.column_walk import column_edges, have_fields
 from lineage_merge.questions.fields import JSON_ONLY, Element, ElementId, Label, Name, Shown, Text, row_of
 from lineage_merge.questions.formats.describe import title
 from lineage_merge.questions.graph import Direction, LineageGraph

@@ -7,7 +7,7 @@ a field of a structure.
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import product
 
 from lineage_merge.graph_format.elements import COLUMN, JOB, Vertex
@@ -157,7 +157,8 @@ def _column(graph: LineageGraph, dataset: Vertex, column: str) -> Vertex:
     if vertices:
         return vertices[0]
     if len(ids) > 1:
-        fields = [field for field in with_derived(graph, ids) if _is_possible(graph, field)]
+        structures = graph.vertices(sorted({each for field in ids for each in structures_of(field)}))
+        fields = [field for field in with_derived(graph, ids) if _is_possible(structures, field)]
         if fields:
             return _require_unique(f"{dataset.title}#{column}", fields)
     edges = graph.edges_below([dataset.id], ("has_column",))
@@ -176,12 +177,12 @@ def _paths(column: str) -> list[str]:
     return [names[0] + "".join(map("".join, zip(each, names[1:], strict=True))) for each in joints]
 
 
-def _is_possible(graph: LineageGraph, field: Vertex) -> bool:
-    """Return whether a column of the graph may have a field, by its type, which no vertex has."""
-    above = graph.vertices(structures_of(field.id))
-    if not above:
+def _is_possible(structures: Iterable[Vertex], field: Vertex) -> bool:
+    """Return whether one of these columns may have a field, by its type, which no vertex has."""
+    above = [vertex for vertex in structures if vertex.id in structures_of(field.id)]
+    structure = max(above, key=lambda vertex: len(vertex.id), default=None)
+    if structure is None:
         return False
-    structure = max(above, key=lambda vertex: len(vertex.id))
     data_type = str(structure.properties.get("data_type") or "").lower()
     names = column_of(field.id).split(FIELD)[column_of(structure.id).count(FIELD) + 1 :]
     if any("." in name for name in names):

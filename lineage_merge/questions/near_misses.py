@@ -36,7 +36,7 @@ def _row(edge: Edge) -> Row:
 
 def _details_of(graph: LineageGraph, ids: frozenset[str], others: frozenset[str]) -> Details:
     details = Details()
-    for edge in graph.edges_below(sorted(ids), ("has_column",)):
+    for edge in graph.edges_from(sorted(ids), ("has_column",)):
         details.add(_row(edge))
     for vertex in graph.vertices(sorted(ids | others)):
         names = {

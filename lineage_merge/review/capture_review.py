@@ -10,7 +10,6 @@ from lineage_merge.graph_format.elements import (
     COLUMN,
     Edge,
     Vertex,
-    dataset_id_of,
     edge_of_row,
     title_of_id,
     vertex_of_row,
@@ -94,9 +93,7 @@ def review_capture(
     if graph is not None and settings and settings.policies:
         vertices, edges = everything(graph, environment)
         others = [
-            edge
-            for edge in edges
-            if not (_is_of_job(edge, head) and dataset_id_of(edge.to_id) in after.written)
+            edge for edge in edges if not (_is_of_job(edge, head) and dataset_of(edge.to_id) in after.written)
         ]
         held = {vertex.id for vertex in vertices}
         new = [vertex for vertex in after.vertices if vertex.id not in held]
@@ -169,7 +166,7 @@ def _written(
             of_dataset.setdefault(edge.from_id, []).append(columns[edge.to_id])
     for dataset in sorted({edge.to_id for edge in own if edge.label == "feeds"}):
         feeds, flows, influences = (
-            [edge for edge in own if edge.label == label and dataset_id_of(edge.to_id) == dataset]
+            [edge for edge in own if edge.label == label and dataset_of(edge.to_id) == dataset]
             for label in _OF_JOB
         )
         unavailable = any(feed.properties.get("column_lineage") == "unavailable" for feed in feeds)
@@ -202,7 +199,7 @@ def _inputs(flows: Iterable[Edge]) -> Iterator[tuple[str, ColumnInput]]:
 def _influences(edges: Iterable[Edge]) -> Mapping[str, Set[str]]:
     influences: dict[str, set[str]] = {}
     for edge in edges:
-        title = f"{title_of_id(dataset_id_of(edge.from_id))}#{fold(dotted(column_of(edge.from_id)))}"
+        title = f"{title_of_id(dataset_of(edge.from_id))}#{fold(dotted(column_of(edge.from_id)))}"
         for kind in str(edge.properties.get("transformation", "")).split(","):
             influences.setdefault(kind.strip(), set()).add(title)
     return influences

@@ -12,12 +12,11 @@ from lineage_merge.graph_format.elements import (
     LABELS_WITH_TESTS,
     Edge,
     Vertex,
-    dataset_id_of,
     name_parts,
     title_of_id,
 )
 from lineage_merge.graph_format.schema import DATASET_LABELS
-from lineage_merge.model.elements import column_id, column_of, field_path
+from lineage_merge.model.elements import column_id, column_of, dataset_of, field_path
 from lineage_merge.questions.column_walk import with_derived
 from lineage_merge.questions.dependents import affected_tests, dependents
 from lineage_merge.questions.effects import Effect
@@ -41,7 +40,7 @@ class GraphLookup:
 
     def id_of(self, identifier: str) -> str:
         """Return the id in the graph of a dataset or column; its own if the graph does not have it."""
-        dataset = dataset_id_of(identifier)
+        dataset = dataset_of(identifier)
         if dataset not in self._ids:
             vertex = self.dataset(dataset)
             self._ids[dataset] = vertex.id if vertex else dataset
@@ -105,7 +104,7 @@ def downstream(graph: LineageGraph, datasets: Iterable[str]) -> tuple[list[Verte
         columns = {edge.to_id for edge in graph.edges_below(sorted(new), ["has_column"])}
         ids = graph.reach(sorted(new), ["feeds"], "down")
         ids |= graph.reach(sorted(columns), ["feeds_column", "influences"], "down")
-        new = {dataset_id_of(identifier) for identifier in ids} - reached
+        new = {dataset_of(identifier) for identifier in ids} - reached
         reached |= new
     columns = {edge.to_id for edge in graph.edges_below(sorted(reached), ["has_column"])}
     starts = sorted(reached | columns)
@@ -132,8 +131,8 @@ def consequences(
     changed = vertices[0]
     affected = dependents(graph, changed, change=finding.change)
     # Without the changed dataset itself, which a self reference reaches.
-    own = dataset_id_of(changed.id) if changed.label == COLUMN else changed.id
-    elements = tuple(each for each in affected.elements if dataset_id_of(each.vertex.id) != own)
+    own = dataset_of(changed.id) if changed.label == COLUMN else changed.id
+    elements = tuple(each for each in affected.elements if dataset_of(each.vertex.id) != own)
     affected = replace(affected, elements=elements)
     tests = affected_tests(graph, affected)
     effects = {*(element.effect for element in elements), *(test.effect for test in tests)}
@@ -178,7 +177,7 @@ def new_violations(
         if (policy.name, *_key(violation)) in known:
             continue
         ends = [edge.from_id for edge in violation.path[:1]] + [edge.to_id for edge in violation.path]
-        path = " -> ".join(title_of_id(dataset_id_of(identifier)) for identifier in ends)
+        path = " -> ".join(title_of_id(dataset_of(identifier)) for identifier in ends)
         yield Assessed(
             Finding(
                 "policy violated",

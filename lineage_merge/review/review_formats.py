@@ -11,7 +11,8 @@ from html import escape
 from typing import Any
 from urllib.parse import quote
 
-from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex, dataset_id_of, subgraph, title_of_id
+from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex, subgraph, title_of_id
+from lineage_merge.model.elements import dataset_of
 from lineage_merge.model.version import __version__
 from lineage_merge.questions.formats.diagrams import mermaid
 from lineage_merge.questions.impact_question import impact_as_json
@@ -240,7 +241,7 @@ def affected_part(result: ReviewResult) -> tuple[Subgraph, int]:
             continue
         changed = assessed.dependents.changed
         if not changed.is_dataset:
-            start = dataset_id_of(changed.id)
+            start = dataset_of(changed.id)
             changed = Vertex(start, "table", {"qualified_name": title_of_id(start)})
         nearest[changed.id] = (0, changed)
         for each in assessed.affected:
@@ -248,7 +249,7 @@ def affected_part(result: ReviewResult) -> tuple[Subgraph, int]:
                 nearest[each.vertex.id] = (each.distance, each.vertex)
         for edge in assessed.dependents.impact.subgraph.edges:
             if edge.label in ("feeds", "feeds_column", "influences"):
-                pairs.add((dataset_id_of(edge.from_id), dataset_id_of(edge.to_id)))
+                pairs.add((dataset_of(edge.from_id), dataset_of(edge.to_id)))
     order = sorted(nearest.values(), key=lambda each: (each[0], each[1].id))
     shown = [vertex for _, vertex in order[:_MAX_VERTICES]]
     edges = [Edge(f"{a}>{b}", "feeds", a, b) for a, b in sorted(pairs) if a != b]
@@ -272,7 +273,7 @@ def _diagram(result: ReviewResult) -> str:
 
 def _styles(result: ReviewResult, part: Subgraph) -> Iterator[str]:
     """Yield lines that mark what is changed (thick) and what breaks (red)."""
-    changed = {dataset_id_of(each.dependents.changed.id) for each in result.findings if each.dependents}
+    changed = {dataset_of(each.dependents.changed.id) for each in result.findings if each.dependents}
     broken = {each.vertex.id for assessed in result.findings for each in assessed.broken}
     for number, identifier in enumerate(part.vertices):
         if identifier in changed:

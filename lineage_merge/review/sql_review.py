@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lineage_merge.column_lineage.scripts.shapes import NOTHING, Shape, ShapeColumn, Shapes
 from lineage_merge.graph_format.elements import Edge, title_of_id
-from lineage_merge.model.elements import dataset_of
+from lineage_merge.model.elements import dataset_of, is_field
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.review import git
 from lineage_merge.review.consequences import GraphLookup, consequences
@@ -145,7 +145,8 @@ def _with_known_columns(
     lookup = GraphLookup(graph, folders.names.environment)
     for dataset in sorted(unknown):
         vertex = lookup.dataset(dataset)
-        if columns := lookup.columns(vertex.id) if vertex else []:
+        known = lookup.columns(vertex.id) if vertex else []
+        if columns := [column for column in known if not is_field(column.id)]:
             columns.sort(key=lambda column: (column.properties.get("position", 0), column.id))
             positions = sorted(column.properties.get("position", -1) for column in columns)
             complete = positions == list(range(len(columns)))

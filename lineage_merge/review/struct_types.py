@@ -43,9 +43,9 @@ def _differences(before: str, after: str, path: str, depth: int) -> Iterator[Fie
             yield from _differences(data_type, new[key][1], f"{path}.{name}", depth + 1)
         else:
             yield FieldDifference(f"{path}.{name}", data_type, "")
-    for key in new.keys() - old.keys():
-        name, data_type = new[key]
-        yield FieldDifference(f"{path}.{name}", "", data_type)
+    for key, (name, data_type) in new.items():
+        if key not in old:
+            yield FieldDifference(f"{path}.{name}", "", data_type)
 
 
 def _fields(data_type: str) -> Mapping[str, tuple[str, str]] | None:

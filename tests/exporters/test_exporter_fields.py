@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from lineage_merge.exporters.exporter import Export
-from lineage_merge.graph_format.elements import Vertex, edge_of_row, vertex_of_row
+from lineage_merge.graph_format.elements import Vertex
 from lineage_merge.questions.backends.in_memory import InMemory
 from tests.lineage_made import MadeLineage, at, col
 
@@ -24,7 +24,7 @@ def graph() -> InMemory:
         lineage.nodes[col("crm", name)]["data_type"] = data_type
     lineage.nodes[col("crm", "customer") + "|address|city"] |= {"data_type": "string", "tags": ["pii"]}
     lineage.nodes[col("crm", "items") + "|sku"]["data_type"] = "bigint"
-    return InMemory(map(vertex_of_row, lineage.nodes.values()), map(edge_of_row, lineage.edges.values()))
+    return lineage.graph()
 
 
 CITY = "[version=2.0].[type=struct].[type=struct].customer.[type=struct].address.[type=string].city"

@@ -4,13 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from gremlin_python.process.graph_traversal import GraphTraversalSource
 
-from lineage_merge.graph_format.elements import Edge, Subgraph, column_title, edge_of_row, vertex_of_row
-from lineage_merge.load.gremlin.connection import Endpoint
+from lineage_merge.graph_format.elements import Edge, Subgraph, column_title, subgraph
 from lineage_merge.model.errors import Ambiguous, NotFound
-from lineage_merge.questions.backends.in_memory import InMemory
-from lineage_merge.questions.backends.opening import open_graph
 from lineage_merge.questions.dependents import dependents
 from lineage_merge.questions.effects import Change, Effect
 from lineage_merge.questions.formats.tree import tree
@@ -21,7 +17,7 @@ from lineage_merge.questions.lineage_changes import neighbors_of
 from lineage_merge.questions.lineage_questions import all_paths
 from lineage_merge.questions.names import resolve_dataset_or_column
 from lineage_merge.questions.tag_propagation import propagate
-from tests.lineage_made import MadeLineage, at, col
+from tests.lineage_made import BACKENDS, MadeLineage, at, col
 
 
 def made() -> MadeLineage:
@@ -56,27 +52,9 @@ def made() -> MadeLineage:
     return lineage
 
 
-@pytest.fixture(params=["memory", "folder", pytest.param("server", marks=pytest.mark.jvm)])
+@pytest.fixture(params=BACKENDS)
 def graph(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LineageGraph]:
-    yield from opened(request, tmp_path, made())
-
-
-def opened(request: pytest.FixtureRequest, tmp_path: Path, lineage: MadeLineage) -> Iterator[LineageGraph]:
-    if request.param == "memory":
-        rows = lineage.nodes.values(), lineage.edges.values()
-        yield InMemory(map(vertex_of_row, rows[0]), map(edge_of_row, rows[1]))
-        return
-    place: Path | Endpoint = tmp_path / "graph"
-    if request.param == "server":
-        source: GraphTraversalSource = request.getfixturevalue("gremlin")
-        assert source.V().count().next() == 0
-        url = request.getfixturevalue("gremlin_url")
-        lineage.load(url)
-        place = Endpoint(url)
-    else:
-        lineage.folder(tmp_path / "graph")
-    with open_graph(place) as graph:
-        yield graph
+    yield from made().opened(request, tmp_path)
 
 
 def flows(found: Subgraph | list[Edge]) -> set[str]:
@@ -254,13 +232,21 @@ def test_the_tree_leads_from_a_column_through_its_fields(graph: LineageGraph) ->
     ]
 
 
-@pytest.fixture(params=["memory", "folder", pytest.param("server", marks=pytest.mark.jvm)])
+def test_the_tree_lists_the_fields_of_a_column_before_the_next_column() -> None:
+    lineage = MadeLineage().flow("a > b").columns("a.home/city > b.x").columns("a.home1 > b.y")
+    graph = lineage.graph()
+    found = subgraph(graph.vertices(lineage.nodes), graph.edges_below([at("a")], ["has_column"]))
+    lines = [line.plain.strip() for line in tree(found, [at("a")])]
+    assert [line.split("· ")[1].split()[0] for line in lines if "·" in line] == ["home", "home.city", "home1"]
+
+
+@pytest.fixture(params=BACKENDS)
 def tagged(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LineageGraph]:
     lineage = made()
     lineage.nodes[col("crm", "customer") + "|email"]["tags"] = ["pii"]
     lineage.nodes[col("crm", "customer")]["tags"] = ["vip"]
     lineage.nodes[at("places")]["tags"] = ["geo"]
-    yield from opened(request, tmp_path, lineage)
+    yield from lineage.opened(request, tmp_path)
 
 
 def test_a_tag_reaches_what_reads_the_field_or_all_of_the_structure(tagged: LineageGraph) -> None:

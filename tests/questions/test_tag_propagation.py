@@ -4,17 +4,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge.config import Cleared, Propagation
-from lineage_merge.graph_format.elements import edge_of_row, vertex_of_row
-from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.questions.backends.in_memory import InMemory
-from lineage_merge.questions.backends.opening import open_graph
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.tag_propagation import PropagatedTags, propagate
 from lineage_merge.questions.tags import TagCounts, counts, paths, selected
-from tests.lineage_made import MadeLineage, at, col
+from tests.lineage_made import BACKENDS, MadeLineage, at, col
 
 
 def made() -> MadeLineage:
@@ -52,24 +47,9 @@ def made() -> MadeLineage:
     return lineage
 
 
-@pytest.fixture(params=["memory", "folder", pytest.param("server", marks=pytest.mark.jvm)])
+@pytest.fixture(params=BACKENDS)
 def graph(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LineageGraph]:
-    lineage = made()
-    if request.param == "memory":
-        rows = lineage.nodes.values(), lineage.edges.values()
-        yield InMemory(map(vertex_of_row, rows[0]), map(edge_of_row, rows[1]))
-        return
-    place: Path | Endpoint = tmp_path / "graph"
-    if request.param == "server":
-        source: GraphTraversalSource = request.getfixturevalue("gremlin")
-        assert source.V().count().next() == 0
-        url = request.getfixturevalue("gremlin_url")
-        lineage.load(url)
-        place = Endpoint(url)
-    else:
-        lineage.folder(tmp_path / "graph")
-    with open_graph(place) as opened:
-        yield opened
+    yield from made().opened(request, tmp_path)
 
 
 def short(identifier: str) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.command_line import in_process
+from tests.lineage_made import MadeLineage
 
 TABLES = (
     "create table dw.t (a int, b string, c string);\ncreate table raw.s (id int, name string, kind string);\n"
@@ -229,6 +230,22 @@ def test_readers_of_a_dropped_column_in_the_graph_fail_the_check(
     assert output["breaks"] == [{"where": where, "why": "reads dw.t#c, which is dropped"}]
     (affected,) = output["changes"]["affected"]  # type: ignore[index]
     assert (affected["of"], affected["datasets"], affected["columns"]) == ("dw.t#c", 1, 1)
+
+
+def test_fields_in_the_graph_are_no_columns_of_a_table(repository: Repository, tmp_path: Path) -> None:
+    lineage = MadeLineage()
+    lineage.flow("spark_catalog|raw.s > spark_catalog|dw.people")
+    lineage.columns("spark_catalog|raw.s.name > spark_catalog|dw.people.address/city")
+    lineage.nodes["dev|spark_catalog|dw.people|address"]["position"] = 0
+    lineage.folder(tmp_path / "graph")
+    repository.write("people.sql", "insert overwrite table dw.people select id, name from raw.s;\n")
+
+    code, output = check("--folder", "graph")
+
+    assert code == 12
+    assert output["breaks"] == [
+        {"where": "etl/people.sql, line 1", "why": "inserts 2 columns into a table of 1"}
+    ]
 
 
 def test_an_unknown_revision_is_one_line(repository: Repository) -> None:

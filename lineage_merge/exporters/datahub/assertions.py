@@ -9,7 +9,7 @@ from datahub.metadata import schema_classes as classes
 
 from lineage_merge.exporters.datahub.fields import FieldPaths, aspects, tag_of
 from lineage_merge.exporters.datahub.names import Names
-from lineage_merge.exporters.graph_batches import CheckedDataset, DatasetCheck, DatasetSchema
+from lineage_merge.exporters.graph_batches import CheckedDataset, DatasetCheck
 from lineage_merge.graph_format.elements import Vertex, values_of
 from lineage_merge.questions.last_updates import FRESHNESS
 
@@ -48,13 +48,13 @@ _RESULT_DETAILS = ("status", "failures", "duration_ms", "max_loaded_at")
 
 def assertions(names: Names, checked: CheckedDataset) -> Iterator[MetadataChangeProposalWrapper]:
     """Yield the checks of a dataset: definition, tags, status, and the newest result if there is one."""
-    dataset = checked.schema.dataset
+    dataset, paths = checked.schema.dataset, FieldPaths(checked.schema.columns)
     for check in checked.checks:
         vertex = check.assertion
         urn = names.assertion(vertex.id, dataset.id)
         platform = mce_builder.make_data_platform_urn(str(vertex.properties.get("job_type", "")))
         values: list[Any] = [
-            _definition(names, checked.schema, check),
+            _definition(names, dataset, paths, check),
             classes.DataPlatformInstanceClass(platform=platform),
             classes.StatusClass(removed=False),
         ]
@@ -66,7 +66,9 @@ def assertions(names: Names, checked: CheckedDataset) -> Iterator[MetadataChange
         yield from aspects(urn, values)
 
 
-def _definition(names: Names, schema: DatasetSchema, check: DatasetCheck) -> classes.AssertionInfoClass:
+def _definition(
+    names: Names, dataset: Vertex, paths: FieldPaths, check: DatasetCheck
+) -> classes.AssertionInfoClass:
     properties = check.assertion.properties
     custom = {name: ", ".join(str(each) for each in values_of(check.assertion, name)) for name in _CUSTOM}
     known: dict[str, Any] = {
@@ -75,26 +77,27 @@ def _definition(names: Names, schema: DatasetSchema, check: DatasetCheck) -> cla
         "description": properties.get("description") or check.assertion.name,
     }
     if properties.get("assertion_type") == FRESHNESS:
-        freshness = classes.CustomAssertionInfoClass(type=FRESHNESS, entity=names.dataset(schema.dataset.id))
+        freshness = classes.CustomAssertionInfoClass(type=FRESHNESS, entity=names.dataset(dataset.id))
         return classes.AssertionInfoClass(
             type=classes.AssertionTypeClass.CUSTOM, customAssertion=freshness, **known
         )
     return classes.AssertionInfoClass(
-        type=classes.AssertionTypeClass.DATASET, datasetAssertion=_of_dataset(names, schema, check), **known
+        type=classes.AssertionTypeClass.DATASET,
+        datasetAssertion=_of_dataset(names, dataset, paths, check),
+        **known,
     )
 
 
 def _of_dataset(
-    names: Names, schema: DatasetSchema, check: DatasetCheck
+    names: Names, dataset: Vertex, paths: FieldPaths, check: DatasetCheck
 ) -> classes.DatasetAssertionInfoClass:
     properties = check.assertion.properties
-    paths = FieldPaths(schema.columns)
     kind = str(properties.get("assertion_type", ""))
     standard = _STANDARD.get(kind, _NATIVE) if check.column else _NATIVE
     scopes = classes.DatasetAssertionScopeClass
     value = classes.AssertionStdParameterClass(standard.number, classes.AssertionStdParameterTypeClass.NUMBER)
     return classes.DatasetAssertionInfoClass(
-        dataset=names.dataset(schema.dataset.id),
+        dataset=names.dataset(dataset.id),
         scope=scopes.DATASET_COLUMN if check.column else scopes.DATASET_ROWS,
         fields=[names.column(check.column, paths.of(check.column))] if check.column else None,
         operator=standard.operator,

@@ -62,6 +62,7 @@ def description(
     vertex = schema.dataset
     urn = names.dataset(vertex.id)
     properties = vertex.properties
+    paths = FieldPaths(schema.columns)
     values: list[Any] = [
         classes.DatasetPropertiesClass(
             name=vertex.name,
@@ -72,13 +73,12 @@ def description(
         classes.SubTypesClass(typeNames=[_SUBTYPES.get(vertex.label, vertex.label.title())]),
     ]
     if schema.columns:
-        values.append(_schema(names, schema))
+        values.append(_schema(names, schema, paths))
     if "deprecation_date" in properties:
         values.append(_deprecation(str(properties["deprecation_date"])))
     yield from aspects(urn, values)
     patch = DatasetPatchBuilder(urn)
     add_owners_and_tags(names, patch, vertex)
-    paths = FieldPaths(schema.columns)
     for column in schema.columns:
         for tag in column.properties.get("tags", ()):
             patch.for_field(paths.of(column)).add_tag(tag_of(tag))
@@ -242,10 +242,9 @@ def _deprecation(date: str) -> classes.DeprecationClass:
     )
 
 
-def _schema(names: Names, schema: DatasetSchema) -> classes.SchemaMetadataClass:
+def _schema(names: Names, schema: DatasetSchema, paths: FieldPaths) -> classes.SchemaMetadataClass:
     _, namespace, name = name_parts(schema.dataset.id)
     platform = names.of_dataset(namespace, name).platform
-    paths = FieldPaths(schema.columns)
     return classes.SchemaMetadataClass(
         schemaName=schema.dataset.title,
         platform=mce_builder.make_data_platform_urn(platform),

@@ -48,8 +48,9 @@ from lineage_merge.exporters.graph_batches import (
     read_schemas,
 )
 from lineage_merge.exporters.openlineage.facets import PRODUCER, column_lineage, ends, moment, of_dataset
-from lineage_merge.graph_format.elements import Vertex, dataset_id_of, name_parts, title_of_id
+from lineage_merge.graph_format.elements import Vertex, name_parts, title_of_id
 from lineage_merge.graph_format.schema import DATASET_LABELS
+from lineage_merge.model.elements import dataset_of
 from lineage_merge.model.times import utc_moment
 from lineage_merge.questions.graph import LineageGraph
 
@@ -233,7 +234,7 @@ _FIELDS = {field.name for field in attr.fields(_Assertion)}
 def check_events(export: Export) -> Iterator[RunEvent]:
     """Yield an event per checked dataset, DAG and type of job. Checks without a result are omitted."""
     pairs = export.graph.pairs(["checks"], export.environment, export.dag)
-    titles = Counter(title_of_id(each) for each in {dataset_id_of(target) for _, target in pairs})
+    titles = Counter(title_of_id(each) for each in {dataset_of(target) for _, target in pairs})
     for checked in checked_datasets(export.graph, export.environment, export.dag):
         dataset = checked.schema.dataset
         _, namespace, name = name_parts(dataset.id)

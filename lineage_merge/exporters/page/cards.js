@@ -71,7 +71,7 @@ lineage.cards = (() => {
     const depth = column.owner ? column.path.length - 1 : 0;
     return element(
       "li",
-      depth ? { class: `is-field`, "data-depth": Math.min(depth, 4) } : {},
+      depth ? { class: "is-field", "data-depth": Math.min(depth, 4) } : {},
       foldOf(column, view),
       button(
         {

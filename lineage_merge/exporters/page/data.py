@@ -31,6 +31,7 @@ from lineage_merge.graph_format.elements import (
     Edge,
     Subgraph,
     Vertex,
+    column_order,
     name_of_id,
     name_parts,
     title_of_id,
@@ -167,18 +168,13 @@ def _columns(graph: Subgraph) -> dict[str, list[Vertex]]:
         if vertex.label == COLUMN and dataset_of(vertex.id) in graph.vertices:
             held[dataset_of(vertex.id)].append(vertex)
     for columns in held.values():
-        columns.sort(key=partial(_column_order, graph))
+        columns.sort(key=partial(column_order, graph.vertices))
     return {dataset: columns for dataset, columns in held.items() if graph.vertices[dataset].is_dataset}
-
-
-def _column_order(graph: Subgraph, column: Vertex) -> tuple[float, str, str]:
-    """Return what orders columns: by position and name, each before its fields."""
-    top = graph.vertices.get((*structures_of(column.id), column.id)[0], column)
-    return top.properties.get("position", float("inf")), top.name, column.id
 
 
 def _dataset(vertex: Vertex, columns: list[Vertex], dags: _Numbered, freshness: list[Any]) -> dict[str, Any]:
     _, namespace, path = name_parts(vertex.id)
+    names = {column.id: column.name for column in columns}
     return {
         "id": safe_id(vertex.id),
         "kind": vertex.label,
@@ -190,7 +186,7 @@ def _dataset(vertex: Vertex, columns: list[Vertex], dags: _Numbered, freshness: 
         "dags": [dags(name) for name in vertex.dags],
         "facts": facts(vertex.properties, _DATASET_FACTS),
         "freshness": freshness,
-        "columns": [_column(column, columns) for column in columns],
+        "columns": [_column(column, names) for column in columns],
     }
 
 
@@ -206,11 +202,11 @@ def _freshness(found: Freshness) -> list[Any]:
     return row
 
 
-def _column(vertex: Vertex, columns: list[Vertex]) -> list[Any]:
+def _column(vertex: Vertex, names: Mapping[str, str]) -> list[Any]:
+    """Return the row of a column. `names`: those of the dataset's columns and fields, by id."""
     known = facts(vertex.properties, _COLUMN_FACTS)
     path = []
     if above := structures_of(vertex.id):
-        names = {column.id: column.name for column in columns}
         path = [redact_sql(names.get(each, name_of_id(each))) for each in (*above, vertex.id)]
     return [
         redact_sql(vertex.qualified_name),

@@ -11,8 +11,8 @@ from functools import partial
 
 from rich.text import Text
 
-from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex
-from lineage_merge.model.elements import dataset_of, structures_of
+from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex, column_order
+from lineage_merge.model.elements import dataset_of
 from lineage_merge.questions.formats.describe import one_line, title, transformation, truncate
 from lineage_merge.questions.graph import Direction
 
@@ -70,7 +70,7 @@ def _planned(graph: Subgraph, roots: Sequence[str] | None, direction: Direction)
         elif column not in columns[owner]:  # an edge for each DAG
             columns[owner].append(column)
     for owned in columns.values():
-        owned.sort(key=partial(_place, graph))
+        owned.sort(key=partial(column_order, graph.vertices))
     listed = {each.id for owned in columns.values() for each in owned}
     between: dict[tuple[str, str], list[Edge]] = defaultdict(list)
     column_sources: dict[str, list[Edge]] = defaultdict(list)
@@ -103,12 +103,6 @@ def _planned(graph: Subgraph, roots: Sequence[str] | None, direction: Direction)
             _open(plan, [identifier])
     _number(plan)
     return plan
-
-
-def _place(graph: Subgraph, column: Vertex) -> tuple[int, str]:
-    """Return what orders columns: each by its place, followed by its fields."""
-    top = graph.vertices.get((*structures_of(column.id), column.id)[0], column)
-    return top.properties.get("position", 1 << 31), f"{top.name}{column.id.removeprefix(top.id)}"
 
 
 def _open(plan: _Plan, starts: Iterable[str]) -> None:
