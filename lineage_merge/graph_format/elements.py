@@ -19,11 +19,13 @@ LABELS_WITH_TESTS = (*VERTEX_LABELS, ASSERTION, *EDGE_LABELS, "checks", "referen
 ALL_VERTEX_LABELS = tuple(label.name for label in NODE_LABELS)
 
 _KEYS_OF_ROWS = ("id", "label", "from", "to")
-# What comparisons of two moments leave out: properties of a run, of the loader, and of the order of columns.
+# What comparisons of two moments leave out: properties of a run, of the loader, of usage,
+# and of the order of columns.
 NOT_COMPARED = frozenset(
     """
     dag_name environment name job_name job_type last_run_id last_run_at described_at duration_ms
     rows_written status failures max_loaded_at position sequence resolved_names first_seen
+    read_count last_read_at readers observed_from observed_until
     """.split()
 )
 # Schemes whose OpenLineage names are paths without a leading slash.

@@ -106,6 +106,19 @@ NODE_PROPERTIES: tuple[Property, ...] = (
     ),
     Property("warn_after_ms", "age of the newest row from which a freshness check warns", type="long"),
     Property("error_after_ms", "age of the newest row from which a freshness check fails", type="long"),
+    Property(
+        "read_count",
+        "statements in the query log of its warehouse that read it, other than those that write it",
+        type="long",
+    ),
+    Property("last_read_at", "time of the last of these statements, in ms since 1970", type="long"),
+    Property(
+        "readers", "who read it: hashes or groups of users, if the configuration asks for them", many=True
+    ),
+    Property(
+        "observed_from", "begin of the history of statements that was read, in ms since 1970", type="long"
+    ),
+    Property("observed_until", "its end, in ms since 1970", type="long"),
     Property("first_seen", "when a load created it in the graph, in ms since 1970", type="long"),
     Property("last_merged_at", "time of the last merge of the DAG, in ms since 1970", type="long"),
     Property("documents_read", "number of documents that the merge read", type="long"),
@@ -157,6 +170,8 @@ LONGS = frozenset(
 _OF_DBT = tuple(
     "meta file_path access group contract version latest_version deprecation_date materialization".split()
 )
+# Of datasets and columns, from query logs: they do not depend on a job.
+_USAGE = ("read_count", "last_read_at", "readers")
 _DATASET = (
     "name",
     "namespace",
@@ -170,6 +185,7 @@ _DATASET = (
     "constraints",
     "aliases",
     "resolved_names",
+    *_USAGE,
     FIRST_SEEN,
 )
 _OF_JOB = ("job_type", "job_name")
@@ -209,6 +225,7 @@ NODE_LABELS: tuple[Label, ...] = (
         "a column of a dataset, or a field of a structure",
         (
             *"name qualified_name data_type description position tags owners meta constraints".split(),
+            *_USAGE,
             FIRST_SEEN,
         ),
     ),
@@ -218,6 +235,11 @@ NODE_LABELS: tuple[Label, ...] = (
         "operation",
         "a step of a job, as recorded by Spline",
         ("name", "operation_type", "job_type", "job_name", FIRST_SEEN),
+    ),
+    Label(
+        "query_log",
+        "the history of statements of a warehouse: the time for which the reads of its datasets were counted",
+        ("name", "namespace", "observed_from", "observed_until", FIRST_SEEN),
     ),
     Label(
         "merge_run",

@@ -356,6 +356,11 @@ def assertion_id(environment: str, dag_name: str, job: JobKey, key: str = "") ->
     return "|".join(encode(part) for part in parts)
 
 
+def query_log_id(environment: str, namespace: str) -> str:
+    """Return an id such as ``dev|query_log|redshift://cluster.region:5439``."""
+    return f"{encode(environment)}|query_log|{encode(namespace)}"
+
+
 def edge_id(environment: str, dag_name: str, job: JobKey | None, from_id: str, label: str, to_id: str) -> str:
     """Return a stable hash of an edge's key: 20 hex digits (80 bits).
 
