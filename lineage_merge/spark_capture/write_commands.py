@@ -45,10 +45,13 @@ def written(session: JvmSession, plan: Any) -> Written | None:
     if name == "SaveIntoDataSourceCommand" and _is_part_of_row_operation(plan):
         return None
     known = _COMMANDS.get(name)
-    found = written_rows(session, *known(session, plan)) if known else None
-    if found and known is _version_2:
-        _remove_plain_casts(found.query)
-    return found
+    write = known(session, plan) if known else None
+    if write is None:
+        return None
+    rows = written_rows(session, *write)
+    if known is _version_2:
+        _remove_plain_casts(rows.query)
+    return rows
 
 
 def written_rows(session: JvmSession, query: Any, target: WriteTarget) -> Written:
@@ -153,7 +156,9 @@ def _relation(session: JvmSession, plan: Any) -> Write:
     return plan.query(), WriteTarget(found.uris[0], append=not plan.overwrite(), data_format="jdbc")
 
 
-def _version_2(session: JvmSession, plan: Any) -> Write:
+def _version_2(session: JvmSession, plan: Any) -> Write | None:
+    if _stores_nothing(plan.table().table()):
+        return None
     append = str(plan.getClass().getSimpleName()) == "AppendData"
     return plan.query(), _of_relation(table_of_version_2(plan.table()), append)
 
@@ -213,17 +218,23 @@ def _micro_batch_2(session: JvmSession, plan: Any) -> Write | None:
 
 
 def _stored(session: JvmSession, plan: Any, sink: Any, append: bool) -> Write | None:
-    if str(sink.getClass().getSimpleName()) in _SINKS_WITHOUT_STORAGE:
+    if _stores_nothing(sink):
         return None
     return plan.query(), _of_options(session, sink, plan.writeOptions(), append)
 
 
+def _stores_nothing(sink: Any) -> bool:
+    return str(sink.getClass().getSimpleName()) in _SINKS_WITHOUT_STORAGE
+
+
 def _of_relation(table: SparkRelation, append: bool) -> WriteTarget:
     uri = "".join(table.uris[:1])
+    if not uri and table.table is None:
+        raise CaptureError(f"a write to {table.data_format}: unknown target")
     return WriteTarget(uri, table.table, False, append, table.data_format, table.params)
 
 
-_COMMANDS: Mapping[str, Callable[[JvmSession, Any], Write]] = {
+_COMMANDS: Mapping[str, Callable[[JvmSession, Any], Write | None]] = {
     "InsertIntoHadoopFsRelationCommand": _files,
     "InsertIntoHiveTable": _into("table"),
     "CreateDataSourceTableAsSelectCommand": _into("table"),

@@ -142,8 +142,11 @@ def test_what_writes_nothing_gives_no_document(
     orders.cache().count()
     orders.show()
     spark.sql("create table empty (id int) using parquet")
+    failed = recording.listener.counts.failed
+    orders.write.format("noop").mode("overwrite").save()
 
     assert recording.writes() == []
+    assert recording.listener.counts.failed == failed
 
 
 @pytest.mark.nightly
