@@ -49,6 +49,7 @@ class Context:
         self._line = 0
         self._variables: Set[str] = frozenset()
         self._records: set[str] = set()
+        self._outcomes: list[tuple[Queries, Relation]] = []
         # Facts from other files that the interpretation of this one depends on.
         self.asked: dict[str, Shape | None] = {}
         # Tables that the file itself creates, under their current names.
@@ -117,6 +118,7 @@ class Context:
         )
         try:
             relation = with_deep_stack(lambda: reader.read(query))
+            self._outcomes.append((reader, relation))
         except Exception as error:  # noqa: BLE001 - a gap in reading columns costs the statement's columns
             self._note("no-columns", f"cannot read the columns: {reason(error, line)}")
             inner = {fold(cte.alias) for cte in query.find_all(exp.CTE)}

@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from lineage_merge.column_lineage.scripts.shapes import Shape
 from lineage_merge.column_lineage.scripts.writes import Note, Write
+from lineage_merge.column_lineage.sql.derivation import ColumnOrigin
 from lineage_merge.model.elements import DatasetLabel
 
 
@@ -26,7 +27,8 @@ class FileLineage:
 
     `altered` are columns added to (or dropped from, renamed in) tables, in order; `learned` are columns that
     its queries reference in tables without known columns. `dropped`: tables that no longer exist after it.
-    `read` includes what only a plain SELECT reads. `calls`: line and name of the procedures that it calls.
+    `read` includes what only a plain SELECT reads, `read_columns` the columns that it names or returns.
+    `calls`: line and name of the procedures that it calls.
     """
 
     name: str
@@ -36,6 +38,7 @@ class FileLineage:
     renamed: dict[str, str] = field(default_factory=dict)
     dropped: set[str] = field(default_factory=set)
     read: set[str] = field(default_factory=set)
+    read_columns: set[ColumnOrigin] = field(default_factory=set)
     learned: dict[str, list[str]] = field(default_factory=dict)
     calls: list[tuple[int, str]] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)

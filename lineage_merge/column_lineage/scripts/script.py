@@ -82,6 +82,8 @@ class _Reading(Creation):
                 self._note("rejected", f"cannot be interpreted: {reason(error, statement.line)}")
         file_lineage = self._found
         follow_renames(file_lineage)
+        for reader, relation in self._outcomes:  # now all columns of tables are known
+            file_lineage.read_columns |= reader.read_origins(relation)
         for table in self._all_tables:
             if not table.complete and table.columns:
                 known = file_lineage.learned.setdefault(table.unique_id, [])

@@ -68,6 +68,14 @@ class Queries:
         """Return the columns of a statement."""
         return self._relation(query, {}, None)
 
+    def read_origins(self, relation: Relation) -> set[ColumnOrigin]:
+        """Return the columns that a statement with this result reads: those named in it, and of its result.
+
+        A `*` inside of it reads what is named of it outside.
+        """
+        found = self._values.named_origins | relation.influences.keys()
+        return found.union(*(item.derivation for item in relation.known()))
+
     def _inner(self, query: exp.Expr, scope: QueryScope) -> Relation:
         return self._relation(query, scope.ctes, scope)
 

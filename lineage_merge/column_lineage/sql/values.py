@@ -86,6 +86,8 @@ class Values:
         self.structures = Structures(dialect, self, types)
         # Variables of the lambdas around an expression.
         self.bound: dict[str, Derivation] = {}
+        # The origins of all columns that are named so far.
+        self.named_origins: set[ColumnOrigin] = set()
 
     def trace(self, expression: exp.Expr, scope: QueryScope) -> Derivation:
         """Return the derivation of the value; a plain column, or a field of it, is unchanged."""
@@ -150,6 +152,11 @@ class Values:
 
     def named(self, parts: list[str], column: exp.Column, scope: QueryScope) -> Derivation:
         """Resolve a dotted name that begins with the parts of `column`."""
+        derivation = self._named(parts, column, scope)
+        self.named_origins.update(derivation)
+        return derivation
+
+    def _named(self, parts: list[str], column: exp.Column, scope: QueryScope) -> Derivation:
         derivation: Derivation | None
         if self.bound and fold(parts[0]) in self.bound:
             derivation, fields = self.bound[fold(parts[0])], parts[1:]
