@@ -290,7 +290,9 @@ EDGE_LABELS: tuple[Label, ...] = (
 EDGE_LABEL_NAMES = tuple(edge_label.name for edge_label in EDGE_LABELS)
 DATASET_LABELS: tuple[str, ...] = get_args(DatasetLabel)
 # Sets that a merge may know completely: a row with an empty one says that there is no value.
-REPLACED_SETS = ("tags", "owners", "constraints")
+REPLACED_SETS = ("tags", "owners", "constraints", "readers")
+# Of a dataset or column, what the last merge counted counts, whichever DAG it is of.
+COUNTED = ("read_count", "readers")
 # Facts that only dbt projects state, of which a project always states all.
 PROJECT_FACTS = (*_OF_DBT, "exposure_type", "metric_type", "url", "maturity")
 # dbt's semantic layer: no platform stores these.

@@ -16,7 +16,8 @@ as a deprecation date, of what a dbt project describes.
 
 If several DAGs have different values for a property of a dataset, the DAG that builds the dataset takes
 precedence (one of its jobs writes it, or its catalog knows the location). If none of them builds it, the
-greatest value stays, so that two DAGs never overwrite each other's values.
+greatest value stays, so that two DAGs never overwrite each other's values. Reads are counted of the same
+statements by all DAGs: the last merge counts, and `last_read_at` only grows.
 
 Most elements of most merges are new or unchanged (`load.property_values`); only the others are compared value
 by value.
@@ -28,6 +29,7 @@ from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
 from lineage_merge.graph_format.schema import (
+    COUNTED,
     EDGE_KEYS,
     EDGE_PROPERTIES,
     LONGS,
@@ -36,6 +38,7 @@ from lineage_merge.graph_format.schema import (
     PROJECT_FACTS,
     REPLACED_SETS,
     RUN_LABELS,
+    SETS,
     TABLE_FORMATS,
     Row,
     labels_of,
@@ -158,13 +161,18 @@ def compared_node(
 def _dropped(node: Row, stored: StoredVertex) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the stored values that the merge knows without them: of sets, and facts of a dbt project."""
     if stored.shared or not stored.tagged:
+        yield from _replaced(node, stored, COUNTED)
         return
     if node.get("constraints") is not None:  # a project describes it
         for name in PROJECT_FACTS:
             if node.get(name) is None and (value := stored.properties.get(name)):
                 yield name, (str(value),)
-    for name in REPLACED_SETS:
-        if node.get(name) is not None and (stored_values := stored.properties.get(name)):
+    yield from _replaced(node, stored, REPLACED_SETS)
+
+
+def _replaced(node: Row, stored: StoredVertex, names: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for name in names:
+        if name in SETS and node.get(name) is not None and (stored_values := stored.properties.get(name)):
             values = sorted(set(stored_values) - set(map(str, node[name])))
             if values:
                 yield name, tuple(values)
@@ -278,7 +286,7 @@ def _label(incoming: str, stored: tuple[str, ...], precedence: Precedence) -> st
 
 def _precedence(node: Mapping[str, Any], stored: StoredVertex, builds: bool) -> Precedence:
     """Return which side's values take precedence."""
-    if not stored.shared or node["label"] in RUN_LABELS or node["label"] == "operation":
+    if not stored.shared or node["label"] in (*RUN_LABELS, "operation", "query_log"):
         return "incoming"
     if node["label"] == "column":
         incoming_builds, stored_builds = builds, stored.built_elsewhere
@@ -298,6 +306,10 @@ def _differs(name: str, value: Any, stored: StoredVertex, precedence: Precedence
     if known is None:
         return True
     old = int(known) if name in LONGS else str(known)
+    if name == "last_read_at":
+        return bool(value > old)
+    if name in COUNTED:
+        return bool(value != old)
     if name == "format" and stored.shared and (old in TABLE_FORMATS) != (value in TABLE_FORMATS):
         return value in TABLE_FORMATS  # another DAG's client may only see the files
     return bool(value != old if precedence == "incoming" else precedence == "tie" and value > old)

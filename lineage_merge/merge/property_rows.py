@@ -25,6 +25,7 @@ from lineage_merge.model.elements import (
     encode,
     job_id,
     operation_id,
+    query_log_id,
 )
 from lineage_merge.model.records import (
     AssertionRecord,
@@ -36,6 +37,7 @@ from lineage_merge.model.records import (
     FollowsRecord,
     InfluencesRecord,
     JobRecord,
+    ObservedLogRecord,
     OperationRecord,
     Record,
     WritesRecord,
@@ -160,6 +162,10 @@ def facts(environment: str, dag_name: str, record: ElementRecord) -> Iterator[tu
             identifier = operation_id(job_id(environment, dag_name, job), key)
             properties = {**properties, "job_type": job.job_type, "job_name": job.name}
             yield identifier, Fact(0, "operation", properties, {})
+        case ObservedLogRecord(namespace, begin, end):
+            log = {"name": namespace, "namespace": namespace}
+            log |= {"observed_from": str(begin), "observed_until": str(end)}
+            yield query_log_id(environment, namespace), Fact(0, "query_log", log, {})
         case JobRecord(job, at, properties, sets):
             properties = {**properties, "job_type": job.job_type, "name": job.name}
             yield job_id(environment, dag_name, job), Fact(at, "job", properties, sets)

@@ -24,6 +24,7 @@ from lineage_merge.model.elements import (
     Influences,
     Job,
     JobKey,
+    ObservedLog,
     Operation,
     Problem,
     Reference,
@@ -46,6 +47,7 @@ from lineage_merge.model.records import (
     InfluencesRecord,
     JobRecord,
     JoinedRecord,
+    ObservedLogRecord,
     OperationRecord,
     ProblemRecord,
     Record,
@@ -165,6 +167,8 @@ class RecordBuilder:
                 )
             case Influences(job, start, source_column, end, how) if ends := self._ends(start, end):
                 return InfluencesRecord(self._job(job), ends[0], _column_text(source_column), ends[1], how)
+            case ObservedLog(namespace, begin, end):
+                return ObservedLogRecord(_text(namespace), begin, end)
             case Operation(job, key, properties):
                 return OperationRecord(self._job(job), _text(key), _properties(properties))
             case Follows(job, operation, consumed):

@@ -175,6 +175,18 @@ class Influences:
 
 
 @dataclass(frozen=True, slots=True)
+class ObservedLog:
+    """The time for which the statements of a warehouse were read: ms since 1970.
+
+    The reads of datasets of its `namespace` were counted.
+    """
+
+    namespace: str
+    observed_from: int
+    observed_until: int
+
+
+@dataclass(frozen=True, slots=True)
 class Operation:
     """An operation of a job, from Spline. `key` is unique within the job and the same in every run."""
 
@@ -257,6 +269,7 @@ Element = (
     | Column
     | Job
     | Assertion
+    | ObservedLog
     | Operation
     | Feeds
     | FeedsColumn

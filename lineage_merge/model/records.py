@@ -51,6 +51,14 @@ class AssertionRecord(NamedTuple):
     sets: Mapping[str, Sequence[str]] = {}
 
 
+class ObservedLogRecord(NamedTuple):
+    """The time for which the statements of a warehouse were read."""
+
+    namespace: str
+    observed_from: int
+    observed_until: int
+
+
 class OperationRecord(NamedTuple):
     """An operation of a job."""
 
@@ -175,6 +183,7 @@ ElementRecord = (
     | ColumnRecord
     | JobRecord
     | AssertionRecord
+    | ObservedLogRecord
     | OperationRecord
     | LinkRecord
     | FollowsRecord

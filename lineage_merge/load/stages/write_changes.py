@@ -15,7 +15,7 @@ from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversa
 from gremlin_python.process.traversal import P
 from gremlin_python.statics import long
 
-from lineage_merge.graph_format.schema import EDGE_KEYS, NODE_KEYS, Row
+from lineage_merge.graph_format.schema import COUNTED, EDGE_KEYS, NODE_KEYS, Row
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.load import vertex_merge
@@ -144,6 +144,9 @@ def _drops_of_node(dag_name: str, node: Compared) -> Iterator[BuildTraversal]:
         yield partial(drop_run_properties, job=vertex, names=list(node.cleared), at=node.row["last_run_at"])
     for name, dropped in node.dropped:
         for values in by_request(dropped):
+            if name in COUNTED:  # whichever DAG counted before
+                yield partial(drop_values, values=values, vertex=vertex, name=name)
+                continue
             yield partial(drop_own_values, values=values, vertex=vertex, name=name, dag_name=dag_name)
 
 
