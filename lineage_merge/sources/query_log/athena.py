@@ -1,6 +1,7 @@
 """Athena's executions of a workgroup; each is a session of its own. Tables are those of Glue's catalog."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from lineage_merge.infra.engine.rows import Engine, Rows
@@ -8,9 +9,19 @@ from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceDenied
 from lineage_merge.sources.query_log.aws_calls import client_of
 from lineage_merge.sources.query_log.catalog import CatalogColumn, CatalogRow, ExternalTable
-from lineage_merge.sources.query_log.log_rows import LogRows, Prepare
+from lineage_merge.sources.query_log.log_rows import (
+    EXTENT,
+    KINDS,
+    STATEMENT,
+    LogRows,
+    Prepare,
+    batches,
+    of_kind,
+    started_of,
+)
 from lineage_merge.sources.query_log.settings import QueryLog
 from lineage_merge.sources.query_log.statement import LoggedStatement, Outcome, microseconds
+from lineage_merge.sources.query_log.users import Users
 
 # BatchGetQueryExecution takes 50.
 _BATCH = 50
@@ -18,19 +29,25 @@ CATALOG = "awsdatacatalog"
 _OUTCOMES: Mapping[str, Outcome] = {"SUCCEEDED": "committed", "FAILED": "failed", "CANCELLED": "failed"}
 
 
-def read(engine: Engine, log: QueryLog) -> LogRows:
+def read(engine: Engine, log: QueryLog, users: Users) -> LogRows:
     """Read a workgroup. Raises `SourceError`."""
     executions = _executions(log)
-    batches = [executions[at : at + _BATCH] for at in range(0, len(executions), _BATCH)]
-    statements = engine.rows(batches, len(batches)).flat_map(lambda batch: _statements(batch, log)).cache()
+    pages = [executions[at : at + _BATCH] for at in range(0, len(executions), _BATCH)]
+    statements = engine.rows(pages, len(pages)).flat_map(lambda page: _statements(page, log)).cache()
     databases = sorted(
         {name for name in statements.flat_map(lambda each: each.search_path).collect() if name}
     )
     catalog: Rows[Any] = (
         engine.rows(databases, len(databases)).flat_map(lambda name: _tables(name, log)).cache()
     )
+    read = (
+        statements.map_partitions(Prepare(log.dialect, users))
+        .map_partitions(partial(batches, KINDS, started_of))
+        .cache()
+    )
     return LogRows(
-        statements.map_partitions(Prepare(log.dialect)),
+        of_kind(read, STATEMENT),
+        of_kind(read, EXTENT),
         catalog.filter(lambda row: not isinstance(row, Problem)),
         catalog.filter(lambda row: isinstance(row, Problem)),
     )

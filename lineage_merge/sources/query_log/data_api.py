@@ -13,9 +13,12 @@ from lineage_merge.sources.query_log.log_rows import LogRows
 from lineage_merge.sources.query_log.redshift import assemble
 from lineage_merge.sources.query_log.redshift_views import HISTORY, TRANSACTIONS, MissingColumn, read_row
 from lineage_merge.sources.query_log.settings import QueryLog
+from lineage_merge.sources.query_log.users import Users
 
 # System views keep seven days.
 _DAYS = 8
+# Of a log whose reads are not counted.
+_WRITES = "(query_type is null or query_type <> 'SELECT' or query_text ilike '%into%')"
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
 _BUSY = "ActiveStatementsExceededException"
 # Columns, and the column of time that days are cut by ("": read at once).
@@ -26,7 +29,7 @@ _QUERIES: Mapping[str, tuple[str, str, str]] = {
             "end_time, query_text, username"
         ),
         "start_time",
-        "user_id > 1 and (query_type is null or query_type <> 'SELECT' or query_text ilike '%into%')",
+        "user_id > 1",
     ),
     # The first piece is in SYS_QUERY_HISTORY.
     "sys_query_text": ("query_id, sequence, text", "start_time", "sequence > 0"),
@@ -56,6 +59,8 @@ def queries(log: QueryLog, now: datetime) -> list[ViewQuery]:
     days = min(_DAYS, log.lookback // timedelta(days=1) + 1)
     found = []
     for view, (columns, time_column, condition) in _QUERIES.items():
+        if view == HISTORY and not log.usage:
+            condition = f"{condition} and {_WRITES}"
         select = f"select {columns} from {view}"  # noqa: S608 - of constants
         if not time_column:
             found.append(ViewQuery(view, f"{select} where {condition}" if condition else select))
@@ -68,7 +73,7 @@ def queries(log: QueryLog, now: datetime) -> list[ViewQuery]:
     return found
 
 
-def read(engine: Engine, log: QueryLog) -> LogRows:
+def read(engine: Engine, log: QueryLog, users: Users) -> LogRows:
     """Read a cluster or a workgroup. Raises `SourceError`."""
     visible_users(log)  # fails before any task starts
     has_transactions = _may_read(log, TRANSACTIONS)
@@ -76,7 +81,7 @@ def read(engine: Engine, log: QueryLog) -> LogRows:
         query for query in queries(log, datetime.now(UTC)) if has_transactions or query.view != TRANSACTIONS
     ]
     rows = engine.rows(wanted, len(wanted)).flat_map(lambda query: _read_view(query, log))
-    return assemble(rows, log, has_transactions=has_transactions)
+    return assemble(rows, log, users, has_transactions=has_transactions)
 
 
 def visible_users(log: QueryLog) -> int:

@@ -11,7 +11,7 @@ _CREATE = re.compile(
     rf"(?:external\s+|transient\s+)?table\s+(?:if\s+not\s+exists\s+)?(?P<name>{_NAME})",
     re.IGNORECASE,
 )
-_VIEW = re.compile(r"create\s+(?:or\s+replace\s+)?(?:materialized\s+)?view\b", re.IGNORECASE)
+_VIEW = re.compile(r"create\s+(?:or\s+replace\s+)?(?P<stores>materialized\s+)?view\b", re.IGNORECASE)
 _INTO = re.compile(
     rf"\binto\s+(?P<temp>temp(?:orary)?\s+)?(?:table\s+)?(?P<name>{_NAME})\s+from\b", re.IGNORECASE
 )
@@ -30,15 +30,19 @@ _CALL = re.compile(rf"(?:call|exec(?:ute)?)\s+(?P<name>{_NAME})", re.IGNORECASE)
 _ROLLBACK = re.compile(r"(?:rollback|abort)\b", re.IGNORECASE)
 _WORD = re.compile(r'[#@]?[^\W\d][\w$]*|"(?:[^"]|"")+"')
 _SELECT = re.compile(r"\s*\(*\s*(?:select|with)\b", re.IGNORECASE)
+# BI tools read through cursors.
+_CURSOR = re.compile(rf"declare\s+{_PART}\s[\w\s]*?\bcursor\b[\w\s]*?\bfor\s+", re.IGNORECASE)
 
 
 class Facts(NamedTuple):
     """The names that a statement creates, changes, drops; names are their last parts, folded.
 
-    `moves`: it may move data or create a table or a view. `words`: all names in it, and other words.
+    `moves`: it may move data or create a table or a view. `reads`: it may read tables, which the definition
+    of a view does not. `words`: all names in it, and other words.
     """
 
     moves: bool = False
+    reads: bool = False
     creates: str = ""
     is_temporary: bool = False
     changes: str = ""
@@ -71,15 +75,25 @@ def facts_of(text: str) -> Facts:
         return Facts(renames=(_last(found["old"]), _last(found["new"])))
     if found := _CREATE.match(text):
         name = _last(found["name"])
-        return Facts(True, name, bool(found["temp"]) or name.startswith("#"), words=_words(text))
+        return Facts(True, True, name, bool(found["temp"]) or name.startswith("#"), words=_words(text))
     if found := _CHANGE.match(text) or _APPEND.match(text):
-        return Facts(True, changes=_last(found["name"]), words=_words(text))
-    if _VIEW.match(text) or text[:6].lower() == "unload":
-        return Facts(True, words=_words(text))
+        return Facts(True, True, changes=_last(found["name"]), words=_words(text))
+    if found := _VIEW.match(text):
+        return Facts(True, bool(found["stores"]), words=_words(text))
+    if text[:6].lower() == "unload":
+        return Facts(True, True, words=_words(text))
     if _SELECT.match(text) and (found := _INTO.search(text)):
         name = _last(found["name"])
-        return Facts(True, name, bool(found["temp"]) or name.startswith("#"), words=_words(text))
+        return Facts(True, True, name, bool(found["temp"]) or name.startswith("#"), words=_words(text))
+    if _SELECT.match(text) or _CURSOR.match(text):
+        return Facts(reads=True, words=_words(text))
     return _NOTHING
+
+
+def query_of_cursor(text: str) -> str:
+    """Return the query of a cursor's declaration; another statement as it is."""
+    found = _CURSOR.match(text)
+    return text[found.end() :] if found else text
 
 
 def _words(text: str) -> frozenset[str]:

@@ -1,36 +1,117 @@
-"""What a log yields, distributed; statements leave this module without their literals."""
+"""What a log yields, distributed; statements leave this module without their literals and users."""
 
-from collections.abc import Iterable, Iterator
+import pickle
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
 
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.model.elements import Problem
-from lineage_merge.sources.query_log.catalog import CatalogRow
+from lineage_merge.sources.query_log.catalog import CatalogColumn, CatalogRow, ExternalTable
 from lineage_merge.sources.query_log.sessions import Prepared
 from lineage_merge.sources.query_log.statement import LoggedStatement
 from lineage_merge.sources.query_log.templates import Templates
+from lineage_merge.sources.query_log.users import Users
 
 # Dialects that write strings in double quotes.
 _QUOTES = frozenset({"bigquery", "databricks", "hive", "mysql", "spark", "spark2"})
+_BATCH = 2000
+
+
+class Extent(NamedTuple):
+    """The number of statements, and the times of the first and the last one (microseconds since 1970)."""
+
+    number: int
+    first: int
+    last: int
 
 
 @dataclass(frozen=True, slots=True)
 class LogRows:
-    """The statements, the catalog and the problems of a log."""
+    """The statements, their extent, the catalog and the problems of a log."""
 
     statements: Rows[Prepared]
+    extents: Rows[Extent]
     catalog: Rows[CatalogRow]
     problems: Rows[Problem]
 
 
 @dataclass(frozen=True, slots=True)
 class Prepare:
-    """Replaces the texts of statements by templates."""
+    """Replaces the texts of statements by templates, and the names of users (None: they are already)."""
 
     dialect: str
+    users: Users | None
 
-    def __call__(self, statements: Iterable[LoggedStatement]) -> Iterator[Prepared]:
-        """Yield the statements without literals."""
+    def __call__(self, rows: Iterable[Any]) -> Iterator[Any]:
+        """Yield the rows, statements without literals and the others as they are."""
         templates = Templates(quotes=self.dialect in _QUOTES)
-        for statement in statements:
-            yield Prepared(statement._replace(text=""), templates.of(statement.text))
+        users = self.users
+        for row in rows:
+            if type(row) is not LoggedStatement:
+                yield row
+                continue
+            template = templates.of(row.text)
+            if users is None:
+                yield Prepared(row._replace(text=""), template)
+            else:
+                user, reader = users.names(row.user)
+                yield Prepared(row._replace(text="", user=user, reader=reader), template)
+
+
+class Batch(NamedTuple):
+    """Rows of one kind, pickled: what reads only other kinds does not unpickle them."""
+
+    kind: str
+    rows: bytes
+
+
+def batches(
+    kind_of: Mapping[type, str], started_of: Callable[[Any], int | None], rows: Iterable[Any]
+) -> Iterator[Batch]:
+    """Yield batches of rows by the kinds of their types, and the extent of the statements.
+
+    `started_of`: the time of a row that is a statement.
+    """
+    waiting: dict[str, list[Any]] = {kind: [] for kind in (*kind_of.values(), EXTENT)}
+    times = array("q")
+    for row in rows:
+        started = started_of(row)
+        if started is not None:
+            times.append(started)
+        kind = kind_of[type(row)]
+        found = waiting[kind]
+        found.append(row)
+        if len(found) == _BATCH:
+            yield Batch(kind, pickle.dumps(found, pickle.HIGHEST_PROTOCOL))
+            found.clear()
+    if times:
+        waiting[EXTENT] = [Extent(len(times), min(times), max(times))]
+    for kind, found in waiting.items():
+        if found:
+            yield Batch(kind, pickle.dumps(found, pickle.HIGHEST_PROTOCOL))
+
+
+def started_of(row: Any) -> int | None:
+    """Return the time of a prepared statement, None of another row."""
+    return row.statement.started if type(row) is Prepared else None
+
+
+def of_kind(rows: Rows[Batch], *kinds: str) -> Rows[Any]:
+    """Return the rows of some kinds."""
+    return rows.flat_map(partial(_of_kinds, kinds))
+
+
+def _of_kinds(kinds: tuple[str, ...], batch: Batch) -> Iterable[Any]:
+    return pickle.loads(batch.rows) if batch.kind in kinds else ()  # noqa: S301 - of `batches`
+
+
+EXTENT, STATEMENT, CATALOG, PROBLEM = "extent", "statement", "catalog", "problem"
+KINDS: Mapping[type, str] = {
+    Prepared: STATEMENT,
+    CatalogColumn: CATALOG,
+    ExternalTable: CATALOG,
+    Problem: PROBLEM,
+}

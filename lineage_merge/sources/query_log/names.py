@@ -7,15 +7,23 @@ from sqlglot import exp
 
 from lineage_merge.column_lineage.scripts.variables import Variables
 from lineage_merge.model.elements import Reference
-from lineage_merge.sources.query_log.catalog import Catalog, folded, reference_of
+from lineage_merge.sources.query_log.catalog import Catalog, TableName, folded, reference_of
+from lineage_merge.sources.query_log.reads import LocalTable
+
+# Begins the key of a table that is no dataset.
+NO_DATASET = "\0"
+_SYSTEM_SCHEMAS = frozenset({"information_schema", "pg_catalog", "pg_internal"})
+_SYSTEM_TABLES = ("pg_", "stcs_", "stl_", "stv_", "svcs_", "svl_", "svv_", "sys_")
 
 
 @dataclass(slots=True)
 class LoggedTables:
     """The datasets in a unit, by key. An unqualified name is the first table on the search path.
 
-    A table that no schema of it has, such as a new one, is in its first schema. `external`: the names of
-    external tables, by the key of their path.
+    A table that no schema of it has, such as a new one, is in its first schema. `local`: tables of the
+    session; one that is not renamed later is no dataset, its key begins with `NO_DATASET`. So do those of the
+    warehouse's own tables, if `skips_system`. `external`: the names of external tables, by the key of their
+    path.
     """
 
     namespace: str
@@ -23,12 +31,22 @@ class LoggedTables:
     catalog: Catalog
     database: str
     search_path: tuple[str, ...]
+    local: tuple[LocalTable, ...] = ()
+    skips_system: bool = False
     references: dict[str, Reference] = field(default_factory=dict)
     external: dict[str, Reference] = field(default_factory=dict)
 
     def of_table(self, table: exp.Table, _database: tuple[str, ...], _variables: Variables) -> str | None:
         """Return the key of a table."""
-        database, schema, name = self._parts([part.name for part in table.parts])
+        parts = [part.name for part in table.parts]
+        local = self._local(parts) if self.local else None
+        if local is not None:
+            if not local.renamed_to:
+                return f"{NO_DATASET}{local.name}"
+            parts[-1] = local.renamed_to
+        database, schema, name = self._parts(parts)
+        if self.skips_system and self._is_system(parts, schema, (database, schema, name)):
+            return f"{NO_DATASET}{name}"
         location = self.catalog.locations.get(folded(database, schema, name))
         if not location:
             return self._key(reference_of(self.namespace, (database, schema, name)))
@@ -39,6 +57,18 @@ class LoggedTables:
     def of_path(self, path: str, _variables: Variables) -> str | None:
         """Return the key of a path; None if its file system is unknown."""
         return self._key(Reference("", path)) if ":/" in path else None
+
+    def _local(self, parts: list[str]) -> LocalTable | None:
+        name, has_schema = parts[-1].casefold(), len(parts) > 1
+        for table in self.local:
+            if table.name == name and not (has_schema and table.is_temporary):
+                return table
+        return None
+
+    def _is_system(self, parts: list[str], schema: str, name: TableName) -> bool:
+        if len(parts) > 1:
+            return schema.casefold() in _SYSTEM_SCHEMAS
+        return parts[0].casefold().startswith(_SYSTEM_TABLES) and folded(*name) not in self.catalog
 
     def _parts(self, parts: list[str]) -> tuple[str, str, str]:
         if len(parts) > 2:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from functools import lru_cache
+from collections.abc import Iterable
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -21,21 +21,26 @@ class Owner(NamedTuple):
 DBT = "dbt"
 
 
-@lru_cache(maxsize=10_000)
-def owner_of(comments: tuple[str, ...]) -> Owner | None:
-    """Return the job that a statement's comments name, None without one.
+def owner_of(comments: Iterable[str]) -> Owner | None:
+    """Return the job that the first of a statement's comments names, None without one."""
+    return next((owner for comment in comments if (owner := owner_in(comment)) is not None), None)
+
+
+def owner_in(comment: str) -> Owner | None:
+    """Return the job that a comment names, None without one.
 
     dbt: ``{"app": "dbt", "node_id": "model.x.y"}``. Airflow: JSON with ``dag_id`` and ``task_id``, or
     sqlcommenter's ``dag_id='d',task_id='t'``. A dbt statement without a node has the name "".
     """
-    for comment in comments:
-        values = _values(comment)
-        if values.get("app") == DBT:
-            node = values.get("node_id")
-            return Owner(DBT, node if isinstance(node, str) and node.startswith(_BUILT) else "")
-        dag, task = values.get("dag_id"), values.get("task_id")
-        if isinstance(dag, str) and isinstance(task, str) and dag and task:
-            return Owner("", f"{dag}.{task}")
+    if '"app"' not in comment and "dag_id" not in comment:
+        return None
+    values = _values(comment)
+    if values.get("app") == DBT:
+        node = values.get("node_id")
+        return Owner(DBT, node if isinstance(node, str) and node.startswith(_BUILT) else "")
+    dag, task = values.get("dag_id"), values.get("task_id")
+    if isinstance(dag, str) and isinstance(task, str) and dag and task:
+        return Owner("", f"{dag}.{task}")
     return None
 
 

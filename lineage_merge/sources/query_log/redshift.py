@@ -1,6 +1,7 @@
 """Redshift's history: rows of its system views, from exported files or the Data API."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 from lineage_merge.infra.engine.rows import Engine, Rows
@@ -8,17 +9,27 @@ from lineage_merge.infra.storage import StoredFile, find_files
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import DocumentError, SourceMissing
 from lineage_merge.naming import redact
-from lineage_merge.sources.query_log.catalog import CatalogColumn, ExternalTable
-from lineage_merge.sources.query_log.log_rows import LogRows, Prepare
+from lineage_merge.sources.query_log.log_rows import (
+    CATALOG,
+    EXTENT,
+    KINDS,
+    PROBLEM,
+    STATEMENT,
+    Batch,
+    LogRows,
+    Prepare,
+    batches,
+    of_kind,
+    started_of,
+)
 from lineage_merge.sources.query_log.redshift_views import (
     HISTORY,
     TRANSACTIONS,
     VIEWS,
-    Committed,
     Keyed,
     MissingColumn,
+    TransactionEnd,
     completed,
-    needs_parts,
     read_row,
     with_outcome,
 )
@@ -26,6 +37,7 @@ from lineage_merge.sources.query_log.sessions import Prepared
 from lineage_merge.sources.query_log.settings import QueryLog
 from lineage_merge.sources.query_log.statement import LoggedStatement
 from lineage_merge.sources.query_log.table_files import rows_of
+from lineage_merge.sources.query_log.users import Users
 
 
 class ViewFile(NamedTuple):
@@ -57,13 +69,13 @@ def _view_of(location: str, root: str) -> str:
     return next((each for each in names if each in VIEWS), "")
 
 
-def read_files(engine: Engine, log: QueryLog) -> LogRows:
+def read_files(engine: Engine, log: QueryLog, users: Users) -> LogRows:
     """Read a folder with exported views. Raises `SourceError`."""
     files = files_of(log)
     engine.reserve(sum(each.file.text_bytes for each in files))
     partitions = max(engine.parallelism, min(len(files), 10_000))
     rows = engine.rows(files, partitions).flat_map(_read_file)
-    return assemble(rows, log, has_transactions=any(each.view == TRANSACTIONS for each in files))
+    return assemble(rows, log, users, has_transactions=any(each.view == TRANSACTIONS for each in files))
 
 
 def _read_file(found: ViewFile) -> Iterator[Any]:
@@ -80,61 +92,36 @@ def _read_file(found: ViewFile) -> Iterator[Any]:
         yield Problem("rejected", error.document, error.field, error.problem)
 
 
-def assemble(rows: Rows[Any], log: QueryLog, *, has_transactions: bool) -> LogRows:
+def assemble(rows: Rows[Any], log: QueryLog, users: Users, *, has_transactions: bool) -> LogRows:
     """Put the rows of all views together. Without transactions, sessions show what was rolled back."""
-    read = rows.map_partitions(_Simplify(log.dialect)).cache()
-    whole = read.filter(_is_prepared)
-    parts = (
-        read.filter(_is_part).group(lambda keyed: keyed.key, _complete).map_partitions(Prepare(log.dialect))
+    read: Rows[Batch] = (
+        rows.map(partial(_without_users, users))
+        .map_partitions(Prepare(log.dialect, users))
+        .map_partitions(partial(batches, _KINDS, _started_of))
+        .cache()
     )
-    statements: Rows[Any] = whole.union(parts)
+    parts = of_kind(read, _PART).group(lambda keyed: keyed.key, _complete)
+    statements = of_kind(read, STATEMENT).union(parts.map_partitions(Prepare(log.dialect, None)))
     if has_transactions:
-        outcomes = read.filter(_is_outcome)
-        statements = statements.union(outcomes).group(_transaction_of, _with_outcome)
-    return LogRows(
-        statements,
-        read.filter(lambda row: isinstance(row, CatalogColumn | ExternalTable)),
-        read.filter(lambda row: isinstance(row, Problem)),
-    )
+        statements = statements.union(of_kind(read, _OUTCOME)).group(_transaction_of, _with_outcome)
+    return LogRows(statements, of_kind(read, EXTENT), of_kind(read, CATALOG), of_kind(read, PROBLEM))
 
 
-class _Simplify:
-    """Removes the literals of statements that are complete; the others wait for the rest of them."""
-
-    def __init__(self, dialect: str) -> None:
-        self._prepare = Prepare(dialect)
-
-    def __call__(self, rows: Iterable[Any]) -> Iterator[Any]:
-        others: list[Any] = []
-
-        def complete() -> Iterator[LoggedStatement]:
-            for row in rows:
-                if (
-                    isinstance(row, Keyed)
-                    and isinstance(row.part, LoggedStatement)
-                    and not needs_parts(row.part)
-                ):
-                    yield row.part
-                else:
-                    others.append(row)
-
-        for prepared in self._prepare(complete()):
-            yield from others
-            others.clear()
-            yield prepared
-        yield from others
+_PART, _OUTCOME = "part", "outcome"
+_KINDS = {**KINDS, Keyed: _PART, TransactionEnd: _OUTCOME}
 
 
-def _is_prepared(row: Any) -> bool:
-    return isinstance(row, Prepared)
+def _without_users(users: Users, row: Any) -> Any:
+    """Return a part of a statement that waits for the others without the name of its user."""
+    if type(row) is Keyed and type(row.part) is LoggedStatement:
+        return Keyed(row.key, users.replaced(row.part))
+    return row
 
 
-def _is_part(row: Any) -> bool:
-    return isinstance(row, Keyed) and not isinstance(row.part, Committed)
-
-
-def _is_outcome(row: Any) -> bool:
-    return isinstance(row, Keyed) and isinstance(row.part, Committed)
+def _started_of(row: Any) -> int | None:
+    if type(row) is Keyed and type(row.part) is LoggedStatement:
+        return row.part.started
+    return started_of(row)
 
 
 def _complete(_id: str, parts: list[Keyed]) -> Iterator[LoggedStatement]:
@@ -144,13 +131,11 @@ def _complete(_id: str, parts: list[Keyed]) -> Iterator[LoggedStatement]:
 
 
 def _transaction_of(row: Any) -> str:
-    return row.key if isinstance(row, Keyed) else row.statement.transaction
+    return row.transaction if type(row) is TransactionEnd else row.statement.transaction
 
 
 def _with_outcome(_transaction: str, rows: list[Any]) -> Iterator[Prepared]:
-    transactions = [
-        row.part.is_committed for row in rows if isinstance(row, Keyed) and isinstance(row.part, Committed)
-    ]
+    ends = [row.is_committed for row in rows if type(row) is TransactionEnd]
     for row in rows:
-        if isinstance(row, Prepared):
-            yield row._replace(statement=with_outcome(row.statement, transactions))
+        if type(row) is Prepared:
+            yield Prepared(with_outcome(row.statement, ends), row.template)

@@ -3,17 +3,20 @@
 Their columns are those of AWS's documentation; rows of other views are not read.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from lineage_merge.sources.query_log.catalog import CatalogColumn, CatalogRow, ExternalTable
 from lineage_merge.sources.query_log.statement import LoggedStatement, Outcome, microseconds
+from lineage_merge.sources.query_log.templates import begins
 
 # The text in SYS_QUERY_HISTORY is cut at this length; SYS_QUERY_TEXT has pieces of it.
 TEXT_LENGTH = 4000
 # Without the spaces at its end.
 _MAY_BE_CUT = 3900
+_MOVES_FILES = re.compile(r"\s*(?:copy|unload)\b", re.IGNORECASE)
 _FAILED = frozenset({"failed", "canceled", "cancelled", "aborted"})
 # Redshift's own statements.
 _SYSTEM_USERS = frozenset({"1"})
@@ -38,20 +41,25 @@ class RowCount(NamedTuple):
     rows: int
 
 
-class Committed(NamedTuple):
+class TransactionEnd(NamedTuple):
     """Whether a transaction was committed."""
 
+    transaction: str
     is_committed: bool
 
 
-Part = LoggedStatement | TextPiece | LoadedFile | RowCount | Committed
+Part = LoggedStatement | TextPiece | LoadedFile | RowCount
 
 
 class Keyed(NamedTuple):
-    """A part with the id of its statement, or of its transaction."""
+    """A part with the id of its statement."""
 
     key: str
     part: Part
+
+
+# What a row of a view says; of a statement that has other parts, a part.
+ViewContent = Keyed | LoggedStatement | TransactionEnd | CatalogRow
 
 
 class MissingColumn(ValueError):
@@ -68,12 +76,15 @@ def _text(row: Mapping[str, Any], *names: str) -> str:
     for name in names:
         if name in row:
             value = row[name]
-            return "" if value is None else str(value).rstrip()
+            if type(value) is not str:  # as rarely
+                value = "" if value is None else str(value)
+            return value.rstrip()
     raise MissingColumn(names[0], "missing column")
 
 
-def _optional(row: Mapping[str, Any], *names: str) -> str:
-    return next((str(row[name]).rstrip() for name in names if row.get(name) is not None), "")
+def _optional(row: Mapping[str, Any], name: str) -> str:
+    value = row.get(name)
+    return "" if value is None else str(value).rstrip()
 
 
 def _number(row: Mapping[str, Any], *names: str) -> int:
@@ -98,26 +109,27 @@ def _time(row: Mapping[str, Any], name: str) -> int:
     return microseconds(value)
 
 
-def _statement(row: Mapping[str, Any]) -> Iterator[Keyed]:
-    if _optional(row, "user_id") in _SYSTEM_USERS:
+def _statement(row: Mapping[str, Any]) -> Iterator[Keyed | LoggedStatement]:
+    user_id = _optional(row, "user_id")
+    if user_id in _SYSTEM_USERS:
         return
     status = _text(row, "status").lower()
     outcome: Outcome = "open" if status == "success" else "failed" if status in _FAILED else "running"
-    user, database = _optional(row, "username", "user_id"), _text(row, "database_name")
+    database = _text(row, "database_name")
     statement = LoggedStatement(
         id=_text(row, "query_id"),
-        # Identifiers of processes are used again.
-        session="|".join((_text(row, "session_id"), database, user)),
+        # Identifiers of processes are used again. The session is in the graph, as a run of a job: no name.
+        session=f"{_text(row, 'session_id')}|{database}|{user_id}",
         text=_text(row, "query_text"),
         transaction=_text(row, "transaction_id"),
         database=database,
-        user=user,
+        user=_optional(row, "username"),
         started=_time(row, "start_time"),
         ended=_time(row, "end_time"),
         outcome=outcome,
         label=_optional(row, "query_label"),
     )
-    yield Keyed(statement.id, statement)
+    yield Keyed(statement.id, statement) if _needs_parts(statement) else statement
 
 
 def _piece(row: Mapping[str, Any]) -> Iterator[Keyed]:
@@ -142,8 +154,8 @@ def _unloaded(row: Mapping[str, Any]) -> Iterator[Keyed]:
     yield Keyed(_text(row, "query_id"), RowCount(_number(row, "unloaded_rows")))
 
 
-def _transaction(row: Mapping[str, Any]) -> Iterator[Keyed]:
-    yield Keyed(_text(row, "transaction_id"), Committed(_text(row, "status").lower() == "committed"))
+def _transaction(row: Mapping[str, Any]) -> Iterator[TransactionEnd]:
+    yield TransactionEnd(_text(row, "transaction_id"), _text(row, "status").lower() == "committed")
 
 
 def _column(row: Mapping[str, Any]) -> Iterator[CatalogRow]:
@@ -169,7 +181,7 @@ def _nothing(_row: Mapping[str, Any]) -> Iterator[Keyed]:
 
 
 # `SYS_PROCEDURE_CALL` repeats the CALL of SYS_QUERY_HISTORY, whose time contains that of its statements.
-VIEWS: Mapping[str, Callable[[Mapping[str, Any]], Iterator[Keyed | CatalogRow]]] = {
+VIEWS: Mapping[str, Callable[[Mapping[str, Any]], Iterator[ViewContent]]] = {
     "sys_query_history": _statement,
     "sys_query_text": _piece,
     "sys_transaction_history": _transaction,
@@ -186,15 +198,14 @@ HISTORY, TRANSACTIONS = "sys_query_history", "sys_transaction_history"
 CATALOG_VIEWS = ("svv_all_columns", "svv_columns", "svv_external_tables")
 
 
-def read_row(view: str, row: Mapping[str, Any]) -> Iterator[Keyed | CatalogRow]:
+def read_row(view: str, row: Mapping[str, Any]) -> Iterator[ViewContent]:
     """Yield what a row of a view says. Raises `MissingColumn`."""
     return VIEWS[view](row)
 
 
-def needs_parts(statement: LoggedStatement) -> bool:
+def _needs_parts(statement: LoggedStatement) -> bool:
     """Return whether other views have more about a statement: its whole text, its files, its rows."""
-    begin = statement.text.lstrip()[:8].lower()
-    return len(statement.text) >= _MAY_BE_CUT or begin.startswith(("copy", "unload", "/*", "--"))
+    return len(statement.text) >= _MAY_BE_CUT or begins(_MOVES_FILES, statement.text)
 
 
 def completed(parts: Iterable[Part]) -> LoggedStatement | None:

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from lineage_merge.sources.query_log.facts import Facts, facts_of
-from lineage_merge.sources.query_log.owners import DBT, owner_of
+from lineage_merge.sources.query_log.owners import DBT
+from lineage_merge.sources.query_log.reads import LocalTable, ReadKey, Reads, counted, one_read
 from lineage_merge.sources.query_log.statement import LoggedStatement, Outcome, Template
 
 _UNDONE = ("failed", "rolled_back")
@@ -83,6 +84,7 @@ class SessionResult(NamedTuple):
 
     units: Mapping[Unit, int]
     runs: Mapping[tuple[str, str], Runs]
+    reads: Mapping[ReadKey, Reads]
 
 
 @dataclass(slots=True)
@@ -95,6 +97,8 @@ class _Local:
     made_of: tuple[int, ...]
     ends: tuple[int, ...] = ()
     is_temporary: bool = True
+    has_schema: bool = False
+    renamed_to: str = ""
 
 
 @dataclass(slots=True)
@@ -116,17 +120,36 @@ class _Step:
             return True  # a transaction that only creates temporary tables may not be listed
         return self.outcome in ("committed", "open")
 
+    @property
+    def is_read(self) -> bool:
+        """Return whether it read; the transaction of a query that ended may not be listed."""
+        if not self.facts.reads:
+            return False
+        has_ended = self.statement.ended > self.statement.started
+        return self.is_lineage or (self.outcome == "running" and has_ended and not self.facts.moves)
 
-def read_session(statements: Iterable[Prepared], default_path: Sequence[str]) -> SessionResult:
-    """Return the units and runs of one session; `default_path`: the search path at its beginning.
 
-    A statement that is in the log twice counts once.
+class SessionSettings(NamedTuple):
+    """What is the same in all sessions of a log.
+
+    `search_path`: that at the beginning. `user_schemas`: the schemas named after users, by their pseudonyms.
     """
+
+    search_path: tuple[str, ...]
+    user_schemas: Mapping[str, str]
+    counts_reads: bool = True
+
+
+def read_session(statements: Iterable[Prepared], settings: SessionSettings) -> SessionResult:
+    """Return the units, runs and reads of one session. A statement that is in the log twice counts once."""
     unique = {each.statement.id: each for each in sorted(statements, key=_order)}
     ordered = list(unique.values())
-    steps = list(_steps(ordered, default_path))
-    units = list(_units(steps))
-    return SessionResult(_counted(units), _runs(steps, units))
+    steps = list(_steps(ordered, settings.search_path, settings.user_schemas))
+    reads: list[tuple[ReadKey, Reads]] = []
+    units = list(_units(steps, reads))
+    return SessionResult(
+        _counted(units), _runs(steps, units), counted(reads) if settings.counts_reads else {}
+    )
 
 
 def _order(each: Prepared) -> tuple[int, bool, int, str]:
@@ -139,11 +162,13 @@ def _order(each: Prepared) -> tuple[int, bool, int, str]:
 # ---- names and outcomes
 
 
-def _steps(ordered: Sequence[Prepared], default_path: Sequence[str]) -> Iterator[_Step]:
+def _steps(
+    ordered: Sequence[Prepared], default_path: tuple[str, ...], user_schemas: Mapping[str, str]
+) -> Iterator[_Step]:
     rolled_back = _rolled_back(ordered)
     calls: list[LoggedStatement] = []  # that are running, the innermost last
     procedures: dict[str, str] = {}
-    path, database = tuple(default_path), ""
+    path, database = default_path, ""
     for statement, template in ordered:
         facts = facts_of(template.text)
         is_undone = statement.outcome == "open" and statement.transaction in rolled_back
@@ -158,7 +183,7 @@ def _steps(ordered: Sequence[Prepared], default_path: Sequence[str]) -> Iterator
             template,
             facts,
             database or statement.database,
-            tuple(statement.user if name == "$user" else name for name in statement.search_path or path),
+            _schemas(statement.search_path or path, statement.user, user_schemas),
             outcome,
             statement.procedure,
             statement.run,
@@ -175,6 +200,14 @@ def _steps(ordered: Sequence[Prepared], default_path: Sequence[str]) -> Iterator
         yield step
 
 
+def _schemas(path: tuple[str, ...], user: str, user_schemas: Mapping[str, str]) -> tuple[str, ...]:
+    """Return a search path in which ``$user`` is the user's schema, if there is one."""
+    if "$user" not in path:
+        return path
+    own = user_schemas.get(user)
+    return tuple(own if name == "$user" else name for name in path if name != "$user" or own)  # type: ignore[misc]
+
+
 def _rolled_back(ordered: Iterable[Prepared]) -> set[str]:
     """Return the transactions that did not commit, by their own statements."""
     found = set()
@@ -187,19 +220,23 @@ def _rolled_back(ordered: Iterable[Prepared]) -> set[str]:
 # ---- units
 
 
-def _units(steps: Sequence[_Step]) -> Iterator[tuple[int, Unit]]:
-    """Yield the units, each with the position of its statement."""
+def _units(steps: Sequence[_Step], reads: list[tuple[ReadKey, Reads]]) -> Iterator[tuple[int, Unit]]:
+    """Yield the units, each with the position of its statement; add what the statements read to `reads`."""
     ends = _ends(steps)
     local: dict[str, _Local] = {}
     for at, step in enumerate(steps):
         facts = step.facts
+        if step.is_read:
+            reads.append(_read(step, local))
         if not step.is_lineage:
             continue
         for name in facts.drops:
             local.pop(name, None)
         renamed = local.pop(facts.renames[0], None) if facts.renames is not None else None
         if facts.renames is not None and renamed is not None and renamed.is_temporary:
-            local[facts.renames[1]] = _Local(_added(renamed.made_of, at, steps), renamed.ends)
+            local[facts.renames[1]] = _Local(
+                _added(renamed.made_of, at, steps), renamed.ends, has_schema=renamed.has_schema
+            )
         if not facts.moves:
             continue
         if not local and not facts.creates:  # most statements stand alone
@@ -217,7 +254,10 @@ def _units(steps: Sequence[_Step]) -> Iterator[tuple[int, Unit]]:
         if is_local:
             own = ends.get(at, ())
             is_temporary = facts.is_temporary or not any(steps[end].facts.renames for end in own)
-            local[facts.creates] = _Local(_added(made_of, at, steps), own, is_temporary)
+            new_names = ["", *(each[1] for end in own if (each := steps[end].facts.renames) is not None)]
+            local[facts.creates] = _Local(
+                _added(made_of, at, steps), own, is_temporary, not facts.is_temporary, new_names[-1]
+            )
             ended.update(own)
             if is_temporary:
                 continue
@@ -225,6 +265,17 @@ def _units(steps: Sequence[_Step]) -> Iterator[tuple[int, Unit]]:
             target.made_of = _added(made_of, at, steps)
             continue
         yield at, _unit(steps, made_of, at, sorted(ended))
+
+
+def _read(step: _Step, local: Mapping[str, _Local]) -> tuple[ReadKey, Reads]:
+    statement, template = step.statement, step.template
+    tables = tuple(
+        LocalTable(name, each.renamed_to, not each.has_schema)
+        for name, each in sorted(local.items())
+        if name in step.facts.words
+    )
+    key = ReadKey(template.fingerprint, step.database, step.search_path, tables)
+    return key, one_read(template.text, statement.started, statement.reader)
 
 
 def _ends(steps: Sequence[_Step]) -> dict[int, tuple[int, ...]]:
@@ -303,7 +354,7 @@ def _datasets_of(files: Iterable[str]) -> tuple[str, ...]:
 
 def _named_job(step: _Step) -> tuple[str, str] | None:
     """Return the job that a statement names: dbt's node, the procedure, the task or the label."""
-    owner = owner_of(step.template.comments)
+    owner = step.template.owner
     if owner is not None and owner.job_type == DBT:
         return DBT, owner.name
     if step.procedure:

@@ -11,8 +11,13 @@ from lineage_merge.model.errors import ConfigError, ErrorCollector
 from lineage_merge.sources.settings import NamespaceSetting, lookback
 
 Format = Literal["redshift", "athena", "statements"]
+UserNames = Literal["off", "hashed", "groups"]
 JOB_TYPES: Mapping[Format, str] = {"redshift": "redshift", "athena": "athena", "statements": "query_log"}
 _PLATFORMS: Mapping[Format, str] = {"redshift": "redshift", "athena": "athena", "statements": ""}
+_TEXTS = (
+    *("cluster", "workgroup", "database", "db_user", "secret_arn", "region"),
+    *("user_salt_env", "user_salt_secret"),
+)
 _DEFAULT_PATH = ("$user", "public")
 
 
@@ -21,7 +26,8 @@ class QueryLog:
     """A warehouse's history of statements, in files (`path`) or behind an API.
 
     `cluster` (provisioned) or `workgroup` (serverless, Athena) with `database` name the other side of the
-    API; `db_user` and `secret_arn` are how the Data API logs in.
+    API; `db_user` and `secret_arn` are how the Data API logs in. `usage`: reads are counted; `users`: how
+    the graph names those who read. `user_groups`: patterns of user names with a group, the first counts.
     """
 
     format: Format
@@ -37,6 +43,11 @@ class QueryLog:
     region: str = ""
     lookback: timedelta = timedelta(days=30)
     retire_after: int = 3
+    usage: bool = True
+    users: UserNames = "off"
+    user_groups: tuple[tuple[str, str], ...] = ()
+    user_salt_env: str = ""
+    user_salt_secret: str = ""
 
     @property
     def job_type(self) -> str:
@@ -72,6 +83,11 @@ def _entry(key: str, entry: Mapping[str, Any]) -> QueryLog:
         raise ConfigError(f"{key}.database", "required with cluster or workgroup")
     if kind == "athena" and entry.get("path"):
         raise ConfigError(f"{key}.path", "Athena is read through its API: give workgroup")
+    users: UserNames = entry.get("users", "off")
+    if users == "hashed" and ("user_salt_env" in entry) == ("user_salt_secret" in entry):
+        raise ConfigError(f"{key}.users", "hashed: give either user_salt_env or user_salt_secret")
+    if users == "groups" and not entry.get("user_groups"):
+        raise ConfigError(f"{key}.users", "groups: give user_groups")
     return QueryLog(
         format=kind,
         namespace=namespace(
@@ -82,10 +98,10 @@ def _entry(key: str, entry: Mapping[str, Any]) -> QueryLog:
         search_path=tuple(entry.get("search_path", () if kind == "athena" else _DEFAULT_PATH)),
         lookback=lookback(entry.get("lookback", 30), f"{key}.lookback"),
         retire_after=int(entry.get("retire_after", 3)),
-        **{
-            name: entry.get(name, "")
-            for name in ("cluster", "workgroup", "database", "db_user", "secret_arn", "region")
-        },
+        usage=entry.get("usage", True),
+        users=users,
+        user_groups=tuple(entry.get("user_groups", {}).items()),
+        **{name: entry.get(name, "") for name in _TEXTS},
     )
 
 

@@ -3,6 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from typing import Literal, NamedTuple
 
+from lineage_merge.sources.query_log.owners import Owner
+
 # `open`: the statement succeeded, and only its session shows whether its transaction was committed.
 # `running`: its transaction, or it itself, had not ended when the log was read.
 Outcome = Literal["committed", "open", "running", "rolled_back", "failed"]
@@ -16,6 +18,7 @@ class LoggedStatement(NamedTuple):
     `id` is unique in the log, equal ones are one statement. `session`: statements of one share temporary
     tables and the search path. `search_path`: schemas of unqualified names, if the log has them. `started`,
     `ended`: microseconds since 1970. `label`: a name that the client gave (Redshift's query group).
+    `user`: the name, or once read a pseudonym (`users.Users`), and `reader` what the graph has of it.
     `procedure`: the one whose statement it is, and `run`: the call, if the log has them. `files`: those that
     a COPY really read.
     """
@@ -35,19 +38,20 @@ class LoggedStatement(NamedTuple):
     procedure: str = ""
     run: str = ""
     files: tuple[str, ...] = ()
+    reader: str = ""
 
 
 class Template(NamedTuple):
     """A statement without literals, comments and layout.
 
     `text` is SQL with ``?`` for numbers and ``'?'`` for strings; only paths and search paths remain.
-    `fingerprint`: equal for statements that differ in literals, paths, layout and case. `comments`: the text
-    of the comments.
+    `fingerprint`: equal for statements that differ in literals, paths, layout and case. `owner`: the
+    job that its comments name.
     """
 
     text: str
     fingerprint: str
-    comments: tuple[str, ...] = ()
+    owner: Owner | None = None
 
 
 def microseconds(moment: datetime) -> int:

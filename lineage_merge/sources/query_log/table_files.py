@@ -5,6 +5,7 @@ import io
 import json
 import sys
 from collections.abc import Iterator, Mapping
+from itertools import zip_longest
 from typing import Any
 
 from lineage_merge.infra.storage import Slice, StoredFile, read_beginning, read_bytes, read_line_blocks
@@ -31,8 +32,7 @@ def rows_of(file: StoredFile) -> Iterator[tuple[int, Row]]:
         rows = _json_lines(location)
     else:
         rows = _csv(location)
-    for number, row in enumerate(rows, 1):
-        yield number, {str(name).lower(): value for name, value in row.items()}
+    yield from enumerate(rows, 1)
 
 
 def _lines(location: str) -> Iterator[str]:
@@ -44,8 +44,14 @@ def _lines(location: str) -> Iterator[str]:
 def _csv(location: str) -> Iterator[Row]:
     csv.field_size_limit(min(sys.maxsize, 1 << 31))
     # A statement has line breaks: the reader continues with the next lines.
+    rows = csv.reader(_lines(location))
     try:
-        yield from csv.DictReader(_lines(location))
+        names = [name.lower() for name in next(rows, ())]
+        for values in rows:
+            if len(values) == len(names):
+                yield dict(zip(names, values, strict=True))
+            elif values:
+                yield dict(zip_longest(names, values[: len(names)]))
     except csv.Error as error:
         raise DocumentError(location, "", f"invalid CSV: {error}") from None
 
@@ -60,7 +66,7 @@ def _json_lines(location: str) -> Iterator[Row]:
             raise DocumentError(location, f"line {number}", "invalid JSON") from None
         if not isinstance(row, dict):
             raise DocumentError(location, f"line {number}", "expected an object")
-        yield row
+        yield {str(name).lower(): value for name, value in row.items()}
 
 
 def _parquet(location: str) -> Iterator[Row]:
@@ -73,6 +79,6 @@ def _parquet(location: str) -> Iterator[Row]:
     content = read_bytes(location)
     try:
         for batch in parquet.ParquetFile(io.BytesIO(content)).iter_batches(batch_size=4096):
-            yield from batch.to_pylist()
+            yield from batch.rename_columns([name.lower() for name in batch.schema.names]).to_pylist()
     except (OSError, ValueError) as error:
         raise DocumentError(location, "", f"invalid Parquet: {type(error).__name__}") from None

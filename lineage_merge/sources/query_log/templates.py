@@ -4,6 +4,7 @@ import hashlib
 import re
 from collections.abc import Iterator
 
+from lineage_merge.sources.query_log.owners import owner_in, owner_of
 from lineage_merge.sources.query_log.statement import Template
 
 _PIECE = re.compile(
@@ -19,22 +20,35 @@ _PIECE = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-# What the shortcut of `Templates` leaves to `template_of`: unusual quotes, and literals that remain. The
-# words are searched for first, which takes a tenth of the time.
-_UNUSUAL = ("\\", "$", "://", "search_path")
+# What the shortcut of `Templates` leaves to `template_of`: quotes by dollars, and strings that may remain.
+_REMAINING = ("://", "'auto", "'noshred")
+_STRING = r"'(?:[^'\\]|\\.|'')*'"
+_NUMBER = r"(?<![\w$])\d+(?:\.\d*)?"
+# A position has at most four digits.
+_LONG_NUMBER = r"(?<![\w$])(?=[\d.]{5})\d+(?:\.\d*)?"
+_NAME = r'"(?:[^"]|"")*"|`[^`]*`'
+_SIZE = r"\b(?:\w*char|character|varying|dec(?:imal)?|numeric|float|time|timestamp|var\w+)\s*\("
+_SIZED_TYPE = re.compile(_SIZE, re.IGNORECASE)
+_TYPE = rf"{_SIZE}\s*\d+\s*(?:,\s*\d+\s*)?\)"
 _SIZES = ("char", "dec", "numeric", "float", "time", "var")
-_SIZE = re.compile(r"\b(?:\w*char|character|varying|dec(?:imal)?|numeric|float|time|timestamp|var\w+)\s*\(")
-_POSITION = re.compile(
-    r"\bby\b.*[\s,]\d{1,4}\s*(?:[,;)]|\Z|asc\b|desc\b|nulls\b|having\b|limit\b)", re.DOTALL
+_WITH_SIZE = re.compile(_TYPE, re.IGNORECASE)
+# Constant replacements are fast: most statements have neither names in quotes, nor comments, nor sizes.
+_STRINGS, _NUMBERS, _LONG_NUMBERS = (
+    re.compile(pattern, re.DOTALL) for pattern in (_STRING, _NUMBER, _LONG_NUMBER)
 )
-_LITERAL = re.compile(
-    r"""(?P<same>"[^"]*"|/\*.*?\*/|--[^\n]*)|'(?:[^']|'')*'|(?<![\w$])\d+(?:\.\d*)?""", re.DOTALL
+_UNUSUAL = ('"', "`", "--", "/*")
+_STRINGS_AND_COMMENTS = re.compile(
+    rf"(?P<comment>--[^\n]*|/\*.*?(?:\*/|\Z))|(?P<string>{_STRING})|{_NAME}", re.DOTALL
 )
-_READS = re.compile(
-    r"(?:\s*(?:--[^\n]*\n|/\*.*?\*/))*\s*\(*\s*(?:select|with|show|explain|fetch)\b",
-    re.IGNORECASE | re.DOTALL,
+_OTHER_NUMBERS, _OTHER_LONG_NUMBERS = (
+    re.compile(rf"(?P<same>{_NAME}|{_TYPE})|{number}", re.DOTALL | re.IGNORECASE)
+    for number in (_NUMBER, _LONG_NUMBER)
 )
-_MAY_WRITE = re.compile(r"\b(?:into|insert|update|delete|merge)\b", re.IGNORECASE)
+_LIST = re.compile(r"\b(?:group|order)\s+by\b", re.IGNORECASE)
+# Statements that neither read nor write rows.
+_SHOWS = re.compile(
+    r"(?:\s*(?:--[^\n]*\n|/\*.*?\*/))*\s*(?:show|explain|fetch|close)\b", re.IGNORECASE | re.DOTALL
+)
 _KEEPS_PATHS = re.compile(r"\s*(?:copy|unload|create|alter)\b", re.IGNORECASE)
 _UNLOADS = re.compile(r"\s*unload\b", re.IGNORECASE)
 _SETS_PATH = re.compile(r"\s*set\s+(?:session\s+|local\s+)?search_path\b", re.IGNORECASE)
@@ -54,7 +68,7 @@ _SAME_ROWS = re.compile(rf"(\bvalues\s*{_ROW})(?:\s*,\s*{_ROW})+", re.IGNORECASE
 _AROUND_SYMBOLS = re.compile(r"\s*([^\w\s\"'`$])\s*")
 _PATHS = re.compile(r"'[A-Za-z][A-Za-z0-9+.-]*://[^']*'")
 _CACHED = 20_000
-READS = Template("", "")
+NOTHING = Template("", "")
 
 
 class Templates:
@@ -66,34 +80,54 @@ class Templates:
     def __init__(self, *, quotes: bool = False) -> None:
         self._quotes = quotes
         self._by_skeleton: dict[str, Template] = {}
+        self._by_text: dict[str, Template] = {}
 
     def of(self, text: str) -> Template:
-        """Return the template of a statement; an empty one if it only reads."""
-        if _READS.match(text) and not _MAY_WRITE.search(text):
-            return READS
-        if self._keeps_literals(text):
-            return self._cached(text, text)
-        return self._cached(_LITERAL.sub(_skeleton, text), text)
-
-    def _keeps_literals(self, text: str) -> bool:
-        """Return whether the template may depend on more than the text without its literals."""
-        lower = text.lower()
-        if any(each in lower for each in _UNUSUAL) or (self._quotes and '"' in text):
-            return True
-        if any(each in lower for each in _SIZES) and _SIZE.search(lower):
-            return True
-        return "by" in lower and _POSITION.search(lower) is not None
-
-    def _cached(self, key: str, text: str) -> Template:
-        found = self._by_skeleton.get(key)
+        """Return the template of a statement; an empty one if it neither reads nor writes rows."""
+        if _SHOWS.match(text):
+            return NOTHING
+        skeleton = self._skeleton(text)
+        cache, key = (self._by_text, text) if skeleton is None else (self._by_skeleton, skeleton)
+        found = cache.get(key)
         if found is None:
-            if len(self._by_skeleton) >= _CACHED:
-                self._by_skeleton.clear()
-            found = self._by_skeleton[key] = template_of(text, quotes=self._quotes)
+            if len(cache) >= _CACHED:
+                cache.clear()
+            found = cache[key] = template_of(text, quotes=self._quotes)
         return found
 
+    def _skeleton(self, text: str) -> str | None:
+        """Return a text that only statements with an equal template have; None if there is no short path."""
+        lower = text.lower()
+        if "$" in text or (self._quotes and '"' in text):
+            return None
+        if "search_path" in lower or "unload" in lower:
+            return None
+        if any(each in lower for each in _REMAINING) and begins(_KEEPS_PATHS, text):
+            return None
+        is_unusual = any(each in text for each in _UNUSUAL)
+        if any(each in lower for each in _SIZES):
+            types = len(_SIZED_TYPE.findall(text))
+            if types != len(_WITH_SIZE.findall(text)):
+                return None
+            is_unusual = is_unusual or types > 0
+        plain = _STRINGS_AND_COMMENTS.sub(_without_strings, text) if is_unusual else _STRINGS.sub("'?'", text)
+        found = _LIST.search(plain) if "by" in lower else None
+        end = len(plain) if found is None else found.start()
+        if is_unusual:
+            return _OTHER_NUMBERS.sub(_same, plain[:end]) + _OTHER_LONG_NUMBERS.sub(_same, plain[end:])
+        return _NUMBERS.sub("?", plain[:end]) + _LONG_NUMBERS.sub("?", plain[end:])
 
-def _skeleton(found: re.Match[str]) -> str:
+
+def _without_strings(found: re.Match[str]) -> str:
+    if found.lastgroup == "string":
+        return "'?'"
+    if found.lastgroup != "comment":
+        return found[0]
+    owner = owner_in(_inner_comment(found[0]))
+    return " " if owner is None else f"/*{owner.job_type} {owner.name}*/"
+
+
+def _same(found: re.Match[str]) -> str:
     return found["same"] or "?"
 
 
@@ -104,7 +138,7 @@ def template_of(text: str, *, quotes: bool = False) -> Template:
     plain = "".join(_single_spaces(pieces)).strip().rstrip("; ")
     plain = _SAME_ROWS.sub(r"\1", _SAME_VALUES.sub(r"in (\1)", plain))
     same = _AROUND_SYMBOLS.sub(r"\1", _PATHS.sub("'?'", plain)).lower()
-    return Template(plain, hashlib.sha256(same.encode()).hexdigest()[:16], tuple(comments))
+    return Template(plain, hashlib.sha256(same.encode()).hexdigest()[:16], owner_of(comments))
 
 
 def _single_spaces(pieces: Iterator[str]) -> Iterator[str]:
@@ -116,8 +150,8 @@ def _single_spaces(pieces: Iterator[str]) -> Iterator[str]:
 
 
 def _without_literals(text: str, comments: list[str], *, quotes: bool) -> Iterator[str]:
-    keeps_paths, keeps_strings = _begins(_KEEPS_PATHS, text), _begins(_SETS_PATH, text)
-    is_unload = _begins(_UNLOADS, text)
+    keeps_paths, keeps_strings = begins(_KEEPS_PATHS, text), begins(_SETS_PATH, text)
+    is_unload = begins(_UNLOADS, text)
     before = ""
     is_list = False
     sized: list[bool] = []
@@ -161,7 +195,7 @@ def _without_literals(text: str, comments: list[str], *, quotes: bool) -> Iterat
         before = word
 
 
-def _begins(pattern: re.Pattern[str], text: str) -> bool:
+def begins(pattern: re.Pattern[str], text: str) -> bool:
     """Return whether a statement begins with a pattern after its comments."""
     at = 0
     while comment := _LEADING_COMMENT.match(text, at):

@@ -1,7 +1,7 @@
 """What a query log says, as plain sets that tests compare completely."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,15 @@ from typing import Any
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.model.elements import dotted
-from lineage_merge.model.records import FeedsColumnRecord, FeedsRecord, InfluencesRecord, Record
+from lineage_merge.model.records import (
+    ColumnRecord,
+    DatasetRecord,
+    FeedsColumnRecord,
+    FeedsRecord,
+    InfluencesRecord,
+    ObservedLogRecord,
+    Record,
+)
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.query_log.reader import read_query_log
 from tests.record_reading import jobs_of, problems_of, records_of, runs_of, writes_of
@@ -71,6 +79,38 @@ class LogLineage:
     def writes(self) -> set[tuple[str, str]]:
         """Jobs and what they write."""
         return {(_HASH.sub(" #", job), short(f"dev|{target}")) for job, target in writes_of(self.records)}
+
+    @property
+    def reads(self) -> dict[str, int]:
+        """How often ``dataset`` or ``dataset#column`` was read."""
+        return {name: int(facts["read_count"]) for name, facts, _ in self._usage()}
+
+    @property
+    def last_reads(self) -> dict[str, int]:
+        """When each was read last."""
+        return {name: int(facts["last_read_at"]) for name, facts, _ in self._usage()}
+
+    @property
+    def readers(self) -> dict[str, list[str]]:
+        """Who read it."""
+        return {name: list(readers) for name, _, readers in self._usage()}
+
+    def _usage(self) -> Iterator[tuple[str, Mapping[str, str], Sequence[str]]]:
+        for dataset in records_of(DatasetRecord, self.records):
+            if "read_count" in dataset.properties:
+                yield short(dataset.dataset), dataset.properties, dataset.sets["readers"]
+        for column in records_of(ColumnRecord, self.records):
+            if "read_count" in column.properties:
+                name = f"{short(column.dataset)}#{dotted(column.column)}"
+                yield name, column.properties, column.sets["readers"]
+
+    @property
+    def observed(self) -> dict[str, tuple[int, int]]:
+        """The time for which the statements of each warehouse were read."""
+        return {
+            each.namespace: (each.observed_from, each.observed_until)
+            for each in records_of(ObservedLogRecord, self.records)
+        }
 
     @property
     def jobs(self) -> dict[str, Mapping[str, str]]:

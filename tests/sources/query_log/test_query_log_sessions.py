@@ -2,11 +2,12 @@
 
 from itertools import count
 
-from lineage_merge.sources.query_log.sessions import Prepared, SessionResult, read_session
+from lineage_merge.sources.query_log.sessions import Prepared, SessionResult, SessionSettings, read_session
 from lineage_merge.sources.query_log.statement import LoggedStatement, Outcome
 from lineage_merge.sources.query_log.templates import template_of
 
 _IDS = count()
+SETTINGS = SessionSettings(("$user", "public"), {"ana": "ana"})
 
 
 def session(*texts: str | tuple[str, Outcome], label: str = "", transaction: str = "") -> SessionResult:
@@ -28,7 +29,7 @@ def session(*texts: str | tuple[str, Outcome], label: str = "", transaction: str
             label,
         )
         statements.append(Prepared(statement, template_of(text)))
-    return read_session(statements, ("$user", "public"))
+    return read_session(statements, SETTINGS)
 
 
 def units(*texts: str | tuple[str, Outcome]) -> set[tuple[str, ...]]:
@@ -121,7 +122,7 @@ def test_a_database_that_is_used_is_that_of_later_statements() -> None:
 def test_a_statement_that_is_in_the_log_twice_counts_once() -> None:
     statement = LoggedStatement("1", "1", "", started=1, ended=2)
     twice = [Prepared(statement, template_of("insert into x select a from s"))] * 2
-    assert list(read_session(twice, ()).units.values()) == [1]
+    assert list(read_session(twice, SETTINGS).units.values()) == [1]
 
 
 def test_statements_of_a_label_are_one_run_per_session() -> None:

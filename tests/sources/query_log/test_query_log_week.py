@@ -13,7 +13,7 @@ from lineage_merge.model.elements import Reference
 from lineage_merge.model.records import WritesRecord
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from tests.record_reading import records_of
-from tests.sources.query_log.log_reading import LogLineage, read_log
+from tests.sources.query_log.log_reading import NAMESPACE, LogLineage, read_log
 from tests.sources.query_log.redshift_history import History
 
 PATHS = """{"jsonpaths": ["$['id']", "$['customer']['id']", "$.amount", "$.state"]}"""
@@ -213,6 +213,42 @@ INFLUENCES = {
     "landing.clicks#customer_id > mart.report GROUP_BY",
     "s3://lake/events#customer_id > core.customers JOIN",
 }
+
+
+# COPY reads files, which no log observes; tables that are temporary, or dropped again, are no datasets.
+READS = {
+    "landing.orders": 3,
+    "landing.orders#order_id": 3,
+    "landing.orders#customer_id": 3,
+    "landing.orders#amount": 3,
+    "landing.orders#status": 3,
+    "landing.old_orders": 3,
+    "landing.old_orders#order_id": 3,
+    "landing.old_orders#customer_id": 3,
+    "landing.old_orders#amount": 3,
+    "landing.clicks": 1,
+    "landing.clicks#customer_id": 1,
+    "core.customers": 3,
+    "core.customers#customer_id": 3,
+    "core.customers#country": 3,
+    "core.customers#email": 1,
+    "core.orders": 2,
+    "core.orders#order_id": 2,
+    "core.orders#amount": 2,
+    "core.orders#customer_id": 1,
+    "mart.value": 3,
+    "mart.value#customer_id": 3,
+    "mart.value#country": 2,
+    "mart.value#value": 3,
+    "s3://lake/events": 1,
+    "s3://lake/events#customer_id": 1,
+    "s3://lake/events#kind": 1,
+}
+
+
+def test_every_read_and_no_other(lineage: LogLineage) -> None:
+    assert lineage.reads == READS
+    assert set(lineage.observed) == {NAMESPACE}
 
 
 def test_every_feed_and_no_other(lineage: LogLineage) -> None:
