@@ -1,4 +1,4 @@
-"""Lineage of a unit of statements. Pure but for JSONPaths files."""
+"""Lineage of a unit of statements. Pure but for JSONPaths files and manifests."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -26,14 +26,13 @@ from lineage_merge.model.elements import (
 )
 from lineage_merge.sources.query_log import copying
 from lineage_merge.sources.query_log.catalog import Catalog
+from lineage_merge.sources.query_log.manifests import ManifestFiles
 from lineage_merge.sources.query_log.names import LoggedTables
 from lineage_merge.sources.query_log.sessions import Unit
 
 # Name of the rule on vertices and in reports: an external table and the path of its files are one dataset.
 EXTERNAL_RULE = "external-table"
 _FINGERPRINT = 8
-NO_FILES = "COPY by manifest: the log does not have the files that it read"
-_UNKNOWN_FILES = Unread(NO_FILES, is_broken=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +45,7 @@ class Warehouse:
     resolve_id: Callable[[Reference], str]
     read_paths: copying.ReadPaths
     catalog: Catalog
+    read_manifest: Callable[[str], ManifestFiles]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +64,19 @@ def interpret(unit: Unit, warehouse: Warehouse, shapes: Shapes) -> Interpreted:
     datasets = LoggedTables(
         warehouse.namespace, warehouse.resolve_id, warehouse.catalog, unit.database, unit.search_path
     )
+    line = unit.target + 1
+    notes: list[Note] = []
     statements = [
-        _with_files(replace(parsed, line=line), files)
-        for line, (text, files) in enumerate(zip(unit.statements, unit.sources, strict=True), 1)
+        _with_files(replace(parsed, line=position), files, warehouse, notes)
+        for position, (text, files) in enumerate(zip(unit.statements, unit.sources, strict=True), 1)
         for parsed in parsed_statements(text, warehouse.dialect)
     ]
-    line = unit.target + 1
     script = Script("", tuple(statements), Variables())
     found = Reader(Dialect.get_or_raise(warehouse.dialect), datasets).read(script, shapes)
     unread = next(
         (each.tree.why for each in statements if isinstance(each.tree, Unread) and each.tree.is_broken), ""
     )
-    notes = [note for note in found.notes if note.kind in ("no-columns", "not-joined")]
-    notes += [Note("not-joined", line, NO_FILES) for each in statements if each.tree == _UNKNOWN_FILES]
+    notes += [note for note in found.notes if note.kind in ("no-columns", "not-joined")]
     writes = [write for write in found.writes if write.line == line]
     for statement in statements:
         if statement.line == line and isinstance(statement.tree, exp.Copy):
@@ -98,11 +98,17 @@ def parsed_statements(text: str, dialect: str) -> tuple[Parsed, ...]:
     return parse("", text, Dialect.get_or_raise(dialect), {}).statements
 
 
-def _with_files(parsed: Parsed, files: tuple[str, ...]) -> Parsed:
-    if not isinstance(parsed.tree, exp.Copy):
+def _with_files(parsed: Parsed, files: tuple[str, ...], warehouse: Warehouse, notes: list[Note]) -> Parsed:
+    copy = parsed.tree
+    if not isinstance(copy, exp.Copy):
         return parsed
-    copy = copying.with_files(parsed.tree, files)
-    return replace(parsed, tree=_UNKNOWN_FILES if copy is None else copy)
+    manifest = "" if files else copying.manifest_of(copy)
+    if manifest:
+        files, problem = warehouse.read_manifest(manifest)
+        if problem:
+            notes.append(Note("not-joined", parsed.line, problem))
+            return replace(parsed, tree=Unread(problem, is_broken=False))
+    return replace(parsed, tree=copying.with_files(copy, files))
 
 
 def _copied(copy: exp.Copy, write: Write, shapes: Shapes, warehouse: Warehouse, notes: list[Note]) -> Write:

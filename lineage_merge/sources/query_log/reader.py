@@ -18,6 +18,7 @@ from lineage_merge.sources.query_log.copying import json_paths
 from lineage_merge.sources.query_log.facts import facts_of
 from lineage_merge.sources.query_log.interpretation import Warehouse, elements, interpret, job_name
 from lineage_merge.sources.query_log.log_rows import LogRows, Prepare
+from lineage_merge.sources.query_log.manifests import read_manifest
 from lineage_merge.sources.query_log.owners import DBT
 from lineage_merge.sources.query_log.sessions import (
     Prepared,
@@ -127,7 +128,9 @@ def _read(engine: Engine, log: QueryLog, resolver: Resolver) -> Rows[Record]:
         .cache()
     )
     catalog = catalog_of(rows.catalog.collect())
-    warehouse = Warehouse(log.dialect, log.namespace, log.job_type, resolver.resolve_id, _read_paths, catalog)
+    warehouse = Warehouse(
+        log.dialect, log.namespace, log.job_type, resolver.resolve_id, _read_paths, catalog, read_manifest
+    )
     known = catalog.shapes(log.namespace, resolver.resolve_id)
     shared = engine.share((warehouse, known))
     created = dict(units.filter(_creates).flat_map(partial(_created, shared)).collect())

@@ -281,11 +281,11 @@ def _unit(steps: Sequence[_Step], made_of: Sequence[int], at: int, ended: Sequen
         step.search_path,
         _OF_DBT if job is not None and job[0] == DBT else job[1] if job else "",
         fingerprint,
-        tuple(_datasets_of(steps[each].statement.files) for each in positions),
+        tuple(datasets_of(steps[each].statement.files) for each in positions),
     )
 
 
-def _datasets_of(files: Iterable[str]) -> tuple[str, ...]:
+def datasets_of(files: Iterable[str]) -> tuple[str, ...]:
     """Return the folders of files that a COPY read; a file that is alone in its folder is returned itself.
 
     Keys without a bucket, which Redshift reports for some loads, are not returned.
