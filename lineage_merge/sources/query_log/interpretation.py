@@ -1,5 +1,6 @@
 """Lineage of a unit of statements. Pure but for JSONPaths files and manifests."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -33,6 +34,9 @@ from lineage_merge.sources.query_log.sessions import Unit
 # Name of the rule on vertices and in reports: an external table and the path of its files are one dataset.
 EXTERNAL_RULE = "external-table"
 _FINGERPRINT = 8
+# A column of a PIVOT that is named after a value without a name, such as ``?`` or ``?_total``.
+_UNNAMED = re.compile(r"'?\?")
+_UNNAMED_COLUMNS = "PIVOT names columns after values that are not plain identifiers: name them with AS"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,9 @@ def interpret(unit: Unit, warehouse: Warehouse, shapes: Shapes) -> Interpreted:
         if statement.line == line and isinstance(statement.tree, exp.Copy):
             writes = [_copied(statement.tree, write, shapes, warehouse, notes) for write in writes]
     created = {each.key: each.shape for each in found.created if each.line == line and each.shape.complete}
+    if any(_names_columns_after_values(each.tree) for each in statements):
+        writes = [_without_unnamed(write, notes) for write in writes]
+        created = {key: shape for key, shape in created.items() if not any(map(_UNNAMED.match, shape.names))}
     return Interpreted(tuple(writes), created, tuple(notes), datasets, _unread(unread, found, line))
 
 
@@ -118,6 +125,26 @@ def _copied(copy: exp.Copy, write: Write, shapes: Shapes, warehouse: Warehouse, 
         notes.append(Note("no-columns", write.line, problem))
         return write
     return replace(write, columns=columns, columns_lost=False, assumed=copying.is_assumed(copy))
+
+
+def _names_columns_after_values(tree: object) -> bool:
+    """Return whether a statement has a PIVOT over values that its template lacks."""
+    if not isinstance(tree, exp.Expr):
+        return False
+    return any(
+        isinstance(value, exp.Placeholder) or (isinstance(value, exp.Literal) and value.name == "?")
+        for pivot in tree.find_all(exp.Pivot)
+        if not pivot.args.get("unpivot")
+        for field in pivot.args.get("fields") or ()
+        for value in field.expressions
+    )
+
+
+def _without_unnamed(write: Write, notes: list[Note]) -> Write:
+    columns = [(name, derivation) for name, derivation in write.columns if not _UNNAMED.match(name)]
+    if len(columns) < len(write.columns):
+        notes.append(Note("no-columns", write.line, _UNNAMED_COLUMNS))
+    return replace(write, columns=columns)
 
 
 # ---- elements

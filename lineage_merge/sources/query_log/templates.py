@@ -4,6 +4,7 @@ import hashlib
 import re
 from collections.abc import Iterator
 
+from lineage_merge.sources.query_log.pivot_names import Token, naming_values
 from lineage_merge.sources.query_log.statement import Template
 
 _PIECE = re.compile(
@@ -21,7 +22,7 @@ _PIECE = re.compile(
 )
 # What the shortcut of `Templates` leaves to `template_of`: unusual quotes, and literals that remain. The
 # words are searched for first, which takes a tenth of the time.
-_UNUSUAL = ("\\", "$", "://", "search_path")
+_UNUSUAL = ("\\", "$", "://", "search_path", "pivot")
 _SIZES = ("char", "dec", "numeric", "float", "time", "var")
 _SIZE = re.compile(r"\b(?:\w*char|character|varying|dec(?:imal)?|numeric|float|time|timestamp|var\w+)\s*\(")
 _POSITION = re.compile(
@@ -120,6 +121,7 @@ def _without_literals(text: str, comments: list[str], *, quotes: bool) -> Iterat
     is_unload = _begins(_UNLOADS, text)
     before = ""
     is_list = False
+    names = naming_values(_tokens(text, quotes=quotes)) if "pivot" in text.lower() else frozenset()
     sized: list[bool] = []
     for found in _PIECE.finditer(text):
         kind, piece = found.lastgroup, found[0]
@@ -141,7 +143,8 @@ def _without_literals(text: str, comments: list[str], *, quotes: bool) -> Iterat
             yield _quoted(template_of(inner).text) if is_unload and before == "(" else "'?'"
         elif kind == "string":
             value = piece.strip("'\"")
-            remains = keeps_strings or (keeps_paths and (_PATH.match(value) or value.lower() in _OPTIONS))
+            remains = keeps_strings or found.start() in names
+            remains = remains or (keeps_paths and (_PATH.match(value) or value.lower() in _OPTIONS))
             yield piece if remains else "'?'"
         elif kind == "number":
             is_position = before == "by" or (is_list and before == ",")
@@ -159,6 +162,14 @@ def _without_literals(text: str, comments: list[str], *, quotes: bool) -> Iterat
         elif word == ")" and sized:
             sized.pop()
         before = word
+
+
+def _tokens(text: str, *, quotes: bool) -> Iterator[Token]:
+    for found in _PIECE.finditer(text):
+        kind, piece = found.lastgroup or "", found[0]
+        if kind not in ("comment", "space"):
+            is_string = kind == "quoted" and quotes and piece.startswith('"')
+            yield Token("string" if is_string else kind, piece, found.start())
 
 
 def _begins(pattern: re.Pattern[str], text: str) -> bool:
