@@ -82,6 +82,11 @@ def facts_of(text: str) -> Facts:
     return _NOTHING
 
 
+def creates_view(text: str) -> bool:
+    """Return whether a statement's template creates a view."""
+    return _VIEW.match(text) is not None
+
+
 def _words(text: str) -> frozenset[str]:
     return frozenset(_plain(found[0]) for found in _WORD.finditer(text))
 

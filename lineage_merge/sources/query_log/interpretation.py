@@ -27,6 +27,7 @@ from lineage_merge.model.elements import (
 )
 from lineage_merge.sources.query_log import copying
 from lineage_merge.sources.query_log.catalog import Catalog
+from lineage_merge.sources.query_log.facts import creates_view
 from lineage_merge.sources.query_log.manifests import ManifestFiles
 from lineage_merge.sources.query_log.names import LoggedTables
 from lineage_merge.sources.query_log.sessions import Unit
@@ -77,8 +78,16 @@ def interpret(unit: Unit, warehouse: Warehouse, shapes: Shapes) -> Interpreted:
     ]
     script = Script("", tuple(statements), Variables())
     found = Reader(Dialect.get_or_raise(warehouse.dialect), datasets).read(script, shapes)
+    is_view = creates_view(
+        unit.statements[unit.target]
+    )  # a query that cannot be parsed is an unsupported view
     unread = next(
-        (each.tree.why for each in statements if isinstance(each.tree, Unread) and each.tree.is_broken), ""
+        (
+            each.tree.why
+            for each in statements
+            if isinstance(each.tree, Unread) and (each.tree.is_broken or (is_view and each.line == line))
+        ),
+        "",
     )
     notes += [note for note in found.notes if note.kind in ("no-columns", "not-joined")]
     writes = [write for write in found.writes if write.line == line]
@@ -103,6 +112,18 @@ def _unread(broken: str, found: FileLineage, line: int) -> str:
 def parsed_statements(text: str, dialect: str) -> tuple[Parsed, ...]:
     """Return a parsed template."""
     return parse("", text, Dialect.get_or_raise(dialect), {}).statements
+
+
+def created_view(unit: Unit, warehouse: Warehouse) -> Iterator[str]:
+    """Yield the dataset of the view that a unit's statement creates."""
+    datasets = LoggedTables(
+        warehouse.namespace, warehouse.resolve_id, warehouse.catalog, unit.database, unit.search_path
+    )
+    for parsed in parsed_statements(unit.statements[unit.target], warehouse.dialect):
+        tree = parsed.tree
+        table = tree.find(exp.Table) if isinstance(tree, exp.Create) and tree.kind == "VIEW" else None
+        if table is not None and (key := datasets.of_table(table, (), Variables())) is not None:
+            yield key
 
 
 def _with_files(parsed: Parsed, files: tuple[str, ...], warehouse: Warehouse, notes: list[Note]) -> Parsed:

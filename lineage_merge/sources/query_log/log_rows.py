@@ -16,11 +16,12 @@ _QUOTES = frozenset({"bigquery", "databricks", "hive", "mysql", "spark", "spark2
 
 @dataclass(frozen=True, slots=True)
 class LogRows:
-    """The statements, the catalog and the problems of a log."""
+    """The statements, the catalog and the problems of a log; `views`: definitions of views, as statements."""
 
     statements: Rows[Prepared]
     catalog: Rows[CatalogRow]
     problems: Rows[Problem]
+    views: Rows[Prepared] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,11 @@ def read_manifest(location: str) -> ManifestFiles:
     except SourceError:
         return ManifestFiles(problem=f"COPY by manifest: cannot read {location}")
     datasets = datasets_of(urls)
-    return ManifestFiles(datasets) if datasets else ManifestFiles(problem=f"COPY by manifest: {location} is empty")
+    return (
+        ManifestFiles(datasets)
+        if datasets
+        else ManifestFiles(problem=f"COPY by manifest: {location} is empty")
+    )
 
 
 def _files(location: str) -> list[str]:
@@ -47,4 +51,6 @@ def urls_of(text: str) -> list[str] | None:
     if not isinstance(entries, list):
         return None
     urls = [entry.get("url") if isinstance(entry, dict) else None for entry in entries]
-    return [url for url in urls if isinstance(url, str)] if all(isinstance(url, str) for url in urls) else None
+    return (
+        [url for url in urls if isinstance(url, str)] if all(isinstance(url, str) for url in urls) else None
+    )

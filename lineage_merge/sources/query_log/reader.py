@@ -12,11 +12,17 @@ from lineage_merge.model.elements import Count, Element, Job, JobKey, Problem, S
 from lineage_merge.model.errors import SourceError
 from lineage_merge.model.records import Record
 from lineage_merge.sources import line_files
-from lineage_merge.sources.query_log import redshift
+from lineage_merge.sources.query_log import redshift, view_definitions
 from lineage_merge.sources.query_log.catalog import CatalogColumn, ExternalTable, catalog_of
 from lineage_merge.sources.query_log.copying import json_paths
-from lineage_merge.sources.query_log.facts import facts_of
-from lineage_merge.sources.query_log.interpretation import Warehouse, elements, interpret, job_name
+from lineage_merge.sources.query_log.facts import creates_view, facts_of
+from lineage_merge.sources.query_log.interpretation import (
+    Warehouse,
+    created_view,
+    elements,
+    interpret,
+    job_name,
+)
 from lineage_merge.sources.query_log.log_rows import LogRows, Prepare
 from lineage_merge.sources.query_log.manifests import read_manifest
 from lineage_merge.sources.query_log.owners import DBT
@@ -131,6 +137,8 @@ def _read(engine: Engine, log: QueryLog, resolver: Resolver) -> Rows[Record]:
     warehouse = Warehouse(
         log.dialect, log.namespace, log.job_type, resolver.resolve_id, _read_paths, catalog, read_manifest
     )
+    if rows.views is not None:
+        units = units.union(_view_units(engine, rows, statements, units, warehouse, log)).cache()
     known = catalog.shapes(log.namespace, resolver.resolve_id)
     shared = engine.share((warehouse, known))
     created = dict(units.filter(_creates).flat_map(partial(_created, shared)).collect())
@@ -157,6 +165,42 @@ def _read(engine: Engine, log: QueryLog, resolver: Resolver) -> Rows[Record]:
             engine.rows(resolver.records(notices), 1),
         ]
     )
+
+
+def _view_units(
+    engine: Engine,
+    rows: LogRows,
+    statements: Rows[Prepared],
+    units: Rows[CountedUnit],
+    warehouse: Warehouse,
+    log: QueryLog,
+) -> Rows[CountedUnit]:
+    """Return the units of views that neither the history nor dbt creates."""
+    shared = engine.share(warehouse)
+    created = set(units.filter(_creates_view).flat_map(partial(_created_views, shared)).collect())
+    of_dbt = statements.flat_map(partial(view_definitions.view_of_dbt, namespace=log.namespace))
+    created.update(map(warehouse.resolve_id, set(of_dbt.collect())))
+    views: Rows[Any] = rows.views if rows.views is not None else engine.rows([], 1)
+    newest = views.map(lambda view: (view.statement.session, view)).combine(
+        _itself, view_definitions.newer, view_definitions.newer
+    )
+    return newest.flat_map(partial(_view_unit, log.search_path)).filter(
+        lambda counted: created.isdisjoint(created_view(counted.unit, shared.value))
+    )
+
+
+def _creates_view(counted: CountedUnit) -> bool:
+    return creates_view(counted.unit.statements[counted.unit.target])
+
+
+def _created_views(shared: Shared[Warehouse], counted: CountedUnit) -> Iterator[str]:
+    return created_view(counted.unit, shared.value)
+
+
+def _view_unit(search_path: tuple[str, ...], named: tuple[str, Prepared]) -> Iterator[CountedUnit]:
+    unit = view_definitions.unit_of(named[1], search_path)
+    if unit is not None:
+        yield CountedUnit(unit, 0)
 
 
 def _itself(value: Any) -> Any:
@@ -192,7 +236,8 @@ def _sum(one: CountedUnit, other: CountedUnit) -> CountedUnit:
 
 def _creates(counted: CountedUnit) -> bool:
     unit = counted.unit
-    return bool(facts_of(unit.statements[unit.target]).creates)
+    text = unit.statements[unit.target]
+    return bool(facts_of(text).creates) or creates_view(text)
 
 
 def _created(shared: Shared[Any], counted: CountedUnit) -> Iterator[tuple[str, Any]]:
@@ -261,7 +306,8 @@ def _unread_problems(found: list[tuple[str, UnreadStatement]], log: QueryLog) ->
     ordered = sorted((each for _, each in found), key=lambda each: (-each.number, each.fingerprint))
     for each in ordered[:_REPORTED]:
         text = each.text if len(each.text) <= _SHOWN else f"{each.text[:_SHOWN]}..."
-        what = f"{each.why}; ran {each.number:,} times: {text}"
+        how_often = f"ran {each.number:,} times" if each.number else "definition of a view"
+        what = f"{each.why}; {how_often}: {text}"
         yield Problem("skipped", str(log), f"statement {each.fingerprint}", what)
     rest = ordered[_REPORTED:]
     if rest:

@@ -26,6 +26,7 @@ from lineage_merge.sources.query_log.sessions import Prepared
 from lineage_merge.sources.query_log.settings import QueryLog
 from lineage_merge.sources.query_log.statement import LoggedStatement
 from lineage_merge.sources.query_log.table_files import rows_of
+from lineage_merge.sources.query_log.view_definitions import ViewDefinition, statement_of
 
 
 class ViewFile(NamedTuple):
@@ -71,7 +72,11 @@ def _read_file(found: ViewFile) -> Iterator[Any]:
     try:
         for number, row in rows_of(file):
             try:
-                yield from read_row(view, row)
+                for read in read_row(view, row):
+                    if isinstance(read, ViewDefinition):
+                        yield read._replace(location=file.location)
+                    else:
+                        yield read
             except MissingColumn as error:
                 yield Problem("rejected", f"{file.location}, row {number}", error.column, error.problem)
                 if error.problem == "missing column":  # in all rows
@@ -95,6 +100,9 @@ def assemble(rows: Rows[Any], log: QueryLog, *, has_transactions: bool) -> LogRo
         statements,
         read.filter(lambda row: isinstance(row, CatalogColumn | ExternalTable)),
         read.filter(lambda row: isinstance(row, Problem)),
+        read.filter(lambda row: isinstance(row, ViewDefinition))
+        .map(statement_of)
+        .map_partitions(Prepare(log.dialect)),
     )
 
 

@@ -15,7 +15,7 @@ from lineage_merge.sources.query_log.facts import Facts, facts_of
 from lineage_merge.sources.query_log.owners import DBT, owner_of
 from lineage_merge.sources.query_log.statement import LoggedStatement, Outcome, Template
 
-_UNDONE = ("failed", "rolled_back")
+UNDONE = ("failed", "rolled_back")
 _DEFAULT_LABELS = frozenset({"", "default", "unset"})
 # The job of units of dbt, whose lineage its own source has: they are not interpreted.
 _OF_DBT = "\0"
@@ -148,9 +148,9 @@ def _steps(ordered: Sequence[Prepared], default_path: Sequence[str]) -> Iterator
         facts = facts_of(template.text)
         is_undone = statement.outcome == "open" and statement.transaction in rolled_back
         outcome = "rolled_back" if is_undone else statement.outcome
-        if outcome not in _UNDONE and facts.search_path is not None:
+        if outcome not in UNDONE and facts.search_path is not None:
             path = facts.search_path
-        elif outcome not in _UNDONE and facts.use:
+        elif outcome not in UNDONE and facts.use:
             database = facts.use[0]
             path = facts.use[1:] or path
         step = _Step(

@@ -143,9 +143,8 @@ def _without_literals(text: str, comments: list[str], *, quotes: bool) -> Iterat
             yield _quoted(template_of(inner).text) if is_unload and before == "(" else "'?'"
         elif kind == "string":
             value = piece.strip("'\"")
-            remains = keeps_strings or found.start() in names
-            remains = remains or (keeps_paths and (_PATH.match(value) or value.lower() in _OPTIONS))
-            yield piece if remains else "'?'"
+            is_path = keeps_paths and (_PATH.match(value) or value.lower() in _OPTIONS)
+            yield piece if keeps_strings or is_path or found.start() in names else "'?'"
         elif kind == "number":
             is_position = before == "by" or (is_list and before == ",")
             is_size = bool(sized) and sized[-1]

@@ -43,7 +43,9 @@ def test_the_files_of_a_manifest_are_the_datasets(tmp_path: Path, s3: S3) -> Non
     sources = {"s3://alpha/sales", "s3://beta/2013-10-04-custdata"}
     assert found.feeds == {f"core.sales #: {source} > core.sales" for source in sources}
     assert found.columns == {
-        f"{source}#{column} > core.sales#{column} IDENTITY" for source in sources for column in ("id", "price")
+        f"{source}#{column} > core.sales#{column} IDENTITY"
+        for source in sources
+        for column in ("id", "price")
     }
 
 
