@@ -82,6 +82,12 @@ def facts_of(text: str) -> Facts:
     return _NOTHING
 
 
+def names_of_rename(text: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """Return the parts of the old and of the new name of ``ALTER TABLE ... RENAME TO``, folded."""
+    found = _RENAME.match(text)
+    return (_parts(found["old"]), _parts(found["new"])) if found else None
+
+
 def creates_view(text: str) -> bool:
     """Return whether a statement's template creates a view."""
     return _VIEW.match(text) is not None

@@ -66,9 +66,7 @@ class Interpreted:
 
 def interpret(unit: Unit, warehouse: Warehouse, shapes: Shapes) -> Interpreted:
     """Return the lineage of a unit, with the known columns of tables."""
-    datasets = LoggedTables(
-        warehouse.namespace, warehouse.resolve_id, warehouse.catalog, unit.database, unit.search_path
-    )
+    datasets = _tables(unit, warehouse)
     line = unit.target + 1
     notes: list[Note] = []
     statements = [
@@ -114,11 +112,20 @@ def parsed_statements(text: str, dialect: str) -> tuple[Parsed, ...]:
     return parse("", text, Dialect.get_or_raise(dialect), {}).statements
 
 
+def _tables(unit: Unit, warehouse: Warehouse) -> LoggedTables:
+    return LoggedTables(
+        warehouse.namespace,
+        warehouse.resolve_id,
+        warehouse.catalog,
+        unit.database,
+        unit.search_path,
+        dict(unit.renamed),
+    )
+
+
 def created_view(unit: Unit, warehouse: Warehouse) -> Iterator[str]:
     """Yield the dataset of the view that a unit's statement creates."""
-    datasets = LoggedTables(
-        warehouse.namespace, warehouse.resolve_id, warehouse.catalog, unit.database, unit.search_path
-    )
+    datasets = _tables(unit, warehouse)
     for parsed in parsed_statements(unit.statements[unit.target], warehouse.dialect):
         tree = parsed.tree
         table = tree.find(exp.Table) if isinstance(tree, exp.Create) and tree.kind == "VIEW" else None

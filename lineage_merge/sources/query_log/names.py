@@ -1,13 +1,13 @@
 """Resolution of the names in a logged statement to datasets, by the search path of its session. Pure."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from sqlglot import exp
 
 from lineage_merge.column_lineage.scripts.variables import Variables
 from lineage_merge.model.elements import Reference
-from lineage_merge.sources.query_log.catalog import Catalog, folded, reference_of
+from lineage_merge.sources.query_log.catalog import Catalog, TableName, folded, reference_of
 
 
 @dataclass(slots=True)
@@ -15,7 +15,7 @@ class LoggedTables:
     """The datasets in a unit, by key. An unqualified name is the first table on the search path.
 
     A table that no schema of it has, such as a new one, is in its first schema. `external`: the names of
-    external tables, by the key of their path.
+    external tables, by the key of their path. `renamed`: tables that have other names later.
     """
 
     namespace: str
@@ -23,12 +23,14 @@ class LoggedTables:
     catalog: Catalog
     database: str
     search_path: tuple[str, ...]
+    renamed: Mapping[TableName, TableName] = field(default_factory=dict)
     references: dict[str, Reference] = field(default_factory=dict)
     external: dict[str, Reference] = field(default_factory=dict)
 
     def of_table(self, table: exp.Table, _database: tuple[str, ...], _variables: Variables) -> str | None:
         """Return the key of a table."""
-        database, schema, name = self._parts([part.name for part in table.parts])
+        parts = self._parts([part.name for part in table.parts])
+        database, schema, name = self.renamed.get(folded(*parts), parts)
         location = self.catalog.locations.get(folded(database, schema, name))
         if not location:
             return self._key(reference_of(self.namespace, (database, schema, name)))
@@ -47,7 +49,10 @@ class LoggedTables:
             return self.database, parts[0], parts[1]
         name = parts[0]
         schemas = [
-            schema for schema in self.search_path if folded(self.database, schema, name) in self.catalog
+            schema
+            for schema in self.search_path
+            for table in (folded(self.database, schema, name),)
+            if table in self.catalog or table in self.renamed
         ]
         return self.database, next(iter((*schemas, *self.search_path)), ""), name
 

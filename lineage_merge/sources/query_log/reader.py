@@ -26,14 +26,17 @@ from lineage_merge.sources.query_log.interpretation import (
 from lineage_merge.sources.query_log.log_rows import LogRows, Prepare
 from lineage_merge.sources.query_log.manifests import read_manifest
 from lineage_merge.sources.query_log.owners import DBT
+from lineage_merge.sources.query_log.renames import Rename, Renames, renames_of
 from lineage_merge.sources.query_log.sessions import (
     Prepared,
     Run,
     Runs,
     SessionResult,
     Unit,
+    may_rename,
     merge_runs,
     read_session,
+    renames_in,
 )
 from lineage_merge.sources.query_log.settings import QueryLog
 from lineage_merge.sources.query_log.statement import LoggedStatement
@@ -121,11 +124,12 @@ def _read(engine: Engine, log: QueryLog, resolver: Resolver) -> Rows[Record]:
     rows = open_log(engine, log)
     statements = rows.statements.cache()
     number, since = _number_and_start(statements, log.lookback)
-    sessions: Rows[Any] = (
-        statements.filter(lambda each: each.statement.started >= since)
-        .group(lambda each: each.statement.session, partial(_session, log.search_path))
-        .cache()
-    )
+    catalog = catalog_of(rows.catalog.collect())
+    recent = statements.filter(lambda each: each.statement.started >= since)
+    renames = engine.share(renames_of(_renames(recent, log.search_path), catalog))
+    sessions: Rows[Any] = recent.group(
+        lambda each: each.statement.session, partial(_session, log.search_path, renames)
+    ).cache()
     units = (
         sessions.filter(lambda row: isinstance(row, CountedUnit))
         .map(lambda row: (row.unit.key, row))
@@ -133,7 +137,6 @@ def _read(engine: Engine, log: QueryLog, resolver: Resolver) -> Rows[Record]:
         .map(lambda pair: pair[1])
         .cache()
     )
-    catalog = catalog_of(rows.catalog.collect())
     warehouse = Warehouse(
         log.dialect, log.namespace, log.job_type, resolver.resolve_id, _read_paths, catalog, read_manifest
     )
@@ -222,8 +225,27 @@ def _extent(statements: Iterable[Prepared]) -> Iterator[tuple[int, int]]:
     yield number, newest
 
 
-def _session(search_path: tuple[str, ...], _session: Hashable, statements: list[Prepared]) -> Iterator[Any]:
-    found: SessionResult = read_session(statements, search_path)
+def _renames(statements: Rows[Prepared], search_path: tuple[str, ...]) -> list[Rename]:
+    renames = statements.filter(lambda each: facts_of(each.template.text).renames is not None)
+    if not renames.map(lambda each: each.statement.session).collect():
+        return []
+    return (
+        statements.filter(may_rename)
+        .group(lambda each: each.statement.session, partial(_renames_in, search_path))
+        .collect()
+    )
+
+
+def _renames_in(
+    search_path: tuple[str, ...], _session: Hashable, statements: list[Prepared]
+) -> Iterator[Rename]:
+    return renames_in(statements, search_path)
+
+
+def _session(
+    search_path: tuple[str, ...], renames: Shared[Renames], _session: Hashable, statements: list[Prepared]
+) -> Iterator[Any]:
+    found: SessionResult = read_session(statements, search_path, renames.value)
     for unit, number in found.units.items():
         yield CountedUnit(unit, number)
     for job, runs in found.runs.items():

@@ -11,14 +11,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from lineage_merge.sources.query_log.facts import Facts, facts_of
+from lineage_merge.sources.query_log.catalog import TableName
+from lineage_merge.sources.query_log.facts import Facts, facts_of, names_of_rename
 from lineage_merge.sources.query_log.owners import DBT, owner_of
+from lineage_merge.sources.query_log.renames import Rename, Renames
 from lineage_merge.sources.query_log.statement import LoggedStatement, Outcome, Template
 
 UNDONE = ("failed", "rolled_back")
 _DEFAULT_LABELS = frozenset({"", "default", "unset"})
 # The job of units of dbt, whose lineage its own source has: they are not interpreted.
 _OF_DBT = "\0"
+_NO_RENAMES = Renames()
 
 
 class Prepared(NamedTuple):
@@ -32,7 +35,7 @@ class Unit(NamedTuple):
     """Statements that are interpreted together; only the one at `target` is written down.
 
     `job`: the named job, "" if the unit is a job of its own, named after its `fingerprint`. `sources`: the
-    paths that each statement read, if it is a COPY.
+    paths that each statement read, if it is a COPY. `renamed`: tables in them that have other names later.
     """
 
     statements: tuple[str, ...]
@@ -42,6 +45,7 @@ class Unit(NamedTuple):
     job: str
     fingerprint: str
     sources: tuple[tuple[str, ...], ...] = ()
+    renamed: tuple[tuple[TableName, TableName], ...] = ()
 
     @property
     def key(self) -> str:
@@ -117,16 +121,55 @@ class _Step:
         return self.outcome in ("committed", "open")
 
 
-def read_session(statements: Iterable[Prepared], default_path: Sequence[str]) -> SessionResult:
+def read_session(
+    statements: Iterable[Prepared], default_path: Sequence[str], renames: Renames = _NO_RENAMES
+) -> SessionResult:
     """Return the units and runs of one session; `default_path`: the search path at its beginning.
 
     A statement that is in the log twice counts once.
     """
-    unique = {each.statement.id: each for each in sorted(statements, key=_order)}
-    ordered = list(unique.values())
-    steps = list(_steps(ordered, default_path))
-    units = list(_units(steps))
+    steps = list(_steps(_ordered(statements), default_path))
+    units = [(at, _renamed(unit, steps[at].statement.started, renames)) for at, unit in _units(steps)]
     return SessionResult(_counted(units), _runs(steps, units))
+
+
+def _renamed(unit: Unit, at: int, renames: Renames) -> Unit:
+    if not renames.tables:
+        return unit
+    words = frozenset[str]().union(*(facts_of(text).words for text in unit.statements))
+    return unit._replace(renamed=renames.after(at, words))
+
+
+def renames_in(statements: Iterable[Prepared], default_path: Sequence[str]) -> Iterator[Rename]:
+    """Yield the renames of one session, but dbt's; of the statements, those that `may_rename` suffice."""
+    steps = [step for step in _steps(_ordered(statements), default_path) if step.is_lineage]
+    for at, step in enumerate(steps):
+        names = names_of_rename(step.template.text)
+        owner = owner_of(step.template.comments)
+        if names is not None and (owner is None or owner.job_type != DBT):
+            recreated = any(
+                later.facts.creates == names[0][-1] and not later.facts.is_temporary for later in steps[at:]
+            )
+            started, session = step.statement.started, step.statement.session
+            yield Rename(started, session, step.database, step.search_path, *names, recreated)
+
+
+def may_rename(prepared: Prepared) -> bool:
+    """Return whether a statement renames a table, or is needed to know which one, and whether it did."""
+    facts = facts_of(prepared.template.text)
+    return bool(
+        facts.renames is not None
+        or facts.search_path is not None
+        or facts.use
+        or facts.is_rollback
+        or prepared.statement.outcome == "failed"
+        or (facts.creates and not facts.is_temporary)
+    )
+
+
+def _ordered(statements: Iterable[Prepared]) -> list[Prepared]:
+    unique = {each.statement.id: each for each in sorted(statements, key=_order)}
+    return list(unique.values())
 
 
 def _order(each: Prepared) -> tuple[int, bool, int, str]:

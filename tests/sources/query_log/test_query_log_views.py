@@ -197,8 +197,10 @@ _VIEWS: dict[str, tuple[str, set[str]]] = {
     ),
     "everything": ("select * from core.returns", {"returns.order_id>order_id", "returns.amount>amount"}),
     "joined": (
-        "select o.id, c.country as land from core.orders o left join core.customers c "
-        "on c.id = o.customer_id",
+        (
+            "select o.id, c.country as land from core.orders o left join core.customers c "
+            "on c.id = o.customer_id"
+        ),
         {"orders.id>id", "customers.country>land"},
     ),
     "joined_by_name": ("select * from core.orders join core.returns using (amount)", set()),
@@ -213,9 +215,8 @@ _VIEWS: dict[str, tuple[str, set[str]]] = {
     "with_query": (
         (
             "with paid as (select id, amount from core.orders where status in ('a', 'b')) "
-            "select p.id as number, p.amount + coalesce(r.amount, 0) as net from paid p left join core.returns "
-            "r "
-            "on r.order_id = p.id"
+            "select p.id as number, p.amount + coalesce(r.amount, 0) as net from paid p "
+            "left join core.returns r on r.order_id = p.id"
         ),
         {"orders.id>number", "orders.amount>net", "returns.amount>net"},
     ),
