@@ -12,9 +12,11 @@ from lineage_merge.model.elements import Count, Element, Job, JobKey, Problem, S
 from lineage_merge.model.errors import SourceError
 from lineage_merge.model.records import Record
 from lineage_merge.sources import line_files
+from lineage_merge.sources.dbt.reader import model_jobs
 from lineage_merge.sources.query_log import redshift, view_definitions
 from lineage_merge.sources.query_log.catalog import CatalogColumn, ExternalTable, catalog_of
 from lineage_merge.sources.query_log.copying import json_paths
+from lineage_merge.sources.query_log.dbt_jobs import DbtJobs, dbt_jobs_of
 from lineage_merge.sources.query_log.facts import creates_view, facts_of
 from lineage_merge.sources.query_log.interpretation import (
     Warehouse,
@@ -82,7 +84,8 @@ class UnreadStatement(NamedTuple):
 def read_query_log(engine: Engine, config: Config, resolver: Resolver) -> Rows[Record]:
     """Read all configured logs as records."""
     logs: tuple[QueryLog, ...] = config.sources["query_log"]
-    return engine.union([_read(engine, log, resolver) for log in logs])
+    dbt = dbt_jobs_of(model_jobs(engine, config.sources.get("dbt", ())).collect())
+    return engine.union([_read(engine, log, resolver, dbt) for log in logs])
 
 
 def open_log(engine: Engine, log: QueryLog) -> LogRows:
@@ -120,7 +123,7 @@ def _lines(part: Any) -> Iterator[Any]:
             yield from read_line(line, location)
 
 
-def _read(engine: Engine, log: QueryLog, resolver: Resolver) -> Rows[Record]:
+def _read(engine: Engine, log: QueryLog, resolver: Resolver, dbt: DbtJobs) -> Rows[Record]:
     rows = open_log(engine, log)
     statements = rows.statements.cache()
     number, since = _number_and_start(statements, log.lookback)
@@ -141,7 +144,7 @@ def _read(engine: Engine, log: QueryLog, resolver: Resolver) -> Rows[Record]:
         log.dialect, log.namespace, log.job_type, resolver.resolve_id, _read_paths, catalog, read_manifest
     )
     if rows.views is not None:
-        units = units.union(_view_units(engine, rows, statements, units, warehouse, log)).cache()
+        units = units.union(_view_units(engine, rows, statements, units, warehouse, log, dbt)).cache()
     known = catalog.shapes(log.namespace, resolver.resolve_id)
     shared = engine.share((warehouse, known))
     created = dict(units.filter(_creates).flat_map(partial(_created, shared)).collect())
@@ -154,7 +157,7 @@ def _read(engine: Engine, log: QueryLog, resolver: Resolver) -> Rows[Record]:
         .map(lambda pair: NamedRuns(*pair))
     )
     names = read.filter(lambda row: isinstance(row, JobName))
-    jobs = runs.union(names).group(lambda row: row.job, partial(_job, log))
+    jobs = runs.union(names).group(lambda row: row.job, partial(_job, log, engine.share(dbt)))
     unread = read.filter(lambda row: isinstance(row, UnreadStatement)).map(lambda row: (row.fingerprint, row))
     problems = _unread_problems(unread.combine(_itself, _add_unread, _add_unread).collect(), log)
     notices: list[Element] = [Count("logged statements", number), *problems]
@@ -177,12 +180,14 @@ def _view_units(
     units: Rows[CountedUnit],
     warehouse: Warehouse,
     log: QueryLog,
+    dbt: DbtJobs,
 ) -> Rows[CountedUnit]:
     """Return the units of views that neither the history nor dbt creates."""
     shared = engine.share(warehouse)
     created = set(units.filter(_creates_view).flat_map(partial(_created_views, shared)).collect())
     of_dbt = statements.flat_map(partial(view_definitions.view_of_dbt, namespace=log.namespace))
     created.update(map(warehouse.resolve_id, set(of_dbt.collect())))
+    created.update(warehouse.resolve_id(job.dataset) for jobs in dbt.by_node.values() for job in jobs)
     views: Rows[Any] = rows.views if rows.views is not None else engine.rows([], 1)
     newest = views.map(lambda view: (view.statement.session, view)).combine(
         _itself, view_definitions.newer, view_definitions.newer
@@ -292,12 +297,19 @@ def _read_paths(location: str) -> list[str] | None:
         return None
 
 
-def _job(log: QueryLog, job: tuple[str, str], rows: list[NamedRuns | JobName]) -> Iterator[Element]:
+def _job(
+    log: QueryLog, dbt: Shared[DbtJobs], job: tuple[str, str], rows: list[NamedRuns | JobName]
+) -> Iterator[Element]:
     kind, name = job
     runs = next((row.runs for row in rows if isinstance(row, NamedRuns)), None)
     names = {row.name for row in rows if isinstance(row, JobName)}
     if kind == DBT:
-        names = {name}
+        target, _, node = name.rpartition("/")
+        names = set(dbt.value.names(node, target, log.namespace))
+        if len(names) > 1:
+            why = f"runs of a node of several projects are not attributed: {', '.join(sorted(names))}"
+            yield Problem("notice", str(log), node, why)
+            return
     for each in sorted(names):
         key = JobKey(kind or log.job_type, each)
         if runs is None:

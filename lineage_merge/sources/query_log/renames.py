@@ -37,7 +37,7 @@ class RenamedTable(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Renames:
-    """The renames of a log: those of each table in order of time; the tables by the last part of their name."""
+    """The renames of each table in order of time, and the tables by the last part of their name."""
 
     of_table: Mapping[TableName, Sequence[RenamedTable]] = field(default_factory=dict)
     tables: Mapping[str, Sequence[TableName]] = field(default_factory=dict)

@@ -82,7 +82,7 @@ class SessionResult(NamedTuple):
     """What a session contains: units with their number, and runs of jobs.
 
     Jobs are ``(type, name)``; the type "" is the log's own, the name of a unit without a named job is ``#``
-    and its fingerprint.
+    and its fingerprint. Those of dbt are ``target/node``, or the node if the target is unknown.
     """
 
     units: Mapping[Unit, int]
@@ -348,7 +348,7 @@ def _named_job(step: _Step) -> tuple[str, str] | None:
     """Return the job that a statement names: dbt's node, the procedure, the task or the label."""
     owner = owner_of(step.template.comments)
     if owner is not None and owner.job_type == DBT:
-        return DBT, owner.name
+        return DBT, f"{owner.target}/{owner.name}" if owner.target else owner.name
     if step.procedure:
         return "", step.procedure
     if owner is not None:
