@@ -120,7 +120,7 @@ def _is_followed(at: int, tables: Sequence[RenamedTable], *, recreated: bool) ->
             if names.isdisjoint(_names(tables[position].old, before)):
                 return False
             break
-    # A staging table that is made again replaced a table, which a rename had moved away.
+    # A staging table that is made again replaced a table, which was renamed before.
     return not recreated or any(each.old == table.new for each in tables[:at])
 
 
