@@ -6,8 +6,9 @@ package, and one project may be built for several targets.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from lineage_merge.model.elements import JobKey
+from lineage_merge.model.elements import JobKey, Reference
 
 JOB_TYPE = "dbt"
 
@@ -36,6 +37,15 @@ def project_of(name: str) -> str:
 def unique_id_of(name: str) -> str:
     """Return dbt's unique id in a job's name."""
     return name.rpartition("/")[2]
+
+
+class ModelJob(NamedTuple):
+    """The job of a node that dbt builds; `target`: the configured one of its manifest."""
+
+    node: str
+    target: str
+    name: str
+    dataset: Reference
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from lineage_merge.model.records import Record
 from lineage_merge.sources.dbt import artefact
 from lineage_merge.sources.dbt.assertion_elements import assertion_elements, checked_by
 from lineage_merge.sources.dbt.catalog import Catalog, read_catalog
-from lineage_merge.sources.dbt.jobs import Jobs
+from lineage_merge.sources.dbt.jobs import Jobs, ModelJob
 from lineage_merge.sources.dbt.manifest import read_manifest
 from lineage_merge.sources.dbt.nested_columns import with_field_paths
 from lineage_merge.sources.dbt.nodes import Manifest
@@ -161,6 +161,23 @@ def read_dbt(engine: Engine, config: Config, resolver: Resolver) -> Rows[Record]
     ambiguous = _ambiguous(engine, projects)
     entries = [(project, index in ambiguous) for index, project in enumerate(projects)]
     return engine.rows(entries, len(entries)).flat_map(lambda entry: resolver.records(elements(*entry)))
+
+
+def model_jobs(engine: Engine, projects: Sequence[DbtProject]) -> Rows[ModelJob]:
+    """Return the jobs of what the projects build, named as by `read_dbt`. Raises `SourceError`."""
+    ambiguous = _ambiguous(engine, projects)
+    entries = [(project, index in ambiguous) for index, project in enumerate(projects)]
+    return engine.rows(entries, len(entries)).flat_map(lambda entry: _jobs_of(*entry))
+
+
+def _jobs_of(project: DbtProject, by_relation: bool) -> Iterator[ModelJob]:
+    manifest, _ = read_manifest(project.manifest, artefact.read(project.manifest, "manifest"))
+    jobs = Jobs(manifest.project, project.target)
+    if by_relation:
+        jobs = Jobs(manifest.project, relations=_relations(manifest, project.namespace))
+    for unique_id, reference in dataset_references(manifest, project.namespace).items():
+        if manifest.nodes[unique_id].is_built:
+            yield ModelJob(unique_id, project.target, jobs.key(unique_id).name, reference)
 
 
 def _ambiguous(engine: Engine, projects: Sequence[DbtProject]) -> set[int]:

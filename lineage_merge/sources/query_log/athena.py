@@ -1,5 +1,8 @@
 """Athena's executions of a workgroup; each is a session of its own. Tables are those of Glue's catalog."""
 
+import base64
+import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -7,6 +10,7 @@ from typing import Any
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceDenied
+from lineage_merge.sources.query_log import view_definitions
 from lineage_merge.sources.query_log.aws_calls import client_of
 from lineage_merge.sources.query_log.catalog import CatalogColumn, CatalogRow, ExternalTable
 from lineage_merge.sources.query_log.log_rows import (
@@ -22,10 +26,12 @@ from lineage_merge.sources.query_log.log_rows import (
 from lineage_merge.sources.query_log.settings import QueryLog
 from lineage_merge.sources.query_log.statement import LoggedStatement, Outcome, microseconds
 from lineage_merge.sources.query_log.users import Users
+from lineage_merge.sources.query_log.view_definitions import ViewDefinition
 
 # BatchGetQueryExecution takes 50.
 _BATCH = 50
 CATALOG = "awsdatacatalog"
+_PRESTO_VIEW = re.compile(r"\s*/\*\s*Presto View:\s*([A-Za-z0-9+/=\s]+?)\s*\*/")
 _OUTCOMES: Mapping[str, Outcome] = {"SUCCEEDED": "committed", "FAILED": "failed", "CANCELLED": "failed"}
 
 
@@ -48,8 +54,11 @@ def read(engine: Engine, log: QueryLog, users: Users) -> LogRows:
     return LogRows(
         of_kind(read, STATEMENT),
         of_kind(read, EXTENT),
-        catalog.filter(lambda row: not isinstance(row, Problem)),
+        catalog.filter(lambda row: isinstance(row, CatalogColumn | ExternalTable)),
         catalog.filter(lambda row: isinstance(row, Problem)),
+        catalog.filter(lambda row: isinstance(row, ViewDefinition))
+        .map(view_definitions.statement_of)
+        .map_partitions(Prepare(log.dialect, None)),
     )
 
 
@@ -89,7 +98,7 @@ def statement_of(execution: Mapping[str, Any], database: str = "") -> LoggedStat
     )
 
 
-def _tables(database: str, log: QueryLog) -> Iterator[CatalogRow | Problem]:
+def _tables(database: str, log: QueryLog) -> Iterator[CatalogRow | ViewDefinition | Problem]:
     try:
         with client_of("glue", log.region, f"Glue database {database}") as client:
             for page in client.get_paginator("get_tables").paginate(DatabaseName=database):
@@ -99,8 +108,10 @@ def _tables(database: str, log: QueryLog) -> Iterator[CatalogRow | Problem]:
         yield Problem("notice", str(log), "", error.message)
 
 
-def rows_of_table(database: str, table: Mapping[str, Any]) -> Iterator[CatalogRow]:
-    """Yield the columns of Glue's table, and its path. Pure."""
+def rows_of_table(database: str, table: Mapping[str, Any]) -> Iterator[CatalogRow | ViewDefinition]:
+    """Yield the columns of Glue's table, its path, or its definition if it is a view of Athena. Pure."""
+    if found := _PRESTO_VIEW.match(table.get("ViewOriginalText") or ""):
+        yield from _view(database, table["Name"], found[1])
     storage = table.get("StorageDescriptor", {})
     if storage.get("Location"):
         yield ExternalTable(CATALOG, database, table["Name"], storage["Location"])
@@ -109,3 +120,15 @@ def rows_of_table(database: str, table: Mapping[str, Any]) -> Iterator[CatalogRo
         yield CatalogColumn(
             CATALOG, database, table["Name"], column["Name"], position, column.get("Type", "")
         )
+
+
+def _view(database: str, name: str, encoded: str) -> Iterator[ViewDefinition]:
+    try:
+        view = json.loads(base64.b64decode(encoded))
+    except ValueError:
+        return
+    query = view.get("originalSql") if isinstance(view, dict) else None
+    if isinstance(query, str):
+        schema = view.get("schema")
+        path = (schema,) if isinstance(schema, str) and schema else (database,)
+        yield ViewDefinition(CATALOG, database, name, query, path)

@@ -44,8 +44,15 @@ def options_of(copy: exp.Copy) -> Options:
     return Options(form, paths, "manifest" in lower)
 
 
-def with_files(copy: exp.Copy, files: Sequence[str]) -> exp.Copy | None:
-    """Return the COPY with the files that it really read; None if they are unknown.
+def manifest_of(copy: exp.Copy) -> str:
+    """Return the location of the manifest of a COPY, "" without one."""
+    if not options_of(copy).is_manifest:
+        return ""
+    return next((file.name for file in copy.args.get("files") or () if isinstance(file, exp.Literal)), "")
+
+
+def with_files(copy: exp.Copy, files: Sequence[str]) -> exp.Copy:
+    """Return the COPY with the files that it really read, if they are known.
 
     A folder remains: it is the dataset, whatever it contained that day.
     """
@@ -55,8 +62,6 @@ def with_files(copy: exp.Copy, files: Sequence[str]) -> exp.Copy | None:
             return copy
         if all(path.endswith("/") for path in given):
             return copy
-    if not files:
-        return None
     copy = copy.copy()
     copy.set("files", [exp.Literal.string(file) for file in files])
     return copy

@@ -11,7 +11,13 @@ from lineage_merge.model.errors import SourceDenied, SourceError
 from lineage_merge.sources.query_log.aws_calls import client_of
 from lineage_merge.sources.query_log.log_rows import LogRows
 from lineage_merge.sources.query_log.redshift import assemble
-from lineage_merge.sources.query_log.redshift_views import HISTORY, TRANSACTIONS, MissingColumn, read_row
+from lineage_merge.sources.query_log.redshift_views import (
+    DEFINITIONS,
+    HISTORY,
+    TRANSACTIONS,
+    MissingColumn,
+    read_row,
+)
 from lineage_merge.sources.query_log.settings import QueryLog
 from lineage_merge.sources.query_log.users import Users
 
@@ -43,6 +49,11 @@ _QUERIES: Mapping[str, tuple[str, str, str]] = {
         "schema_name not in ('information_schema', 'pg_catalog', 'pg_internal')",
     ),
     "svv_external_tables": ("redshift_database_name, schemaname, tablename, location", "", ""),
+    DEFINITIONS: (
+        "current_database() as database_name, schemaname, viewname, definition",
+        "",
+        "schemaname not in ('information_schema', 'pg_catalog', 'pg_internal')",
+    ),
 }
 
 

@@ -96,6 +96,17 @@ def query_of_cursor(text: str) -> str:
     return text[found.end() :] if found else text
 
 
+def names_of_rename(text: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """Return the parts of the old and of the new name of ``ALTER TABLE ... RENAME TO``, folded."""
+    found = _RENAME.match(text)
+    return (_parts(found["old"]), _parts(found["new"])) if found else None
+
+
+def creates_view(text: str) -> bool:
+    """Return whether a statement's template creates a view."""
+    return _VIEW.match(text) is not None
+
+
 def _words(text: str) -> frozenset[str]:
     return frozenset(_plain(found[0]) for found in _WORD.finditer(text))
 

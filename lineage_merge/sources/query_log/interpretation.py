@@ -1,5 +1,6 @@
-"""Lineage of a unit of statements. Pure but for JSONPaths files."""
+"""Lineage of a unit of statements. Pure but for JSONPaths files and manifests."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -26,14 +27,17 @@ from lineage_merge.model.elements import (
 )
 from lineage_merge.sources.query_log import copying
 from lineage_merge.sources.query_log.catalog import Catalog
+from lineage_merge.sources.query_log.facts import creates_view
+from lineage_merge.sources.query_log.manifests import ManifestFiles
 from lineage_merge.sources.query_log.names import LoggedTables
 from lineage_merge.sources.query_log.sessions import Unit
 
 # Name of the rule on vertices and in reports: an external table and the path of its files are one dataset.
 EXTERNAL_RULE = "external-table"
 _FINGERPRINT = 8
-NO_FILES = "COPY by manifest: the log does not have the files that it read"
-_UNKNOWN_FILES = Unread(NO_FILES, is_broken=False)
+# A column of a PIVOT that is named after a value without a name, such as ``?`` or ``?_total``.
+_UNNAMED = re.compile(r"'?\?")
+_UNNAMED_COLUMNS = "PIVOT names columns after values that are not plain identifiers: name them with AS"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,7 @@ class Warehouse:
     resolve_id: Callable[[Reference], str]
     read_paths: copying.ReadPaths
     catalog: Catalog
+    read_manifest: Callable[[str], ManifestFiles]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,27 +66,36 @@ class Interpreted:
 
 def interpret(unit: Unit, warehouse: Warehouse, shapes: Shapes) -> Interpreted:
     """Return the lineage of a unit, with the known columns of tables."""
-    datasets = LoggedTables(
-        warehouse.namespace, warehouse.resolve_id, warehouse.catalog, unit.database, unit.search_path
-    )
+    datasets = _tables(unit, warehouse)
+    line = unit.target + 1
+    notes: list[Note] = []
     statements = [
-        _with_files(replace(parsed, line=line), files)
-        for line, (text, files) in enumerate(zip(unit.statements, unit.sources, strict=True), 1)
+        _with_files(replace(parsed, line=position), files, warehouse, notes)
+        for position, (text, files) in enumerate(zip(unit.statements, unit.sources, strict=True), 1)
         for parsed in parsed_statements(text, warehouse.dialect)
     ]
-    line = unit.target + 1
     script = Script("", tuple(statements), Variables())
     found = Reader(Dialect.get_or_raise(warehouse.dialect), datasets).read(script, shapes)
+    is_view = creates_view(
+        unit.statements[unit.target]
+    )  # a query that cannot be parsed is an unsupported view
     unread = next(
-        (each.tree.why for each in statements if isinstance(each.tree, Unread) and each.tree.is_broken), ""
+        (
+            each.tree.why
+            for each in statements
+            if isinstance(each.tree, Unread) and (each.tree.is_broken or (is_view and each.line == line))
+        ),
+        "",
     )
-    notes = [note for note in found.notes if note.kind in ("no-columns", "not-joined")]
-    notes += [Note("not-joined", line, NO_FILES) for each in statements if each.tree == _UNKNOWN_FILES]
+    notes += [note for note in found.notes if note.kind in ("no-columns", "not-joined")]
     writes = [write for write in found.writes if write.line == line]
     for statement in statements:
         if statement.line == line and isinstance(statement.tree, exp.Copy):
             writes = [_copied(statement.tree, write, shapes, warehouse, notes) for write in writes]
     created = {each.key: each.shape for each in found.created if each.line == line and each.shape.complete}
+    if any(_names_columns_after_values(each.tree) for each in statements):
+        writes = [_without_unnamed(write, notes) for write in writes]
+        created = {key: shape for key, shape in created.items() if not any(map(_UNNAMED.match, shape.names))}
     return Interpreted(tuple(writes), created, tuple(notes), datasets, _unread(unread, found, line))
 
 
@@ -98,11 +112,38 @@ def parsed_statements(text: str, dialect: str) -> tuple[Parsed, ...]:
     return parse("", text, Dialect.get_or_raise(dialect), {}).statements
 
 
-def _with_files(parsed: Parsed, files: tuple[str, ...]) -> Parsed:
-    if not isinstance(parsed.tree, exp.Copy):
+def _tables(unit: Unit, warehouse: Warehouse) -> LoggedTables:
+    return LoggedTables(
+        warehouse.namespace,
+        warehouse.resolve_id,
+        warehouse.catalog,
+        unit.database,
+        unit.search_path,
+        dict(unit.renamed),
+    )
+
+
+def created_view(unit: Unit, warehouse: Warehouse) -> Iterator[str]:
+    """Yield the dataset of the view that a unit's statement creates."""
+    datasets = _tables(unit, warehouse)
+    for parsed in parsed_statements(unit.statements[unit.target], warehouse.dialect):
+        tree = parsed.tree
+        table = tree.find(exp.Table) if isinstance(tree, exp.Create) and tree.kind == "VIEW" else None
+        if table is not None and (key := datasets.of_table(table, (), Variables())) is not None:
+            yield key
+
+
+def _with_files(parsed: Parsed, files: tuple[str, ...], warehouse: Warehouse, notes: list[Note]) -> Parsed:
+    copy = parsed.tree
+    if not isinstance(copy, exp.Copy):
         return parsed
-    copy = copying.with_files(parsed.tree, files)
-    return replace(parsed, tree=_UNKNOWN_FILES if copy is None else copy)
+    manifest = "" if files else copying.manifest_of(copy)
+    if manifest:
+        files, problem = warehouse.read_manifest(manifest)
+        if problem:
+            notes.append(Note("not-joined", parsed.line, problem))
+            return replace(parsed, tree=Unread(problem, is_broken=False))
+    return replace(parsed, tree=copying.with_files(copy, files))
 
 
 def _copied(copy: exp.Copy, write: Write, shapes: Shapes, warehouse: Warehouse, notes: list[Note]) -> Write:
@@ -112,6 +153,26 @@ def _copied(copy: exp.Copy, write: Write, shapes: Shapes, warehouse: Warehouse, 
         notes.append(Note("no-columns", write.line, problem))
         return write
     return replace(write, columns=columns, columns_lost=False, assumed=copying.is_assumed(copy))
+
+
+def _names_columns_after_values(tree: object) -> bool:
+    """Return whether a statement has a PIVOT over values that its template lacks."""
+    if not isinstance(tree, exp.Expr):
+        return False
+    return any(
+        isinstance(value, exp.Placeholder) or (isinstance(value, exp.Literal) and value.name == "?")
+        for pivot in tree.find_all(exp.Pivot)
+        if not pivot.args.get("unpivot")
+        for field in pivot.args.get("fields") or ()
+        for value in field.expressions
+    )
+
+
+def _without_unnamed(write: Write, notes: list[Note]) -> Write:
+    columns = [(name, derivation) for name, derivation in write.columns if not _UNNAMED.match(name)]
+    if len(columns) < len(write.columns):
+        notes.append(Note("no-columns", write.line, _UNNAMED_COLUMNS))
+    return replace(write, columns=columns)
 
 
 # ---- elements

@@ -30,12 +30,13 @@ class Extent(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LogRows:
-    """The statements, their extent, the catalog and the problems of a log."""
+    """What a log contains; `extents`: of its statements, `views`: definitions of views, as statements."""
 
     statements: Rows[Prepared]
     extents: Rows[Extent]
     catalog: Rows[CatalogRow]
     problems: Rows[Problem]
+    views: Rows[Prepared] | None = None
 
 
 @dataclass(frozen=True, slots=True)

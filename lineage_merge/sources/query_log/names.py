@@ -1,6 +1,6 @@
 """Resolution of the names in a logged statement to datasets, by the search path of its session. Pure."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -23,7 +23,7 @@ class LoggedTables:
     A table that no schema of it has, such as a new one, is in its first schema. `local`: tables of the
     session; one that is not renamed later is no dataset, its key begins with `NO_DATASET`. So do those of the
     warehouse's own tables, if `skips_system`. `external`: the names of external tables, by the key of their
-    path.
+    path. `renamed`: tables that have other names later.
     """
 
     namespace: str
@@ -31,6 +31,7 @@ class LoggedTables:
     catalog: Catalog
     database: str
     search_path: tuple[str, ...]
+    renamed: Mapping[TableName, TableName] = field(default_factory=dict)
     local: tuple[LocalTable, ...] = ()
     skips_system: bool = False
     references: dict[str, Reference] = field(default_factory=dict)
@@ -44,9 +45,10 @@ class LoggedTables:
             if not local.renamed_to:
                 return f"{NO_DATASET}{local.name}"
             parts[-1] = local.renamed_to
-        database, schema, name = self._parts(parts)
-        if self.skips_system and self._is_system(parts, schema, (database, schema, name)):
-            return f"{NO_DATASET}{name}"
+        whole = self._parts(parts)
+        if self.skips_system and self._is_system(parts, whole):
+            return f"{NO_DATASET}{whole[-1]}"
+        database, schema, name = self.renamed.get(folded(*whole), whole)
         location = self.catalog.locations.get(folded(database, schema, name))
         if not location:
             return self._key(reference_of(self.namespace, (database, schema, name)))
@@ -65,9 +67,9 @@ class LoggedTables:
                 return table
         return None
 
-    def _is_system(self, parts: list[str], schema: str, name: TableName) -> bool:
+    def _is_system(self, parts: list[str], name: TableName) -> bool:
         if len(parts) > 1:
-            return schema.casefold() in _SYSTEM_SCHEMAS
+            return name[1].casefold() in _SYSTEM_SCHEMAS
         return parts[0].casefold().startswith(_SYSTEM_TABLES) and folded(*name) not in self.catalog
 
     def _parts(self, parts: list[str]) -> tuple[str, str, str]:
@@ -77,7 +79,10 @@ class LoggedTables:
             return self.database, parts[0], parts[1]
         name = parts[0]
         schemas = [
-            schema for schema in self.search_path if folded(self.database, schema, name) in self.catalog
+            schema
+            for schema in self.search_path
+            for table in (folded(self.database, schema, name),)
+            if table in self.catalog or table in self.renamed
         ]
         return self.database, next(iter((*schemas, *self.search_path)), ""), name
 

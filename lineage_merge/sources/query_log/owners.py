@@ -12,10 +12,14 @@ _BUILT = ("model.", "snapshot.", "seed.")
 
 
 class Owner(NamedTuple):
-    """The job of a statement: a dbt node (`job_type` "dbt"), or a task of Airflow (`job_type` "")."""
+    """The job of a statement: a dbt node (`job_type` "dbt"), or a task of Airflow (`job_type` "").
+
+    `target`: dbt's target, such as prod.
+    """
 
     job_type: str
     name: str
+    target: str = ""
 
 
 DBT = "dbt"
@@ -37,7 +41,10 @@ def owner_in(comment: str) -> Owner | None:
     values = _values(comment)
     if values.get("app") == DBT:
         node = values.get("node_id")
-        return Owner(DBT, node if isinstance(node, str) and node.startswith(_BUILT) else "")
+        if not (isinstance(node, str) and node.startswith(_BUILT)):
+            return Owner(DBT, "")
+        target = values.get("target_name")
+        return Owner(DBT, node, target if isinstance(target, str) else "")
     dag, task = values.get("dag_id"), values.get("task_id")
     if isinstance(dag, str) and isinstance(task, str) and dag and task:
         return Owner("", f"{dag}.{task}")

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from lineage_merge.sources.query_log.catalog import TableName
+
 _MS = 1000
 
 
@@ -18,12 +20,13 @@ class LocalTable(NamedTuple):
 
 
 class ReadKey(NamedTuple):
-    """What statements that read the same tables have in common."""
+    """What statements that read the same tables have in common; `renamed`: tables of other names later."""
 
     fingerprint: str
     database: str
     search_path: tuple[str, ...]
     local: tuple[LocalTable, ...] = ()
+    renamed: tuple[tuple[TableName, TableName], ...] = ()
 
 
 class Reads(NamedTuple):

@@ -38,6 +38,7 @@ from lineage_merge.sources.query_log.settings import QueryLog
 from lineage_merge.sources.query_log.statement import LoggedStatement
 from lineage_merge.sources.query_log.table_files import rows_of
 from lineage_merge.sources.query_log.users import Users
+from lineage_merge.sources.query_log.view_definitions import ViewDefinition, statement_of
 
 
 class ViewFile(NamedTuple):
@@ -83,7 +84,11 @@ def _read_file(found: ViewFile) -> Iterator[Any]:
     try:
         for number, row in rows_of(file):
             try:
-                yield from read_row(view, row)
+                for read in read_row(view, row):
+                    if isinstance(read, ViewDefinition):
+                        yield read._replace(location=file.location)
+                    else:
+                        yield read
             except MissingColumn as error:
                 yield Problem("rejected", f"{file.location}, row {number}", error.column, error.problem)
                 if error.problem == "missing column":  # in all rows
@@ -104,11 +109,14 @@ def assemble(rows: Rows[Any], log: QueryLog, users: Users, *, has_transactions: 
     statements = of_kind(read, STATEMENT).union(parts.map_partitions(Prepare(log.dialect, None)))
     if has_transactions:
         statements = statements.union(of_kind(read, _OUTCOME)).group(_transaction_of, _with_outcome)
-    return LogRows(statements, of_kind(read, EXTENT), of_kind(read, CATALOG), of_kind(read, PROBLEM))
+    definitions = of_kind(read, _VIEW).map(statement_of).map_partitions(Prepare(log.dialect, None))
+    return LogRows(
+        statements, of_kind(read, EXTENT), of_kind(read, CATALOG), of_kind(read, PROBLEM), definitions
+    )
 
 
-_PART, _OUTCOME = "part", "outcome"
-_KINDS = {**KINDS, Keyed: _PART, TransactionEnd: _OUTCOME}
+_PART, _OUTCOME, _VIEW = "part", "outcome", "view"
+_KINDS = {**KINDS, Keyed: _PART, TransactionEnd: _OUTCOME, ViewDefinition: _VIEW}
 
 
 def _without_users(users: Users, row: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from lineage_merge.sources.query_log.catalog import CatalogColumn, CatalogRow, ExternalTable
 from lineage_merge.sources.query_log.statement import LoggedStatement, Outcome, microseconds
 from lineage_merge.sources.query_log.templates import begins
+from lineage_merge.sources.query_log.view_definitions import ViewDefinition
 
 # The text in SYS_QUERY_HISTORY is cut at this length; SYS_QUERY_TEXT has pieces of it.
 TEXT_LENGTH = 4000
@@ -59,7 +60,7 @@ class Keyed(NamedTuple):
 
 
 # What a row of a view says; of a statement that has other parts, a part.
-ViewContent = Keyed | LoggedStatement | TransactionEnd | CatalogRow
+ViewContent = Keyed | LoggedStatement | TransactionEnd | CatalogRow | ViewDefinition
 
 
 class MissingColumn(ValueError):
@@ -176,11 +177,23 @@ def _external(row: Mapping[str, Any]) -> Iterator[CatalogRow]:
         yield ExternalTable(database, _text(row, "schemaname"), _text(row, "tablename"), location)
 
 
+def _view(row: Mapping[str, Any]) -> Iterator[ViewDefinition]:
+    definition = _text(row, "definition")
+    if definition:
+        yield ViewDefinition(
+            _text(row, "database_name", "current_database"),
+            _text(row, "schemaname"),
+            _text(row, "viewname"),
+            definition,
+        )
+
+
 def _nothing(_row: Mapping[str, Any]) -> Iterator[Keyed]:
     return iter(())
 
 
 # `SYS_PROCEDURE_CALL` repeats the CALL of SYS_QUERY_HISTORY, whose time contains that of its statements.
+DEFINITIONS = "pg_views"
 VIEWS: Mapping[str, Callable[[Mapping[str, Any]], Iterator[ViewContent]]] = {
     "sys_query_history": _statement,
     "sys_query_text": _piece,
@@ -193,6 +206,7 @@ VIEWS: Mapping[str, Callable[[Mapping[str, Any]], Iterator[ViewContent]]] = {
     "svv_all_columns": _column,
     "svv_columns": _column,
     "svv_external_tables": _external,
+    DEFINITIONS: _view,
 }
 HISTORY, TRANSACTIONS = "sys_query_history", "sys_transaction_history"
 CATALOG_VIEWS = ("svv_all_columns", "svv_columns", "svv_external_tables")

@@ -11,15 +11,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from lineage_merge.sources.query_log.facts import Facts, facts_of
+from lineage_merge.sources.query_log.catalog import TableName
+from lineage_merge.sources.query_log.facts import Facts, facts_of, names_of_rename
 from lineage_merge.sources.query_log.owners import DBT
 from lineage_merge.sources.query_log.reads import LocalTable, ReadKey, Reads, counted, one_read
+from lineage_merge.sources.query_log.renames import Rename, Renames
 from lineage_merge.sources.query_log.statement import LoggedStatement, Outcome, Template
 
-_UNDONE = ("failed", "rolled_back")
+UNDONE = ("failed", "rolled_back")
 _DEFAULT_LABELS = frozenset({"", "default", "unset"})
 # The job of units of dbt, whose lineage its own source has: they are not interpreted.
 _OF_DBT = "\0"
+_NO_RENAMES = Renames()
 
 
 class Prepared(NamedTuple):
@@ -33,7 +36,7 @@ class Unit(NamedTuple):
     """Statements that are interpreted together; only the one at `target` is written down.
 
     `job`: the named job, "" if the unit is a job of its own, named after its `fingerprint`. `sources`: the
-    paths that each statement read, if it is a COPY.
+    paths that each statement read, if it is a COPY. `renamed`: tables in them that have other names later.
     """
 
     statements: tuple[str, ...]
@@ -43,6 +46,7 @@ class Unit(NamedTuple):
     job: str
     fingerprint: str
     sources: tuple[tuple[str, ...], ...] = ()
+    renamed: tuple[tuple[TableName, TableName], ...] = ()
 
     @property
     def key(self) -> str:
@@ -79,7 +83,7 @@ class SessionResult(NamedTuple):
     """What a session contains: units with their number, and runs of jobs.
 
     Jobs are ``(type, name)``; the type "" is the log's own, the name of a unit without a named job is ``#``
-    and its fingerprint.
+    and its fingerprint. Those of dbt are ``target/node``, or the node if the target is unknown.
     """
 
     units: Mapping[Unit, int]
@@ -140,16 +144,58 @@ class SessionSettings(NamedTuple):
     counts_reads: bool = True
 
 
-def read_session(statements: Iterable[Prepared], settings: SessionSettings) -> SessionResult:
+def read_session(
+    statements: Iterable[Prepared], settings: SessionSettings, renames: Renames = _NO_RENAMES
+) -> SessionResult:
     """Return the units, runs and reads of one session. A statement that is in the log twice counts once."""
-    unique = {each.statement.id: each for each in sorted(statements, key=_order)}
-    ordered = list(unique.values())
-    steps = list(_steps(ordered, settings.search_path, settings.user_schemas))
+    steps = list(_steps(_ordered(statements), settings))
     reads: list[tuple[ReadKey, Reads]] = []
-    units = list(_units(steps, reads))
+    units = [
+        (at, _renamed(unit, steps[at].statement.started, renames))
+        for at, unit in _units(steps, reads, renames)
+    ]
     return SessionResult(
         _counted(units), _runs(steps, units), counted(reads) if settings.counts_reads else {}
     )
+
+
+def _renamed(unit: Unit, at: int, renames: Renames) -> Unit:
+    if not renames.tables:
+        return unit
+    words = frozenset[str]().union(*(facts_of(text).words for text in unit.statements))
+    return unit._replace(renamed=renames.after(at, words))
+
+
+def renames_in(statements: Iterable[Prepared], settings: SessionSettings) -> Iterator[Rename]:
+    """Yield the renames of one session, but dbt's; of the statements, those that `may_rename` suffice."""
+    steps = [step for step in _steps(_ordered(statements), settings) if step.is_lineage]
+    for at, step in enumerate(steps):
+        names = names_of_rename(step.template.text)
+        owner = step.template.owner
+        if names is not None and (owner is None or owner.job_type != DBT):
+            recreated = any(
+                later.facts.creates == names[0][-1] and not later.facts.is_temporary for later in steps[at:]
+            )
+            started, session = step.statement.started, step.statement.session
+            yield Rename(started, session, step.database, step.search_path, *names, recreated)
+
+
+def may_rename(prepared: Prepared) -> bool:
+    """Return whether a statement renames a table, or is needed to know which one, and whether it did."""
+    facts = facts_of(prepared.template.text)
+    return bool(
+        facts.renames is not None
+        or facts.search_path is not None
+        or facts.use
+        or facts.is_rollback
+        or prepared.statement.outcome == "failed"
+        or (facts.creates and not facts.is_temporary)
+    )
+
+
+def _ordered(statements: Iterable[Prepared]) -> list[Prepared]:
+    unique = {each.statement.id: each for each in sorted(statements, key=_order)}
+    return list(unique.values())
 
 
 def _order(each: Prepared) -> tuple[int, bool, int, str]:
@@ -162,20 +208,18 @@ def _order(each: Prepared) -> tuple[int, bool, int, str]:
 # ---- names and outcomes
 
 
-def _steps(
-    ordered: Sequence[Prepared], default_path: tuple[str, ...], user_schemas: Mapping[str, str]
-) -> Iterator[_Step]:
+def _steps(ordered: Sequence[Prepared], settings: SessionSettings) -> Iterator[_Step]:
     rolled_back = _rolled_back(ordered)
     calls: list[LoggedStatement] = []  # that are running, the innermost last
     procedures: dict[str, str] = {}
-    path, database = default_path, ""
+    path, database = settings.search_path, ""
     for statement, template in ordered:
         facts = facts_of(template.text)
         is_undone = statement.outcome == "open" and statement.transaction in rolled_back
         outcome = "rolled_back" if is_undone else statement.outcome
-        if outcome not in _UNDONE and facts.search_path is not None:
+        if outcome not in UNDONE and facts.search_path is not None:
             path = facts.search_path
-        elif outcome not in _UNDONE and facts.use:
+        elif outcome not in UNDONE and facts.use:
             database = facts.use[0]
             path = facts.use[1:] or path
         step = _Step(
@@ -183,7 +227,7 @@ def _steps(
             template,
             facts,
             database or statement.database,
-            _schemas(statement.search_path or path, statement.user, user_schemas),
+            _schemas(statement.search_path or path, statement.user, settings.user_schemas),
             outcome,
             statement.procedure,
             statement.run,
@@ -220,14 +264,16 @@ def _rolled_back(ordered: Iterable[Prepared]) -> set[str]:
 # ---- units
 
 
-def _units(steps: Sequence[_Step], reads: list[tuple[ReadKey, Reads]]) -> Iterator[tuple[int, Unit]]:
+def _units(
+    steps: Sequence[_Step], reads: list[tuple[ReadKey, Reads]], renames: Renames
+) -> Iterator[tuple[int, Unit]]:
     """Yield the units, each with the position of its statement; add what the statements read to `reads`."""
     ends = _ends(steps)
     local: dict[str, _Local] = {}
     for at, step in enumerate(steps):
         facts = step.facts
         if step.is_read:
-            reads.append(_read(step, local))
+            reads.append(_read(step, local, renames))
         if not step.is_lineage:
             continue
         for name in facts.drops:
@@ -267,14 +313,22 @@ def _units(steps: Sequence[_Step], reads: list[tuple[ReadKey, Reads]]) -> Iterat
         yield at, _unit(steps, made_of, at, sorted(ended))
 
 
-def _read(step: _Step, local: Mapping[str, _Local]) -> tuple[ReadKey, Reads]:
+def _read(step: _Step, local: Mapping[str, _Local], renames: Renames) -> tuple[ReadKey, Reads]:
     statement, template = step.statement, step.template
     tables = tuple(
         LocalTable(name, each.renamed_to, not each.has_schema)
         for name, each in sorted(local.items())
         if name in step.facts.words
     )
-    key = ReadKey(template.fingerprint, step.database, step.search_path, tables)
+    renamed: tuple[tuple[TableName, TableName], ...] = ()
+    if renames.tables:  # what the statement writes is not read: it may get the name of what it reads
+        written = {step.facts.creates, step.facts.changes}
+        renamed = renames.after(statement.started, step.facts.words - written)
+    renamed: tuple[tuple[TableName, TableName], ...] = ()
+    if renames.tables:  # what the statement writes is not read: it may get the name of what it reads
+        written = {step.facts.creates, step.facts.changes}
+        renamed = renames.after(statement.started, step.facts.words - written)
+    key = ReadKey(template.fingerprint, step.database, step.search_path, tables, renamed)
     return key, one_read(template.text, statement.started, statement.reader)
 
 
@@ -332,11 +386,11 @@ def _unit(steps: Sequence[_Step], made_of: Sequence[int], at: int, ended: Sequen
         step.search_path,
         _OF_DBT if job is not None and job[0] == DBT else job[1] if job else "",
         fingerprint,
-        tuple(_datasets_of(steps[each].statement.files) for each in positions),
+        tuple(datasets_of(steps[each].statement.files) for each in positions),
     )
 
 
-def _datasets_of(files: Iterable[str]) -> tuple[str, ...]:
+def datasets_of(files: Iterable[str]) -> tuple[str, ...]:
     """Return the folders of files that a COPY read; a file that is alone in its folder is returned itself.
 
     Keys without a bucket, which Redshift reports for some loads, are not returned.
@@ -356,7 +410,7 @@ def _named_job(step: _Step) -> tuple[str, str] | None:
     """Return the job that a statement names: dbt's node, the procedure, the task or the label."""
     owner = step.template.owner
     if owner is not None and owner.job_type == DBT:
-        return DBT, owner.name
+        return DBT, f"{owner.target}/{owner.name}" if owner.target else owner.name
     if step.procedure:
         return "", step.procedure
     if owner is not None:

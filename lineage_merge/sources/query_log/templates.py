@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 
 from lineage_merge.sources.query_log.owners import owner_in, owner_of
+from lineage_merge.sources.query_log.pivot_names import Token, naming_values
 from lineage_merge.sources.query_log.statement import Template
 
 _PIECE = re.compile(
@@ -100,7 +101,7 @@ class Templates:
         lower = text.lower()
         if "$" in text or (self._quotes and '"' in text):
             return None
-        if "search_path" in lower or "unload" in lower:
+        if any(word in lower for word in ("search_path", "unload", "pivot")):
             return None
         if any(each in lower for each in _REMAINING) and begins(_KEEPS_PATHS, text):
             return None
@@ -124,7 +125,7 @@ def _without_strings(found: re.Match[str]) -> str:
     if found.lastgroup != "comment":
         return found[0]
     owner = owner_in(_inner_comment(found[0]))
-    return " " if owner is None else f"/*{owner.job_type} {owner.name}*/"
+    return " " if owner is None else f"/*{owner.job_type} {owner.name} {owner.target}*/"
 
 
 def _same(found: re.Match[str]) -> str:
@@ -154,6 +155,7 @@ def _without_literals(text: str, comments: list[str], *, quotes: bool) -> Iterat
     is_unload = begins(_UNLOADS, text)
     before = ""
     is_list = False
+    names = naming_values(_tokens(text, quotes=quotes)) if "pivot" in text.lower() else frozenset()
     sized: list[bool] = []
     for found in _PIECE.finditer(text):
         kind, piece = found.lastgroup, found[0]
@@ -175,8 +177,8 @@ def _without_literals(text: str, comments: list[str], *, quotes: bool) -> Iterat
             yield _quoted(template_of(inner).text) if is_unload and before == "(" else "'?'"
         elif kind == "string":
             value = piece.strip("'\"")
-            remains = keeps_strings or (keeps_paths and (_PATH.match(value) or value.lower() in _OPTIONS))
-            yield piece if remains else "'?'"
+            is_path = keeps_paths and (_PATH.match(value) or value.lower() in _OPTIONS)
+            yield piece if keeps_strings or is_path or found.start() in names else "'?'"
         elif kind == "number":
             is_position = before == "by" or (is_list and before == ",")
             is_size = bool(sized) and sized[-1]
@@ -193,6 +195,14 @@ def _without_literals(text: str, comments: list[str], *, quotes: bool) -> Iterat
         elif word == ")" and sized:
             sized.pop()
         before = word
+
+
+def _tokens(text: str, *, quotes: bool) -> Iterator[Token]:
+    for found in _PIECE.finditer(text):
+        kind, piece = found.lastgroup or "", found[0]
+        if kind not in ("comment", "space"):
+            is_string = kind == "quoted" and quotes and piece.startswith('"')
+            yield Token("string" if is_string else kind, piece, found.start())
 
 
 def begins(pattern: re.Pattern[str], text: str) -> bool:

@@ -65,6 +65,7 @@ def reads_of(counted: CountedReads, warehouse: Warehouse, shapes: Shapes) -> Dat
         warehouse.catalog,
         key.database,
         key.search_path,
+        dict(key.renamed),
         key.local,
         skips_system=True,
     )

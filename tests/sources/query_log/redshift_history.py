@@ -56,6 +56,18 @@ class History:
             }
         )
 
+    def view(self, name: str, definition: str) -> None:
+        """Add a view of the catalog, as ``pg_get_viewdef`` gives it."""
+        schema, view = name.split(".")
+        self.rows["pg_views"].append(
+            {
+                "database_name": self.database,
+                "schemaname": schema,
+                "viewname": view,
+                "definition": definition,
+            }
+        )
+
     def write(self, folder: Path) -> Path:
         """Write a folder of CSV per view."""
         for view, rows in self.rows.items():

@@ -58,7 +58,7 @@ class Cluster:
         rows = self._rows(sql, view)
         if "count(" in names:
             names, rows = "users", [{"users": len({row["user_id"] for row in rows})}]
-        columns = ["one"] if names == "1 as one" else names.split(", ")
+        columns = [name.rpartition(" as ")[2] for name in names.split(", ")]
         start = int(token or 0)
         page = [[_field(row.get(name, 1)) for name in columns] for row in rows[start : start + _PAGE]]
         after = str(start + _PAGE) if start + _PAGE < len(rows) else None

@@ -1,0 +1,56 @@
+"""Manifests of COPY: the files that they list, for loads whose files the log does not have."""
+
+import json
+from typing import NamedTuple
+
+from lineage_merge.infra.storage import find_files, read_text
+from lineage_merge.model.errors import SourceError
+from lineage_merge.sources.query_log.sessions import datasets_of
+
+
+class ManifestFiles(NamedTuple):
+    """The datasets that a manifest lists, or why they are unknown."""
+
+    datasets: tuple[str, ...] = ()
+    problem: str = ""
+
+
+def read_manifest(location: str) -> ManifestFiles:
+    """Read a manifest, or those in a folder (a location that ends in ``/``), without its subfolders."""
+    urls: list[str] = []
+    try:
+        for file in _files(location):
+            found = urls_of(read_text(file))
+            if found is None:
+                return ManifestFiles(problem=f"COPY by manifest: {file} is not a manifest (entries[].url)")
+            urls += found
+    except SourceError:
+        return ManifestFiles(problem=f"COPY by manifest: cannot read {location}")
+    datasets = datasets_of(urls)
+    return (
+        ManifestFiles(datasets)
+        if datasets
+        else ManifestFiles(problem=f"COPY by manifest: {location} is empty")
+    )
+
+
+def _files(location: str) -> list[str]:
+    if not location.endswith("/"):
+        return [location]
+    files = [file.location for file in find_files(location)]
+    return [file for file in files if "/" not in file.rpartition(location)[2]]
+
+
+def urls_of(text: str) -> list[str] | None:
+    """Return the files in the text of a manifest, None if it is none. Pure."""
+    try:
+        document = json.loads(text)
+    except ValueError:
+        return None
+    entries = document.get("entries") if isinstance(document, dict) else None
+    if not isinstance(entries, list):
+        return None
+    urls = [entry.get("url") if isinstance(entry, dict) else None for entry in entries]
+    return (
+        [url for url in urls if isinstance(url, str)] if all(isinstance(url, str) for url in urls) else None
+    )

@@ -1,0 +1,134 @@
+"""Renames of tables in all sessions of a log: the names that tables had before, and got. Pure.
+
+A swap makes another table of the old name, and what was read and written under that name remains under it:
+``daily`` to ``daily_old``, ``daily_new`` to ``daily`` is a new name of `daily_new` only. If two tables
+exchange their names, both have new ones.
+"""
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from lineage_merge.sources.query_log.catalog import Catalog, TableName, folded
+
+
+class Rename(NamedTuple):
+    """A committed rename, with the names as written; `recreated`: the session made the old name again."""
+
+    at: int
+    session: str
+    database: str
+    search_path: tuple[str, ...]
+    old: tuple[str, ...]
+    new: tuple[str, ...]
+    recreated: bool = False
+
+
+class RenamedTable(NamedTuple):
+    """A table that has another name after the time `at`."""
+
+    at: int
+    old: TableName
+    new: TableName
+
+
+@dataclass(frozen=True, slots=True)
+class Renames:
+    """The renames of each table in order of time, and the tables by the last part of their name."""
+
+    of_table: Mapping[TableName, Sequence[RenamedTable]] = field(default_factory=dict)
+    tables: Mapping[str, Sequence[TableName]] = field(default_factory=dict)
+
+    def after(self, at: int, words: AbstractSet[str]) -> tuple[tuple[TableName, TableName], ...]:
+        """Return the tables among the `words` of a statement at a time, with their last names."""
+        found: dict[TableName, TableName] = {}
+        for word in words & self.tables.keys():
+            for table in self.tables[word]:
+                last = self._last(table, at)
+                if last != table:
+                    found[table] = last
+        return tuple(sorted(found.items()))
+
+    def _last(self, name: TableName, at: int) -> TableName:
+        while True:
+            renames = self.of_table.get(name, ())
+            later = bisect_right(renames, at, key=lambda rename: rename.at)
+            if later == len(renames):
+                return name
+            at, _, name = renames[later]
+
+
+def renames_of(found: Iterable[Rename], catalog: Catalog) -> Renames:
+    """Return the renames by which tables have other names than before."""
+    of_table: defaultdict[TableName, list[RenamedTable]] = defaultdict(list)
+    for group in _related([(_resolved(rename, catalog), rename.recreated) for rename in sorted(found)]):
+        tables = [table for table, _ in group]
+        for at, (table, recreated) in enumerate(group):
+            if _is_followed(at, tables, recreated=recreated):
+                of_table[table.old].append(table)
+    by_name: defaultdict[str, list[TableName]] = defaultdict(list)
+    for name in of_table:
+        by_name[name[2]].append(name)
+    return Renames(dict(of_table), dict(by_name))
+
+
+def _related(renames: Sequence[tuple[RenamedTable, bool]]) -> Iterable[list[tuple[RenamedTable, bool]]]:
+    """Return the renames in groups without common names, each in order of time."""
+    group_of: dict[TableName, set[TableName]] = {}
+    for table, _ in renames:
+        old, new = group_of.setdefault(table.old, {table.old}), group_of.setdefault(table.new, {table.new})
+        if old is not new:
+            smaller, larger = sorted((old, new), key=len)
+            larger |= smaller
+            group_of.update(dict.fromkeys(smaller, larger))
+    groups: defaultdict[int, list[tuple[RenamedTable, bool]]] = defaultdict(list)
+    for rename in renames:
+        groups[id(group_of[rename[0].old])].append(rename)
+    return groups.values()
+
+
+def _resolved(rename: Rename, catalog: Catalog) -> RenamedTable:
+    """Return the rename with complete names; unqualified ones as `LoggedTables` resolves them."""
+    *_, name = rename.old
+    new_name = rename.new[-1]
+    if len(rename.old) > 1:
+        database, schema = ("", rename.database, *rename.old[:-1])[-2:]
+    else:
+        database = rename.database
+        schemas = [
+            schema
+            for schema in rename.search_path
+            if folded(database, schema, name) in catalog or folded(database, schema, new_name) in catalog
+        ]
+        schema = next(iter((*schemas, *rename.search_path)), "")
+    new_database, new_schema = (database, schema, *rename.new[:-1])[-2:]
+    return RenamedTable(rename.at, folded(database, schema, name), folded(new_database, new_schema, new_name))
+
+
+def _is_followed(at: int, tables: Sequence[RenamedTable], *, recreated: bool) -> bool:
+    """Return whether what had the old name has the new one: the old name is not given to another table."""
+    table = tables[at]
+    if table.old == table.new:
+        return False
+    names = _names(table.new, tables[at + 1 :])
+    for position in range(at + 1, len(tables)):
+        if tables[position].new == table.old:  # by another table, unless the two exchange their names
+            before = [RenamedTable(each.at, each.new, each.old) for each in reversed(tables[:position])]
+            if names.isdisjoint(_names(tables[position].old, before)):
+                return False
+            break
+    # A staging table that is made again replaced a table, which was renamed before.
+    return not recreated or any(each.old == table.new for each in tables[:at])
+
+
+def _names(name: TableName, renames: Iterable[RenamedTable]) -> set[TableName]:
+    """Return the name of a table, and those that it gets by renames in their order."""
+    names = {name}
+    for rename in renames:
+        if rename.old == name:
+            name = rename.new
+            names.add(name)
+    return names

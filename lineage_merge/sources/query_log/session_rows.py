@@ -1,0 +1,106 @@
+"""What sessions yield as rows: units, runs and reads with their numbers, summed in each task. Pure."""
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+from lineage_merge.infra.engine.rows import Rows, Shared
+from lineage_merge.sources.query_log.facts import facts_of
+from lineage_merge.sources.query_log.reads import CountedReads, ReadKey, Reads, merge_reads
+from lineage_merge.sources.query_log.renames import Rename, Renames
+from lineage_merge.sources.query_log.sessions import (
+    Prepared,
+    Runs,
+    SessionSettings,
+    Unit,
+    may_rename,
+    merge_runs,
+    read_session,
+    renames_in,
+)
+
+# Distinct rows that a task holds at once.
+_HELD = 20_000
+
+
+class CountedUnit(NamedTuple):
+    """A unit, and how often it ran."""
+
+    unit: Unit
+    number: int
+
+
+class NamedRuns(NamedTuple):
+    """The runs of a job by its key in sessions."""
+
+    job: tuple[str, str]
+    runs: Runs
+
+
+SessionRow = CountedUnit | NamedRuns | CountedReads
+
+
+def renames_of_sessions(statements: Rows[Prepared], settings: SessionSettings) -> list[Rename]:
+    """Return the committed renames of all sessions; without any, sessions are not grouped."""
+    renames = statements.filter(lambda each: facts_of(each.template.text).renames is not None)
+    if not renames.map(lambda each: each.statement.session).collect():
+        return []
+    return (
+        statements.filter(may_rename)
+        .group(lambda each: each.statement.session, partial(_renames_in, settings))
+        .collect()
+    )
+
+
+def _renames_in(
+    settings: SessionSettings, _session: Hashable, statements: list[Prepared]
+) -> Iterator[Rename]:
+    return renames_in(statements, settings)
+
+
+def session_rows(
+    statements: Rows[Prepared], settings: SessionSettings, renames: Shared[Renames]
+) -> Rows[SessionRow]:
+    """Return the units, runs and reads of all sessions; equal ones of a task are one row."""
+    return statements.group(
+        lambda each: each.statement.session, partial(_rows_of_session, settings, renames)
+    ).map_partitions(summed)
+
+
+def _rows_of_session(
+    settings: SessionSettings, renames: Shared[Renames], _session: Hashable, statements: list[Prepared]
+) -> Iterator[Any]:
+    result = read_session(statements, settings, renames.value)
+    yield from _counted(result.units, result.runs, result.reads)
+
+
+def summed(rows: Iterable[SessionRow]) -> Iterator[SessionRow]:
+    """Yield the units, runs and reads of many sessions, equal ones once."""
+    units: dict[Unit, int] = {}
+    runs: dict[tuple[str, str], Runs] = {}
+    reads: dict[ReadKey, Reads] = {}
+    for row in rows:
+        if isinstance(row, CountedReads):
+            known = reads.get(row.key)
+            reads[row.key] = row.reads if known is None else merge_reads(known, row.reads)
+        elif isinstance(row, CountedUnit):
+            units[row.unit] = units.get(row.unit, 0) + row.number
+        else:
+            runs[row.job] = merge_runs(runs[row.job], row.runs) if row.job in runs else row.runs
+        if len(units) + len(runs) + len(reads) >= _HELD:
+            yield from _counted(units, runs, reads)
+            units, runs, reads = {}, {}, {}
+    yield from _counted(units, runs, reads)
+
+
+def _counted(
+    units: Mapping[Unit, int], runs: Mapping[tuple[str, str], Runs], reads: Mapping[ReadKey, Reads]
+) -> Iterator[Any]:
+    yield from map(CountedUnit, units, units.values())
+    yield from map(NamedRuns, runs, runs.values())
+    yield from map(CountedReads, reads, reads.values())
+
+
+def sum_units(one: CountedUnit, other: CountedUnit) -> CountedUnit:
+    """Return a unit with both numbers."""
+    return CountedUnit(one.unit, one.number + other.number)

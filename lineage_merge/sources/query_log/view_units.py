@@ -1,0 +1,50 @@
+"""Units of views in a warehouse's catalog that neither the history nor dbt creates."""
+
+from collections.abc import Iterator
+from functools import partial
+
+from lineage_merge.infra.engine.rows import Engine, Rows, Shared
+from lineage_merge.sources.query_log import view_definitions
+from lineage_merge.sources.query_log.dbt_jobs import DbtJobs
+from lineage_merge.sources.query_log.facts import creates_view
+from lineage_merge.sources.query_log.interpretation import Warehouse, created_view
+from lineage_merge.sources.query_log.session_rows import CountedUnit
+from lineage_merge.sources.query_log.sessions import Prepared
+from lineage_merge.sources.query_log.settings import QueryLog
+
+
+def view_units(
+    engine: Engine,
+    log: QueryLog,
+    views: Rows[Prepared],
+    statements: Rows[Prepared],
+    units: Rows[CountedUnit],
+    warehouse: Warehouse,
+    dbt: DbtJobs,
+) -> Rows[CountedUnit]:
+    """Return the units of `views` that `units`, statements of dbt and its manifests do not create."""
+    shared = engine.share(warehouse)
+    created = set(units.filter(_creates_view).flat_map(partial(_created_views, shared)).collect())
+    of_dbt = statements.flat_map(partial(view_definitions.view_of_dbt, namespace=log.namespace))
+    created.update(map(warehouse.resolve_id, set(of_dbt.collect())))
+    created.update(warehouse.resolve_id(job.dataset) for jobs in dbt.by_node.values() for job in jobs)
+    newest = views.map(lambda view: (view.statement.session, view)).combine(
+        lambda view: view, view_definitions.newer, view_definitions.newer
+    )
+    return newest.flat_map(partial(_view_unit, log.search_path)).filter(
+        lambda counted: created.isdisjoint(created_view(counted.unit, shared.value))
+    )
+
+
+def _creates_view(counted: CountedUnit) -> bool:
+    return creates_view(counted.unit.statements[counted.unit.target])
+
+
+def _created_views(shared: Shared[Warehouse], counted: CountedUnit) -> Iterator[str]:
+    return created_view(counted.unit, shared.value)
+
+
+def _view_unit(search_path: tuple[str, ...], named: tuple[str, Prepared]) -> Iterator[CountedUnit]:
+    unit = view_definitions.unit_of(named[1], search_path)
+    if unit is not None:
+        yield CountedUnit(unit, 0)
