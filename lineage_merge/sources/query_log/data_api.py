@@ -11,36 +11,22 @@ from lineage_merge.model.errors import SourceDenied, SourceError
 from lineage_merge.sources.query_log.aws_calls import client_of
 from lineage_merge.sources.query_log.log_rows import LogRows
 from lineage_merge.sources.query_log.redshift import assemble
-from lineage_merge.sources.query_log.redshift_views import HISTORY, TRANSACTIONS, MissingColumn, read_row
+from lineage_merge.sources.query_log.redshift_views import (
+    HISTORY,
+    OWN_COMMENT,
+    TRANSACTIONS,
+    MissingColumn,
+    read_row,
+)
 from lineage_merge.sources.query_log.settings import QueryLog
+from lineage_merge.sources.query_log.view_selects import VIEW_SELECTS, between
 
 # System views keep seven days.
 _DAYS = 8
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
 _BUSY = "ActiveStatementsExceededException"
-# Columns, and the column of time that days are cut by ("": read at once).
-_QUERIES: Mapping[str, tuple[str, str, str]] = {
-    HISTORY: (
-        (
-            "user_id, query_id, query_label, transaction_id, session_id, database_name, status, start_time, "
-            "end_time, query_text, username"
-        ),
-        "start_time",
-        "user_id > 1 and (query_type is null or query_type <> 'SELECT' or query_text ilike '%into%')",
-    ),
-    # The first piece is in SYS_QUERY_HISTORY.
-    "sys_query_text": ("query_id, sequence, text", "start_time", "sequence > 0"),
-    TRANSACTIONS: ("transaction_id, status", "transaction_start_time", ""),
-    "sys_load_history": ("query_id, loaded_rows", "start_time", ""),
-    "sys_load_detail": ("query_id, file_name", "start_time", ""),
-    "sys_unload_history": ("query_id, unloaded_rows", "start_time", ""),
-    "svv_all_columns": (
-        "database_name, schema_name, table_name, column_name, ordinal_position, data_type",
-        "",
-        "schema_name not in ('information_schema', 'pg_catalog', 'pg_internal')",
-    ),
-    "svv_external_tables": ("redshift_database_name, schemaname, tablename, location", "", ""),
-}
+# Statements that only read are counted by nothing that is read through the API.
+_ONLY_WRITES = "(query_type is null or query_type <> 'SELECT' or query_text ilike '%into%')"
 
 
 class ViewQuery(NamedTuple):
@@ -55,16 +41,15 @@ def queries(log: QueryLog, now: datetime) -> list[ViewQuery]:
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
     days = min(_DAYS, log.lookback // timedelta(days=1) + 1)
     found = []
-    for view, (columns, time_column, condition) in _QUERIES.items():
-        select = f"select {columns} from {view}"  # noqa: S608 - of constants
-        if not time_column:
-            found.append(ViewQuery(view, f"{select} where {condition}" if condition else select))
+    for view, queried in VIEW_SELECTS.items():
+        if not queried.times:
+            found.append(ViewQuery(view, queried.sql(view)))
             continue
         for back in range(days):
             day = midnight - timedelta(days=back)
-            until = day + timedelta(days=1)
-            of_day = f"{time_column} >= '{day:%Y-%m-%d}' and {time_column} < '{until:%Y-%m-%d}'"
-            found.append(ViewQuery(view, f"{select} where {' and '.join(filter(None, (of_day, condition)))}"))
+            of_day = between(queried.times[0], day, day + timedelta(days=1))
+            only_writes = _ONLY_WRITES if view == HISTORY else ""
+            found.append(ViewQuery(view, queried.sql(view, of_day, only_writes)))
     return found
 
 
@@ -81,13 +66,13 @@ def read(engine: Engine, log: QueryLog) -> LogRows:
 
 def visible_users(log: QueryLog) -> int:
     """Return the number of users whose statements are visible. Raises `SourceError`."""
-    (row,) = _execute(log, f"select count(distinct user_id) as users from {HISTORY}")  # noqa: S608 - a constant
+    (row,) = rows_of(log, f"select count(distinct user_id) as users from {HISTORY}")  # noqa: S608 - a constant
     return int(row["users"])
 
 
 def _may_read(log: QueryLog, view: str) -> bool:
     try:
-        list(_execute(log, f"select 1 as one from {view} limit 1"))  # noqa: S608 - a constant
+        list(rows_of(log, f"select 1 as one from {view} limit 1"))  # noqa: S608 - a constant
     except SourceDenied:
         return False
     return True
@@ -95,7 +80,7 @@ def _may_read(log: QueryLog, view: str) -> bool:
 
 def _read_view(query: ViewQuery, log: QueryLog) -> Iterator[Any]:
     try:
-        for number, row in enumerate(_execute(log, query.sql), 1):
+        for number, row in enumerate(rows_of(log, query.sql), 1):
             try:
                 yield from read_row(query.view, row)
             except MissingColumn as error:
@@ -106,15 +91,10 @@ def _read_view(query: ViewQuery, log: QueryLog) -> Iterator[Any]:
         yield Problem("notice", f"{log}, {query.view}", "", error.message)
 
 
-def _execute(log: QueryLog, sql: str) -> Iterator[dict[str, Any]]:
-    """Run a statement, wait for it, and yield its rows. Raises `SourceError`."""
+def rows_of(log: QueryLog, sql: str) -> Iterator[dict[str, Any]]:
+    """Run a query, wait for it, and yield its rows. Raises `SourceError`."""
     with client_of("redshift-data", log.region, str(log)) as client:
-        statement = _started(client, log, sql)
-        description = _finished(client, statement)
-        if description["Status"] != "FINISHED":
-            problem = str(description.get("Error", description["Status"]))
-            kind = SourceDenied if "permission denied" in problem.lower() else SourceError
-            raise kind(f"{log}: {problem}")
+        statement = _run(client, log, sql)
         token = ""
         while True:
             page = client.get_statement_result(Id=statement, **({"NextToken": token} if token else {}))
@@ -124,6 +104,23 @@ def _execute(log: QueryLog, sql: str) -> Iterator[dict[str, Any]]:
             token = page.get("NextToken") or ""
             if not token:
                 return
+
+
+def execute(log: QueryLog, sql: str) -> None:
+    """Run a statement without result, and wait for it. Raises `SourceError`."""
+    with client_of("redshift-data", log.region, str(log)) as client:
+        _run(client, log, sql)
+
+
+def _run(client: Any, log: QueryLog, sql: str) -> str:
+    """Run a statement to its end; return its id in the Data API."""
+    statement = _started(client, log, f"{OWN_COMMENT} {sql}")
+    description = _finished(client, statement)
+    if description["Status"] != "FINISHED":
+        problem = str(description.get("Error", description["Status"]))
+        kind = SourceDenied if "permission denied" in problem.lower() else SourceError
+        raise kind(f"{log}: {problem}")
+    return statement
 
 
 def _started(client: Any, log: QueryLog, sql: str) -> str:

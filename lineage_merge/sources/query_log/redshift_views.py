@@ -15,6 +15,8 @@ TEXT_LENGTH = 4000
 # Without the spaces at its end.
 _MAY_BE_CUT = 3900
 _FAILED = frozenset({"failed", "canceled", "cancelled", "aborted"})
+# The comment before the statements that this package runs itself: they are not lineage.
+OWN_COMMENT = "/* lineage-merge */"
 # Redshift's own statements.
 _SYSTEM_USERS = frozenset({"1"})
 
@@ -99,7 +101,8 @@ def _time(row: Mapping[str, Any], name: str) -> int:
 
 
 def _statement(row: Mapping[str, Any]) -> Iterator[Keyed]:
-    if _optional(row, "user_id") in _SYSTEM_USERS:
+    text = _text(row, "query_text")
+    if _optional(row, "user_id") in _SYSTEM_USERS or text.startswith(OWN_COMMENT):
         return
     status = _text(row, "status").lower()
     outcome: Outcome = "open" if status == "success" else "failed" if status in _FAILED else "running"
@@ -108,7 +111,7 @@ def _statement(row: Mapping[str, Any]) -> Iterator[Keyed]:
         id=_text(row, "query_id"),
         # Identifiers of processes are used again.
         session="|".join((_text(row, "session_id"), database, user)),
-        text=_text(row, "query_text"),
+        text=text,
         transaction=_text(row, "transaction_id"),
         database=database,
         user=user,

@@ -120,10 +120,10 @@ class _Step:
 def read_session(statements: Iterable[Prepared], default_path: Sequence[str]) -> SessionResult:
     """Return the units and runs of one session; `default_path`: the search path at its beginning.
 
-    A statement that is in the log twice counts once.
+    A statement that is in the log twice counts once, as it is after its end.
     """
-    unique = {each.statement.id: each for each in sorted(statements, key=_order)}
-    ordered = list(unique.values())
+    unique = {each.statement.id: each for each in sorted(statements, key=lambda each: each.statement.ended)}
+    ordered = sorted(unique.values(), key=_order)
     steps = list(_steps(ordered, default_path))
     units = list(_units(steps))
     return SessionResult(_counted(units), _runs(steps, units))
