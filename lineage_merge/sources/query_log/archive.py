@@ -141,19 +141,20 @@ def archive(log: QueryLog, now: datetime, on_progress: Callable[[str], None]) ->
     users = data_api.visible_users(warehouse)
     if users <= 1:
         notices["users"] = f"{warehouse}: only statements of {users} user are visible: {GRANT}"
-    for interval in intervals:
-        for view in _unloaded_views():
-            if view in notices:
-                continue
-            on_progress(f"{warehouse}: {view}, {interval}")
-            try:
-                _unload(log, view, interval)
-            except SourceDenied as error:
-                if view == HISTORY or error.remedy:
-                    raise
-                notices[view] = error.message
-        marker = {"start": interval.start.isoformat(), "end": interval.end.isoformat()}
-        storage.create_file(f"{log.path}/{MARKERS}/{interval.name}.json", json.dumps(marker))
+    with data_api.opened(warehouse) as execute:
+        for interval in intervals:
+            for view in _unloaded_views():
+                if view in notices:
+                    continue
+                on_progress(f"{warehouse}: {view}, {interval}")
+                try:
+                    _unload(execute, log, view, interval)
+                except SourceDenied as error:
+                    if view == HISTORY or error.remedy:
+                        raise
+                    notices[view] = error.message
+            marker = {"start": interval.start.isoformat(), "end": interval.end.isoformat()}
+            storage.create_file(f"{log.path}/{MARKERS}/{interval.name}.json", json.dumps(marker))
     for view, select in VIEW_SELECTS.items():
         if select.times:
             continue
@@ -179,9 +180,9 @@ def lost(log: QueryLog, added: Sequence[Interval] = ()) -> list[str]:
     ]
 
 
-def _unload(log: QueryLog, view: str, interval: Interval) -> None:
+def _unload(execute: Callable[[str], None], log: QueryLog, view: str, interval: Interval) -> None:
     try:
-        data_api.execute(log.warehouse, unload(log, view, interval))
+        execute(unload(log, view, interval))
     except SourceError as error:
         remedy = _remedy(log, error.message.lower())
         if remedy:

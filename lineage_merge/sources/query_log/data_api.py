@@ -1,7 +1,8 @@
 """Redshift's system views through the Data API: a statement per view and day, its results in pages."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -106,10 +107,18 @@ def rows_of(log: QueryLog, sql: str) -> Iterator[dict[str, Any]]:
                 return
 
 
-def execute(log: QueryLog, sql: str) -> None:
-    """Run a statement without result, and wait for it. Raises `SourceError`."""
+@contextmanager
+def opened(log: QueryLog) -> Iterator[Callable[[str], None]]:
+    """Open the API; yield a function that runs a statement without result, and waits for it.
+
+    Raises `SourceError`.
+    """
     with client_of("redshift-data", log.region, str(log)) as client:
-        _run(client, log, sql)
+
+        def execute(sql: str) -> None:
+            _run(client, log, sql)
+
+        yield execute
 
 
 def _run(client: Any, log: QueryLog, sql: str) -> str:

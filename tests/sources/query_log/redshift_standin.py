@@ -1,4 +1,4 @@
-"""Redshift's Data API: moto's server, whose statements return the rows of made-up histories, and unload them."""
+"""Redshift's Data API: moto's server, whose statements return and unload the rows of made-up histories."""
 
 import csv
 import gzip
@@ -68,7 +68,8 @@ class Cluster:
             writer = csv.writer(text)
             writer.writerow(names)
             writer.writerows([row.get(name, "") for name in names] for row in rows[part::2])
-            self._s3.put(bucket, f"{prefix}000{part}_part_00.gz", gzip.compress(text.getvalue().encode()))
+            body = gzip.compress(text.getvalue().encode())
+            self._s3.client.put_object(Bucket=bucket, Key=f"{prefix}000{part}_part_00.gz", Body=body)
         return ""
 
     def result(self, statement: Any, token: str = "") -> Any:
