@@ -11,7 +11,7 @@ from lineage_merge.airflow.settings import fail_if_permanent, resolved
 class ArchiveHistory(MergeOperator):
     """Stores the system views of the query logs with an archive.
 
-    All are tried; then the first error fails the task. The next try continues after the last complete interval.
+    All are tried; then the first error fails the task. The next try continues after what is complete.
     """
 
     ui_color = "#dbe9f4"

@@ -90,9 +90,9 @@ def lineage_merge_task_group(
     fails, or the report warns. `on_near_miss`: datasets that are probably one and are not joined.
     `check_policies`: add a task that checks `policies` of the configuration on the datasets of the DAG after
     the load, where Spark runs (``"local"``: on the worker, without Spark). With violations it fails (True or
-    ``"fail"``), or warns. `archive_history`: add a task before the build that stores Redshift's system views for
-    the query logs with an `archive`. `page_url`: address of the linked page. `trigger_rule`: of the group's first task.
-    All steps are repeatable. Raises `ValueError`.
+    ``"fail"``), or warns. `archive_history`: add a task before the build that stores Redshift's system views,
+    for the query logs with an `archive`. `page_url`: address of the linked page. `trigger_rule`: of the
+    group's first tasks. All steps are repeatable. Raises `ValueError`.
     """
     if engine not in ENGINES:
         raise ValueError(f"engine: must be one of {', '.join(ENGINES)}, not {engine!r}")
