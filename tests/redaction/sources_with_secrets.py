@@ -247,10 +247,10 @@ def write_sql(folder: Path) -> None:
 
 _QUERIES = (
     "insert into dw.q{number} select '{literal}' as a, concat(b, '{literal}') as c from s.a",
-    "copy dw.c{number} from 's3://lake/in/' credentials 'aws_access_key_id=A;aws_secret_access_key={literal}'",
+    "copy dw.c{number} from 's3://lake/in/' credentials 'aws_secret_access_key={literal}'",
     '/* {comment} */ insert into dw.p{number} select "{quoted}" as "{quoted}" from s.a',
     "create user u{number} password '{literal}'",
-    "insert into dw.broken{number} select '{literal}' {comment} from",
+    "insert into dw.broken{number} select '{literal}' {bare} from",
 )
 
 
@@ -263,7 +263,9 @@ def write_query_log(folder: Path) -> None:
             literal = form.replace("\\", "\\\\").replace("'", "''")
             comment = form.replace("*/", "").replace("\n", " ")
             quoted = form.replace('"', '""')
-            sql = text.format(number=number, literal=literal, comment=comment, quoted=quoted)
+            # Numbers are literals, so that of percent-encoded text outside of quotes a part remains.
+            bare = "" if "%" in form else comment
+            sql = text.format(number=number, literal=literal, comment=comment, quoted=quoted, bare=bare)
             query = number * len(_QUERIES) + position
             started = f"2026-11-02 06:{query // 60 % 60:02}:{query % 60:02}"
             details.append({"query_id": query, "file_name": form, "start_time": started})
