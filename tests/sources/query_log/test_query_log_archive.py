@@ -500,3 +500,14 @@ def test_a_configuration_without_archive_says_which_key(clusters: Clusters, tmp_
     done = in_process("archive-history", "-c", file)
 
     assert (done.code, "query_log: no Redshift cluster or workgroup has an archive" in done.err) == (2, True)
+
+
+def test_a_statement_in_two_exports_counts_as_it_ended_whichever_is_read_last(tmp_path: Path) -> None:
+    history = History()
+    history.session(1).run(COPIED)
+    history.rows.pop(TRANSACTIONS)
+    history.write(tmp_path / "a")
+    history.rows[HISTORY][0] |= {"status": "running", "end_time": ""}
+    history.write(tmp_path / "b")
+
+    assert read_log(LocalEngine(), tmp_path).feeds == {"mart.t #: raw.s > mart.t"}
