@@ -47,6 +47,14 @@ def needs(service: str, operation: str, parameters: Mapping[str, Any]) -> Iterat
         case "secretsmanager":
             name = f"arn:aws:secretsmanager:eu-west-1:111122223333:secret:{parameters['SecretId']}"
             yield Need(action, name, {})
+        case "redshift-data":
+            cluster = parameters.get("ClusterIdentifier")
+            resource = f"arn:aws:redshift:eu-west-1:111122223333:cluster:{cluster}" if cluster else "*"
+            owner = {"redshift-data:statement-owner-iam-userid": "${aws:userid}"}
+            yield Need(action, resource, owner)
+            if "DbUser" in parameters:
+                of_cluster = f"arn:aws:redshift:eu-west-1:111122223333:dbuser:{cluster}"
+                yield Need("redshift:GetClusterCredentials", f"{of_cluster}/{parameters['DbUser']}", {})
         case "sts":
             return  # GetCallerIdentity needs no right
         case _:

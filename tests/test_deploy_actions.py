@@ -20,10 +20,15 @@ from lineage_merge.history.moments import parse_moment
 from lineage_merge.infra import storage
 from lineage_merge.orchestration import preflight, publish
 from lineage_merge.questions.past import as_of
+from lineage_merge.sources.query_log import archive, data_api, redshift
+from lineage_merge.sources.query_log.settings import parse
+from lineage_merge.sources.query_log.table_files import rows_of
 from tests.history.made_history import MadeHistory
 from tests.iam_policy import Need, allows, needs
 from tests.made_merges import Made
 from tests.s3_fixtures import S3
+from tests.sources.query_log.redshift_standin import Clusters
+from tests.sources.query_log.redshift_standin import clusters as clusters
 from tests.test_deploy import FILLED, POLICIES
 
 DEPLOY = Path(__file__).parents[1] / "deploy" / "iam"
@@ -149,6 +154,41 @@ def test_the_job_may_add_merges_to_the_history_read_and_compact_it(calls: list[N
     assert refused("publisher", calls)
 
 
+def test_the_archive_and_its_reader_may_do_what_they_call(clusters: Clusters, calls: list[Need]) -> None:
+    entry = {"format": "redshift", "cluster": "wh", "database": "dw", "db_user": "lineage"}
+    (log,) = parse(
+        [
+            entry
+            | {"namespace": "redshift://wh:5439", "region": "eu-west-1", "archive": "s3://lineage/query_log"}
+        ]
+    )
+    archive.archive(log, datetime(2026, 11, 2, tzinfo=UTC), lambda _line: None)
+    # What the stand-in writes is written by the role of UNLOAD.
+    unloaded = [each for each in calls if each.resource.endswith("_part_00.gz")]
+    others = [each for each in calls if each not in unloaded]
+
+    assert {need.action for need in others} == {
+        "redshift-data:ExecuteStatement",
+        "redshift-data:DescribeStatement",
+        "redshift-data:GetStatementResult",
+        "redshift:GetClusterCredentials",
+        "s3:PutObject",
+        "s3:ListBucket",
+    }
+    assert refused("redshift_archive", others) == []
+    assert unloaded
+    assert refused("redshift_unload", unloaded) == []
+
+    calls.clear()
+    found = redshift.files_of(log)
+    [*rows_of(found[0].file)]
+    [*data_api.rows_of(log.warehouse, "select 1 as one from sys_query_history")]
+
+    assert {need.action for need in calls} >= {"s3:GetObject", "redshift-data:GetStatementResult"}
+    assert refused("redshift_reader", calls) == []
+    assert refused("redshift_reader", [*unloaded]) != []
+
+
 def test_the_publisher_may_write_what_the_task_group_reads(calls: list[Need]) -> None:
     publish.write("s3://lineage/artifacts", "s3://lineage/artifacts/job.py", {}, "", "1")
     publish.read("s3://lineage/artifacts")
@@ -176,6 +216,9 @@ def test_the_job_may_mark_folders_as_glue_5_0_does() -> None:
         ("mwaa_execution", {"kms:Decrypt", "kms:GenerateDataKey"}),
         ("publisher", {"kms:Decrypt", "kms:GenerateDataKey"}),
         ("neptune_loader", {"kms:Decrypt"}),
+        ("redshift_archive", {"kms:Decrypt", "kms:GenerateDataKey"}),
+        ("redshift_reader", {"kms:Decrypt"}),
+        ("redshift_unload", {"kms:Decrypt", "kms:GenerateDataKey"}),
     ],
 )
 def test_readers_may_decrypt_and_writers_encrypt_with_a_key_of_the_customer(

@@ -1,9 +1,10 @@
-"""The task group: wait, build, load, report."""
+"""The task group: wait, archive, build, load, report."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
+from lineage_merge.airflow.archive_history import ArchiveHistory
 from lineage_merge.airflow.compat import Asset, TaskGroup
 from lineage_merge.airflow.local import CheckPolicies, LocalStep
 from lineage_merge.airflow.report import ReportMerge
@@ -61,6 +62,7 @@ def lineage_merge_task_group(
     on_retire_refused: Policy = "fail",
     on_near_miss: Policy = "warn",
     check_policies: bool | Policy = False,
+    archive_history: bool = False,
     page_url: str = "",
     trigger_rule: str = "all_success",
     retries: int = 2,
@@ -88,8 +90,9 @@ def lineage_merge_task_group(
     fails, or the report warns. `on_near_miss`: datasets that are probably one and are not joined.
     `check_policies`: add a task that checks `policies` of the configuration on the datasets of the DAG after
     the load, where Spark runs (``"local"``: on the worker, without Spark). With violations it fails (True or
-    ``"fail"``), or warns. `page_url`: address of the linked page. `trigger_rule`: of the group's first task.
-    All steps are repeatable. Raises `ValueError`.
+    ``"fail"``), or warns. `archive_history`: add a task before the build that stores Redshift's system views,
+    for the query logs with an `archive`. `page_url`: address of the linked page. `trigger_rule`: of the
+    group's first tasks. All steps are repeatable. Raises `ValueError`.
     """
     if engine not in ENGINES:
         raise ValueError(f"engine: must be one of {', '.join(ENGINES)}, not {engine!r}")
@@ -130,7 +133,7 @@ def lineage_merge_task_group(
         common: dict[str, Any] = {"merge": merge, "retries": retries, "retry_delay": retry_delay}
         first: dict[str, Any] = {**common, "trigger_rule": trigger_rule}
         make = _step_of(engine, aws_conn_id, dict(engine_options or {}))
-        build = make("build", common if wait else first)
+        build = make("build", common if wait or archive_history else first)
         if wait:
             waiting = WaitForRuns(
                 task_id="wait",
@@ -142,6 +145,9 @@ def lineage_merge_task_group(
                 **first,
             )
             waiting >> build
+        if archive_history:
+            archiving = ArchiveHistory(task_id="archive_history", doc_md=DOCS["archive_history"], **first)
+            archiving >> build
         report = ReportMerge(
             task_id="report",
             outlets=list(outlets) if outlets is not None else [lineage_asset(group.dag.dag_id)],
@@ -160,6 +166,10 @@ DOCS = {
     "wait": """\
 Waits until Spline's database has a successful write of every upstream Spark run, which the agent reports
 late. Fails after the timeout with the missing runs; `when_missing="merge"` continues without them.
+""",
+    "archive_history": """\
+Has Redshift store its system views in S3, which keep seven days, for the query logs of the configuration with
+an `archive`: from the end of the last complete interval to now. Safe to clear at any time.
 """,
     "build": """\
 Reads and merges the sources, and writes node and edge files to a folder of this try. A failure shows the

@@ -79,6 +79,10 @@ COMMANDS: Mapping[str, Mapping[str, Listed]] = {
     "Operate": {
         "doctor": Listed("cli.checks:doctor", "Check connections and permissions, and print fixes."),
         "validate": Listed("cli.checks:validate"),
+        "archive-history": Listed(
+            "cli.archive_history:archive_history",
+            "Store Redshift's system views in S3, since they keep seven days.",
+        ),
         "remove": Listed("cli.dag:remove"),
         "publish": Listed("cli.publish:publish"),
         "help": Listed(

@@ -25,6 +25,7 @@ from lineage_merge.airflow import (
 )
 from lineage_merge.airflow import glue as glue_module
 from lineage_merge.airflow import glue_trigger as trigger_module
+from lineage_merge.airflow.archive_history import ArchiveHistory
 from lineage_merge.airflow.attempts import Attempt
 from lineage_merge.airflow.compat import (
     AirflowException,
@@ -48,6 +49,7 @@ from lineage_merge.model.errors import (
 )
 from lineage_merge.orchestration import policy_check, stages
 from lineage_merge.sources.airflow_support import GlueRuns
+from lineage_merge.sources.query_log import archive
 from lineage_merge.sources.spline.airflow_support import SUPPORT
 from lineage_merge.sources.spline.settings import Arango, Spline
 
@@ -471,6 +473,45 @@ def test_a_group_can_check_policies_after_the_load(engine: Any, given: Any, poli
     assert (check.upstream_task_ids, check.downstream_task_ids) == ({"lineage.load"}, set())
     assert check.merge["policies"]["policy-violation"] == policy
     assert check.doc_md
+
+
+@pytest.mark.parametrize("wait", [True, False])
+def test_a_group_can_archive_the_history_before_the_build(wait: bool) -> None:
+    with DAG("archived", schedule=None, start_date=datetime(2024, 1, 1, tzinfo=UTC)) as dag:
+        before = EmptyOperator(task_id="dbt")
+        before >> lineage_merge_task_group(
+            "lineage", archive_history=True, wait=wait, trigger_rule="all_done"
+        )
+
+    tasks = {task.task_id: task for task in dag.tasks}
+    archiving = tasks["lineage.archive_history"]
+    assert (archiving.upstream_task_ids, archiving.downstream_task_ids) == ({"dbt"}, {"lineage.build"})
+    assert (archiving.trigger_rule, tasks["lineage.build"].trigger_rule) == ("all_done", "all_success")
+    assert ("lineage.wait" in tasks) == wait
+
+
+@pytest.mark.parametrize("failed", [0, 2])
+def test_the_archive_of_each_cluster_is_written_and_the_first_failure_fails_the_task(
+    monkeypatch: pytest.MonkeyPatch, failed: int
+) -> None:
+    def archive_all(logs: Any, _now: Any, _on_progress: Any) -> Any:
+        done = [archive.Archived(log.cluster, log.path, ("monday",), ()) for log in logs]
+        return done, [SourceUnreachable(f"no connection {number}") for number in range(failed)]
+
+    monkeypatch.setattr(archive, "archive_all", archive_all)
+    log = {"format": "redshift", "cluster": "wh", "database": "dw", "namespace": NAMESPACE}
+    logs = [{**log, "archive": "s3://lineage/query_log"}, {**log, "cluster": "unarchived"}]
+    task = ArchiveHistory(
+        task_id="lineage.archive_history", merge=merge_of(settings={**GRAPH, "query_log": logs})
+    )
+    task.get_flat_relatives = lambda upstream: []
+    context = {"ti": SimpleNamespace(), "dag_run": SimpleNamespace(dag_id="sales")}
+
+    if failed:
+        with pytest.raises(SourceUnreachable, match="no connection 0"):
+            task.execute(context)
+    else:
+        assert task.execute(context) == {"wh": ["monday"]}
 
 
 def test_a_group_checks_no_policies_by_default() -> None:

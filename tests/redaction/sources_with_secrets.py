@@ -245,6 +245,53 @@ def write_sql(folder: Path) -> None:
         folder.joinpath(f"f{number}.sql").write_text(text)
 
 
+_QUERIES = (
+    "insert into dw.q{number} select '{literal}' as a, concat(b, '{literal}') as c from s.a",
+    "copy dw.c{number} from 's3://lake/in/' credentials 'aws_secret_access_key={literal}'",
+    '/* {comment} */ insert into dw.p{number} select "{quoted}" as "{quoted}" from s.a',
+    "create user u{number} password '{literal}'",
+    "insert into dw.broken{number} select '{literal}' {unquoted} from",
+)
+
+
+def write_query_log(folder: Path) -> None:
+    """Redshift's views with the form in literals, comments, names, query groups, users and paths of files."""
+    history: list[dict[str, Any]] = []
+    details: list[dict[str, Any]] = []
+    for number, form in enumerate(forms()):
+        for position, text in enumerate(_QUERIES):
+            literal = form.replace("\\", "\\\\").replace("'", "''")
+            comment = form.replace("*/", "").replace("\n", " ")
+            quoted = form.replace('"', '""')
+            # Numbers are literals, so that of percent-encoded text outside of quotes a part remains.
+            unquoted = "" if "%" in form else comment
+            sql = text.format(
+                number=number, literal=literal, comment=comment, quoted=quoted, unquoted=unquoted
+            )
+            query = number * len(_QUERIES) + position
+            started = f"2026-11-02 06:{query // 60 % 60:02}:{query % 60:02}"
+            details.append({"query_id": query, "file_name": form, "start_time": started})
+            history.append(
+                {
+                    "user_id": 100,
+                    "query_id": query,
+                    "query_label": form if position == 0 else "default",
+                    "transaction_id": query,
+                    "session_id": number,
+                    "database_name": "dw",
+                    "status": "success",
+                    "start_time": started,
+                    "end_time": started,
+                    "query_text": sql,
+                    "username": form,
+                }
+            )
+    for view, rows in (("sys_query_history", history), ("sys_load_detail", details)):
+        file = folder / view / "000.jsonl"
+        file.parent.mkdir(parents=True)
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
 def write_dbt(manifest: Path, catalog: Path) -> None:
     project = Project("spark")
     tables: dict[str, Any] = {}

@@ -82,6 +82,7 @@ def _write(folder: Path, data: Path) -> dict[str, Any]:
     made.write_openlineage(folder / "events.jsonl")
     made.write_hive(folder / "hive.log")
     made.write_sql(folder / "sql")
+    made.write_query_log(folder / "query_log")
     made.write_dbt(folder / "manifest.json", folder / "catalog.json")
     glue: Any = boto3.client("glue")
     glue.create_database(DatabaseInput={"Name": "shop", "Description": forms()[0]})
@@ -103,6 +104,13 @@ def _write(folder: Path, data: Path) -> dict[str, Any]:
             }
         ],
         "glue": [{"region": "us-east-1"}],
+        "query_log": [
+            {
+                "format": "redshift",
+                "path": str(folder / "query_log"),
+                "namespace": "redshift://wh.us-east-1:5439",
+            }
+        ],
     }
 
 
@@ -129,7 +137,7 @@ def test_no_secret_reaches_nodes_edges_and_report(world: World) -> None:
 def test_what_holds_secrets_still_gives_lineage(world: World) -> None:
     assert world.report.edges["feeds"] > len(forms())
     assert world.report.edges["feeds_column"] > len(forms())
-    assert {"spark", "dbt", "hive", "sql"} <= {
+    assert {"spark", "dbt", "hive", "sql", "redshift"} <= {
         each["job_type"] for each in _rows(world, "edges") if each["label"] == "writes"
     }
     assert set(world.report.read) >= {"execution plans", "Glue tables"}

@@ -1,7 +1,8 @@
 """Redshift's system views through the Data API: a statement per view and day, its results in pages."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -12,14 +13,15 @@ from lineage_merge.sources.query_log.aws_calls import client_of
 from lineage_merge.sources.query_log.log_rows import LogRows
 from lineage_merge.sources.query_log.redshift import assemble
 from lineage_merge.sources.query_log.redshift_views import (
-    DEFINITIONS,
     HISTORY,
+    OWN_COMMENT,
     TRANSACTIONS,
     MissingColumn,
     read_row,
 )
 from lineage_merge.sources.query_log.settings import QueryLog
 from lineage_merge.sources.query_log.users import Users
+from lineage_merge.sources.query_log.view_selects import VIEW_SELECTS, between
 
 # System views keep seven days.
 _DAYS = 8
@@ -27,34 +29,6 @@ _DAYS = 8
 _WRITES = "(query_type is null or query_type <> 'SELECT' or query_text ilike '%into%')"
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
 _BUSY = "ActiveStatementsExceededException"
-# Columns, and the column of time that days are cut by ("": read at once).
-_QUERIES: Mapping[str, tuple[str, str, str]] = {
-    HISTORY: (
-        (
-            "user_id, query_id, query_label, transaction_id, session_id, database_name, status, start_time, "
-            "end_time, query_text, username"
-        ),
-        "start_time",
-        "user_id > 1",
-    ),
-    # The first piece is in SYS_QUERY_HISTORY.
-    "sys_query_text": ("query_id, sequence, text", "start_time", "sequence > 0"),
-    TRANSACTIONS: ("transaction_id, status", "transaction_start_time", ""),
-    "sys_load_history": ("query_id, loaded_rows", "start_time", ""),
-    "sys_load_detail": ("query_id, file_name", "start_time", ""),
-    "sys_unload_history": ("query_id, unloaded_rows", "start_time", ""),
-    "svv_all_columns": (
-        "database_name, schema_name, table_name, column_name, ordinal_position, data_type",
-        "",
-        "schema_name not in ('information_schema', 'pg_catalog', 'pg_internal')",
-    ),
-    "svv_external_tables": ("redshift_database_name, schemaname, tablename, location", "", ""),
-    DEFINITIONS: (
-        "current_database() as database_name, schemaname, viewname, definition",
-        "",
-        "schemaname not in ('information_schema', 'pg_catalog', 'pg_internal')",
-    ),
-}
 
 
 class ViewQuery(NamedTuple):
@@ -69,18 +43,15 @@ def queries(log: QueryLog, now: datetime) -> list[ViewQuery]:
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
     days = min(_DAYS, log.lookback // timedelta(days=1) + 1)
     found = []
-    for view, (columns, time_column, condition) in _QUERIES.items():
-        if view == HISTORY and not log.usage:
-            condition = f"{condition} and {_WRITES}"
-        select = f"select {columns} from {view}"  # noqa: S608 - of constants
-        if not time_column:
-            found.append(ViewQuery(view, f"{select} where {condition}" if condition else select))
+    for view, queried in VIEW_SELECTS.items():
+        if not queried.times:
+            found.append(ViewQuery(view, queried.sql(view)))
             continue
         for back in range(days):
             day = midnight - timedelta(days=back)
-            until = day + timedelta(days=1)
-            of_day = f"{time_column} >= '{day:%Y-%m-%d}' and {time_column} < '{until:%Y-%m-%d}'"
-            found.append(ViewQuery(view, f"{select} where {' and '.join(filter(None, (of_day, condition)))}"))
+            of_day = between(queried.times[0], day, day + timedelta(days=1))
+            only_writes = _WRITES if view == HISTORY and not log.usage else ""
+            found.append(ViewQuery(view, queried.sql(view, of_day, only_writes)))
     return found
 
 
@@ -97,13 +68,13 @@ def read(engine: Engine, log: QueryLog, users: Users) -> LogRows:
 
 def visible_users(log: QueryLog) -> int:
     """Return the number of users whose statements are visible. Raises `SourceError`."""
-    (row,) = _execute(log, f"select count(distinct user_id) as users from {HISTORY}")  # noqa: S608 - a constant
+    (row,) = rows_of(log, f"select count(distinct user_id) as users from {HISTORY}")  # noqa: S608 - a constant
     return int(row["users"])
 
 
 def _may_read(log: QueryLog, view: str) -> bool:
     try:
-        list(_execute(log, f"select 1 as one from {view} limit 1"))  # noqa: S608 - a constant
+        list(rows_of(log, f"select 1 as one from {view} limit 1"))  # noqa: S608 - a constant
     except SourceDenied:
         return False
     return True
@@ -111,7 +82,7 @@ def _may_read(log: QueryLog, view: str) -> bool:
 
 def _read_view(query: ViewQuery, log: QueryLog) -> Iterator[Any]:
     try:
-        for number, row in enumerate(_execute(log, query.sql), 1):
+        for number, row in enumerate(rows_of(log, query.sql), 1):
             try:
                 yield from read_row(query.view, row)
             except MissingColumn as error:
@@ -122,15 +93,10 @@ def _read_view(query: ViewQuery, log: QueryLog) -> Iterator[Any]:
         yield Problem("notice", f"{log}, {query.view}", "", error.message)
 
 
-def _execute(log: QueryLog, sql: str) -> Iterator[dict[str, Any]]:
-    """Run a statement, wait for it, and yield its rows. Raises `SourceError`."""
+def rows_of(log: QueryLog, sql: str) -> Iterator[dict[str, Any]]:
+    """Run a query, wait for it, and yield its rows. Raises `SourceError`."""
     with client_of("redshift-data", log.region, str(log)) as client:
-        statement = _started(client, log, sql)
-        description = _finished(client, statement)
-        if description["Status"] != "FINISHED":
-            problem = str(description.get("Error", description["Status"]))
-            kind = SourceDenied if "permission denied" in problem.lower() else SourceError
-            raise kind(f"{log}: {problem}")
+        statement = _run(client, log, sql)
         token = ""
         while True:
             page = client.get_statement_result(Id=statement, **({"NextToken": token} if token else {}))
@@ -140,6 +106,31 @@ def _execute(log: QueryLog, sql: str) -> Iterator[dict[str, Any]]:
             token = page.get("NextToken") or ""
             if not token:
                 return
+
+
+@contextmanager
+def opened(log: QueryLog) -> Iterator[Callable[[str], None]]:
+    """Open the API; yield a function that runs a statement without result, and waits for it.
+
+    Raises `SourceError`.
+    """
+    with client_of("redshift-data", log.region, str(log)) as client:
+
+        def execute(sql: str) -> None:
+            _run(client, log, sql)
+
+        yield execute
+
+
+def _run(client: Any, log: QueryLog, sql: str) -> str:
+    """Run a statement to its end; return its id in the Data API."""
+    statement = _started(client, log, f"{OWN_COMMENT} {sql}")
+    description = _finished(client, statement)
+    if description["Status"] != "FINISHED":
+        problem = str(description.get("Error", description["Status"]))
+        kind = SourceDenied if "permission denied" in problem.lower() else SourceError
+        raise kind(f"{log}: {problem}")
+    return statement
 
 
 def _started(client: Any, log: QueryLog, sql: str) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from lineage_merge.infra.storage import StoredFile
 from lineage_merge.sources.discovery import Discovered, SourceDiscovery, SourceInput
+from lineage_merge.sources.query_log.archive_layout import is_marker
 from lineage_merge.sources.query_log.redshift_views import HISTORY, VIEWS
 
 _FORMAT = {"format": "redshift"}
@@ -20,8 +21,8 @@ class QueryLogDiscovery(SourceDiscovery):
         return source_input and source_input._replace(settings=_FORMAT)
 
     def own_files(self, files: Iterable[StoredFile]) -> Iterable[str]:
-        """Return the files of views."""
-        return [file.location for file in files if _root(file.location)]
+        """Return the files of views, and the markers of an archive."""
+        return [file.location for file in files if _root(file.location) or is_marker(file)]
 
     def search(self, files: Sequence[StoredFile], rest: Sequence[StoredFile]) -> Discovered:
         """Return the folders above those of the views."""

@@ -1,13 +1,16 @@
 """Checks of query logs without Spark: their files or their API, and what the user may see; their size."""
 
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceDenied, SourceError
 from lineage_merge.sources import line_files
 from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck, failed, fix_for, ok, warning
-from lineage_merge.sources.query_log import redshift
+from lineage_merge.sources.query_log import archive, data_api, redshift
+from lineage_merge.sources.query_log.archive import GRANT
+from lineage_merge.sources.query_log.archive_layout import RETENTION
 from lineage_merge.sources.query_log.redshift_views import (
     CATALOG_VIEWS,
     TRANSACTIONS,
@@ -21,7 +24,9 @@ from lineage_merge.sources.sql.files import check_dialect
 
 LOG = "query log"
 _TESTED_ROWS = 100
-_GRANT = "grant role sys:monitor to the user, who otherwise sees only its own statements"
+# A daily archive, and some hours.
+_LATE = timedelta(hours=36)
+_ARCHIVE = "run lineage-merge archive-history, every day"
 
 
 def _examine(logs: Sequence[QueryLog]) -> Iterator[Diagnosis]:
@@ -31,7 +36,7 @@ def _examine(logs: Sequence[QueryLog]) -> Iterator[Diagnosis]:
             yield from _of_log(log)
         except SourceDenied as error:
             yield failed(
-                LOG, error, _GRANT if not log.path else fix_for(error, log.path, f"query_log[{index}].path")
+                LOG, error, GRANT if not log.path else fix_for(error, log.path, f"query_log[{index}].path")
             )
         except SourceError as error:
             yield failed(LOG, error, fix_for(error, log.path, f"query_log[{index}]", "folder"))
@@ -41,19 +46,50 @@ def _of_log(log: QueryLog) -> Iterator[Diagnosis]:
     if log.format == "statements":
         yield _statements(log)
     elif log.path:
+        if log.archive:
+            yield _reachable(log)
+        yield from _of_archive(log, datetime.now(UTC))
         yield from _views(log)
     elif log.format == "athena":
         from lineage_merge.sources.query_log import athena
 
         yield ok(LOG, f"{log}: {athena.number_of_executions(log)} recent executions are readable")
     else:
-        from lineage_merge.sources.query_log import data_api
+        yield _visible(log)
 
-        users = data_api.visible_users(log)
-        if users > 1:
-            yield ok(LOG, f"{log}: statements of {users} users are visible")
-        else:
-            yield warning(LOG, f"{log}: only statements of {users} user are visible", _GRANT)
+
+def _visible(log: QueryLog) -> Diagnosis:
+    users = data_api.visible_users(log)
+    if users > 1:
+        return ok(LOG, f"{log}: statements of {users} users are visible")
+    return warning(LOG, f"{log}: only statements of {users} user are visible", GRANT)
+
+
+def _reachable(log: QueryLog) -> Diagnosis:
+    """Check the warehouse of an archive, which a run does not ask."""
+    try:
+        return _visible(log.warehouse)
+    except SourceError as error:
+        fix = "archive-history needs it (deploy/iam/redshift_archive.json), a run does not"
+        return warning(LOG, error.message, fix)
+
+
+def _of_archive(log: QueryLog, now: datetime) -> Iterator[Diagnosis]:
+    """Yield the age of an archive and what it has lost; nothing of files that others exported."""
+    complete = archive.completed(log)
+    if not complete:
+        return
+    newest = max(each.end for each in complete)
+    age = now - newest
+    until = f"{log}: the archive ends at {newest:%Y-%m-%d %H:%M} UTC"
+    for line in archive.lost(log):
+        yield warning(LOG, line, "run archive-history every day")
+    if age > RETENTION:
+        yield warning(LOG, f"{until}: history is lost, system views keep seven days", _ARCHIVE)
+    elif age > _LATE:
+        yield warning(LOG, until, _ARCHIVE)
+    else:
+        yield ok(LOG, until)
 
 
 def _statements(log: QueryLog) -> Diagnosis:

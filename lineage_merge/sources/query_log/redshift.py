@@ -9,6 +9,7 @@ from lineage_merge.infra.storage import StoredFile, find_files
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import DocumentError, SourceMissing
 from lineage_merge.naming import redact
+from lineage_merge.sources.query_log.archive_layout import is_marker, recent_files
 from lineage_merge.sources.query_log.log_rows import (
     CATALOG,
     EXTENT,
@@ -51,12 +52,19 @@ class ViewFile(NamedTuple):
 def files_of(log: QueryLog) -> list[ViewFile]:
     """List the files of a log: the view is the name of a folder above, or of the file before a dot or a dash.
 
-    Raises `SourceMissing` without files of SYS_QUERY_HISTORY.
+    Intervals of an archive that are older than `lookback` are left out. Raises `SourceMissing` without files
+    of SYS_QUERY_HISTORY, unless the archive of a warehouse without statements is complete.
     """
-    found = [
-        ViewFile(view, file) for file in find_files(log.path) if (view := _view_of(file.location, log.path))
-    ]
-    if not any(each.view == HISTORY for each in found):
+    try:
+        files = find_files(log.path)
+    except SourceMissing as error:
+        if log.archive:
+            remedy = "run lineage-merge archive-history"
+            raise SourceMissing(f"{error.message}: {remedy}", remedy) from None
+        raise
+    recent = recent_files(files, log.lookback)
+    found = [ViewFile(view, file) for file in recent if (view := _view_of(file.location, log.path))]
+    if not any(each.view == HISTORY for each in found) and not any(is_marker(file) for file in files):
         raise SourceMissing(
             f"{redact(log.path)}: no files of {HISTORY} found (a folder of this name with CSV or Parquet)"
         )

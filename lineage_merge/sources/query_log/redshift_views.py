@@ -19,6 +19,8 @@ TEXT_LENGTH = 4000
 _MAY_BE_CUT = 3900
 _MOVES_FILES = re.compile(r"\s*(?:copy|unload)\b", re.IGNORECASE)
 _FAILED = frozenset({"failed", "canceled", "cancelled", "aborted"})
+# The comment before the statements that this package runs itself: they are not lineage.
+OWN_COMMENT = "/* lineage-merge */"
 # Redshift's own statements.
 _SYSTEM_USERS = frozenset({"1"})
 
@@ -111,8 +113,8 @@ def _time(row: Mapping[str, Any], name: str) -> int:
 
 
 def _statement(row: Mapping[str, Any]) -> Iterator[Keyed | LoggedStatement]:
-    user_id = _optional(row, "user_id")
-    if user_id in _SYSTEM_USERS:
+    user_id, text = _optional(row, "user_id"), _text(row, "query_text")
+    if user_id in _SYSTEM_USERS or text.startswith(OWN_COMMENT):
         return
     status = _text(row, "status").lower()
     outcome: Outcome = "open" if status == "success" else "failed" if status in _FAILED else "running"
@@ -121,7 +123,7 @@ def _statement(row: Mapping[str, Any]) -> Iterator[Keyed | LoggedStatement]:
         id=_text(row, "query_id"),
         # Identifiers of processes are used again. The session is in the graph, as a run of a job: no name.
         session=f"{_text(row, 'session_id')}|{database}|{user_id}",
-        text=_text(row, "query_text"),
+        text=text,
         transaction=_text(row, "transaction_id"),
         database=database,
         user=_optional(row, "username"),

@@ -147,7 +147,10 @@ class SessionSettings(NamedTuple):
 def read_session(
     statements: Iterable[Prepared], settings: SessionSettings, renames: Renames = _NO_RENAMES
 ) -> SessionResult:
-    """Return the units, runs and reads of one session. A statement that is in the log twice counts once."""
+    """Return the units, runs and reads of one session.
+
+    A statement that is in the log twice counts once, as it is after its end.
+    """
     steps = list(_steps(_ordered(statements), settings))
     reads: list[tuple[ReadKey, Reads]] = []
     units = [
@@ -194,8 +197,8 @@ def may_rename(prepared: Prepared) -> bool:
 
 
 def _ordered(statements: Iterable[Prepared]) -> list[Prepared]:
-    unique = {each.statement.id: each for each in sorted(statements, key=_order)}
-    return list(unique.values())
+    unique = {each.statement.id: each for each in sorted(statements, key=lambda each: each.statement.ended)}
+    return sorted(unique.values(), key=_order)
 
 
 def _order(each: Prepared) -> tuple[int, bool, int, str]:
@@ -320,14 +323,9 @@ def _read(step: _Step, local: Mapping[str, _Local], renames: Renames) -> tuple[R
         for name, each in sorted(local.items())
         if name in step.facts.words
     )
-    renamed: tuple[tuple[TableName, TableName], ...] = ()
-    if renames.tables:  # what the statement writes is not read: it may get the name of what it reads
-        written = {step.facts.creates, step.facts.changes}
-        renamed = renames.after(statement.started, step.facts.words - written)
-    renamed: tuple[tuple[TableName, TableName], ...] = ()
-    if renames.tables:  # what the statement writes is not read: it may get the name of what it reads
-        written = {step.facts.creates, step.facts.changes}
-        renamed = renames.after(statement.started, step.facts.words - written)
+    # What the statement writes is not read: it may get the name of what it reads.
+    others = step.facts.words - {step.facts.creates, step.facts.changes} if renames.tables else frozenset()
+    renamed = renames.after(statement.started, others) if others else ()
     key = ReadKey(template.fingerprint, step.database, step.search_path, tables, renamed)
     return key, one_read(template.text, statement.started, statement.reader)
 

@@ -1,12 +1,14 @@
 """The ``query_log`` configuration section: one entry per warehouse."""
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Literal
 
 from lineage_merge.config.section import namespace
 from lineage_merge.infra.redaction import redact
+from lineage_merge.infra.storage import is_s3
 from lineage_merge.model.errors import ConfigError, ErrorCollector
 from lineage_merge.sources.settings import NamespaceSetting, lookback
 
@@ -18,6 +20,7 @@ _TEXTS = (
     *("cluster", "workgroup", "database", "db_user", "secret_arn", "region"),
     *("user_salt_env", "user_salt_secret"),
 )
+_ROLE = re.compile(r"default|arn:[A-Za-z0-9:/_+=,.@-]+")
 _DEFAULT_PATH = ("$user", "public")
 
 
@@ -26,7 +29,8 @@ class QueryLog:
     """A warehouse's history of statements, in files (`path`) or behind an API.
 
     `cluster` (provisioned) or `workgroup` (serverless, Athena) with `database` name the other side of the
-    API; `db_user` and `secret_arn` are how the Data API logs in. `usage`: reads are counted; `users`: how
+    API; `db_user` and `secret_arn` are how the Data API logs in. With an `archive`, `path` is its folder that
+    `archive-history` writes for this cluster, by `iam_role`. `usage`: reads are counted; `users`: how
     the graph names those who read. `user_groups`: patterns of user names with a group, the first counts.
     """
 
@@ -48,6 +52,13 @@ class QueryLog:
     user_groups: tuple[tuple[str, str], ...] = ()
     user_salt_env: str = ""
     user_salt_secret: str = ""
+    archive: str = ""
+    iam_role: str = "default"
+
+    @property
+    def warehouse(self) -> "QueryLog":
+        """Return the log behind the API."""
+        return replace(self, path="", archive="")
 
     @property
     def job_type(self) -> str:
@@ -69,6 +80,12 @@ def parse(settings: Sequence[Any]) -> tuple[QueryLog, ...]:
         with errors.collecting():
             found.append(_entry(f"query_log[{index}]", entry))
     errors.raise_errors()
+    archives: dict[str, QueryLog] = {}
+    for index, log in enumerate(found):
+        other = archives.setdefault(log.path, log) if log.archive else log
+        if other.namespace != log.namespace:
+            problem = f"{log.path} is the archive of {other.namespace}: give each warehouse its own"
+            raise ConfigError(f"query_log[{index}].archive", problem)
     return tuple(found)
 
 
@@ -88,13 +105,19 @@ def _entry(key: str, entry: Mapping[str, Any]) -> QueryLog:
         raise ConfigError(f"{key}.users", "hashed: give either user_salt_env or user_salt_secret")
     if users == "groups" and not entry.get("user_groups"):
         raise ConfigError(f"{key}.users", "groups: give user_groups")
-    return QueryLog(
+    archive = entry.get("archive", "")
+    if archive and not (kind == "redshift" and has_api):
+        raise ConfigError(f"{key}.archive", "only for Redshift with cluster or workgroup")
+    warehouse = entry.get("cluster") or entry.get("workgroup", "")
+    log = QueryLog(
         format=kind,
         namespace=namespace(
             f"{key}.namespace", entry["namespace"], _PLATFORMS[kind] or entry["dialect"].lower()
         ),
         dialect=entry.get("dialect", kind).lower(),
-        path=entry.get("path", ""),
+        path=archive_folder(archive, warehouse) if archive else entry.get("path", ""),
+        archive=archive,
+        iam_role=entry.get("iam_role", "default"),
         search_path=tuple(entry.get("search_path", () if kind == "athena" else _DEFAULT_PATH)),
         lookback=lookback(entry.get("lookback", 30), f"{key}.lookback"),
         retire_after=int(entry.get("retire_after", 3)),
@@ -103,6 +126,22 @@ def _entry(key: str, entry: Mapping[str, Any]) -> QueryLog:
         user_groups=tuple(entry.get("user_groups", {}).items()),
         **{name: entry.get(name, "") for name in _TEXTS},
     )
+    if archive:
+        check_archive(f"{key}.archive", log)
+    return log
+
+
+def archive_folder(archive: str, warehouse: str) -> str:
+    """Return the folder of a cluster or workgroup in an archive, so that no two of them share one."""
+    return f"{archive.rstrip('/')}/{warehouse}"
+
+
+def check_archive(key: str, log: QueryLog) -> None:
+    """Raise `ConfigError` if Redshift cannot write the archive."""
+    if not is_s3(log.archive):
+        raise ConfigError(key, f"Redshift writes it: give s3://bucket/prefix, not {redact(log.archive)}")
+    if not _ROLE.fullmatch(log.iam_role):
+        raise ConfigError("iam_role", "expected default, or the ARN of a role")
 
 
 def namespaces(logs: Sequence[QueryLog]) -> list[NamespaceSetting]:

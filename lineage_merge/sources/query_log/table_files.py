@@ -26,7 +26,10 @@ def rows_of(file: StoredFile) -> Iterator[tuple[int, Row]]:
     plain = location.lower().removesuffix(".gz")
     if not file.size:
         return
-    if plain.endswith(".parquet") or read_beginning(location, _SNIFFED) == _MAGIC_OF_PARQUET:
+    is_packed = plain != location.lower()
+    if plain.endswith(".parquet") or (
+        not is_packed and read_beginning(location, _SNIFFED) == _MAGIC_OF_PARQUET
+    ):
         rows = _parquet(location)
     elif plain.endswith((".json", ".jsonl", ".ndjson")):
         rows = _json_lines(location)

@@ -1,0 +1,111 @@
+"""The layout of an archive of Redshift's system views, ``VIEW/INTERVAL/FILE``, and its intervals. Pure.
+
+The folder of an interval is named ``20261102T000000Z_20261103T000000Z``. ``_complete/INTERVAL.json`` is
+written after all of its views. Files of an interval without it are read too: statements have ids.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from lineage_merge.infra.storage import StoredFile
+
+# System views keep seven days.
+RETENTION = timedelta(days=7)
+# What is in the views only some minutes later is in the next interval.
+OVERLAP = timedelta(hours=2)
+MARKERS = "_complete"
+_TIME = "%Y%m%dT%H%M%SZ"
+_NAME = re.compile(r"(\d{8}T\d{6}Z)_(\d{8}T\d{6}Z)")
+_DAY = timedelta(days=1)
+
+
+class Interval(NamedTuple):
+    """Times (UTC, seconds) from `start` to before `end`."""
+
+    start: datetime
+    end: datetime
+
+    @property
+    def name(self) -> str:
+        """Return the name of its folders."""
+        return f"{self.start:{_TIME}}_{self.end:{_TIME}}"
+
+    def __str__(self) -> str:
+        """Return it for messages."""
+        return f"{self.start:%Y-%m-%d %H:%M} to {self.end:%Y-%m-%d %H:%M} UTC"
+
+
+def parse_interval(name: str) -> Interval | None:
+    """Return the interval of a folder or a marker, None for other names."""
+    match = _NAME.fullmatch(name.removesuffix(".json"))
+    if match is None:
+        return None
+    try:
+        start, end = (datetime.strptime(text, _TIME).replace(tzinfo=UTC) for text in match.groups())
+    except ValueError:  # such as a month 13
+        return None
+    return Interval(start, end)
+
+
+def intervals_of(names: Iterable[str]) -> list[Interval]:
+    """Return the intervals among the names of a folder's entries, sorted."""
+    return sorted(interval for name in names if (interval := parse_interval(name)))
+
+
+def due_intervals(
+    complete: Sequence[Interval], interrupted: Sequence[Interval], now: datetime
+) -> list[Interval]:
+    """Return the intervals to write, in order of time: interrupted ones again, then days up to now.
+
+    They begin before the end of the newest complete one (by the overlap), and not before what the views have.
+    """
+    now = now.replace(microsecond=0)
+    oldest = now - RETENTION
+    newest = max((each.end for each in complete), default=oldest)
+    again = [each for each in interrupted if each.end > newest and each.end <= now]
+    start = max(oldest, newest - OVERLAP)
+    due: list[Interval] = []
+    for each in sorted(again):
+        due.extend(_days(start, each.start))
+        due.append(each)
+        start = max(start, each.end)
+    return [*due, *_days(start, now)]
+
+
+def _days(start: datetime, end: datetime) -> Iterable[Interval]:
+    while start < end:
+        midnight = start.replace(hour=0, minute=0, second=0) + _DAY
+        yield Interval(start, min(midnight, end))
+        start = midnight
+
+
+def gaps(complete: Sequence[Interval]) -> list[Interval]:
+    """Return the times between complete intervals that no interval has: their statements are lost."""
+    found: list[Interval] = []
+    covered: datetime | None = None
+    for each in sorted(complete):
+        if covered is not None and each.start > covered:
+            found.append(Interval(covered, each.start))
+        covered = max(covered or each.end, each.end)
+    return found
+
+
+def is_marker(file: StoredFile) -> bool:
+    """Return whether a file is the marker of a complete interval."""
+    folder, _, name = file.location.rpartition("/")
+    return folder.endswith(f"/{MARKERS}") and parse_interval(name) is not None
+
+
+def recent_files(files: Sequence[StoredFile], lookback: timedelta) -> list[StoredFile]:
+    """Return the files without those of intervals that ended more than `lookback` before the newest one."""
+    dated = [(file, _interval_of(file)) for file in files]
+    ends = [interval.end for _, interval in dated if interval]
+    oldest = max(ends) - lookback if ends else None
+    return [file for file, interval in dated if oldest is None or interval is None or interval.end > oldest]
+
+
+def _interval_of(file: StoredFile) -> Interval | None:
+    *_, folder, _name = ("", *file.location.split("/"))
+    return parse_interval(folder)
