@@ -5,8 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge.graph_format.elements import Vertex
+from lineage_merge.load.gremlin.connection import Endpoint, open_client
 from lineage_merge.model.elements import FIELD
 from lineage_merge.model.errors import NotFound, QueryError
 from lineage_merge.model.times import utc_date
@@ -16,7 +18,10 @@ from lineage_merge.questions.listing import VerticesResult
 from lineage_merge.questions.usage import Usage
 from lineage_merge.questions.usage_question import UsageResult
 from tests.command_line import in_process
+from tests.gremlin_text import answers_in_the_grammar
 from tests.lineage_made import BACKENDS, MadeLineage, at, col
+from tests.questions.test_questions_page import FOUND
+from tests.sample_graph import plain
 
 DAY = 24 * 3_600_000
 # 2026-11-26.
@@ -267,3 +272,15 @@ def test_the_command_prints_the_answer(tmp_path: Path) -> None:
     assert json.loads(answer.out)["unused_for_ms"] == 90 * DAY
     assert (wrong.code, "unused" in wrong.err) == (2, True)
     assert "Nothing depends on it, but it was read 40 times" in dropped.out
+
+
+def test_the_query_of_the_documentation_finds_what_the_command_finds(
+    gremlin_url: str, gremlin: GraphTraversalSource
+) -> None:
+    made().load(gremlin_url)
+    with open_client(Endpoint(gremlin_url), 1) as client:
+        found = plain(answers_in_the_grammar(client, FOUND["25"].gremlin))
+
+    assert [(row["of"], row["column"]) for row in found] == [
+        *(("mart", "id"), ("orders", "day"), ("orders", "note"), ("seen", "key")),
+    ]
