@@ -93,7 +93,7 @@ class Usage:
         for each in (self, *self.through):
             if each.observed_from is None or each.observed_until is None:
                 reason = "not observed"
-            elif (each.own_last_read or 0) >= each.observed_until - duration_ms:
+            elif each.own_last_read is not None and each.own_last_read >= each.observed_until - duration_ms:
                 return Verdict(
                     "used", self.text if self._is_read else f"last read on {utc_date(self.last_read)}"
                 )
@@ -116,9 +116,9 @@ class Usage:
             return "not observed"
         times = f"read {counted(self.reads, 'time')}" if self.reads else ""
         if self._is_read:
-            through = f"through {self.read_through.title}" if self.read_through else ""
+            through = f" through {self.read_through.title}" if self.read_through else ""
             last_on = f"last on {utc_date(self.last_read)}"
-            return f"{times}, {last_on} {through}".strip() if times else f"read {through}, {last_on}"
+            return f"{times}, {last_on}{through}" if times else f"read{through}, {last_on}"
         return times or f"not read since {utc_date(self.not_read_since)} (observed)"
 
 

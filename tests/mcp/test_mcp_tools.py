@@ -32,7 +32,7 @@ from tests.snapshots import write_graph
 
 TOOLS = {
     *("search", "describe", "upstream", "downstream", "path", "impact", "owners", "tags"),
-    *("freshness", "tests", "why", "diff", "compare", "history", "report"),
+    *("usage", "freshness", "tests", "why", "diff", "compare", "history", "report"),
 }
 # One question a tool.
 QUESTIONS: dict[str, dict[str, Any]] = {
@@ -44,6 +44,7 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "impact": {"name": "raw#email", "change": "drop"},
     "owners": {"name": "copy"},
     "tags": {},
+    "usage": {"name": "mart"},
     "freshness": {"older_than": "1d"},
     "tests": {"name": "shop.main.orders"},
     "why": {"name": "mart"},

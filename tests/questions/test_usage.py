@@ -116,7 +116,8 @@ def test_only_what_is_unused_is_listed_and_what_is_unknown_is_counted(lineage: L
 
 
 @pytest.mark.parametrize(
-    ("duration", "status"), [("149d", "unused"), ("150d", "used"), ("151d", "used"), ("30d", "unused")]
+    ("duration", "status"),
+    [("149d", "unused"), ("150d", "used"), ("151d", "used"), ("30d", "unused")],
 )
 def test_a_last_read_counts_up_to_the_duration(lineage: Lineage, duration: str, status: str) -> None:
     (found,) = (each for each in lineage.usage().usages if each.element.id == at("old"))
@@ -249,6 +250,13 @@ def test_a_job_has_no_usage_itself(lineage: Lineage) -> None:
 
     assert found.usage is None
     assert found.usages[at("old")].reads == 3
+
+
+def test_longer_than_since_1970_is_unknown() -> None:
+    assert Usage(Vertex("dev|n|t", "table"), 0, None, (), days_ago(10), UNTIL).verdict(UNTIL + DAY) == (
+        "unknown",
+        "observed for 10 d only",
+    )
 
 
 @pytest.mark.parametrize("observed", [(None, None), (days_ago(100), UNTIL)])
