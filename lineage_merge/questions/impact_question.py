@@ -297,9 +297,7 @@ class ImpactQuestion(Question[ImpactResult]):
         Parameter("show what breaks, changes or only depends on it; retype needs a column"),
     ] = None
     depth: Annotated[int | None, DEPTH] = None
-    with_usage: Annotated[
-        bool, Parameter("show what statements of the warehouse read, and whether it can be dropped")
-    ] = False
+    with_usage: Annotated[bool, Parameter("show what statements read, and whether it can be dropped")] = False
 
     def answer(self, graph: ScopedGraph) -> ImpactResult:
         if self.change and self.change not in [*Change]:

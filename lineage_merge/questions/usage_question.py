@@ -34,7 +34,7 @@ from lineage_merge.questions.question import (
 )
 from lineage_merge.questions.result import RowsResult
 from lineage_merge.questions.scoped_graph import ScopedGraph
-from lineage_merge.questions.usage import QUERY_LOG, Status, Usage, query_log_of, usages
+from lineage_merge.questions.usage import QUERY_LOG, Usage, query_log_of, usages
 
 NOT_OBSERVED = "usage is unknown: no query log covers it. Fix: merge the source query_log"
 # Statements read no dashboard and no metric.
@@ -53,7 +53,7 @@ class UsageRow:
     readers: Annotated[tuple[Label, ...], Shown("hashes or groups of users, if they are merged")]
     observed_from: Time | None
     observed_until: Time | None
-    status: Annotated[Status | None, Shown("with unused_for: used, unused or unknown", is_sparse=True)]
+    status: Annotated[Label | None, Shown("with unused_for: used, unused or unknown", is_sparse=True)]
     reason: Annotated[Text | None, Shown("of this status", is_sparse=True)]
     observed: Cell
 
@@ -165,8 +165,8 @@ class UsageQuestion(Question[UsageResult]):
     formats = ("table", "csv", "json")
     tool = ToolText(
         "Who reads data, and what is unused",
-        "How often and when last statements of the warehouse read datasets, the columns of one, or one "
-        "column; with unused_for only what none read for so long. Use it to find what may be dropped.",
+        "How often and when last statements of the warehouse read datasets, the columns of one, or a "
+        "column, and what they do not read.",
         has_past=False,
     )
 
@@ -175,7 +175,7 @@ class UsageQuestion(Question[UsageResult]):
         Parameter(
             metavar="[DATASET[#COLUMN]]",
             is_argument=True,
-            tool_help="a column, or a dataset, for its columns; default: all datasets",
+            tool_help="a column, or a dataset for its columns; default: all datasets",
         ),
     ] = None
     _: KW_ONLY
