@@ -289,6 +289,7 @@ def test_the_query_of_the_documentation_finds_what_the_command_finds(
     with open_client(Endpoint(gremlin_url), 1) as client:
         found = plain(answers_in_the_grammar(client, FOUND["25"].gremlin))
 
+    assert isinstance(found, list)
     assert [(row["of"], row["column"]) for row in found] == [
         *(("mart", "id"), ("orders", "day"), ("orders", "note"), ("seen", "key")),
     ]
