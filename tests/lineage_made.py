@@ -20,6 +20,7 @@ from lineage_merge.model.elements import (
     dataset_id,
     edge_id,
     job_id,
+    query_log_id,
 )
 from lineage_merge.questions.backends.in_memory import InMemory
 from lineage_merge.questions.backends.opening import open_graph
@@ -95,6 +96,21 @@ class MadeLineage:
             self._edge("feeds_column", start, end, key, dag, environment, **values)
         else:
             self._edge("influences", start, at(target, environment), key, dag, environment, **values)
+        return self
+
+    def read(self, element: str, count: int, last_read_at: int, *readers: str) -> Self:
+        """Statements read a dataset or column that is there, the id of which is given."""
+        held = {"read_count": count, "last_read_at": last_read_at} | (
+            {"readers": [*readers]} if readers else {}
+        )
+        self.nodes[element].update(held)
+        return self
+
+    def observed(self, start: int, end: int, namespace: str = NAMESPACE, environment: str = "dev") -> Self:
+        """The statements of a warehouse were merged from a time to another."""
+        held = {"label": "query_log", "environment": environment, "name": namespace, "namespace": namespace}
+        times = {"observed_from": start, "observed_until": end}
+        self._node(query_log_id(environment, namespace), "warehouse", held | times)
         return self
 
     def folder(self, path: Path) -> str:

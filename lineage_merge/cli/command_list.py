@@ -47,6 +47,7 @@ COMMANDS: Mapping[str, Mapping[str, Listed]] = {
         "owners": Listed(
             "questions.ownership:OwnersQuestion", "List the owners of everything that a change affects."
         ),
+        "usage": Listed("questions.usage_question:UsageQuestion"),
         "no-consumer": Listed("questions.listing:NoConsumerQuestion"),
         "no-producer": Listed("questions.listing:NoProducerQuestion"),
         "cycles": Listed("questions.cycles:CyclesQuestion"),

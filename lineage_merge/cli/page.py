@@ -70,9 +70,11 @@ def html(
     with handle_errors(), progress(True) as on_progress:
         from lineage_merge.exporters.page import Options, render, render_moments
         from lineage_merge.exporters.page.selection import entire_graph, neighborhood
+        from lineage_merge.graph_format.elements import COLUMN
         from lineage_merge.infra import storage
         from lineage_merge.model.times import utc_time
         from lineage_merge.questions.staleness import Expectations, freshness_within
+        from lineage_merge.questions.usage import usages
 
         start: Vertex | None = None
         if moments:
@@ -100,7 +102,13 @@ def html(
                 freshness = freshness_within(
                     session.graph, ids, expectations, environment=session.environment, dag=session.dag
                 )
-                write = partial(render, graph, freshness=freshness)
+                read = (
+                    vertex
+                    for vertex in graph.vertices.values()
+                    if vertex.is_dataset or vertex.label == COLUMN
+                )
+                usage = usages(session.graph, read)
+                write = partial(render, graph, freshness=freshness, usage=usage)
                 if hint := session.empty_hint():
                     click.echo(hint, err=True)
         default_title = (start.name if start else options.dag) or "Lineage"

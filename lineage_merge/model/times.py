@@ -29,6 +29,11 @@ def utc_time(milliseconds: int | None, *, seconds: bool = False) -> str:
     return moment.strftime("%Y-%m-%d %H:%M:%S UTC" if seconds else "%Y-%m-%d %H:%M UTC")
 
 
+def utc_date(milliseconds: int | None) -> str:
+    """Return ``2026-11-23``, "" for an unknown time, and a number that is no date as `utc_time`."""
+    return utc_time(milliseconds).partition(" ")[0]
+
+
 def utc_moment(milliseconds: int) -> datetime | None:
     """Return a time, None if the number is no date."""
     try:

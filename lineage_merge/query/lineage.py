@@ -30,6 +30,7 @@ from lineage_merge.questions.question import Question, ask, parameters_of
 from lineage_merge.questions.result import Result
 from lineage_merge.questions.scoped_graph import GraphScope
 from lineage_merge.questions.tags import TagsQuestion
+from lineage_merge.questions.usage_question import UsageQuestion
 from lineage_merge.questions.why import WhyQuestion
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ class Lineage:
     path = method(PathQuestion)
     impact = method(ImpactQuestion)
     owners = method(OwnersQuestion)
+    usage = method(UsageQuestion)
     no_consumer = method(NoConsumerQuestion)
     no_producer = method(NoProducerQuestion)
     cycles = method(CyclesQuestion)

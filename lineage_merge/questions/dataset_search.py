@@ -24,8 +24,16 @@ from lineage_merge.questions.backends.in_memory import contains_text
 from lineage_merge.questions.case_variants import case_variants
 from lineage_merge.questions.fields import JSON_ONLY, Element, ElementId, Label, Name, Shown, Time, row_of
 from lineage_merge.questions.lineage import completed
-from lineage_merge.questions.listing import LIMIT, SEARCH, JobsQuestion, VertexRow, VerticesResult
-from lineage_merge.questions.question import OwnerName, Parameter, Question, SearchText, TagName, ToolText
+from lineage_merge.questions.listing import SEARCH, JobsQuestion, VertexRow, VerticesResult
+from lineage_merge.questions.question import (
+    LIMIT,
+    OwnerName,
+    Parameter,
+    Question,
+    SearchText,
+    TagName,
+    ToolText,
+)
 from lineage_merge.questions.result import Renderables, Result, RowsResult
 from lineage_merge.questions.scoped_graph import ScopedGraph
 

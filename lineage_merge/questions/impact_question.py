@@ -1,14 +1,21 @@
 """The question `impact`: everything that depends on a dataset, column or job, and what a change breaks."""
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
-from lineage_merge.graph_format.elements import column_title, title_of_id
+from lineage_merge.graph_format.elements import JOB, column_title, title_of_id
 from lineage_merge.model.elements import is_column_id
 from lineage_merge.model.errors import QueryError
-from lineage_merge.questions.dependents import AffectedTest, Dependent, Dependents, affected_tests, dependents
+from lineage_merge.questions.dependents import (
+    AffectedTest,
+    Dependent,
+    Dependents,
+    Kind,
+    affected_tests,
+    dependents,
+)
 from lineage_merge.questions.effects import Change
 from lineage_merge.questions.fields import (
     JSON_ONLY,
@@ -18,17 +25,30 @@ from lineage_merge.questions.fields import (
     ElementId,
     Label,
     Shown,
+    Text,
+    Time,
     row_as_json,
     row_of,
 )
 from lineage_merge.questions.formats.describe import one_line
-from lineage_merge.questions.question import DEPTH, ELEMENT, ElementName, Parameter, Question, ToolText
+from lineage_merge.questions.question import (
+    DEPTH,
+    ELEMENT,
+    ElementName,
+    Parameter,
+    Question,
+    ToolText,
+)
 from lineage_merge.questions.result import Renderables, RowsResult
 from lineage_merge.questions.scoped_graph import ScopedGraph
+from lineage_merge.questions.usage import UNUSED_AFTER_MS, Usage, may_be_dropped, usages
 
 if TYPE_CHECKING:
     from lineage_merge.questions.formats.table import AnswerTable
 
+_NO_USAGES: Mapping[str, Usage] = {}
+# Tables of what statements read.
+_READ = ("datasets", "indirectly_affected", "columns")
 _LISTS = ("datasets", "indirectly_affected", "columns", "jobs", "exposures")
 # Names in a cell.
 _MAX_NAMES = 3
@@ -66,6 +86,10 @@ class AffectedRow:
     exposure_type: Annotated[str | None, JSON_ONLY]
     url: Annotated[str | None, JSON_ONLY]
     uses: tuple[UseRow, ...]
+    reads: Annotated[
+        int | None, Shown("statements that read it, with usage; empty: not observed", is_sparse=True)
+    ]
+    last_read: Annotated[Time | None, Shown("with usage", is_sparse=True)]
 
     @property
     def how(self) -> str:
@@ -93,8 +117,8 @@ class AffectedTestRow:
         return some_names([_title(element) for element in self.checks])
 
 
-def affected_row(element: Dependent | AffectedTest) -> AffectedRow:
-    """Return the row of an affected element or test."""
+def affected_row(element: Dependent | AffectedTest, usage: Usage | None = None) -> AffectedRow:
+    """Return the row of an affected element or test, with usage if it is known."""
     return row_of(
         AffectedRow,
         element.vertex,
@@ -103,6 +127,8 @@ def affected_row(element: Dependent | AffectedTest) -> AffectedRow:
         distance=element.distance,
         effect=element.effect and element.effect.value,
         uses=tuple(row_of(UseRow, edge, column=edge.from_id, job=edge.job or None) for edge in element.uses),
+        reads=usage.reads if usage else None,
+        last_read=usage.last_read if usage else None,
     )
 
 
@@ -123,14 +149,16 @@ def _title(identifier: str) -> str:
     return title_of_id(identifier) if is_dataset else column_title(identifier)
 
 
-def impact_as_json(affected: Dependents, tests: Sequence[AffectedTest]) -> dict[str, Any]:
+def impact_as_json(
+    affected: Dependents, tests: Sequence[AffectedTest], usages: Mapping[str, Usage] = _NO_USAGES
+) -> dict[str, Any]:
     """Return the fields of an impact::
 
         {"counts": {"datasets": 2, ...}, "datasets": ["<id>", ...], ..., "dags": ["tickit_daily"],
          "effects": {"breaks": 1, "changes": 0, "depends": 4, "unaffected": 0},
          "affected": [{"id": "<id>", "kind": "column", ...}], "tests": [{"id": "<id>", ...}]}
 
-    `effects` is null unless a change is known.
+    `effects` is null unless a change is known. `usages`: by id.
     """
     impact = affected.impact
     return {
@@ -138,7 +166,9 @@ def impact_as_json(affected: Dependents, tests: Sequence[AffectedTest]) -> dict[
         **{name: [vertex.id for vertex in getattr(impact, name)] for name in _LISTS},
         "dags": list(impact.dags),
         "effects": {effect.value: number for effect, number in affected.effects.items()} or None,
-        "affected": [row_as_json(affected_row(element)) for element in affected.elements],
+        "affected": [
+            row_as_json(affected_row(element, usages.get(element.vertex.id))) for element in affected.elements
+        ],
         "tests": [row_as_json(_test_row(test)) for test in tests],
     }
 
@@ -153,6 +183,11 @@ class ImpactResult(RowsResult):
     tests: Sequence[AffectedTest] = ()
     change: Annotated[str | None, Shown()] = None
     depth: Annotated[int | None, JSON_ONLY] = None
+    usage: Annotated[
+        Text | None,
+        Shown("with usage: whether it can be dropped, or what stands against it", is_sparse=True),
+    ] = None
+    usages: Mapping[str, Usage] = field(default_factory=dict)
 
     @property
     def changed(self) -> Annotated[Element, Shown(name="of")]:
@@ -178,10 +213,10 @@ class ImpactResult(RowsResult):
         return [self.changed.id]
 
     def row(self, item: Dependent | AffectedTest) -> AffectedRow:
-        return affected_row(item)
+        return affected_row(item, self.usages.get(item.vertex.id))
 
     def fields(self) -> dict[str, Any]:
-        return impact_as_json(self.dependents, self.tests)
+        return impact_as_json(self.dependents, self.tests, self.usages)
 
     def tables(self) -> Renderables:
         """Yield the changed element, counts, then the elements by kind."""
@@ -197,6 +232,9 @@ class ImpactResult(RowsResult):
         for effect, number in affected.effects.items():
             counts.add(effect.value, number)
         yield counts
+        if self.usage:
+            yield Text()
+            yield Text(one_line(self.usage))
         distance = f"{'effect, ' if self.change else ''}distance: hops"
         indirect = {vertex.id for vertex in impact.indirectly_affected}
         datasets = affected.of_kind("dataset")
@@ -209,8 +247,9 @@ class ImpactResult(RowsResult):
         }
         # Tables without rows, too, because the CSV has their columns.
         for name, elements in groups.items():
-            columns = f"title: {name}, {_MORE.get(name, '')}{distance}, owners, dags: DAGs"
-            yield from _spaced(row_table(map(affected_row, elements), columns, name))
+            reads = "reads, last_read: last read, " if self.usages and name in _READ else ""
+            columns = f"title: {name}, {_MORE.get(name, '')}{distance}, {reads}owners, dags: DAGs"
+            yield from _spaced(row_table(map(self.row, elements), columns, name))
         columns = f"name: tests, assertion_type: type, {distance}, status, checked: checks, owners"
         yield from _spaced(row_table(map(_test_row, self.tests), columns, "tests"))
         dags = AnswerTable("DAGs", name="DAGs")
@@ -243,6 +282,7 @@ class ImpactQuestion(Question[ImpactResult]):
         "lineage-merge impact s3://tickit-raw/sales",
         "lineage-merge impact s3://tickit-raw/sales#pricepaid --change rename",
         "lineage-merge impact tickit_sales_ingest --json",
+        "lineage-merge impact dev.public.sales#commission --with-usage",
     )
     tool = ToolText(
         "What a change breaks",
@@ -257,6 +297,7 @@ class ImpactQuestion(Question[ImpactResult]):
         Parameter("show what breaks, changes or only depends on it; retype needs a column"),
     ] = None
     depth: Annotated[int | None, DEPTH] = None
+    with_usage: Annotated[bool, Parameter("show what statements read, and whether it can be dropped")] = False
 
     def answer(self, graph: ScopedGraph) -> ImpactResult:
         if self.change and self.change not in [*Change]:
@@ -264,6 +305,10 @@ class ImpactQuestion(Question[ImpactResult]):
         change = Change(self.change) if self.change else None
         changed = graph.element(self.name)
         affected = dependents(graph.graph, changed, change=change, depth=self.depth, dag=graph.dag)
+        found = {}
+        if self.with_usage:
+            read = [each.vertex for each in affected.elements if each.kind in ("dataset", "column")]
+            found = usages(graph.graph, [*read, *([] if changed.label == JOB else [changed])])
         return ImpactResult(
             question=self.question,
             scope=graph.scope,
@@ -273,4 +318,15 @@ class ImpactQuestion(Question[ImpactResult]):
             tests=affected_tests(graph.graph, affected, graph.dag),
             change=self.change,
             depth=self.depth,
+            usage=_usage(affected, found.get(changed.id), graph.dag),
+            usages=found,
         )
+
+
+def _usage(affected: Dependents, usage: Usage | None, dag: str | None) -> str | None:
+    """Return whether a dataset or column can be dropped; None without usage, and for a job."""
+    if usage is None:
+        return None
+    kinds = {kind: len(affected.of_kind(kind)) for kind in get_args(Kind)}
+    scope = f" (only the lineage of the DAG {dag} was followed)" if dag else ""
+    return may_be_dropped(usage, kinds, UNUSED_AFTER_MS) + scope

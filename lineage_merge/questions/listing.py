@@ -1,19 +1,28 @@
 """The questions `jobs`, `no-consumer` and `no-producer`: lists of jobs and datasets."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from lineage_merge.graph_format.elements import JOB, Subgraph, Vertex, subgraph
 from lineage_merge.model.errors import QueryError
 from lineage_merge.questions.fields import JSON_ONLY, ElementId, Time, row_of
 from lineage_merge.questions.last_updates import FAILED
-from lineage_merge.questions.question import Parameter, Question, Since, time_ms
+from lineage_merge.questions.question import (
+    LIMIT,
+    UNUSED_FOR,
+    Age,
+    Parameter,
+    Question,
+    Since,
+    age_ms,
+    time_ms,
+)
 from lineage_merge.questions.result import RowsResult
 from lineage_merge.questions.scoped_graph import ScopedGraph
+from lineage_merge.questions.usage_question import UsageResult, unused_result
 
 SEARCH = Parameter("part of the name", metavar="TEXT")
-LIMIT = Parameter("maximum number of results", "all", metavar="N", is_rare=True)
 
 JobOrder = Literal["name", "last-run", "duration", "rows"]
 _NUMBERS = {"last-run": "last_run_at", "duration": "duration_ms", "rows": "rows_written"}
@@ -147,44 +156,49 @@ class JobsQuestion(Question[JobsResult]):
         )
 
 
-class _OneSided(Question[VerticesResult]):
-    """A question on datasets that jobs only write or only read. `no_datasets`: the note if there are none."""
-
-    __slots__ = ()
-
-    no_datasets: ClassVar[str]
-    selection: ClassVar[Literal["without_consumer", "without_producer"]]
-
-    def answer(self, graph: ScopedGraph) -> VerticesResult:
-        ids = getattr(graph.graph, self.selection)(graph.environment, graph.dag)
-        datasets = subgraph(graph.graph.vertices(sorted(ids)))
-        return VerticesResult(
-            question=self.question,
-            scope=graph.scope,
-            graph=datasets,
-            note="" if datasets.vertices else graph.empty_note(self.no_datasets),
-        )
+def _one_sided(
+    question: Question[Any], graph: ScopedGraph, ids: Set[str], no_datasets: str
+) -> VerticesResult:
+    """Return datasets that jobs only write or only read. `no_datasets`: the note if there are none."""
+    datasets = subgraph(graph.graph.vertices(sorted(ids)))
+    return VerticesResult(
+        question=question.question,
+        scope=graph.scope,
+        graph=datasets,
+        note="" if datasets.vertices else graph.empty_note(no_datasets),
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class NoConsumerQuestion(_OneSided):
+class NoConsumerQuestion(Question[VerticesResult | UsageResult]):
     """List datasets that a job writes and no job reads.
 
     With --dag, datasets that a job of this DAG writes and no job of any DAG reads. Exposures count as
-    readers, jobs that only read their own output do not.
+    readers, jobs that only read their own output do not. With --unused-for, only those that no statement in
+    the query log of their warehouse read for so long, then those of unknown usage.
     """
 
     question = "no-consumer"
     examples = (
         "lineage-merge no-consumer",
         "lineage-merge no-consumer --environment prod --dag tickit_daily",
+        "lineage-merge no-consumer --unused-for 90d",
     )
-    no_datasets = "all written datasets have a consumer"
-    selection = "without_consumer"
+
+    _: KW_ONLY
+    unused_for: Annotated[Age | None, UNUSED_FOR] = None
+
+    def answer(self, graph: ScopedGraph) -> VerticesResult | UsageResult:
+        unused_for = age_ms(self.unused_for, "unused_for")
+        ids = graph.graph.without_consumer(graph.environment, graph.dag)
+        result = _one_sided(self, graph, ids, "all written datasets have a consumer")
+        if unused_for is None:
+            return result
+        return unused_result(self.question, graph, result.items, unused_for, result.note)
 
 
 @dataclass(frozen=True, slots=True)
-class NoProducerQuestion(_OneSided):
+class NoProducerQuestion(Question[VerticesResult]):
     """List datasets that a job reads and no job writes: external ones, or ones whose jobs are not merged yet.
 
     With --dag, datasets that a job of this DAG reads and no job of any DAG writes.
@@ -196,5 +210,7 @@ class NoProducerQuestion(_OneSided):
         "lineage-merge no-producer",
         "lineage-merge no-producer --folder lineage --json",
     )
-    no_datasets = "all read datasets have a producer"
-    selection = "without_producer"
+
+    def answer(self, graph: ScopedGraph) -> VerticesResult:
+        ids = graph.graph.without_producer(graph.environment, graph.dag)
+        return _one_sided(self, graph, ids, "all read datasets have a producer")

@@ -117,6 +117,11 @@ OPTIONAL_DATASET = Parameter(
     is_argument=True,
     tool_help="dataset or column, with its upstream; default: all",
 )
+LIMIT = Parameter("maximum number of results", "all", metavar="N", is_rare=True, on=("command",))
+UNUSED_FOR = Parameter(
+    "only what no statement read for so long: 90d, 12w",
+    metavar="DURATION",
+)
 DEPTH = Parameter("maximum hops", "unlimited", metavar="N")
 OLDER_THAN = Parameter(
     "age from which any dataset is stale: 90m, 36h, 1d, 2w",

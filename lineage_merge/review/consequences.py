@@ -25,6 +25,7 @@ from lineage_merge.questions.impact import job_of
 from lineage_merge.questions.layers import Layer
 from lineage_merge.questions.policies import check_policies
 from lineage_merge.questions.policies.violations import Violation
+from lineage_merge.questions.usage import QUERY_LOG, query_log_of, usages
 from lineage_merge.review.findings import Assessed, Finding, Severity
 
 _EDGE_LABELS = tuple(label for label in LABELS_WITH_TESTS if label not in ALL_VERTEX_LABELS)
@@ -85,7 +86,7 @@ def everything(graph: LineageGraph, environment: str | None) -> tuple[list[Verte
     """Return the vertices and edges of a graph that a review asks for."""
     vertices: list[Vertex] = []
     edges: list[Edge] = []
-    for element in graph.everything(environment, None, LABELS_WITH_TESTS):
+    for element in graph.everything(environment, None, (*LABELS_WITH_TESTS, QUERY_LOG)):
         if isinstance(element, Vertex):
             vertices.append(element)
         else:
@@ -94,7 +95,7 @@ def everything(graph: LineageGraph, environment: str | None) -> tuple[list[Verte
 
 
 def downstream(graph: LineageGraph, datasets: Iterable[str]) -> tuple[list[Vertex], list[Edge]]:
-    """Return what is downstream of datasets, with jobs and tests, and what those read directly.
+    """Return what is downstream of datasets, with jobs, tests and query logs, and what those read directly.
 
     In a remote graph, that is a small part of everything.
     """
@@ -112,7 +113,8 @@ def downstream(graph: LineageGraph, datasets: Iterable[str]) -> tuple[list[Verte
     edges = {edge.id: edge for edge in around}
     ends = {end for edge in edges.values() for end in (edge.from_id, edge.to_id)}
     jobs = {job for edge in edges.values() if (job := job_of(edge))}
-    return graph.vertices(sorted({*reached, *ends, *jobs})), list(edges.values())
+    logs = set(map(query_log_of, reached))
+    return graph.vertices(sorted({*reached, *ends, *jobs, *logs})), list(edges.values())
 
 
 def consequences(
@@ -138,7 +140,7 @@ def consequences(
     effects = {*(element.effect for element in elements), *(test.effect for test in tests)}
     if is_adapted and finding.change and Effect.BREAKS in effects:
         finding = replace(finding, severity=Severity.BREAKING)
-    return Assessed(finding, affected, tests)
+    return Assessed(finding, affected, tests, usage=usages(graph, [changed])[changed.id])
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from lineage_merge.graph_format.elements import Vertex
 from lineage_merge.questions.dependents import AffectedTest, Dependent, Dependents
 from lineage_merge.questions.effects import Change, Effect
+from lineage_merge.questions.usage import Usage
 from lineage_merge.review.struct_types import field_differences
 
 
@@ -128,13 +129,20 @@ class Subject:
 class Assessed:
     """A finding with everything downstream, and the tests on it; None: not in the graph.
 
-    `readers`: the direct readers of an element of SQL files, without those in the files.
+    `readers`: the direct readers of an element of SQL files, without those in the files. `usage`: of the
+    element in the graph.
     """
 
     finding: Finding
     dependents: Dependents | None = None
     tests: tuple[AffectedTest, ...] = ()
     readers: tuple[str, ...] = ()
+    usage: Usage | None = None
+
+    @property
+    def observed_usage(self) -> Usage | None:
+        """The usage; None if it is not observed."""
+        return self.usage if self.usage and self.usage.is_observed else None
 
     @property
     def elements(self) -> tuple[Dependent, ...]:

@@ -14,9 +14,11 @@ from urllib.parse import quote
 from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex, subgraph, title_of_id
 from lineage_merge.model.elements import dataset_of
 from lineage_merge.model.version import __version__
+from lineage_merge.questions.fields import row_as_json
 from lineage_merge.questions.formats.diagrams import mermaid
 from lineage_merge.questions.impact_question import impact_as_json
 from lineage_merge.questions.policies.reports import SCHEMA
+from lineage_merge.questions.usage_question import usage_row
 from lineage_merge.review.findings import NO_DAG, Assessed, Finding, ReviewResult, Severity
 
 _LEVELS = {
@@ -46,10 +48,11 @@ def review_as_json(result: ReviewResult) -> dict[str, Any]:
      "findings": [{"severity": "breaking", "kind": "column renamed", "title": "shop.orders#revenue",
                    "unique_id": "model.shop.orders", "message": "...", "before": "revenue",
                    "after": "net_revenue", "is_guess": true, "file_path": "models/orders.sql",
-                   "impact": {...}}],
+                   "impact": {...}, "usage": {"reads": 1204, "last_read": 1795132800000, ...}}],
      "notes": []}
 
-    `impact` is that of the command impact with the finding's change, null if the graph lacks the element.
+    `impact` is that of the command impact with the finding's change, null if the graph lacks the element;
+    `usage` a row of the command usage, null if no query log covers the element.
     """
     return {
         "counts": {severity.value: number for severity, number in result.counts.items()},
@@ -66,6 +69,7 @@ def _as_json(assessed: Assessed) -> dict[str, Any]:
         **{name: getattr(finding, name) for name in shown},
         "owners": assessed.owners,
         "impact": impact_as_json(assessed.dependents, assessed.tests) if assessed.dependents else None,
+        "usage": row_as_json(usage_row(assessed.observed_usage)) if assessed.observed_usage else None,
     }
 
 
@@ -300,6 +304,8 @@ def _of_finding(assessed: Assessed) -> Iterator[str]:
         yield f"- file: {code(finding.file_path)}"
     if finding.kind == "policy violated":
         yield f"- fix: {code(finding.after)}"
+    if assessed.observed_usage:
+        yield f"- usage by statements of the warehouse: {code(assessed.observed_usage.text)}"
     for each in affected[:_MAX_LISTED]:
         held = each.vertex.properties
         facts = [

@@ -4,8 +4,8 @@
 
     datasets  [{id, kind, name, title, namespace, path, environment, dags, facts, freshness, columns}]
               columns: [[name, type, description, facts, path]], facts: [[what, text]];
-              a column without tags, owners, constraints or meta has no facts; path: the names of a field
-              from its column down, which only fields have; fields follow their column
+              a column without tags, owners, constraints, meta or usage has no facts; path: the names of a
+              field from its column down, which only fields have; fields follow their column
               freshness: [status, last update, why, origin], without what is empty at its end;
               why: as text, origin: "age" or "input" of data that is not only stale because of its upstream
     jobs      [{name, type, dag, environment, facts}]
@@ -40,6 +40,7 @@ from lineage_merge.infra.redaction import redact, redact_sql
 from lineage_merge.model.elements import dataset_of, structures_of
 from lineage_merge.model.times import utc_time
 from lineage_merge.questions.staleness import Freshness, cause_text, expectations_text, reasons_text
+from lineage_merge.questions.usage import Usage
 
 Facts = list[list[str]]
 
@@ -103,10 +104,15 @@ class _Numbered:
         return iter(self._places)
 
 
-def page_data(graph: Subgraph, freshness: Iterable[Freshness] = ()) -> dict[str, Any]:
+_NO_USAGE: Mapping[str, Usage] = {}
+
+
+def page_data(
+    graph: Subgraph, freshness: Iterable[Freshness] = (), usage: Mapping[str, Usage] = _NO_USAGE
+) -> dict[str, Any]:
     """Return the graph in the format of the module's docstring; columns are ordered by position.
 
-    Of a dataset that is not in `freshness`, none is shown.
+    Of a dataset that is not in `freshness`, none is shown; `usage`: of datasets and columns, by id.
     """
     rows = {each.dataset.id: _freshness(each) for each in freshness}
     dags, jobs = _Numbered(), _Numbered()
@@ -141,7 +147,7 @@ def page_data(graph: Subgraph, freshness: Iterable[Freshness] = ()) -> dict[str,
         jobs(*key)
     return {
         "datasets": [
-            _dataset(each, columns.get(each.id, []), dags, rows.get(each.id, [])) for each in datasets
+            _dataset(each, columns.get(each.id, []), dags, rows.get(each.id, []), usage) for each in datasets
         ],
         "jobs": [
             {
@@ -172,7 +178,13 @@ def _columns(graph: Subgraph) -> dict[str, list[Vertex]]:
     return {dataset: columns for dataset, columns in held.items() if graph.vertices[dataset].is_dataset}
 
 
-def _dataset(vertex: Vertex, columns: list[Vertex], dags: _Numbered, freshness: list[Any]) -> dict[str, Any]:
+def _dataset(
+    vertex: Vertex,
+    columns: list[Vertex],
+    dags: _Numbered,
+    freshness: list[Any],
+    usage: Mapping[str, Usage],
+) -> dict[str, Any]:
     _, namespace, path = name_parts(vertex.id)
     names = {column.id: column.name for column in columns}
     return {
@@ -184,9 +196,9 @@ def _dataset(vertex: Vertex, columns: list[Vertex], dags: _Numbered, freshness: 
         "path": safe(path),
         "environment": vertex.environment,
         "dags": [dags(name) for name in vertex.dags],
-        "facts": facts(vertex.properties, _DATASET_FACTS),
+        "facts": [*facts(vertex.properties, _DATASET_FACTS), *_usage(usage, vertex)],
         "freshness": freshness,
-        "columns": [_column(column, names) for column in columns],
+        "columns": [_column(column, names, usage) for column in columns],
     }
 
 
@@ -202,9 +214,17 @@ def _freshness(found: Freshness) -> list[Any]:
     return row
 
 
-def _column(vertex: Vertex, names: Mapping[str, str]) -> list[Any]:
+def _usage(usage: Mapping[str, Usage], vertex: Vertex) -> Facts:
+    """Return ``Read 1,204 times, last on 2026-11-20`` as a fact; none of what is not observed."""
+    found = usage.get(vertex.id)
+    if found is None or not found.is_observed:
+        return []
+    return [["usage", safe(f"{found.text[0].upper()}{found.text[1:]}")]]
+
+
+def _column(vertex: Vertex, names: Mapping[str, str], usage: Mapping[str, Usage]) -> list[Any]:
     """Return the row of a column. `names`: those of the dataset's columns and fields, by id."""
-    known = facts(vertex.properties, _COLUMN_FACTS)
+    known = [*facts(vertex.properties, _COLUMN_FACTS), *_usage(usage, vertex)]
     path = []
     if above := structures_of(vertex.id):
         path = [redact_sql(names.get(each, name_of_id(each))) for each in (*above, vertex.id)]

@@ -16,6 +16,7 @@ from lineage_merge.exporters.page.moments import Changes, PageMoment, moments_da
 from lineage_merge.graph_format.elements import Subgraph
 from lineage_merge.model.version import __version__
 from lineage_merge.questions.staleness import MEANINGS, Freshness
+from lineage_merge.questions.usage import Usage
 
 # Characters that could end a script element or a line of script, and unpaired surrogates.
 _ESCAPED = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
@@ -44,9 +45,14 @@ class Options:
     made_at: str = ""
 
 
-def render(graph: Subgraph, options: Options, freshness: Iterable[Freshness] = ()) -> str:
-    """Return the page; the result is deterministic. `freshness`: of the datasets."""
-    return document({**page_data(graph, freshness), **_about(options)})
+def render(
+    graph: Subgraph,
+    options: Options,
+    freshness: Iterable[Freshness] = (),
+    usage: Mapping[str, Usage] | None = None,
+) -> str:
+    """Return the page; the result is deterministic. `freshness`: of the datasets; `usage`: by id."""
+    return document({**page_data(graph, freshness, usage or {}), **_about(options)})
 
 
 def render_moments(moments: Sequence[PageMoment], changes: Changes, options: Options) -> str:

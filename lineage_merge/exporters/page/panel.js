@@ -29,8 +29,18 @@ lineage.panel = (() => {
     return element("pre", { tabindex: 0, "aria-label": "Expression" }, element("code", { dir: "auto" }, made));
   }
 
+  // Facts without a value are omitted.
   const grid = (pairs) =>
-    element("dl", { class: "facts" }, pairs.map(([what, ...value]) => element("div", {}, element("dt", {}, what), element("dd", {}, ...value))));
+    element("dl", { class: "facts" }, pairs.filter(([, value]) => value).map(([what, ...value]) => element("div", {}, element("dt", {}, what), element("dd", {}, ...value))));
+
+  const named = (what, text) => [what, text && name(text)];
+  const ownedBy = (owners) => named("Owner", lineage.details.ownerText(owners));
+
+  /** Return a section with a list and its length; null if it is empty. */
+  const listed = (title, items, line) => (items.length ? section(title, items.length, list(items, line)) : null);
+  const reached = (title, hops, line) => listed(title, hops, ([index, hop]) => line(index, hop));
+  // What is reached from a start, the nearest first.
+  const nearest = (hops) => [...hops].filter(([, hop]) => hop).sort((a, b) => a[1] - b[1] || a[0] - b[0]);
 
   const action = (what, kind, text, more = {}) =>
     button({ class: "small", "data-action": what, ...more }, kind ? icon(kind, "") : null, text);
@@ -126,17 +136,13 @@ lineage.panel = (() => {
   }
 
   function ofDataset(model, view, dataset, trace) {
-    const side = (reached) => [...reached].filter(([, hops]) => hops).sort((a, b) => a[1] - b[1] || a[0] - b[0]);
-    const [up, down] = [side(trace.up), side(trace.down)];
     const feeding = uniqueFeeds(model, dataset.up);
     const known = new Set(feeding.map(([each]) => each));
     const others = [...dataset.writers].filter((each) => !known.has(each)).map((each) => [each, []]);
-    const owners = ownersOf(dataset);
     const fact = (what) => factOf(dataset, what);
     const type = fact("exposure type") || fact("metric type");
     const opened = fact("url") && lineage.details.link(fact("url"), `Open ${fact("exposure type") || "dashboard"}`);
-    const elsewhere = ["description", "tags", "format", "owner", "owners", "exposure type", "metric type", "maturity", opened && "url"];
-    const rows = rowsWritten(dataset);
+    const elsewhere = ["description", "tags", "format", "owner", "owners", "exposure type", "metric type", "maturity", "usage", opened && "url"];
     return [
       heading(dataset.name, placeOf(dataset)),
       lineage.details.notice(dataset, model.now),
@@ -152,12 +158,13 @@ lineage.panel = (() => {
         isDeclared(dataset.kind)
           ? ["Reads", counted(new Set(dataset.up.map((edge) => edge.from)).size, "dataset")]
           : ["Last written", ...written(model, dataset)],
-        ...(rows === null ? [] : [["Rows", rows]]),
-        ...(owners.length ? [["Owner", name(lineage.details.ownerText(owners))]] : []),
-        ...(type ? [["Type", name(type)]] : []),
-        ...(fact("maturity") ? [["Maturity", name(fact("maturity"))]] : []),
-        ...(fact("format") ? [["Format", name(fact("format"))]] : []),
-        ...(dataset.kind === "exposure" ? [] : [["Columns", lineage.dom.digits(dataset.columns.length)]]),
+        ["Rows", rowsWritten(dataset)],
+        ownedBy(ownersOf(dataset)),
+        named("Type", type),
+        named("Maturity", fact("maturity")),
+        named("Format", fact("format")),
+        ["Columns", dataset.kind !== "exposure" && lineage.dom.digits(dataset.columns.length)],
+        named("Usage", fact("usage")),
       ]),
       ...lineage.details.freshness(model, dataset),
       fact("description") ? element("p", { class: "described" }, name(fact("description"))) : null,
@@ -171,17 +178,11 @@ lineage.panel = (() => {
             ...[...feeding, ...others].slice(0, LONGEST).map(([each, feeds]) => process(each, plain(facts(feeds)))),
           )
         : null,
-      up.length ? section("Upstream", up.length, list(up, ([index, hops]) => datasetItem(model, index, hops))) : null,
-      down.length ? section("Downstream", down.length, list(down, ([index, hops]) => datasetItem(model, index, hops))) : null,
-      dataset.columns.length
-        ? section(
-            "Columns",
-            dataset.columns.length,
-            list(dataset.columns, (column) =>
-              item(dataset, null, name(column.name), problemOf(column) || column.type, { "data-to-column": column.index }, column.description || `Trace ${column.name}`),
-            ),
-          )
-        : null,
+      reached("Upstream", nearest(trace.up), (index, hop) => datasetItem(model, index, hop)),
+      reached("Downstream", nearest(trace.down), (index, hop) => datasetItem(model, index, hop)),
+      listed("Columns", dataset.columns, (column) =>
+        item(dataset, null, name(column.name), problemOf(column) || column.type, { "data-to-column": column.index }, column.description || `Trace ${column.name}`),
+      ),
       dataset.decidedBy.length
         ? section(
             "Rows decided by",
@@ -219,7 +220,7 @@ lineage.panel = (() => {
   function ofColumn(model, view, column, found) {
     const dataset = model.datasets[column.dataset];
     const owners = ownersOf(column).length ? ownersOf(column) : ownersOf(dataset);
-    const more = column.facts.filter(([what]) => what !== "tags" && what !== "owners");
+    const more = column.facts.filter(([what]) => !["tags", "owners", "usage"].includes(what));
     const into = found.steps.filter((step) => step.to === column.index);
     const from = found.steps.filter((step) => step.from === column.index);
     const jobs = (step) => step.processes.map(lineage.column.jobName).join(", ");
@@ -234,8 +235,6 @@ lineage.panel = (() => {
       const step = found.steps.find((each) => each.to === index);
       return step ? howOf(step) : "";
     };
-    const side = (reached) => [...reached].filter(([, hops]) => hops).sort((a, b) => a[1] - b[1] || a[0] - b[0]);
-    const [up, down] = [side(found.up), side(found.down)];
     const processes = [...new Set([...into, ...from].flatMap((step) => step.processes))];
     return [
       heading(column.name, placeOf(dataset, dataset.name)),
@@ -247,10 +246,11 @@ lineage.panel = (() => {
         action("dataset", "", "Its dataset"),
       ),
       grid([
-        ...(isDeclared(dataset.kind) ? [] : [["Last written", ...written(model, dataset)]]),
-        ...(rowsWritten(dataset) === null ? [] : [["Rows", rowsWritten(dataset)]]),
-        ...(column.type ? [["Type", name(column.type)]] : []),
-        ...(owners.length ? [["Owner", name(lineage.details.ownerText(owners))]] : []),
+        ["Last written", ...(isDeclared(dataset.kind) ? [] : written(model, dataset))],
+        ["Rows", rowsWritten(dataset)],
+        named("Type", column.type),
+        ownedBy(owners),
+        named("Usage", factOf(column, "usage")),
       ]),
       column.description ? element("p", { class: "described" }, name(column.description)) : null,
       lineage.details.tags([...new Set([...tagsOf(column), ...tagsOf(dataset)])]),
@@ -269,10 +269,8 @@ lineage.panel = (() => {
             ...from.slice(0, LONGEST).map((step) => made([name(lineage.column.nameOf(model, step.to)), " "], step)),
           )
         : null,
-      up.length ? section("Upstream", up.length, list(up, ([index, hops]) => columnItem(model, index, hops))) : null,
-      down.length
-        ? section("Downstream", down.length, list(down, ([index, hops]) => columnItem(model, index, hops, farEnd(index))))
-        : null,
+      reached("Upstream", nearest(found.up), (index, hop) => columnItem(model, index, hop)),
+      reached("Downstream", nearest(found.down), (index, hop) => columnItem(model, index, hop, farEnd(index))),
       found.decisions.length
         ? section(
             "Decides on the rows of",
@@ -320,11 +318,11 @@ lineage.panel = (() => {
         ["Finished (UTC)", timeText(writer.finished) || "not recorded"],
         ["Duration", durationOf(writer.duration) || "not recorded"],
         ["Rows written", writer.rows === null ? "not recorded" : lineage.dom.digits(writer.rows)],
-        ...(owners.length ? [["Owner", name(lineage.details.ownerText(owners))]] : []),
+        ownedBy(owners),
       ]),
       lineage.details.tags([...new Set(writer.processes.flatMap(tagsOf))]),
       section("Writes", writer.targets.length, list(writer.targets, (index) => datasetItem(model, index, ""))),
-      sources.length ? section("Reads", sources.length, list(sources, (index) => datasetItem(model, index, ""))) : null,
+      listed("Reads", sources, (index) => datasetItem(model, index, "")),
       section(writer.isProject ? "Models" : "Job", "", ...writer.processes.slice(0, LONGEST).map((each) => process(each))),
     ];
   }

@@ -1,0 +1,220 @@
+"""Usage of datasets and columns: how often and when last the statements of their warehouse read them.
+
+The merge of a query log counts the reads and records the observed time (`query_log`). What no query log
+covers is not observed: its usage is unknown, never none.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+from lineage_merge.graph_format.elements import COLUMN, Vertex, name_parts, values_of
+from lineage_merge.model.elements import dataset_of, is_column_id, query_log_id, structures_of
+from lineage_merge.model.times import duration_text, utc_date
+from lineage_merge.questions.formats.describe import counted
+from lineage_merge.questions.graph import LineageGraph
+
+Status = Literal["used", "unused", "unknown"]
+QUERY_LOG = "query_log"
+# What was not read for 90 days is unused, without another duration.
+UNUSED_AFTER_MS = 90 * 24 * 3_600_000
+# A statement that reads a view reads what it is made of.
+_READS = {False: ("feeds",), True: ("feeds_column", "influences")}
+
+
+class Verdict(NamedTuple):
+    """Whether an element is unused, with the reason."""
+
+    status: Status
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The reads of a dataset or column in the observed time.
+
+    Times are ms since 1970. `observed_from`, `observed_until`: None if it is not observed. `own_reads`,
+    `own_last_read`: of the element itself. `through`: what is read with it: views that read it, directly or
+    through other views, of a field the structures that contain it, of a structure its fields.
+    """
+
+    element: Vertex
+    own_reads: int = 0
+    own_last_read: int | None = None
+    readers: tuple[str, ...] = ()
+    observed_from: int | None = None
+    observed_until: int | None = None
+    through: tuple["Usage", ...] = ()
+
+    @property
+    def is_observed(self) -> bool:
+        """Whether the reads of its namespace are counted."""
+        return self.observed_from is not None and self.observed_until is not None
+
+    @property
+    def reads(self) -> int | None:
+        """The statements in the observed time that read the element itself; None if it is not observed.
+
+        A count of an earlier merge, whose last read is before that time, is 0.
+        """
+        if not self.is_observed:
+            return None
+        is_stale = self.own_last_read is not None and self.own_last_read < (self.observed_from or 0)
+        return 0 if is_stale else self.own_reads
+
+    @property
+    def last_read(self) -> int | None:
+        """The time of the last read, of the element itself or of `through`."""
+        times = (each.own_last_read for each in (self, *self.through))
+        return max((time for time in times if time is not None), default=None)
+
+    @property
+    def read_through(self) -> Vertex | None:
+        """The view or structure by which it was last read; None if it was read itself then, or never."""
+        last_read = self.last_read
+        if last_read is None or last_read == self.own_last_read:
+            return None
+        return next(each.element for each in self.through if each.own_last_read == last_read)
+
+    @property
+    def not_read_since(self) -> int | None:
+        """The time after which no statement read it, as far as it is observed."""
+        if not self.is_observed:
+            return None
+        return max(self.observed_from or 0, self.last_read or 0)
+
+    def verdict(self, duration_ms: int) -> Verdict:
+        """Return whether nothing read it for that long before the end of the observed time.
+
+        It is unknown if the element, or what is read with it, is not observed that long.
+        """
+        unknown = ""
+        for each in (self, *self.through):
+            if each.observed_from is None or each.observed_until is None:
+                reason = "not observed"
+            elif each.own_last_read is not None and each.own_last_read >= each.observed_until - duration_ms:
+                return Verdict(
+                    "used", self.text if self._is_read else f"last read on {utc_date(self.last_read)}"
+                )
+            elif each.observed_until - each.observed_from < duration_ms:
+                reason = f"observed for {duration_text(each.observed_until - each.observed_from)} only"
+            else:
+                continue
+            unknown = unknown or (reason if each is self else f"{each.element.title}: {reason}")
+        return Verdict("unknown", unknown) if unknown else Verdict("unused", self.text)
+
+    @property
+    def _is_read(self) -> bool:
+        """Whether it was read in the observed time."""
+        return self.last_read is not None and self.last_read >= (self.observed_from or 0)
+
+    @property
+    def text(self) -> str:
+        """``read 1,204 times, last on 2026-11-20``; ``not read since 2026-08-01 (observed)``."""
+        if not self.is_observed:
+            return "not observed"
+        times = f"read {counted(self.reads, 'time')}" if self.reads else ""
+        if self._is_read:
+            through = f" through {self.read_through.title}" if self.read_through else ""
+            last_on = f"last on {utc_date(self.last_read)}"
+            return f"{times}, {last_on}{through}" if times else f"read{through}, {last_on}"
+        return times or f"not read since {utc_date(self.not_read_since)} (observed)"
+
+
+def usages(graph: LineageGraph, elements: Iterable[Vertex]) -> dict[str, Usage]:
+    """Return the usage of datasets and columns by id, in their order."""
+    starts = {element.id: element for element in elements}
+    logs = _query_logs(graph, starts)
+    observed = {each: vertex for each, vertex in starts.items() if query_log_of(each) in logs}
+    through = _through(graph, observed) if observed else {}
+    others = {other for found in through.values() for other in found}
+    vertices = starts | {vertex.id: vertex for vertex in graph.vertices(sorted(others - starts.keys()))}
+    logs |= _query_logs(graph, vertices.keys() - starts.keys())
+    own = {each: _own_usage(vertex, logs.get(query_log_of(each))) for each, vertex in vertices.items()}
+    return {
+        each: replace(own[each], through=tuple(own[other] for other in through.get(each, ()) if other in own))
+        for each in starts
+    }
+
+
+def query_log_of(identifier: str) -> str:
+    """Return the id of the query log that counts the reads of a dataset or column."""
+    environment, namespace, _ = name_parts(dataset_of(identifier))
+    return query_log_id(environment, namespace)
+
+
+def _query_logs(graph: LineageGraph, identifiers: Iterable[str]) -> dict[str, Vertex]:
+    ids = sorted({query_log_of(each) for each in identifiers})
+    return {log.id: log for log in graph.vertices(ids)} if ids else {}
+
+
+def _own_usage(element: Vertex, log: Vertex | None) -> Usage:
+    held, observed = element.properties, log.properties if log else {}
+    return Usage(
+        element,
+        int(held.get("read_count", 0)),
+        held.get("last_read_at"),
+        tuple(map(str, values_of(element, "readers"))),
+        observed.get("observed_from"),
+        observed.get("observed_until"),
+    )
+
+
+def _through(graph: LineageGraph, vertices: Mapping[str, Vertex]) -> dict[str, list[str]]:
+    """Return the ids of what is read with each element, by id."""
+    seeds = _fields_and_structures(graph, vertices)
+    readers: defaultdict[str, set[str]] = defaultdict(set)
+    datasets: dict[str, Vertex] = {}
+    left = {*vertices, *(seed for found in seeds.values() for seed in found)}
+    passed = set(left)
+    while left:
+        edges = []
+        for is_column, labels in _READS.items():
+            if starts := sorted(each for each in left if is_column_id(each) is is_column):
+                edges += graph.edges_from(starts, labels)
+        new = {dataset_of(edge.to_id) for edge in edges} - datasets.keys()
+        datasets |= {vertex.id: vertex for vertex in graph.vertices(sorted(new))} if new else {}
+        for edge in edges:
+            view = datasets.get(dataset_of(edge.to_id))
+            if view is not None and view.label == "view" and view.id != dataset_of(edge.from_id):
+                readers[edge.from_id].add(edge.to_id)
+        left = {target for edge in edges for target in readers.get(edge.from_id, ())} - passed
+        passed |= left
+    return {each: sorted(_reached(each, seeds.get(each, ()), readers)) for each in vertices}
+
+
+def _fields_and_structures(graph: LineageGraph, vertices: Mapping[str, Vertex]) -> dict[str, set[str]]:
+    """Return of columns and fields, by id, the structures that contain them and their fields."""
+    columns = [each for each, vertex in vertices.items() if vertex.label == COLUMN]
+    found = {each: set(structures_of(each)) for each in columns}
+    for edge in graph.edges_below(sorted(columns), ["has_column"]) if columns else ():
+        for structure in structures_of(edge.to_id):
+            if structure in found:
+                found[structure].add(edge.to_id)
+    return found
+
+
+def _reached(start: str, seeds: Iterable[str], readers: Mapping[str, set[str]]) -> set[str]:
+    reached = {start, *seeds}
+    left = list(reached)
+    while left:
+        new = readers.get(left.pop(), set()) - reached
+        reached |= new
+        left += new
+    return reached - {start}
+
+
+def may_be_dropped(usage: Usage, dependents: Mapping[str, int], duration_ms: int) -> str:
+    """Return what stands against dropping a dataset or column: its dependents by kind, and its usage."""
+    status, reason = usage.verdict(duration_ms)
+    if status == "unused":
+        since, until = utc_date(usage.not_read_since), utc_date(usage.observed_until)
+        read = f"no statement read it since {since} (observed until {until})"
+    else:
+        read = f"it was {reason}" if status == "used" else f"its usage is unknown: {reason}"
+    if kinds := [counted(number, kind) for kind, number in dependents.items() if number]:
+        depends = "depends" if sum(dependents.values()) == 1 else "depend"
+        return f"{', '.join(kinds)} {depends} on it; {read}"
+    joined = {"unused": " and ", "used": ", but ", "unknown": "; "}[status]
+    return f"Nothing depends on it{joined}{read}"
