@@ -14,7 +14,7 @@ from lineage_merge.cli.options import CommandSettings, as_json_or_text, configur
 @command(
     "lineage-merge archive-history --config lineage_merge.yml",
     "lineage-merge archive-history -c lineage_merge.yml --cluster analytics --dry-run",
-    "lineage-merge archive-history -c lineage_merge.yml --print > unload.sql",
+    "lineage-merge archive-history -c lineage_merge.yml --print",
     short_help="Store Redshift's system views in S3, since they keep seven days.",
 )
 @configured

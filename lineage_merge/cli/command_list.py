@@ -27,7 +27,7 @@ COMMANDS: Mapping[str, Mapping[str, Listed]] = {
             "questions.dataset_search:DatasetsQuestion",
             "List or search datasets by name, tag, owner and failed runs or tests.",
         ),
-        "jobs": Listed("questions.listing:JobsQuestion", "List or search jobs, with DAG and newest run."),
+        "jobs": Listed("questions.listing:JobsQuestion"),
         "upstream": Listed(
             "questions.lineage_questions:UpstreamQuestion",
             "Show the upstream lineage of a dataset or column.",
@@ -47,7 +47,9 @@ COMMANDS: Mapping[str, Mapping[str, Listed]] = {
         "owners": Listed(
             "questions.ownership:OwnersQuestion", "List the owners of everything that a change affects."
         ),
-        "usage": Listed("questions.usage_question:UsageQuestion"),
+        "usage": Listed(
+            "questions.usage_question:UsageQuestion", "List datasets or columns by reads, and what is unused."
+        ),
         "no-consumer": Listed("questions.listing:NoConsumerQuestion"),
         "no-producer": Listed("questions.listing:NoProducerQuestion"),
         "cycles": Listed("questions.cycles:CyclesQuestion"),
@@ -80,10 +82,7 @@ COMMANDS: Mapping[str, Mapping[str, Listed]] = {
     "Operate": {
         "doctor": Listed("cli.checks:doctor", "Check connections and permissions, and print fixes."),
         "validate": Listed("cli.checks:validate"),
-        "archive-history": Listed(
-            "cli.archive_history:archive_history",
-            "Store Redshift's system views in S3, since they keep seven days.",
-        ),
+        "archive-history": Listed("cli.archive_history:archive_history"),
         "remove": Listed("cli.dag:remove"),
         "publish": Listed("cli.publish:publish"),
         "help": Listed(
