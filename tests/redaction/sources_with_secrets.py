@@ -250,7 +250,7 @@ _QUERIES = (
     "copy dw.c{number} from 's3://lake/in/' credentials 'aws_secret_access_key={literal}'",
     '/* {comment} */ insert into dw.p{number} select "{quoted}" as "{quoted}" from s.a',
     "create user u{number} password '{literal}'",
-    "insert into dw.broken{number} select '{literal}' {unquoted} from",
+    "insert into dw.broken{number} select '{literal}' {comment} from",
 )
 
 
@@ -263,11 +263,7 @@ def write_query_log(folder: Path) -> None:
             literal = form.replace("\\", "\\\\").replace("'", "''")
             comment = form.replace("*/", "").replace("\n", " ")
             quoted = form.replace('"', '""')
-            # Numbers are literals, so that of percent-encoded text outside of quotes a part remains.
-            unquoted = "" if "%" in form else comment
-            sql = text.format(
-                number=number, literal=literal, comment=comment, quoted=quoted, unquoted=unquoted
-            )
+            sql = text.format(number=number, literal=literal, comment=comment, quoted=quoted)
             query = number * len(_QUERIES) + position
             started = f"2026-11-02 06:{query // 60 % 60:02}:{query % 60:02}"
             details.append({"query_id": query, "file_name": form, "start_time": started})

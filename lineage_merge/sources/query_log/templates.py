@@ -4,6 +4,7 @@ import hashlib
 import re
 from collections.abc import Iterator
 
+from lineage_merge.infra.redaction import redact_sql
 from lineage_merge.sources.query_log.owners import owner_in, owner_of
 from lineage_merge.sources.query_log.pivot_names import Token, naming_values
 from lineage_merge.sources.query_log.statement import Template
@@ -134,6 +135,7 @@ def _same(found: re.Match[str]) -> str:
 
 def template_of(text: str, *, quotes: bool = False) -> Template:
     """Return a statement without literals, comments and layout."""
+    text = redact_sql(text)  # first: without its numbers an address, or encoded text, is not known as such
     comments: list[str] = []
     pieces = _without_literals(text, comments, quotes=quotes)
     plain = "".join(_single_spaces(pieces)).strip().rstrip("; ")
