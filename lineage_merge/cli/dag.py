@@ -122,12 +122,13 @@ def report(
 def _print(answer: "NearMissesResult | ReportResult", everything: bool) -> None:
     from rich.text import Text
 
-    from lineage_merge.orchestration.report_text import print_near_misses, print_report
+    from lineage_merge.orchestration.report_text import print_dismissed, print_near_misses, print_report
     from lineage_merge.questions.merge_report import NearMissesResult
 
     console = make_console()
     if isinstance(answer, NearMissesResult):
         print_near_misses(console, answer.near_misses)
+        print_dismissed(console, answer.dismissed, everything=everything)
         if answer.note:
             click.echo(answer.note)
         return
