@@ -43,7 +43,8 @@ class Expect:
 class DismissedNearMiss:
     """A near miss that is two datasets, as `by` decided.
 
-    `written`, `read`: as reports print them, or ids. `until`: last day of it (None: no end). `score`, `evidence`: when it was dismissed; 0 and "": any.
+    `written`, `read`: as reports print them, or ids. `until`: last day of it (None: no end). `score`,
+    `evidence`: when it was dismissed; 0 and "": any.
     """
 
     written: str

@@ -12,6 +12,7 @@ import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from lineage_merge.infra import yaml_text
+from lineage_merge.infra.json_schema import path_text
 from lineage_merge.model.errors import ConfigError
 
 # Keys of mappings and positions in sequences.
@@ -26,14 +27,10 @@ _CONTENT = (
 )
 
 
-class NotEditable(ValueError):
-    """A layout of YAML in which a value cannot be changed alone."""
-
-
 def append(text: str, path: Path, item: Any) -> str:
     """Return the text with one more item in the list at `path`, which may be missing.
 
-    Raises `NotEditable`.
+    Raises `ConfigError`: aliases, tabs, or another structure.
     """
 
     def change(value: Any) -> None:
@@ -44,7 +41,7 @@ def append(text: str, path: Path, item: Any) -> str:
 
 
 def assign(text: str, path: Path, new: Any) -> str:
-    """Return the text with another value at `path`, which may be missing. Raises `NotEditable`."""
+    """Return the text with another value at `path`, which may be missing. Raises `ConfigError`."""
 
     def change(value: Any) -> None:
         _at(value, path[:-1])[path[-1]] = new
@@ -53,7 +50,7 @@ def assign(text: str, path: Path, new: Any) -> str:
 
 
 def rename(text: str, path: Path, name: str) -> str:
-    """Return the text with another name of the key at `path`. Raises `NotEditable`."""
+    """Return the text with another name of the key at `path`. Raises `ConfigError`."""
 
     def change(value: Any) -> None:
         parent = _at(value, path[:-1])
@@ -80,12 +77,12 @@ def _at(value: Any, path: Path) -> Any:
 class _Places(NamedTuple):
     """The nodes of a text, and its tokens, which have the places of aliases and empty values."""
 
-    root: Node
+    root: Node | None
     tokens: Sequence[Any]
 
     def find(self, path: Path) -> Node | None:
         """Return the node at a path; None: it is missing."""
-        node: Node | None = self.root
+        node = self.root
         for part in path:
             if isinstance(node, MappingNode):
                 node = next((child for key, child in node.value if key.value == part), None)
@@ -129,8 +126,8 @@ def _edited(text: str, path: Path, value: Any, change: Callable[[Any], None], at
     raise _not_editable(path)
 
 
-def _not_editable(path: Path) -> NotEditable:
-    return NotEditable(f"{'.'.join(map(str, path))} cannot be changed alone in this layout")
+def _not_editable(path: Path) -> ConfigError:
+    return ConfigError(path_text([*path]), "cannot be changed alone in the layout of the file")
 
 
 def _without_aliases(value: Any) -> Any:
