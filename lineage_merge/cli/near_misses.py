@@ -49,9 +49,9 @@ def near_misses(
 ) -> None:
     """Accept or dismiss a near miss in the configuration file; without --apply, print the difference.
 
-    accept adds the configuration that joins the two datasets, dismiss an entry of merge.dismissed_near_misses.
-    Comments and layout of the file stay as they are. DATASET is what is written or read, as
-    `lineage-merge report --near-misses` prints it, or the end of that name.
+    accept adds the configuration that joins the two, dismiss an entry of merge.dismissed_near_misses; comments
+    and layout of the file stay. DATASET is what is written or read, as lineage-merge report --near-misses
+    prints it, or the end of that name.
     """
     if action == "dismiss" and not (reason or "").strip():
         raise click.UsageError("dismiss requires --reason")

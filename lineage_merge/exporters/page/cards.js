@@ -249,5 +249,5 @@ lineage.cards = (() => {
     );
   }
 
-  return { card, traceCard, whereOf, labelOf, ageText };
+  return { card, traceCard, whereOf, ageText };
 })();

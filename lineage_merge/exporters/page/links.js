@@ -75,5 +75,5 @@ lineage.links = (() => {
     return at !== null || isAnywhere ? "pipeline" : null;
   }
 
-  return { write, read, VIEWS };
+  return { write, read };
 })();

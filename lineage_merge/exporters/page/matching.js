@@ -104,5 +104,5 @@ lineage.matching = (() => {
     });
   }
 
-  return { index, find, isNear };
+  return { index, find };
 })();

@@ -116,5 +116,5 @@ lineage.processes = (() => {
 
   const STATES = { ok: "succeeded", warned: "stale, or a test warned", failed: "failed", none: "no run recorded" };
 
-  return { build, stateOf, ageOf, durationOf, timeOf, timeText, shortName, STATES };
+  return { build, stateOf, ageOf, durationOf, timeOf, timeText, STATES };
 })();
