@@ -1,10 +1,11 @@
 """The command `near-misses`: accepts or dismisses one in the configuration file."""
 
 import getpass
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import date, datetime
 from difflib import unified_diff
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,9 +50,8 @@ def near_misses(
 ) -> None:
     """Accept or dismiss a near miss in the configuration file; without --apply, print the difference.
 
-    accept adds the configuration that joins the two, dismiss an entry of merge.dismissed_near_misses; comments
-    and layout of the file stay. DATASET is what is written or read, as lineage-merge report --near-misses
-    prints it, or the end of that name.
+    accept adds what joins the two, dismiss an entry of merge.dismissed_near_misses; comments
+    and layout stay. DATASET is what is written or read, as report --near-misses prints it, or the end of it.
     """
     if action == "dismiss" and not (reason or "").strip():
         raise click.UsageError("dismiss requires --reason")
@@ -109,30 +109,21 @@ def _selected(dataset: str, folder: str | None, graph: dict[str, Any]) -> "NearM
         )
         with open_session(selection, on_progress) as session:
             found = ask(NearMissesQuestion(), session).near_misses
-    by_name: dict[str, list[NearMiss]] = {}
-    for near_miss in found:
-        for identifier in (near_miss.written, near_miss.read):
-            for name in (identifier, dataset_text(identifier)):
-                by_name.setdefault(name, []).append(near_miss)
-    matches = by_name.get(dataset) or [
-        each for name, those in by_name.items() for each in those if _is_end(name, dataset)
-    ]
-    unique = list(dict.fromkeys(matches))
-    if not unique:
-        raise NotFound(f"no near miss of {dataset}{did_you_mean(dataset, by_name)}")
-    if len(unique) > 1:
-        raise Ambiguous(f"several near misses of {dataset}", tuple(_pairs(unique)))
-    return unique[0]
+    names = {each: [dataset_text(each.written), dataset_text(each.read)] for each in found}
+    exact = [each for each, ends in names.items() if dataset in (*ends, each.written, each.read)]
+    matches = exact or [each for each, ends in names.items() if any(_is_end(name, dataset) for name in ends)]
+    if not matches:
+        raise NotFound(
+            f"no near miss of {dataset}{did_you_mean(dataset, chain.from_iterable(names.values()))}"
+        )
+    if len(matches) > 1:
+        pairs = tuple(" and ".join(names[each]) for each in matches)
+        raise Ambiguous(f"several near misses of {dataset}", pairs)
+    return matches[0]
 
 
 def _is_end(name: str, end: str) -> bool:
     return name.endswith(end) and name[: -len(end)].endswith(("|", "/", "."))
-
-
-def _pairs(near_misses: Iterable["NearMiss"]) -> list[str]:
-    from lineage_merge.merge.report import dataset_text
-
-    return [f"{dataset_text(each.written)} and {dataset_text(each.read)}" for each in near_misses]
 
 
 def _editable_text(file: Path | str | None, keys: Sequence[str]) -> str:

@@ -77,7 +77,7 @@ def test_an_item_is_added_and_the_rest_stays(text: str, newline: str) -> None:
     ],
 )
 def test_what_cannot_be_changed_alone_is_refused(text: str) -> None:
-    with pytest.raises(ConfigError, match="merge.list: cannot be changed alone"):
+    with pytest.raises(ConfigError, match=r"merge\.list: cannot be changed alone"):
         yaml_editing.append(text, PATH, ITEM)
 
 

@@ -213,4 +213,6 @@ def test_a_wrong_region_in_both_keys_is_fixed_in_both() -> None:
     assert found.fix_key == "dbt[0].namespace, merge.default_schemas"
     fix = yaml.safe_load(found.fix)
     assert fix == {"dbt": correct["dbt"], "merge": correct["merge"]}
-    assert {row["id"] for row in merged(pasted(given, fix))[0]} == {row["id"] for row in merged(correct)[0]}
+    accepted = yaml.safe_load(decisions.accept(yaml.safe_dump(given), found))
+    assert accepted == correct
+    assert {row["id"] for row in merged(accepted)[0]} == {row["id"] for row in merged(correct)[0]}

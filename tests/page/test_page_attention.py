@@ -64,9 +64,9 @@ def test_what_is_worth_a_look(opened: Opened, tmp_path: Path) -> None:
         "customers is not read",
         "copy is not read",
     ]
-    row = page.locator("#sidebar .row", has_text="two names").last
-    expect(row).to_contain_text("score 80: same name; Fix: merge.rules")
-    expect(row).to_have_attribute("title", re.compile("merge:\n  rules:"))
+    near_miss = page.locator("#sidebar .row", has_text="two names").last
+    expect(near_miss).to_contain_text("score 80: same name; Fix: merge.rules")
+    expect(near_miss).to_have_attribute("title", re.compile("merge:\n  rules:"))
     page.locator("#sidebar .row", has_text="broken failed").click()
     assert selected(page) == ["broken"]
     expect(card(page, "broken").locator(".dot")).to_have_attribute("aria-label", "failed")
