@@ -51,7 +51,7 @@ def parse_with_lines(text: str, origin: str, key: str = "") -> ParsedYaml:
         line = error.problem_mark.line + 1 if error.problem_mark else 0
         raise _error(origin, key, line, _describe(error)) from None
     except (yaml.YAMLError, ValueError, OverflowError):
-        # Forbidden characters, invalid dates or numbers.
+        # Forbidden characters, invalid numbers.
         raise _error(origin, key, 0, "not YAML") from None
     except RecursionError:
         raise _error(origin, key, 0, "nested too deeply") from None

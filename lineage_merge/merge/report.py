@@ -50,7 +50,7 @@ class NearMiss(NamedTuple):
 
 
 class Dismissed(NamedTuple):
-    """A near miss that the configuration dismisses: by whom, why, and until which day ("": no end)."""
+    """A near miss that the configuration dismisses: who did it, why, and until which day ("": no end)."""
 
     written: str
     read: str

@@ -110,7 +110,7 @@ def print_near_misses(console: Console, found: Sequence["NearMiss"], limit: int 
 
 
 def print_dismissed(console: Console, dismissed: Sequence["Dismissed"], *, everything: bool) -> None:
-    """Print the number of dismissed near misses; `everything`: by whom, why, and until when."""
+    """Print the number of dismissed near misses; `everything`: who did it, why, and until when."""
     if not dismissed:
         return
     hint = "" if everything else "; --all lists them"

@@ -191,7 +191,7 @@ class NearMissesResult(NoGraphResult):
         return self.parameters()
 
     def fields(self) -> dict[str, Any]:
-        """Return the near misses that the configuration dismisses: by whom, why, and until which day."""
+        """Return the near misses that the configuration dismisses: who did it, why, and until which day."""
         rows = [{**each._asdict(), "evidence": list(each.evidence)} for each in self.dismissed]
         return {"dismissed_near_misses": rows}
 
