@@ -104,6 +104,26 @@ class Recorder:
         return record
 
 
+def record_past(
+    location: str, scope: DagScope, time: int, picture: Picture, config: Config, report: Report
+) -> MergeRecord:
+    """Add a merge of an earlier time (ms since 1970), whose elements no graph has to have."""
+    name = MergeName(time, uuid.uuid4().hex[:12])
+    vertices, edges = write_entry(location, scope, name, picture)
+    merge_index.write_details(layout.json_file(location, layout.DETAILS, scope, name), report, config)
+    record = MergeRecord(
+        name=name,
+        kind="full",
+        entry=name,
+        merged_at=time,
+        vertices=vertices,
+        edges=edges,
+        version=__version__,
+    )
+    merge_index.write_record(location, scope, record)
+    return record
+
+
 def kind_of(
     effect: Effect, newest: MergeRecord | None, before: LastLoad, has_unfinished_entry: bool
 ) -> MergeKind:

@@ -95,12 +95,7 @@ def dependents(
     affected = impact(graph, changed, depth=depth, dag=dag)
     edges = [edge for edge in affected.subgraph.edges if edge.label != "writes"]
     if changed.label != COLUMN:
-        columns = {*affected.changed_columns, *(column.id for column in affected.columns)}
-        if any(map(is_field, columns)):
-            edges += column_edges(graph, affected.changed_columns, "down", depth=depth, dag=dag)
-        else:
-            between = graph.edges_from(sorted(columns), ["feeds_column"], dag)
-            edges += [edge for edge in between if edge.to_id in columns]
+        edges += column_edges(graph, affected.changed_columns, "down", depth=depth, dag=dag)
     hops = _distances(changed, affected, edges)
     states = _states(graph, changed, affected, edges, change, dag) if change else None
     elements = _elements(changed, affected, edges, hops, states)

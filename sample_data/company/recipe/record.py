@@ -18,7 +18,7 @@ from typing import Any
 
 import duckdb
 
-from lineage_merge.cli.company import shift_times
+from lineage_merge.orchestration.demo import shift_times
 
 RECIPE = Path(__file__).parent
 COMPANY = RECIPE.parent
@@ -125,14 +125,13 @@ def record_dbt(work: Path, dbt: str) -> None:
         project.save(SOURCES / "dbt", name)
     for changes in sorted((RECIPE / "changes").iterdir()):
         changed = _Project(work / changes.name, dbt, changes)
-        if changes.name == "pull_request":
-            changed.run("compile")
-            changed.save(COMPANY / "pull_request", "manifest.json")
-            continue
-        changed.run("run")
+        is_proposed = changes.name == "pull_request"
+        # The models that read the renamed column would fail.
+        changed.run("run", *(("--select", "stg_orders") if is_proposed else ()))
         changed.run("docs", "generate")
+        folder = COMPANY / changes.name if is_proposed else COMPANY / "before" / changes.name / "dbt"
         for name in _ARTIFACTS:
-            changed.save(COMPANY / "before" / changes.name / "dbt", name)
+            changed.save(folder, name)
 
 
 class _Project:

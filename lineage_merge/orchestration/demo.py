@@ -1,0 +1,104 @@
+"""The graph of the demo: TICKIT, and a company with two weeks of history, at times relative to now.
+
+The company's folder has the sources of one day, and in `before/N_days` the files that were different N days ago;
+what was different later was different then, too.
+"""
+
+import re
+import shutil
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+from lineage_merge.config import Config
+from lineage_merge.history.layout import DagScope, history_location
+from lineage_merge.history.recording import record_past
+from lineage_merge.infra.progress import ProgressCallback
+from lineage_merge.load.graph_state import Picture
+from lineage_merge.load.result import LoadResult
+from lineage_merge.merge.report import Report
+from lineage_merge.model.times import epoch_ms
+from lineage_merge.orchestration import pipeline
+from lineage_merge.orchestration.configuration import CONFIGURATION
+
+_CONFIGURATION = "lineage_merge.yml"
+_SOURCES = "sources"
+_BEFORE = "before"
+_ISO = re.compile(r"(?<!\d)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?!\d)")
+# 2023 to 2036 in ms since 1970.
+_EPOCH_MS = re.compile(r"(?<![\w.-])(?:1[7-9]|20)\d{11}(?![\w.-])")
+
+
+class Merged(NamedTuple):
+    """A merge of the demo: its report, and what the load wrote."""
+
+    report: Report
+    loaded: LoadResult
+
+
+def build_demo(tickit: Path, company: Path, graph_file: Path, on_progress: ProgressCallback) -> Merged:
+    """Merge both pipelines into the embedded graph, with the company's history; return the company's merge.
+
+    `tickit`: a configuration; `company`: a folder. The history of an earlier demo is replaced.
+    """
+    now = datetime.now(UTC)
+    with TemporaryDirectory(prefix="lineage-merge-demo-") as work:
+        moments = [*_moments(company, Path(work), now)]
+        newest = CONFIGURATION.load(moments[-1].config_file, environ={})
+        history = history_location(newest, graph_file)
+        shutil.rmtree(history, ignore_errors=True)
+        for moment in moments[:-1]:
+            on_progress(f"merging the sources of {moment.days} days ago")
+            _record(CONFIGURATION.load(moment.config_file, environ={}), history, moment.time)
+        with pipeline.endpoint(newest, on_progress, graph_file) as target:
+            for config in (CONFIGURATION.load(tickit, environ={}), newest):
+                with pipeline.build(None, config, on_progress) as built:
+                    loaded = pipeline.load_graph(built, config, target, on_progress, history=history)
+            return Merged(built.report, loaded)
+
+
+def _record(config: Config, history: str, time: int) -> None:
+    with pipeline.build(None, config) as built:
+        scope = DagScope(config.environment, config.dag_name)
+        record_past(history, scope, time, Picture(built.nodes, built.edges), config, built.report)
+
+
+class _Moment(NamedTuple):
+    """A day of the company: how long ago, in ms since 1970, and the configuration of its sources."""
+
+    days: int
+    time: int
+    config_file: Path
+
+
+def _moments(company: Path, work: Path, now: datetime) -> Iterator[_Moment]:
+    """Write the sources of each moment below `work`; yield the moments, oldest first."""
+    recorded_at = datetime.fromisoformat((company / "recorded_at").read_text().strip())
+    days_before = {int(folder.name.partition("_")[0]): folder for folder in (company / _BEFORE).iterdir()}
+    days_before.setdefault(0, company / _SOURCES)
+    for days in sorted(days_before, reverse=True):
+        folder = work / str(days)
+        by = now - recorded_at - timedelta(days=days)
+        for source in sorted(day for day in days_before if day <= days):
+            _copy_shifted(days_before[source], folder / _SOURCES, by)
+        shutil.copy(company / _CONFIGURATION, folder)
+        yield _Moment(days, epoch_ms(now - timedelta(days=days)), folder / _CONFIGURATION)
+
+
+def _copy_shifted(source: Path, target: Path, by: timedelta) -> None:
+    """Copy the files of a folder with their times moved; replaces existing files."""
+    for file in source.rglob("*.json*"):
+        copy = target / file.relative_to(source)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_text(shift_times(file.read_text(), by))
+
+
+def shift_times(text: str, by: timedelta) -> str:
+    """Return a text with its times, ISO 8601 and ms since 1970, moved by whole seconds. Pure."""
+    by = timedelta(seconds=by // timedelta(seconds=1))
+    milliseconds = by // timedelta(milliseconds=1)
+    # Fractions of a second and the time zone follow the seconds, and stay.
+    text = _ISO.sub(lambda at: (datetime.fromisoformat(at[0]) + by).isoformat(), text)
+    return _EPOCH_MS.sub(lambda at: str(int(at[0]) + milliseconds), text)
