@@ -8,7 +8,11 @@ import sys
 from importlib.resources import files
 from pathlib import Path
 
+from lineage_merge.model.elements import DatasetName, dataset_id
 from lineage_merge.model.errors import SourceMissing
+
+_WAREHOUSE = "redshift://tickit-wh.us-east-1:5439"
+
 
 def config_file() -> Path:
     """Return the configuration file of TICKIT, in the installed package or in a checkout."""
@@ -27,6 +31,14 @@ def company_folder() -> Path:
 def demo_config_file() -> Path:
     """Return the configuration of questions to the graph of the demo."""
     return company_folder() / "lineage_merge.yml"
+
+
+def path_ends(environment: str) -> tuple[str, str]:
+    """Return the ids of the first file and the last table of TICKIT."""
+    return (
+        dataset_id(environment, DatasetName("s3://tickit-raw", "sales")),
+        dataset_id(environment, DatasetName(_WAREHOUSE, "dev.tickit_marts.top_events_by_sales")),
+    )
 
 
 def copy_sources(folder: Path) -> None:

@@ -9,7 +9,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -104,24 +104,14 @@ class Recorder:
         return record
 
 
-def record_past(
-    location: str, scope: DagScope, time: int, picture: Picture, config: Config, report: Report
-) -> MergeRecord:
-    """Add a merge of an earlier time (ms since 1970), whose elements no graph has to have."""
-    name = MergeName(time, uuid.uuid4().hex[:12])
-    vertices, edges = write_entry(location, scope, name, picture)
-    merge_index.write_details(layout.json_file(location, layout.DETAILS, scope, name), report, config)
-    record = MergeRecord(
-        name=name,
-        kind="full",
-        entry=name,
-        merged_at=time,
-        vertices=vertices,
-        edges=edges,
-        version=__version__,
-    )
-    merge_index.write_record(location, scope, record)
-    return record
+def record_merge(
+    location: str, scope: DagScope, record: MergeRecord, picture: Picture, config: Config, report: Report
+) -> None:
+    """Add a merge, of any time, with an entry of its own; its elements need not be in a graph."""
+    vertices, edges = write_entry(location, scope, record.name, picture)
+    merge_index.write_details(layout.json_file(location, layout.DETAILS, scope, record.name), report, config)
+    complete = replace(record, entry=record.name, vertices=vertices, edges=edges)
+    merge_index.write_record(location, scope, complete)
 
 
 def kind_of(

@@ -1,25 +1,29 @@
 """The graph of the demo: TICKIT, and a company with two weeks of history, at times relative to now.
 
-The company's folder has the sources of one day, and in `before/N_days` the files that were different N days ago;
-what was different later was different then, too.
+The company's folder has the sources of one day, and in `before/N_days` the files that were different N days
+ago; what was different later was different then, too.
 """
 
 import re
 import shutil
-from collections.abc import Iterator
+import uuid
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from lineage_merge.config import Config
-from lineage_merge.history.layout import DagScope, history_location
-from lineage_merge.history.recording import record_past
+from lineage_merge.graph_format.schema import Row
+from lineage_merge.history.layout import DagScope, MergeName, history_location
+from lineage_merge.history.merge_record import MergeRecord
+from lineage_merge.history.recording import record_merge
 from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.load.graph_state import Picture
 from lineage_merge.load.result import LoadResult
 from lineage_merge.merge.report import Report
 from lineage_merge.model.times import epoch_ms
+from lineage_merge.model.version import __version__
 from lineage_merge.orchestration import pipeline
 from lineage_merge.orchestration.configuration import CONFIGURATION
 
@@ -39,30 +43,52 @@ class Merged(NamedTuple):
 
 
 def build_demo(tickit: Path, company: Path, graph_file: Path, on_progress: ProgressCallback) -> Merged:
-    """Merge both pipelines into the embedded graph, with the company's history; return the company's merge.
+    """Merge both pipelines into the embedded graph, and write their history; return the company's merge.
 
     `tickit`: a configuration; `company`: a folder. The history of an earlier demo is replaced.
     """
     now = datetime.now(UTC)
     with TemporaryDirectory(prefix="lineage-merge-demo-") as work:
         moments = [*_moments(company, Path(work), now)]
-        newest = CONFIGURATION.load(moments[-1].config_file, environ={})
-        history = history_location(newest, graph_file)
+        unchanging, *configs = (
+            CONFIGURATION.load(file, environ={}) for file in (tickit, *(each.config_file for each in moments))
+        )
+        history = history_location(unchanging, graph_file)
         shutil.rmtree(history, ignore_errors=True)
-        for moment in moments[:-1]:
+        _record(unchanging, history, moments[0].time, {})
+        recorded: _Elements = {}
+        for config, moment in zip(configs, moments, strict=True):
             on_progress(f"merging the sources of {moment.days} days ago")
-            _record(CONFIGURATION.load(moment.config_file, environ={}), history, moment.time)
-        with pipeline.endpoint(newest, on_progress, graph_file) as target:
-            for config in (CONFIGURATION.load(tickit, environ={}), newest):
+            recorded = _record(config, history, moment.time, recorded)
+        with pipeline.endpoint(unchanging, on_progress, graph_file) as target:
+            for config in (unchanging, configs[-1]):
                 with pipeline.build(None, config, on_progress) as built:
-                    loaded = pipeline.load_graph(built, config, target, on_progress, history=history)
+                    loaded = pipeline.load_graph(built, config, target, on_progress)
             return Merged(built.report, loaded)
 
 
-def _record(config: Config, history: str, time: int) -> None:
+_Elements = Mapping[str, Row]
+
+
+def _record(config: Config, history: str, time: int, before: _Elements) -> _Elements:
+    """Merge the sources and add the merge to the history; return its elements by id, as `before` has them."""
     with pipeline.build(None, config) as built:
-        scope = DagScope(config.environment, config.dag_name)
-        record_past(history, scope, time, Picture(built.nodes, built.edges), config, built.report)
+        picture = Picture(built.nodes, built.edges)
+        elements = {row["id"]: row for rows in picture for row in rows.collect()}
+        record = MergeRecord(
+            name=MergeName(time, uuid.uuid4().hex[:12]),
+            kind="full",
+            entry=None,
+            merged_at=time,
+            added=len(elements.keys() - before.keys()),
+            changed=sum(row != before[id_] for id_, row in elements.items() if id_ in before),
+            retired=len(before.keys() - elements.keys()),
+            version=__version__,
+        )
+        record_merge(
+            history, DagScope(config.environment, config.dag_name), record, picture, config, built.report
+        )
+    return elements
 
 
 class _Moment(NamedTuple):

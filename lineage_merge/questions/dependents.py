@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from lineage_merge.graph_format.elements import COLUMN, JOB, Edge, Vertex
-from lineage_merge.model.elements import column_of, dataset_of, is_field
+from lineage_merge.model.elements import column_of, dataset_of
 from lineage_merge.model.errors import QueryError
 from lineage_merge.questions.column_walk import column_edges
 from lineage_merge.questions.effects import (

@@ -1,17 +1,18 @@
 """The company's Spark jobs. `record.py` runs each as a process: ``python jobs.py JOB LAKE LINEAGE JARS``.
 
-LAKE: a folder that stands in for S3, with a folder per bucket. LINEAGE: where the listener writes. JARS: Iceberg's
-jar, or several, comma-separated.
+LAKE: a folder that stands in for S3, with a folder per bucket. LINEAGE: where the listener writes. JARS:
+Iceberg's jar, or several, comma-separated.
 """
 
 import sys
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import functions as F  # noqa: N812 (as Spark's documentation does)
 
 from lineage_merge import capture
 
-_CUSTOMERS = """customer_id INT, name STRING, loyalty_points INT, contact STRUCT<email: STRING, phone: STRING>,
+_CUSTOMERS = """customer_id INT, name STRING, loyalty_points INT,
+ contact STRUCT<email: STRING, phone: STRING>,
  address STRUCT<city: STRING, country: STRING>"""
 _ORDERS = """order_id INT, customer_id INT, ordered_at TIMESTAMP, status STRING,
  items ARRAY<STRUCT<sku: STRING, qty: INT, price: DOUBLE>>"""
@@ -48,10 +49,11 @@ def customers_and_segments_to_lake(spark: SparkSession, lake: str) -> None:
 def shop_to_lake(spark: SparkSession, lake: str) -> None:
     """Write order lines and visits."""
     orders = spark.read.schema(_ORDERS).json(f"{lake}/brightmug-raw/orders")
-    lines = orders.select("order_id", "customer_id", "ordered_at", "status", F.explode("items").alias("item"))
-    lines.select("order_id", "customer_id", "ordered_at", "status", "item.sku", "item.qty", "item.price").write.mode(
-        "overwrite"
-    ).parquet(f"{lake}/brightmug-lake/order_lines")
+    items = F.explode("items").alias("item")
+    lines = orders.select("order_id", "customer_id", "ordered_at", "status", items)
+    lines.select(
+        "order_id", "customer_id", "ordered_at", "status", "item.sku", "item.qty", "item.price"
+    ).write.mode("overwrite").parquet(f"{lake}/brightmug-lake/order_lines")
     visits = spark.read.schema(_VISITS).json(f"{lake}/brightmug-raw/visits")
     visits.select("visit_id", "customer_id", "visited_at", "campaign").write.mode("overwrite").parquet(
         f"{lake}/brightmug-lake/web_visits"
@@ -65,7 +67,8 @@ def orders_merge(spark: SparkSession, lake: str) -> None:
         " ordered_at TIMESTAMP, status STRING, qty INT, amount DOUBLE) USING iceberg"
     )
     spark.read.parquet(f"{lake}/brightmug-lake/order_lines").createOrReplaceTempView("order_lines")
-    spark.sql("""MERGE INTO lake.shop.orders t USING order_lines s ON t.order_id = s.order_id AND t.sku = s.sku
+    spark.sql("""MERGE INTO lake.shop.orders t USING order_lines s
+      ON t.order_id = s.order_id AND t.sku = s.sku
       WHEN MATCHED AND t.status <> s.status THEN UPDATE SET t.status = s.status, t.amount = s.qty * s.price
       WHEN NOT MATCHED THEN INSERT (order_id, sku, customer_id, ordered_at, status, qty, amount)
         VALUES (s.order_id, s.sku, s.customer_id, s.ordered_at, s.status, s.qty, s.qty * s.price)""")
@@ -96,7 +99,8 @@ def main(job_name: str, lake: str, lineage: str, jars: str) -> None:
     )
     listener = capture.install(spark, lineage)
     job(spark, lake)
-    listener.flush()
+    if listener:
+        listener.flush()
     spark.stop()
 
 

@@ -1,7 +1,7 @@
-"""Records the sources of the company again: runs Spark and dbt, and writes `sources/`, `before/` and `pull_request/`.
+"""Records the company again: runs Spark and dbt, writes `sources/`, `before/` and `pull_request/`.
 
-``python sample_data/company/recipe/record.py --jars ICEBERG.jar --dbt DBT`` with dbt-core 1.11 and dbt-duckdb, a
-quarter of an hour at most. What is real and what stands in for something is in `sample_data/README.md`.
+``python sample_data/company/recipe/record.py --jars ICEBERG.jar --dbt DBT``, with duckdb, takes some minutes.
+What is real and what stands in for something is in `sample_data/README.md`.
 """
 
 import argparse
@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def record_spark(work: Path, jars: str) -> None:
-    """Run the jobs; those that have Spline's agent in the story have the listener's documents, in its format."""
+    """Run the jobs; the listener stands in for Spline's agent, whose format its documents have."""
     lake = work / "s3"
     for file in (RECIPE / "raw").iterdir():
         folder = lake / "brightmug-raw" / file.stem
@@ -65,7 +65,9 @@ def record_spark(work: Path, jars: str) -> None:
         shutil.copy(file, folder)
     earlier = _run_job("customers_and_segments_to_lake", lake, work, jars)
     for days in (2, 1):
-        text = shift_times(earlier, -timedelta(days=days)).replace('"appId":"local-', f'"appId":"local-{days}')
+        text = shift_times(earlier, -timedelta(days=days)).replace(
+            '"appId":"local-', f'"appId":"local-{days}'
+        )
         _write(SOURCES / "spline" / f"customers_to_lake_{days}.jsonl", text)
     _write(SOURCES / "spline" / "customers_to_lake.jsonl", _run_job("customers_to_lake", lake, work, jars))
     _write(SOURCES / "spline" / "shop_to_lake.jsonl", _run_job("shop_to_lake", lake, work, jars))
@@ -74,7 +76,7 @@ def record_spark(work: Path, jars: str) -> None:
 
 def _run_job(job: str, lake: Path, work: Path, jars: str) -> str:
     recorded = work / "lineage" / job
-    command = [sys.executable, RECIPE / "jobs.py", job, lake, recorded, jars]
+    command = [sys.executable, str(RECIPE / "jobs.py"), job, str(lake), str(recorded), jars]
     subprocess.run(command, check=True, cwd=work)
     text = "".join(file.read_text() for file in sorted(recorded.glob("*.jsonl")))
     # Paths of the folder that stands in for S3.
@@ -173,4 +175,4 @@ def _write(file: Path, text: str) -> None:
 if __name__ == "__main__":
     start = time.monotonic()
     main()
-    print(f"recorded in {time.monotonic() - start:.0f} s")  # noqa: T201
+    print(f"recorded in {time.monotonic() - start:.0f} s")
