@@ -4,6 +4,7 @@ The company's folder has the sources of one day, and in `before/N_days` the file
 ago; what was different later was different then, too.
 """
 
+import json
 import re
 import shutil
 import uuid
@@ -29,7 +30,8 @@ from lineage_merge.orchestration.configuration import CONFIGURATION
 
 _CONFIGURATION = "lineage_merge.yml"
 _SOURCES = "sources"
-_BEFORE = "before"
+# When the sources were recorded, and the days of the history.
+_MOMENTS = "moments.json"
 _ISO = re.compile(r"(?<!\d)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?!\d)")
 # 2023 to 2036 in ms since 1970.
 _EPOCH_MS = re.compile(r"(?<![\w.-])(?:1[7-9]|20)\d{11}(?![\w.-])")
@@ -101,14 +103,14 @@ class _Moment(NamedTuple):
 
 def _moments(company: Path, work: Path, now: datetime) -> Iterator[_Moment]:
     """Write the sources of each moment below `work`; yield the moments, oldest first."""
-    recorded_at = datetime.fromisoformat((company / "recorded_at").read_text().strip())
-    days_before = {int(folder.name.partition("_")[0]): folder for folder in (company / _BEFORE).iterdir()}
-    days_before.setdefault(0, company / _SOURCES)
-    for days in sorted(days_before, reverse=True):
+    story = json.loads((company / _MOMENTS).read_text())
+    recorded_at = datetime.fromisoformat(story["recorded_at"])
+    for days in story["days_ago"]:
         folder = work / str(days)
         by = now - recorded_at - timedelta(days=days)
-        for source in sorted(day for day in days_before if day <= days):
-            _copy_shifted(days_before[source], folder / _SOURCES, by)
+        _copy_shifted(company / _SOURCES, folder / _SOURCES, by)
+        for later in sorted(day for day in story["days_ago"] if 0 < day <= days):
+            _copy_shifted(company / f"before/{later}_days", folder / _SOURCES, by)
         shutil.copy(company / _CONFIGURATION, folder)
         yield _Moment(days, epoch_ms(now - timedelta(days=days)), folder / _CONFIGURATION)
 

@@ -53,7 +53,8 @@ def main() -> None:
         record_spark(Path(work), given.jars)
         record_redshift(datetime.now(UTC))
         record_dbt(Path(work), given.dbt)
-    (COMPANY / "recorded_at").write_text(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}\n")
+    moments = {"recorded_at": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", "days_ago": [14, 10, 6, 2, 0]}
+    (COMPANY / "moments.json").write_text(f"{json.dumps(moments)}\n")
 
 
 def record_spark(work: Path, jars: str) -> None:
