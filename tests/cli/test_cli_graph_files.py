@@ -10,7 +10,7 @@ from gremlin_python.process.traversal import T
 from pyarrow import parquet
 from pyspark.sql import SparkSession
 
-from lineage_merge.cli.sample import config_file
+from lineage_merge.cli.sample import company_folder, config_file
 from lineage_merge.infra.embedded import EmbeddedServer, file_lock
 from lineage_merge.infra.embedded.connection import connected
 from lineage_merge.model.errors import EmbeddedError
@@ -82,11 +82,11 @@ def test_the_demo_ignores_endpoint_and_environment_of_the_own_graph(ask: Ask, tm
 
 def test_the_demo_has_the_configuration_of_the_sample(ask: Ask, tmp_path: Path) -> None:
     write_tables(tmp_path / "home/demo", "sample")
-    manifest = json.loads((config_file().parent / "dbt/manifest.json").read_text())
-    model = next(key for key in manifest["nodes"] if key.startswith("model."))
+    manifest = json.loads((company_folder() / "sources/dbt/manifest.json").read_text())
+    model = "model.brightmug.weekly_demand"
     del manifest["nodes"][model]
     (tmp_path / "base.json").write_text(json.dumps(manifest))
-    (tmp_path / "a.sql").write_text("create table tickit_marts.a as select b from tickit_staging.c")
+    (tmp_path / "a.sql").write_text("create table marts.a as select b from staging.c")
     # Of the own graph: neither counts.
     (tmp_path / "own.yml").write_text("environment: prod\n")
     variables = {"LINEAGE_MERGE_CONFIG": "own.yml", "LINEAGE_MERGE_DAG_NAME": "own"}
@@ -96,9 +96,9 @@ def test_the_demo_has_the_configuration_of_the_sample(ask: Ask, tmp_path: Path) 
 
     assert (review.code, review.err) == (0, "")
     assert {each["unique_id"] for each in json.loads(review.out)["findings"]} == {model}
-    warehouse = "redshift://tickit-wh.us-east-1:5439"
+    warehouse = "redshift://brightmug-wh.eu-central-1:5439"
     assert (sql.code, sql.err) == (0, "")
-    assert json.loads(sql.out)["written"] == [f"dev|{warehouse}|dev.tickit_marts.a"]
+    assert json.loads(sql.out)["written"] == [f"dev|{warehouse}|shop.marts.a"]
 
 
 @pytest.mark.parametrize(
