@@ -2,13 +2,13 @@
 
 import json
 import shlex
+import webbrowser
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from lineage_merge.cli import demo as demo_command
 from lineage_merge.cli.sample import company_folder, demo_config_file
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.orchestration.configuration import CONFIGURATION
@@ -186,7 +186,7 @@ def test_data_is_as_new_as_the_demo(ask: Ask) -> None:
 
 def test_the_page_is_opened(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
-    monkeypatch.setattr(demo_command.webbrowser, "open", opened.append)
+    monkeypatch.setattr(webbrowser, "open", opened.append)
     outcome = in_process("demo", "--quiet", "--open", "--tour", LINEAGE_MERGE_HOME=str(home))
     assert outcome.code == 0, outcome
     assert opened == [(home / "demo.html").as_uri()]
