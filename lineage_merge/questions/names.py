@@ -1,8 +1,8 @@
 """Resolution of user input to one vertex.
 
-Input is an id, ``namespace|name``, a URI (``s3a://bucket/path/``), or a unique name: short, qualified (with or
-without the database), or the location of a table. An appended ``#column`` selects a column, compared case-insensitively, ``#column.field``
-a field of a structure.
+Input is an id, ``namespace|name``, a URI (``s3a://bucket/path/``), or a unique name: short, qualified
+(with or without the database), or the location of a table. An appended ``#column`` selects a column,
+compared case-insensitively, ``#column.field`` a field of a structure.
 """
 
 import re
