@@ -46,8 +46,7 @@ def shop(_folder: Path) -> Rows:
     return graph.nodes, graph.edges
 
 
-# Documents whose examples are run as they are typed, after `lineage-merge demo`: they also need its history and
-# its configuration.
+# Documents whose examples are run as they are typed, after `lineage-merge demo`: they need its history, too.
 OF_THE_DEMO = "questions/"
 
 # Documents whose examples ask another graph than that of TICKIT.
@@ -139,7 +138,9 @@ def test_each_question_of_the_demo_is_on_a_page(monkeypatch: pytest.MonkeyPatch)
 
     questions = read_questions(company_folder().relative_to(REPOSITORY))
 
-    assert [each.text for each in questions if not any(words.issuperset(each.arguments) for words in asked)] == []
+    assert [
+        each.text for each in questions if not any(words.issuperset(each.arguments) for words in asked)
+    ] == []
 
 
 def test_the_examples_are_found() -> None:
