@@ -4,7 +4,7 @@
 
 Writes the Dockerfile, `wheels/` (the package, and what its extras need in the versions and with the hashes of
 the lock) and `cache/` (the jars of the Gremlin Server). Then runs the Dockerfile's installation in an empty
-environment, and the smoke test of a release in it, both without a network where the system can take it away
+environment, and the smoke test of a release in it, both without a network where the system allows it
 (`unshare`). Exit code 1 if the smoke test fails.
 """
 
@@ -85,7 +85,7 @@ def try_out(image: Path) -> int:
     isolated = ["unshare", "--map-root-user", "--net", "sh", "-c", 'ip link set lo up; exec "$@"', "sh"]
     can_isolate = shutil.which("unshare") and shutil.which("ip")
     if not can_isolate or subprocess.run([*isolated, "true"], check=False, capture_output=True).returncode:
-        sys.stdout.write("this system cannot take the network away: the installation may use it\n")
+        sys.stdout.write("this system cannot run a program without a network: the installation may use it\n")
         isolated = []
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "HOME": folder}
