@@ -14,7 +14,7 @@ class Listed(NamedTuple):
 COMMANDS: Mapping[str, Mapping[str, Listed]] = {
     "Build": {
         "init": Listed("cli.init:init", "Write a first configuration."),
-        "demo": Listed("cli.demo:demo", "Merge the sample pipeline and show a path through it."),
+        "demo": Listed("cli.demo:demo", "Merge a sample company, and answer eight questions about it."),
         "run": Listed("cli.merging:run", "Read the sources, merge them, and update the graph."),
         "build": Listed("cli.merging:build"),
         "load": Listed("cli.merging:load"),
@@ -76,6 +76,7 @@ COMMANDS: Mapping[str, Mapping[str, Listed]] = {
         "html": Listed("cli.page:html", "Write the lineage as one HTML file that works offline."),
         "export": Listed("cli.export:export", "Export the lineage to DataHub, OpenLineage or files."),
         "report": Listed("cli.dag:report"),
+        "near-misses": Listed("cli.near_misses:near_misses"),
         "mcp": Listed("cli.servers:mcp", "Answer questions of assistants (Model Context Protocol)."),
         "serve": Listed("cli.servers:serve"),
     },
