@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from gremlin_python.driver.client import Client
@@ -10,7 +11,7 @@ from lineage_merge.graph_format.schema import NODE_LABELS
 from lineage_merge.load.gremlin.connection import Endpoint, open_client
 from tests.gremlin_text import answers_in_the_grammar
 from tests.notebook.answers import ANSWERS, expected, rows
-from tests.notebook.cells import code_cells, document, queries
+from tests.notebook.cells import NOTEBOOK, OPENCYPHER_NOTEBOOK, code_cells, document, queries
 from tests.sample_graph import plain
 
 
@@ -44,7 +45,19 @@ def test_vertex_labels_have_distinct_colours() -> None:
     assert len(set(colours.values())) == len(drawn)
 
 
-def test_the_notebook_is_stored_without_outputs() -> None:
-    code = [cell for cell in document()["cells"] if cell["cell_type"] == "code"]
+@pytest.mark.parametrize("notebook", [NOTEBOOK, OPENCYPHER_NOTEBOOK], ids=lambda file: file.stem)
+def test_the_notebook_is_stored_without_outputs(notebook: Path) -> None:
+    code = [cell for cell in document(notebook)["cells"] if cell["cell_type"] == "code"]
 
     assert [cell["id"] for cell in code if cell["outputs"] or cell["execution_count"]] == []
+
+
+def test_both_notebooks_have_the_same_cells() -> None:
+    gremlin, opencypher = code_cells(), code_cells(OPENCYPHER_NOTEBOOK)
+
+    assert list(queries()) == list(queries(OPENCYPHER_NOTEBOOK))
+    different = {name for name in gremlin | opencypher if gremlin.get(name) != opencypher.get(name)}
+    assert different == {
+        *queries(),
+        "freshness-hours",
+    }  # a stored answer of openCypher is the response's JSON

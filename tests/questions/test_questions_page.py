@@ -1,11 +1,8 @@
 """Queries and commands of docs/queries.md return the results on the page for the sample graph."""
 
 import json
-import re
-import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,50 +13,8 @@ from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.load.gremlin.connection import Endpoint, open_client
 from tests.command_line import in_process
 from tests.gremlin_text import answers_in_the_grammar
+from tests.questions_page import EVERYTHING, FOUND, NUMBERED, PAGE, Answer, as_written
 from tests.sample_graph import plain
-
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "queries.md"
-EVERYTHING = "Everything"
-# A value that each merge changes.
-CHANGES = "..."
-
-Answer = list[dict[str, str]]
-
-
-@dataclass(frozen=True)
-class Question:
-    """A chapter of the page; `answer` is its table, rows by column name."""
-
-    title: str
-    gremlin: str
-    command: tuple[str, ...]
-    answer: Answer
-
-
-def questions() -> Iterator[Question]:
-    parts = re.split(r"^## (.+)$", PAGE.read_text(), flags=re.MULTILINE)
-    for title, text in zip(parts[1::2], parts[2::2], strict=True):
-        (gremlin,) = re.findall(r"^```gremlin\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-        (command,) = re.findall(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-        program, *words = shlex.split(command.replace("\\\n", " "))
-        assert program == "lineage-merge"
-        table = re.findall(r"^\|(.+)\|$", text, re.MULTILINE)
-        assert table or re.search(r"^Nothing\.$", text, re.MULTILINE)
-        yield Question(title, gremlin, tuple(words), list(_answer(table)))
-
-
-def _answer(table: list[str]) -> Iterator[dict[str, str]]:
-    rows = [[_cell(cell) for cell in re.split(r"(?<!\\)\|", line)] for line in table]
-    for row in rows[2:]:
-        yield dict(zip(rows[0], row, strict=True))
-
-
-def _cell(text: str) -> str:
-    return text.strip().replace("\\|", "|")
-
-
-FOUND = {each.title.partition(". ")[0]: each for each in questions()}
-NUMBERED = [name for name in FOUND if name != EVERYTHING]
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +34,7 @@ def test_queries_return_the_results_of_the_page(number: str, tickit: Client) -> 
     found = plain(answers_in_the_grammar(tickit, question.gremlin))
 
     assert isinstance(found, list)
-    assert [_as_written(row) for row in found] == question.answer
+    assert [as_written(row) for row in found] == question.answer
 
 
 def test_the_query_of_everything_returns_edges_with_their_ends(tickit: Client) -> None:
@@ -95,14 +50,6 @@ def test_the_query_of_everything_returns_edges_with_their_ends(tickit: Client) -
         (source["T.id"], target["T.id"]) == (edge["Direction.OUT"]["T.id"], edge["Direction.IN"]["T.id"])
         for source, edge, target in found
     )
-
-
-def _as_written(row: dict[str, Any]) -> dict[str, str]:
-    return {key: CHANGES if key == "merged at" else _text(value) for key, value in row.items()}
-
-
-def _text(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 # Conversion of a command's JSON to rows of the page's table, with some of its columns.
