@@ -35,6 +35,7 @@ FILLED = {
     "ArangoSecretArn": "arn:aws:secretsmanager:eu-west-1:111122223333:secret:arango-AbCdEf",
     "AirflowSecretsPrefix": "airflow",
     "JobRole": "lineage-merge-glue",
+    "DataZoneDomainId": "dzd_4abcdefghijklm",
     "KmsKeyArn": "arn:aws:kms:eu-west-1:111122223333:key/0f3e7d0a-6e4b-4d4e-9c7b-1f2d3c4b5a69",
 }
 

@@ -1,14 +1,15 @@
 """Names of datasets as DataZone knows them: those of the assets that Glue and Redshift data sources made.
 
-DataZone joins an event's dataset to an asset by its `sourceIdentifier`, the ARN of a table. It computes that of
-the name in the event: of ``redshift://...`` by the host, otherwise as ``namespace/name``. So a Glue table is
-named ``arn:aws:glue:region:account:table`` + ``database/table`` (docs/exporters.md#datazone).
+DataZone joins an event's dataset to an asset by its `sourceIdentifier`, the ARN of a table. It computes that
+of the name in the event: of ``redshift://...`` by the host, otherwise as ``namespace/name``. So a Glue table
+is named ``arn:aws:glue:region:account:table`` + ``database/table`` (docs/exporters.md#datazone).
 """
 
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import starmap
 from typing import Any, NamedTuple
 
 Json = dict[str, Any]
@@ -127,7 +128,7 @@ class Names:
         self.datasets.add(old)
         symlinks = dataset.get("facets", {}).get("symlinks", {}).get("identifiers", ())
         others = [_name(each) for each in symlinks]
-        candidates = [found for each in (old, *others) if (found := _candidate(*each))]
+        candidates = list(filter(None, starmap(_candidate, (old, *others))))
         tables = {table: each.port for each in candidates for table in self._tables(each)}
         if len(tables) == 1:
             ((table, port),) = tables.items()
@@ -135,7 +136,7 @@ class Names:
         if self.tables is not None:
             (self.ambiguous if tables else self.missing).add(old)
         # The ARN of a Glue table is complete without an asset.
-        glue = {found for each in (old, *others) if (found := _glue_table(*each))}
+        glue = set(filter(None, starmap(_glue_table, (old, *others))))
         if len(glue) == 1:
             return glue.pop().name_in_event(_DEFAULT_PORT)
         return self.namespaces.get(old[0], old[0]), old[1]

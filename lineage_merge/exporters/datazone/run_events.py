@@ -31,7 +31,9 @@ def _as_run(event: Json, at: datetime) -> Json:
     """
     day = at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     job = event["job"]
-    run_id = uuid.uuid5(uuid.NAMESPACE_URL, "|".join((job["namespace"], job["name"], day.isoformat())))
+    outputs = [f"{output['namespace']}|{output['name']}" for output in event["outputs"]]
+    parts = (job["namespace"], job["name"], *outputs, day.isoformat())
+    run_id = uuid.uuid5(uuid.NAMESPACE_URL, "|".join(parts))
     return {
         **event,
         "eventType": "COMPLETE",

@@ -1,8 +1,8 @@
 """Splits a run event that is larger than DataZone accepts into events that are valid each by itself.
 
 An event means that all its inputs feed all its outputs. Every part has a subset of both, so no part adds an
-edge; together they have all edges of the event: input to output, column to column, column to rows. The schemas
-of the datasets are in every part if they leave half of the space, otherwise they are spread too.
+edge; together they have all edges of the event: input to output, column to column, column to rows. The
+schemas of the datasets are in every part if they leave half of the space, otherwise they are spread too.
 """
 
 import json
@@ -10,6 +10,9 @@ import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
+
+from openlineage.client.facet_v2 import parent_run
+from openlineage.client.serde import Serde
 
 from lineage_merge.exporters.openlineage.facets import PRODUCER
 from lineage_merge.model.errors import ExportError
@@ -19,7 +22,6 @@ Json = dict[str, Any]
 LIMIT = 300_000
 # Longer than any number of a part: sizes are measured with it.
 _LARGEST_NUMBER = 10**6
-_PARENT_SCHEMA = "https://openlineage.io/spec/facets/1-0-1/ParentRunFacet.json#/$defs/ParentRunFacet"
 
 
 def encode(event: Json) -> bytes:
@@ -44,17 +46,18 @@ def _numbered(event: Json, part: Json, number: int) -> Json:
     if number == 1:
         return {**part, "job": event["job"], "run": event["run"]}
     job, run = event["job"], event["run"]
-    parent = {
-        "_producer": PRODUCER,
-        "_schemaURL": _PARENT_SCHEMA,
-        "run": {"runId": run["runId"]},
-        "job": {"namespace": job["namespace"], "name": job["name"]},
-    }
+    parent = parent_run.ParentRunFacet(
+        parent_run.Run(run["runId"]), parent_run.Job(job["namespace"], job["name"]), producer=PRODUCER
+    )
     own_run = str(uuid.uuid5(uuid.UUID(run["runId"]), str(number)))
     return {
         **part,
         "job": {**job, "name": f"{job['name']}.part{number}"},
-        "run": {**run, "runId": own_run, "facets": {"parent": parent, **run.get("facets", {})}},
+        "run": {
+            **run,
+            "runId": own_run,
+            "facets": {"parent": Serde.to_dict(parent), **run.get("facets", {})},
+        },
     }
 
 
