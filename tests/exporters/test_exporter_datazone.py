@@ -71,7 +71,9 @@ class DataZone:
         if self.throttled:
             self.throttled -= 1
             return 429, {"__type": "ThrottlingException", "message": "Rate exceeded"}
-        members = _MODEL.operation_model("PostLineageEvent").input_shape.members
+        shape = _MODEL.operation_model("PostLineageEvent").input_shape
+        assert shape
+        members = shape.members
         token = request.headers["client-token"]
         assert re.fullmatch(members["clientToken"].metadata["pattern"], token)
         assert len(token) <= members["clientToken"].metadata["max"]
