@@ -41,8 +41,8 @@ _SHOWN_NAMES = 10
     help="output file, or folder for neptune-csv; local or s3://  [default: standard output]",
 )
 @click.option("--url", metavar="URL", help="server of datahub or openlineage")
-@click.option("--domain", metavar="ID", help="domain of datazone, dzd_...")
-@click.option("--dry-run", is_flag=True, help="datazone: count and measure events, send nothing")
+@rare_option("--domain", metavar="ID", help="domain of datazone, dzd_...")
+@rare_option("--dry-run", is_flag=True, help="datazone: count and measure events, send nothing")
 @rare_option("--token-env", metavar="NAME", help="environment variable with the server's token")
 @click.option("--from", "start", metavar="TIME", help="only what changed since then")
 @query_command("text", formats=("text", "json"))
