@@ -161,6 +161,15 @@ def test_complete_schemas_are_in_every_part_unless_they_are_large() -> None:
     check_parts(event([dataset("a", names)], [dataset("b", names, columnLineage=lineage(fields, []))]), SMALL)
 
 
+def test_long_descriptions_do_not_make_an_event_of_each_edge() -> None:
+    schema = "1-1-0/DocumentationDatasetFacet.json#/$defs/DocumentationDatasetFacet"
+    documentation = facet(schema, description="x" * 290_000)
+    fields = {f"column_{number}": [source("a", f"x{number}")] for number in range(200)}
+    output = dataset("b", columnLineage=lineage(fields, []))
+    parts = check_parts(event([dataset("a", documentation=documentation)], [output]), LIMIT)
+    assert len(parts) == 1
+
+
 def test_a_text_that_is_too_large_is_left_out_and_an_edge_that_is_too_large_is_an_error() -> None:
     documentation = facet(
         "1-1-0/DocumentationDatasetFacet.json#/$defs/DocumentationDatasetFacet", description="x" * SMALL

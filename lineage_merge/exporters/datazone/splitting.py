@@ -3,6 +3,7 @@
 An event means that all its inputs feed all its outputs. Every part has a subset of both, so no part adds an
 edge; together they have all edges of the event: input to output, column to column, column to rows. The
 schemas of the datasets are in every part if they leave half of the space, otherwise they are spread too.
+Descriptions, owners and tags, which are no lineage, are left out if they do not leave half of it.
 """
 
 import json
@@ -85,8 +86,15 @@ class _Splitting:
         self._inputs: list[Json] = event.get("inputs") or []
         self._outputs: list[Json] = event.get("outputs") or []
         self._index = {_name(dataset): index for index, dataset in enumerate(self._inputs)}
-        without_columns = {**event, "outputs": [_without_lineage(each) for each in self._outputs]}
-        self._repeats_schemas = len(encode(without_columns)) <= limit // 2
+        self._repeats_schemas = self._leaves_half("columnLineage")
+        self._repeats_texts = self._repeats_schemas or self._leaves_half("columnLineage", "schema")
+
+    def _leaves_half(self, *facets: str) -> bool:
+        """Whether the event without these facets of datasets leaves half of the space."""
+        inputs, outputs = (
+            [_without(each, *facets) for each in some] for some in (self._inputs, self._outputs)
+        )
+        return len(encode({**self._event, "inputs": inputs, "outputs": outputs})) <= self._limit // 2
 
     def parts(self) -> Iterator[Json]:
         units = list(self._units())
@@ -107,7 +115,6 @@ class _Splitting:
             yield from self._parts(units[:middle])
             yield from self._parts(units[middle:])
             return
-        # Texts of a dataset, such as its description, are no lineage.
         event = self._event_of(units[0], edges_only=True)
         if len(encode(event)) > self._limit:
             raise self._too_large(event)
@@ -156,7 +163,7 @@ class _Splitting:
 
     def _output(self, dataset: Json, atoms: Sequence[_Atom], edges_only: bool) -> Json:
         fields = [atom.field for atom in atoms if atom.field is not None and not atom.of_input]
-        part = self._dataset(_without_lineage(dataset), fields, edges_only)
+        part = self._dataset(_without(dataset, "columnLineage"), fields, edges_only)
         whole = _lineage(dataset)
         columns: dict[str, list[Json]] = {}
         rows: list[Json] = []
@@ -175,9 +182,10 @@ class _Splitting:
 
     def _dataset(self, dataset: Json, fields: Sequence[int], edges_only: bool) -> Json:
         facets = dict(dataset.get("facets", {}))
-        if edges_only:
-            facets = {name: facet for name, facet in facets.items() if name == "symlinks"}
-        elif not self._repeats_schemas and (schema := facets.pop("schema", None)) and fields:
+        if edges_only or not self._repeats_texts:
+            kept = {"symlinks"} if edges_only else {"datasetType", "schema", "symlinks"}
+            facets = {name: facet for name, facet in facets.items() if name in kept}
+        if not self._repeats_schemas and (schema := facets.pop("schema", None)) and fields:
             facets["schema"] = {**schema, "fields": [schema["fields"][field] for field in fields]}
         return {**dataset, "facets": facets}
 
@@ -201,9 +209,9 @@ def _schema(dataset: Json) -> list[Json]:
     return fields
 
 
-def _without_lineage(dataset: Json) -> Json:
-    facets = {name: facet for name, facet in dataset.get("facets", {}).items() if name != "columnLineage"}
-    return {**dataset, "facets": facets}
+def _without(dataset: Json, *facets: str) -> Json:
+    others = {name: facet for name, facet in dataset.get("facets", {}).items() if name not in facets}
+    return {**dataset, "facets": others}
 
 
 def _name(dataset: Json) -> tuple[str, str]:
