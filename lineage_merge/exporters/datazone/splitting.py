@@ -183,8 +183,8 @@ class _Splitting:
     def _dataset(self, dataset: Json, fields: Sequence[int], edges_only: bool) -> Json:
         facets = dict(dataset.get("facets", {}))
         if edges_only or not self._repeats_texts:
-            kept = {"symlinks"} if edges_only else {"datasetType", "schema", "symlinks"}
-            facets = {name: facet for name, facet in facets.items() if name in kept}
+            retained = {"symlinks"} if edges_only else {"datasetType", "schema", "symlinks"}
+            facets = {name: facet for name, facet in facets.items() if name in retained}
         if not self._repeats_schemas and (schema := facets.pop("schema", None)) and fields:
             facets["schema"] = {**schema, "fields": [schema["fields"][field] for field in fields]}
         return {**dataset, "facets": facets}
