@@ -39,6 +39,9 @@ def needs(service: str, operation: str, parameters: Mapping[str, Any]) -> Iterat
         case "glue":
             job = parameters.get("JobName") or parameters["Name"]
             yield Need(action, f"arn:aws:glue:eu-west-1:111122223333:job/{job}", {})
+        case "datazone":
+            domain = f"arn:aws:datazone:eu-west-1:111122223333:domain/{parameters['domainIdentifier']}"
+            yield Need(action, domain, {})
         case "iam":
             yield Need(action, f"arn:aws:iam::111122223333:role/{parameters['RoleName']}", {})
         case "logs":

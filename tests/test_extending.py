@@ -285,8 +285,8 @@ def test_a_question_is_answered_with_the_listed_files(tree: Tree, tmp_path: Path
 def test_an_exporter_writes_with_the_listed_files(tree: Tree, tmp_path: Path) -> None:
     registry = tree.edit(
         "lineage_merge/exporters/registry.py",
-        ("import datahub, neptune_csv, openlineage", "import datahub, names, neptune_csv, openlineage"),
-        ("MERMAID, DOT)", "MERMAID, DOT, names.EXPORTER)"),
+        ("import datahub, datazone, neptune", "import datahub, datazone, names, neptune"),
+        ("        DOT,\n", "        DOT,\n        names.EXPORTER,\n"),
     )
     assert tree.add("exporter") | {registry} == listed("Add an exporter", "names")
 

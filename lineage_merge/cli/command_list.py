@@ -74,7 +74,9 @@ COMMANDS: Mapping[str, Mapping[str, Listed]] = {
     },
     "Share": {
         "html": Listed("cli.page:html", "Write the lineage as one HTML file that works offline."),
-        "export": Listed("cli.export:export", "Export the lineage to DataHub, OpenLineage or files."),
+        "export": Listed(
+            "cli.export:export", "Export the lineage to DataHub, DataZone, OpenLineage or files."
+        ),
         "report": Listed("cli.dag:report"),
         "near-misses": Listed("cli.near_misses:near_misses"),
         "mcp": Listed("cli.servers:mcp", "Answer questions of assistants (Model Context Protocol)."),

@@ -1,20 +1,22 @@
 """The command `export`."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
 
 from lineage_merge.cli.command import command, rare_option
-from lineage_merge.cli.error_handling import print_json, progress
+from lineage_merge.cli.error_handling import one_line, print_json, progress
 from lineage_merge.cli.query_options import QueryOptions, open_session, query_command
 from lineage_merge.exporters import registry
-from lineage_merge.exporters.exporter import Export
+from lineage_merge.exporters.exporter import Export, ExportResult
 from lineage_merge.model.errors import ConfigError
 
 if TYPE_CHECKING:
     from lineage_merge.query.session import Session
+
+_SHOWN_NAMES = 10
 
 
 @command(
@@ -23,7 +25,8 @@ if TYPE_CHECKING:
     "lineage-merge export --to graphml --out s3://docs/lineage.graphml --dag tickit_daily",
     "lineage-merge export --to neptune-csv --out copy",
     "lineage-merge export --to openlineage --from 1d --out changes.jsonl",
-    short_help="Export the lineage to DataHub, OpenLineage or files.",
+    "lineage-merge export --to datazone --domain dzd_4abcdefghijklm --environment prod --dry-run",
+    short_help="Export the lineage to DataHub, DataZone, OpenLineage or files.",
 )
 @click.option(
     "--to",
@@ -38,16 +41,20 @@ if TYPE_CHECKING:
     help="output file, or folder for neptune-csv; local or s3://  [default: standard output]",
 )
 @click.option("--url", metavar="URL", help="server of datahub or openlineage")
+@rare_option("--domain", metavar="ID", help="domain of datazone, dzd_...")
+@rare_option("--dry-run", is_flag=True, help="datazone: count and measure events, send nothing")
 @rare_option("--token-env", metavar="NAME", help="environment variable with the server's token")
 @click.option("--from", "start", metavar="TIME", help="only what changed since then")
 @query_command("text", formats=("text", "json"))
-def export(options: QueryOptions, name: str, start: str | None, **given: str | None) -> None:
-    """Export the lineage to DataHub, to consumers of OpenLineage, or to files of other tools.
+def export(options: QueryOptions, name: str, start: str | None, dry_run: bool, **given: str | None) -> None:
+    """Export the lineage to DataHub, DataZone, to consumers of OpenLineage, or to files of other tools.
 
     Other settings of an exporter are read from `exporters` in the configuration. With --dag, only elements of
     this DAG; DataHub gets the complete lineage of datasets that other DAGs write, too.
     """
     exporter = registry.EXPORTERS[name]
+    if dry_run and not exporter.has_dry_run:
+        raise click.UsageError(f"--to {name} has no --dry-run")
     if start:
         if not exporter.exports_changes:
             raise click.UsageError(f"--to {name} has no --from")
@@ -59,26 +66,44 @@ def export(options: QueryOptions, name: str, start: str | None, **given: str | N
             **session.config.exporters.get(name, {}),
             **{key: value for key, value in given.items() if value},
         }
-        if given["out"] and not given["url"]:
-            settings.pop("url", None)  # --out takes precedence over a url in the configuration
+        if given["out"]:  # takes precedence over a server in the configuration
+            for server in ("url", "domain"):
+                if not given[server]:
+                    settings.pop(server, None)
         settings = dict(registry.validate_settings({name: settings})[name])
-        if not exporter.has_destination(settings):
+        to_stdout = not (dry_run or exporter.has_destination(settings))
+        if to_stdout:
             if not exporter.writes_stdout:
                 raise ConfigError("", f"--to {name} needs --out")
             if options.format == "json":
                 raise ConfigError("", "--json requires --out")
         registry.check_requirements(exporter, settings)
-        with progress(not exporter.has_destination(settings)) as on_progress:
-            export = Export(session.graph, settings, session.environment, options.dag, on_progress)
+        with progress(to_stdout) as on_progress:
+            export = Export(
+                session.graph, settings, session.environment, options.dag, on_progress, dry_run=dry_run
+            )
             if start:
                 export = _changes_since(start, export, session)
             result = exporter.send(export)
         if hint := session.empty_hint():
             click.echo(hint, err=True)
     if options.format == "json":
-        print_json({"to": name, "environment": session.environment, "dag": options.dag, **asdict(result)})
+        lists = {what.replace(" ", "_"): names for what, names in result.lists.items()}
+        outcome = {"destination": result.destination, "counts": result.counts, **lists}
+        print_json({"to": name, "environment": session.environment, "dag": options.dag, **outcome})
     elif result.destination:
         click.echo(str(result))
+        _print_lists(result)
+
+
+def _print_lists(result: ExportResult) -> None:
+    for what, names in result.lists.items():
+        if names:
+            click.echo(f"{what}:")
+            for name in names[:_SHOWN_NAMES]:
+                click.echo(f"  {one_line(name)}")
+            if len(names) > _SHOWN_NAMES:
+                click.echo(f"  and {len(names) - _SHOWN_NAMES} more (--json has all)")
 
 
 def _changes_since(start: str, export: Export, session: "Session") -> Export:

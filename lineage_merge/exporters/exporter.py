@@ -44,7 +44,7 @@ class Export:
     """Input of an exporter: a graph, environment and DAG (None: all), and settings valid by its schema.
 
     Without `out` and `url` text goes to standard output. `at` is the current time. `before`: an earlier
-    moment of the graph; only what changed since then is exported.
+    moment of the graph; only what changed since then is exported. `dry_run`: nothing is sent or written.
     """
 
     graph: LineageGraph
@@ -54,6 +54,7 @@ class Export:
     on_progress: ProgressCallback = no_progress
     at: datetime = field(default_factory=lambda: datetime.now(tz=UTC))
     before: LineageGraph | None = None
+    dry_run: bool = False
 
     @property
     def out(self) -> str | None:
@@ -81,14 +82,19 @@ class Export:
 
 @dataclass(frozen=True, slots=True)
 class ExportResult:
-    """Counts by kind of what was exported, and the destination ("" is standard output)."""
+    """Counts by kind of what was exported, and the destination ("" is standard output).
+
+    `lists`: names by what the user should know of them, such as datasets that the catalog lacks.
+    """
 
     destination: str
     counts: Mapping[str, int]
+    lists: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __str__(self) -> str:
         """``lineage.graphml: 12 vertices, 34 edges``."""
-        counts = ", ".join(f"{number:,} {what}" for what, number in self.counts.items()) or "nothing"
+        numbers = {**self.counts, **{what: len(names) for what, names in self.lists.items() if names}}
+        counts = ", ".join(f"{number:,} {what}" for what, number in numbers.items()) or "nothing"
         return f"{self.destination or 'standard output'}: {counts}"
 
 
@@ -99,9 +105,10 @@ class Exporter:
     Its client library is imported only by `send`.
 
     `destination_keys`: the settings that name a destination; `writes_stdout`: without any of them, write to
-    standard output. `required_modules`: modules of the extra with the exporter's name. `token_variable`: the
-    environment variable of the token if `token_env` is not set. `exports_changes`: `send` regards
-    `Export.before`.
+    standard output. `required_modules`: modules of the extra `extra` (default: the exporter's name).
+    `token_variable`: the environment variable of the token if `token_env` is not set. `exports_changes`,
+    `has_dry_run`: `send` regards `Export.before`, `Export.dry_run`. `checks`: ``module:function`` that yields
+    the diagnoses of settings for `doctor`.
     """
 
     name: str
@@ -113,6 +120,9 @@ class Exporter:
     required_modules: tuple[str, ...] = ()
     token_variable: str = ""
     exports_changes: bool = False
+    extra: str = ""
+    has_dry_run: bool = False
+    checks: str = ""
 
     def has_destination(self, settings: Mapping[str, Any]) -> bool:
         """Whether the settings contain a destination."""

@@ -5,7 +5,7 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
-from lineage_merge.exporters import datahub, neptune_csv, openlineage
+from lineage_merge.exporters import datahub, datazone, neptune_csv, openlineage
 from lineage_merge.exporters.exporter import Exporter, read_token
 from lineage_merge.exporters.pictures import DOT, GRAPHML, MERMAID
 from lineage_merge.infra.json_schema import Checker
@@ -13,7 +13,15 @@ from lineage_merge.model.errors import ConfigError, ErrorCollector
 
 EXPORTERS: Mapping[str, Exporter] = {
     exporter.name: exporter
-    for exporter in (datahub.EXPORTER, openlineage.EXPORTER, GRAPHML, neptune_csv.EXPORTER, MERMAID, DOT)
+    for exporter in (
+        datahub.EXPORTER,
+        openlineage.EXPORTER,
+        datazone.EXPORTER,
+        GRAPHML,
+        neptune_csv.EXPORTER,
+        MERMAID,
+        DOT,
+    )
 }
 
 
@@ -55,7 +63,7 @@ def check_requirements(exporter: Exporter, settings: Mapping[str, Any]) -> None:
     if not all(map(_is_installed, exporter.required_modules)):
         raise ConfigError(
             f"exporters.{exporter.name}",
-            f"a package is missing: pip install 'lineage-merge[{exporter.name}]'",
+            f"a package is missing: pip install 'lineage-merge[{exporter.extra or exporter.name}]'",
         )
     if "token_env" in settings:
         read_token(settings, exporter.token_variable, exporter.name)

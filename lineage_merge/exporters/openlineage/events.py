@@ -67,9 +67,14 @@ def events(export: Export) -> Iterator[Event | DatasetEvent]:
     if export.before is not None:
         yield from _change_events(export, export.before)
         return
+    yield from job_events(export)
+    yield from check_events(export)
+
+
+def job_events(export: Export) -> Iterator[Event]:
+    """Yield the events of all jobs."""
     for job in jobs(export.graph, export.environment, export.dag):
         yield from _events_of(export.graph, job, export)
-    yield from check_events(export)
 
 
 def _events_of(graph: LineageGraph, job: JobLineage, export: Export) -> Iterator[Event]:

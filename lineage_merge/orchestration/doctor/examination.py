@@ -8,7 +8,9 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from lineage_merge.config import Config
-from lineage_merge.model.errors import GraphError, SourceError
+from lineage_merge.exporters.exporter import Exporter
+from lineage_merge.exporters.registry import EXPORTERS
+from lineage_merge.model.errors import ExportError, GraphError, SourceError
 from lineage_merge.orchestration.doctor import bulk, gremlin, joins, machine
 from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck, failed, ok, one_line, unexpected
 from lineage_merge.sources.kafka_landing import broker_check
@@ -57,6 +59,14 @@ def _preflight(source: Source, settings: Any) -> Iterator[Diagnosis]:
         yield ok(source.name, "the input exists")
 
 
+def _of_exporter(exporter: Exporter) -> Check:
+    def examine(config: Config) -> Iterator[Diagnosis]:
+        settings = config.exporters.get(exporter.name)
+        return imported(exporter.checks)(settings) if settings else iter(())
+
+    return Check(exporter.name, examine, ExportError.exit_code)
+
+
 def _kafka(config: Config) -> Iterator[Diagnosis]:
     return chain.from_iterable(map(broker_check.examine, broker_check.configured(config)))
 
@@ -69,6 +79,7 @@ CHECKS: tuple[Check, ...] = (
     Check(joins.JOINS, joins.examine, seconds=joins.SECONDS, late=joins.LATE),
     Check("graph", gremlin.examine, GraphError.exit_code),
     Check("bulk loader", bulk.examine, GraphError.exit_code),
+    *(_of_exporter(exporter) for exporter in EXPORTERS.values() if exporter.checks),
     Check("this machine", machine.examine),
 )
 
