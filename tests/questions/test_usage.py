@@ -20,7 +20,7 @@ from lineage_merge.questions.usage_question import UsageResult
 from tests.command_line import in_process
 from tests.gremlin_text import answers_in_the_grammar
 from tests.lineage_made import BACKENDS, MadeLineage, at, col
-from tests.questions.test_questions_page import FOUND
+from tests.questions_page import FOUND
 from tests.sample_graph import plain
 
 DAY = 24 * 3_600_000
