@@ -22,7 +22,7 @@ _CONFIG = "dag_name: daily\nenvironment: dev\nspline: {export: nowhere}\n"
 _SECONDS = 600
 _NO_SPARK = "PySpark is not installed: pip install 'lineage-merge[local]'"
 # The end of the path in the README.
-_DEMO = ("s3://tickit-raw/sales", "dev.tickit_marts.top_events_by_sales  table")
+_DEMO = ("near misses", "shop.marts.campaign_recipients#contact carries pii", "8. ")
 
 
 def main() -> int:

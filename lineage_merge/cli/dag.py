@@ -215,7 +215,7 @@ def _config_and_file(
 
         # Variables do not count: they are about the user's own graph.
         flags = {key: value for key, value in scope.items() if is_typed(key)}
-        return CONFIGURATION.load(sample.config_file(), environ={}, flags=flags), graph_file
+        return CONFIGURATION.load(sample.demo_config_file(), environ={}, flags=flags), graph_file
     for key, flag in (("dag_name", "--dag"), ("environment", "--environment")):
         if graph["config_file"] is None and key not in scope and (needs_dag or key != "dag_name"):
             raise ConfigError("", f"{key} is missing: set {flag} or --config")

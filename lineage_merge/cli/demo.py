@@ -1,81 +1,98 @@
-"""The command `demo`: the sample pipeline in an embedded graph of its own."""
+"""The command `demo`: the samples in a graph of their own, and eight questions about the company."""
 
 import dataclasses
+import webbrowser
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
 
 from lineage_merge.cli.command import command
 from lineage_merge.cli.error_handling import handle_errors, make_console, print_json, progress
 from lineage_merge.cli.options import as_json_or_text, without_progress
 
+if TYPE_CHECKING:
+    from lineage_merge.cli.demo_questions import DemoQuestion
+
 _NEXT = """
-The graph is stored. Questions read it with --demo, without it your own graph:
-  lineage-merge upstream top_events_by_sales#total_sales --demo
-  lineage-merge impact s3://tickit-raw/sales --demo
-  lineage-merge html --out lineage.html --demo"""
+The graph is stored; questions read it with --demo, without it your own graph:
+  lineage-merge demo --tour      the questions, with their whole answers
+  lineage-merge demo --open      the page, in the browser
+  lineage-merge init DIR         your own lineage"""
 
 
 @command(
     "lineage-merge demo",
+    "lineage-merge demo --tour",
+    "lineage-merge demo --open",
     "lineage-merge demo --json",
-    short_help="Merge the sample pipeline and show a path through it.",
+    short_help="Merge a sample company, and answer eight questions about it.",
 )
+@click.option("--tour", is_flag=True, help="show the whole answers, one question after the other")
+@click.option("--open", "open_page", is_flag=True, help="open the page in the browser")
 @as_json_or_text
 @without_progress
-def demo(as_json: bool, quiet: bool) -> None:
-    """Merge the sample pipeline into an embedded graph and show the paths through it.
+def demo(tour: bool, open_page: bool, as_json: bool, quiet: bool) -> None:
+    """Merge a sample company into an embedded graph, and answer eight questions about it.
 
-    The sample consists of two Spark applications and a dbt project (TICKIT) in sample_data/. No server is
-    needed: the first start downloads and caches the Gremlin Server's jars. The graph is one of its own, which
-    questions read with --demo.
+    The company has two Glue jobs, an Iceberg table, Redshift, a dbt project of three teams, and a history of
+    two weeks; its sources, and those of the smaller sample TICKIT, are in sample_data/. No server is needed,
+    and Spark does not start: the first run downloads and caches the Gremlin Server's jars. The graph is one
+    of its own, which questions read with --demo.
     """
-    from rich.text import Text
-
-    from lineage_merge.orchestration.report_text import loaded_text, print_report
-    from lineage_merge.questions.formats.tree import tree
-
+    if tour and as_json:
+        raise click.UsageError("--tour and --json exclude each other")
     with handle_errors(), progress(quiet) as on_progress:
         from lineage_merge.cli import sample
-        from lineage_merge.cli.interrupt import session
-        from lineage_merge.history.layout import history_location
         from lineage_merge.infra.embedded.serving import started_ahead
-        from lineage_merge.infra.graph_files import demo_graph_file
-        from lineage_merge.orchestration.configuration import CONFIGURATION
+        from lineage_merge.infra.graph_files import EMBEDDED, demo_graph_file
 
-        settings = CONFIGURATION.load(sample.config_file(), environ={})
+        company = sample.company_folder()
         graph_file = demo_graph_file()
-        with (
-            started_ahead(settings.gremlin.endpoint, on_progress, graph_file) as server,
-            session(settings.spark, on_progress) as spark,
-        ):
-            from lineage_merge.orchestration import pipeline
-            from lineage_merge.questions.backends.opening import open_graph
-            from lineage_merge.questions.lineage_questions import all_paths
+        with started_ahead(EMBEDDED, on_progress, graph_file) as server:
+            from lineage_merge.cli.demo_questions import output_of, read_questions
+            from lineage_merge.orchestration.demo import build_demo
 
             server.check()
-            built = pipeline.build(spark, settings, on_progress)
-            server.wait()
-            with pipeline.endpoint(settings, on_progress, graph_file) as target:
-                history = history_location(settings, graph_file)
-                loaded = pipeline.load_graph(built, settings, target, on_progress, history=history)
-                on_progress("querying the paths")
-                with open_graph(target) as graph:
-                    ends = sample.path_ends(settings.environment)
-                    at = {vertex.id: vertex for vertex in graph.vertices(ends)}
-                    paths = all_paths(graph, at[ends[0]], at[ends[1]])
+            merged = build_demo(sample.config_file(), company, graph_file, on_progress)
+        questions = read_questions(company)
+        program = click.get_current_context().find_root().command
+        on_progress("asking eight questions")
+        outputs = [output_of(question, program) for question in questions]
+        page = graph_file.with_suffix(".html")
+        if open_page:
+            arguments = ["html", "--demo", "--moment", "2w", "--out", str(page)]
+            program.main(arguments, prog_name="lineage-merge", standalone_mode=False)
     if as_json:
-        hops = [
-            {
-                "source": edge.from_id,
-                "target": edge.to_id,
-                "job": edge.job,
-                "via": edge.properties.get("via", ""),
-            }
-            for edge in paths.edges
-        ]
-        print_json({"report": built.report.as_json(), "written": dataclasses.asdict(loaded), "path": hops})
-        return
-    console = make_console()
-    print_report(console, built.report, loaded_text(loaded))
-    console.print("\nFrom s3://tickit-raw/sales to top_events_by_sales:\n")
-    for line in tree(paths, ends[:1]):
-        console.print(line, soft_wrap=True)
-    console.print(Text(_NEXT), soft_wrap=True)
+        asked = [question.as_json(output) for question, output in zip(questions, outputs, strict=True)]
+        written = dataclasses.asdict(merged.loaded)
+        print_json({"report": merged.report.as_json(), "written": written, "questions": asked})
+    elif tour:
+        _tour(questions, outputs)
+    else:
+        from lineage_merge.orchestration.report_text import loaded_text, print_report
+
+        print_report(make_console(), merged.report, loaded_text(merged.loaded))
+        _print_answers(questions, outputs)
+    if open_page:
+        webbrowser.open(page.as_uri())
+
+
+def _print_answers(questions: "Sequence[DemoQuestion]", outputs: Sequence[str]) -> None:
+    for number, (question, output) in enumerate(zip(questions, outputs, strict=True), 1):
+        click.echo(f"\n{number}. {click.style(question.text, bold=True)}")
+        click.echo(f"   {click.style(question.command, fg='cyan')}")
+        for line in question.answer(output):
+            click.echo(f"     {line}")
+        click.echo(f"   Only here: {question.only_here}")
+    click.echo(_NEXT)
+
+
+def _tour(questions: "Sequence[DemoQuestion]", outputs: Sequence[str]) -> None:
+    for number, (question, output) in enumerate(zip(questions, outputs, strict=True), 1):
+        click.echo(f"\n{number} of {len(questions)}. {click.style(question.text, bold=True)}")
+        click.echo(f"$ {click.style(question.command, fg='cyan')}\n")
+        click.echo(output.rstrip())
+        click.echo(f"\nOnly here: {question.only_here}")
+        if number < len(questions):
+            click.pause()

@@ -160,13 +160,13 @@ def select_graph_file(
 
 
 def select_config(config_file: Path | None, demo: bool) -> Path | None:
-    """Return the configuration file: with `--demo` that of the sample, unless `--config` is typed."""
+    """Return the configuration file: with `--demo` that of the company, unless `--config` is typed."""
     if not demo or is_typed("config_file"):
         return config_file
     from lineage_merge.cli import sample
 
     with handle_errors():
-        return sample.config_file()
+        return sample.demo_config_file()
 
 
 def is_typed(parameter: str) -> bool:

@@ -9,7 +9,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -102,6 +102,16 @@ class Recorder:
             )
             merge_index.write_record(self.location, self.scope, record)
         return record
+
+
+def record_merge(
+    location: str, scope: DagScope, record: MergeRecord, picture: Picture, config: Config, report: Report
+) -> None:
+    """Add a merge, of any time, with an entry of its own; its elements need not be in a graph."""
+    vertices, edges = write_entry(location, scope, record.name, picture)
+    merge_index.write_details(layout.json_file(location, layout.DETAILS, scope, record.name), report, config)
+    complete = replace(record, entry=record.name, vertices=vertices, edges=edges)
+    merge_index.write_record(location, scope, complete)
 
 
 def kind_of(

@@ -25,6 +25,7 @@ from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.on_spark import SparkEngine
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.graph_files import default_graph_file
+from lineage_merge.infra.input_budget import limited
 from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.infra.spark_session import own_errors
 from lineage_merge.infra.storage import read_text, write_text
@@ -98,8 +99,8 @@ class Outcome:
     loaded: LoadResult
 
 
-def build(spark: SparkSession, config: Config, on_progress: ProgressCallback = no_progress) -> Built:
-    """Read and merge the sources.
+def build(spark: SparkSession | None, config: Config, on_progress: ProgressCallback = no_progress) -> Built:
+    """Read and merge the sources; without Spark in this process, of which `InputTooLarge` is the limit.
 
     Invalid documents are skipped and reported; with `config.strict` the first one raises `DocumentError`.
     Raises `SourceError` if a source cannot be read.
@@ -131,7 +132,7 @@ def build(spark: SparkSession, config: Config, on_progress: ProgressCallback = n
 
 
 def _records(
-    spark: SparkSession,
+    spark: SparkSession | None,
     config: Config,
     resolver: dataset_resolver.DatasetResolver,
     on_progress: ProgressCallback,
@@ -139,6 +140,9 @@ def _records(
     """Read the records of all sources: in this process if the input is small, else distributed."""
     sources = configured_sources(config)
     limit = config.spark.distribute_above_mb << 20
+    if spark is None:
+        with limited(limit):
+            return read_all(_local_engine(), config, resolver, sources, on_progress).cache()
     listed = input_bytes(config) if limit else None
     if listed is not None and listed <= limit:
         with step("read"):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from lineage_merge.graph_format.elements import COLUMN, JOB, Edge, Vertex
-from lineage_merge.model.elements import column_of, dataset_of, is_field
+from lineage_merge.model.elements import column_of, dataset_of
 from lineage_merge.model.errors import QueryError
 from lineage_merge.questions.column_walk import column_edges
 from lineage_merge.questions.effects import (
@@ -95,12 +95,7 @@ def dependents(
     affected = impact(graph, changed, depth=depth, dag=dag)
     edges = [edge for edge in affected.subgraph.edges if edge.label != "writes"]
     if changed.label != COLUMN:
-        columns = {*affected.changed_columns, *(column.id for column in affected.columns)}
-        if any(map(is_field, columns)):
-            edges += column_edges(graph, affected.changed_columns, "down", depth=depth, dag=dag)
-        else:
-            between = graph.edges_from(sorted(columns), ["feeds_column"], dag)
-            edges += [edge for edge in between if edge.to_id in columns]
+        edges += column_edges(graph, affected.changed_columns, "down", depth=depth, dag=dag)
     hops = _distances(changed, affected, edges)
     states = _states(graph, changed, affected, edges, change, dag) if change else None
     elements = _elements(changed, affected, edges, hops, states)

@@ -278,3 +278,9 @@ def test_a_tag_reaches_what_reads_the_field_or_all_of_the_structure(tagged: Line
         "trips#city",
     }
     assert carriers("geo") >= {"places", "places#home", "places#home.city", "trips#city", "copies#home"}
+
+
+def test_what_depends_on_a_dataset_by_a_field_of_it_only(graph: LineageGraph) -> None:
+    found = dependents(graph, resolve_dataset_or_column(graph, "users"))
+    hops = {dependent.vertex.id: dependent.distance for dependent in found.of_kind("column")}
+    assert hops == {col("dump", "text"): 1, col("mart", "mail"): 1}

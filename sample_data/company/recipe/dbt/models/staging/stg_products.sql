@@ -1,0 +1,1 @@
+select sku, category, margin_rate from {{ source("shop", "products") }}

@@ -1,0 +1,217 @@
+"""`lineage-merge demo`: the company's story, its history, and the eight questions."""
+
+import json
+import shlex
+import webbrowser
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from lineage_merge.cli.sample import company_folder, demo_config_file
+from lineage_merge.graph_format.schema import Row
+from lineage_merge.orchestration.configuration import CONFIGURATION
+from lineage_merge.orchestration.demo import shift_times
+from lineage_merge.orchestration.read_sources import LocalMerge, merge
+from tests.command_line import Outcome, as_process, in_process
+
+Ask = Callable[..., Outcome]
+_WAREHOUSE = "redshift://brightmug-wh.eu-central-1:5439|shop."
+
+
+@pytest.fixture(scope="module")
+def company() -> LocalMerge:
+    """The company's merge."""
+    return merge(CONFIGURATION.load(demo_config_file(), environ={}))
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with the graph of the demo."""
+    folder = tmp_path_factory.mktemp("home")
+    outcome = as_process("demo", "--json", "--quiet", LINEAGE_MERGE_HOME=str(folder))
+    assert (outcome.code, outcome.err) == (0, "")
+    (folder / "demo.json").write_text(outcome.out)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def ask(home: Path) -> Ask:
+    return lambda *words: in_process(*words, LINEAGE_MERGE_HOME=str(home))
+
+
+def short(identifier: str) -> str:
+    """`lake/customers#email` for an id."""
+    _, namespace, name, *column = identifier.split("|")
+    dataset = f"{namespace.removeprefix('s3://brightmug-')}/{name}"
+    return "#".join((dataset.removeprefix(f"{_WAREHOUSE[:-6]}/shop."), ".".join(column))).rstrip("#")
+
+
+def flows(rows: list[Row], label: str) -> set[tuple[str, ...]]:
+    found: set[tuple[str, ...]] = set()
+    for row in rows:
+        if row["label"] == label:
+            kind = (row["transformation"],) if label == "feeds_column" else ()
+            found.add((short(row["from"]), short(row["to"]), *kind))
+    return found
+
+
+def test_the_company_is_one_path_from_json_to_dashboards(company: LocalMerge) -> None:
+    assert flows(company.elements.collect(), "feeds") == {
+        ("raw/customers", "lake/customers"),
+        ("raw/customers", "lake/customer_segments"),
+        ("raw/orders", "lake/order_lines"),
+        ("raw/visits", "lake/web_visits"),
+        ("lake/order_lines", "lake/shop/orders"),
+        ("lake/shop/orders", "export/orders"),
+        ("lake/customers", "public.customers"),
+        ("export/orders", "public.orders"),
+        ("lake/web-visits", "public.visits"),
+        ("erp/products", "public.products"),
+        ("public.customers", "staging.stg_customers"),
+        ("public.orders", "staging.stg_orders"),
+        ("public.visits", "staging.stg_visits"),
+        ("public.products", "staging.stg_products"),
+        ("staging.stg_customers", "marts.dim_customers"),
+        ("staging.stg_orders", "marts.fct_sales"),
+        ("staging.stg_products", "marts.fct_sales"),
+        ("marts.fct_sales", "marts.revenue_by_country"),
+        ("marts.dim_customers", "marts.revenue_by_country"),
+        ("marts.fct_sales", "marts.campaign_recipients"),
+        ("staging.stg_customers", "marts.campaign_recipients"),
+        ("staging.stg_visits", "marts.campaign_recipients"),
+        ("marts.fct_sales", "marts.weekly_demand"),
+        ("marts.revenue_by_country", "dbt://brightmug/revenue_dashboard"),
+        ("marts.campaign_recipients", "dbt://brightmug/newsletter"),
+        ("marts.weekly_demand", "dbt://brightmug/purchasing_plan"),
+    }
+
+
+def test_columns_of_the_two_key_paths(company: LocalMerge) -> None:
+    of_columns = flows(company.elements.collect(), "feeds_column")
+    key = ("#email", "#contact", "#mail", "#amount", "#price", "#revenue", "#qty", ".email", ".price", ".qty")
+    ends = ("#email_hash", *key)
+    assert {flow for flow in of_columns if flow[0].endswith(key) and flow[1].endswith(ends)} == {
+        ("raw/customers#contact.email", "lake/customers#email", "IDENTITY"),
+        ("lake/customers#email", "public.customers#email", "IDENTITY"),
+        ("public.customers#email", "staging.stg_customers#email", "TRANSFORMATION"),
+        ("staging.stg_customers#email", "marts.dim_customers#email_hash", "TRANSFORMATION"),
+        ("staging.stg_customers#email", "marts.campaign_recipients#contact", "IDENTITY"),
+        ("raw/orders#items.price", "lake/order_lines#price", "TRANSFORMATION"),
+        ("raw/orders#items.qty", "lake/order_lines#qty", "TRANSFORMATION"),
+        ("lake/order_lines#price", "lake/shop/orders#amount", "TRANSFORMATION"),
+        ("lake/order_lines#qty", "lake/shop/orders#amount", "TRANSFORMATION"),
+        ("lake/order_lines#qty", "lake/shop/orders#qty", "IDENTITY"),
+        ("lake/shop/orders#amount", "export/orders#amount", "IDENTITY"),
+        ("lake/shop/orders#qty", "export/orders#qty", "IDENTITY"),
+        ("export/orders#amount", "public.orders#amount", "IDENTITY"),
+        ("export/orders#qty", "public.orders#qty", "IDENTITY"),
+        ("public.orders#amount", "staging.stg_orders#amount", "IDENTITY"),
+        ("public.orders#qty", "staging.stg_orders#qty", "IDENTITY"),
+        ("staging.stg_orders#amount", "marts.fct_sales#amount", "IDENTITY"),
+        ("staging.stg_orders#qty", "marts.fct_sales#qty", "IDENTITY"),
+        ("marts.fct_sales#amount", "marts.revenue_by_country#revenue", "AGGREGATION"),
+    }
+
+
+def test_the_report_has_one_near_miss_and_one_silent_agent(company: LocalMerge) -> None:
+    assert [(near.written, near.read) for near in company.report.near_misses] == [
+        ("dev|s3://brightmug-lake|web_visits", "dev|s3://brightmug-lake|web-visits")
+    ]
+    silent = [problem.document for problem in company.report.problems if problem.kind == "silent"]
+    assert silent == ["dev|s3://brightmug-lake|customer_segments"]
+
+
+def test_the_policy_finds_exactly_the_leak(ask: Ask) -> None:
+    checked = ask("check", "--demo", "--json")
+
+    violations = [each for policy in json.loads(checked.out)["policies"] for each in policy["violations"]]
+    assert checked.code == 14
+    assert [each["id"] for each in violations] == [f"dev|{_WAREHOUSE}marts.campaign_recipients|contact"]
+
+
+def test_tests_and_freshness(ask: Ask) -> None:
+    listed = json.loads(ask("tests", "--demo", "--dag", "brightmug_daily", "--json").out)["tests"]
+    assert sorted((each["name"], each["status"]) for each in listed if each["status"] != "passed") == [
+        ("freshness.shop.products", "failed"),
+        ("sales_have_a_customer", "failed"),
+        ("status_is_known", "warned"),
+    ]
+
+
+def test_each_question_is_answered_by_its_command(home: Path, ask: Ask) -> None:
+    questions = json.loads((home / "demo.json").read_text())["questions"]
+
+    assert len(questions) == 8
+    for question in questions:
+        program, *words = shlex.split(question["command"])
+        assert program == "lineage-merge"
+        outcome = ask(*words)
+        assert not outcome.err.startswith("internal error"), outcome
+        printed = [" ".join(line.split()) for line in (outcome.out + outcome.err).splitlines()]
+        assert len(question["answer"]) == 2, question
+        assert all(any(answer in line for line in printed) for answer in question["answer"]), question
+
+
+def test_the_history_has_a_renamed_column_a_dropped_one_and_a_broken_join(ask: Ask) -> None:
+    def changed(start: str, end: str) -> set[tuple[str, str]]:
+        answer = json.loads(ask("diff", "--demo", "--from", start, "--to", end, "--json").out)
+        return {
+            (change["action"], change["title"])
+            for change in answer["changes"]
+            if change["kind"] != "expression"
+        }
+
+    assert changed("13d", "9d") == {
+        ("removed", "shop.staging.stg_customers#mail"),
+        ("added", "shop.staging.stg_customers#email"),
+    }
+    assert changed("9d", "5d") == {("removed", "shop.marts.dim_customers#loyalty_points")}
+    assert changed("5d", "1d") == {
+        ("added", "s3://brightmug-lake/web-visits"),
+        ("added", "s3://brightmug-lake/web-visits -> shop.public.visits"),
+        ("removed", "s3://brightmug-lake/web_visits -> shop.public.visits"),
+    }
+    assert changed("1d", "now") == set()
+
+
+def test_data_is_as_new_as_the_demo(ask: Ask) -> None:
+    listed = json.loads(ask("freshness", "revenue_dashboard", "--demo", "--json").out)["datasets"]
+    ages = {each["dataset"].rpartition(".")[2]: each["age_ms"] for each in listed}
+    hour = 3_600_000
+    assert ages["fct_sales"] < hour
+    assert 71 * hour < ages["products"] < 73 * hour
+
+
+def test_the_page_is_opened(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", opened.append)
+    outcome = in_process("demo", "--quiet", "--open", "--tour", LINEAGE_MERGE_HOME=str(home))
+    assert outcome.code == 0, outcome
+    assert opened == [(home / "demo.html").as_uri()]
+    assert "brightmug_daily" in (home / "demo.html").read_text()
+    assert "8 of 8." in outcome.out
+    # The whole answers.
+    assert "shop.marts.fct_sales#margin" in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("text", "shifted"),
+    [
+        ('"2026-11-26T23:59:59.123Z"', '"2026-11-28T00:59:59.123Z"'),
+        (
+            '"timestamp":1795717320077,"durationNs":4860639554',
+            '"timestamp":1795807320077,"durationNs":4860639554',
+        ),
+        ('"snapshot":8744736658442914487, "local-1795717320077"', None),
+        ("date '2026-11-26', 2.1795717320077", None),
+    ],
+)
+def test_times_are_moved_and_other_numbers_are_not(text: str, shifted: str | None) -> None:
+    assert shift_times(text, timedelta(days=1, hours=1, microseconds=9)) == (shifted or text)
+
+
+def test_sources_name_no_machine() -> None:
+    texts = {file.name: file.read_text() for file in company_folder().rglob("*.json*")}
+    assert [name for name, text in texts.items() if "/tmp/" in text or "file:/" in text] == []
