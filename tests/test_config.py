@@ -2,14 +2,24 @@ import json
 import re
 import time
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from lineage_merge.config import Cleared, Config, History, Key, MetadataRule, Policy, Propagation, Rule
+from lineage_merge.config import (
+    Cleared,
+    Config,
+    DismissedNearMiss,
+    History,
+    Key,
+    MetadataRule,
+    Policy,
+    Propagation,
+    Rule,
+)
 from lineage_merge.config.policies import TagRule
 from lineage_merge.infra import storage
 from lineage_merge.model.errors import ConfigError
@@ -143,6 +153,10 @@ TEXTS: dict[str, tuple[str, Any]] = {
     "history.logical_date": ("2026-01-31", "2026-01-31"),
     "exporters": ("{mermaid: {columns: true}}", {"mermaid": {"columns": True}}),
     "query.layers": ("{raw: a*, mart: [b, c]}", {"raw": ("a*",), "mart": ("b", "c")}),
+    "merge.dismissed_near_misses": (
+        "[{written: s3://raw/a, read: wh|a, by: anna, reason: of another shop, until: 2027-01-31}]",
+        (DismissedNearMiss("s3://raw/a", "wh|a", "anna", "of another shop", date(2027, 1, 31)),),
+    ),
     "merge.rules": (
         "[{name: temp, match: '/(?P<table>[a-z]+)/', dataset: 'redshift://wh:1|dev.public.{table}'}]",
         (Rule("temp", "redshift://wh:1|dev.public.{table}", match="/(?P<table>[a-z]+)/"),),
@@ -656,7 +670,7 @@ def test_namespaces_are_normalized() -> None:
         ("dag_name: !!python/name:os.system", ":1: unknown alias or tag"),
         ("dag_name: &a [*a]", ":1: an anchor contains itself"),
         ("dag_name: \x00", ": not YAML"),
-        ("dag_name: 2024-13-45", ": not YAML"),
+        ("dag_name: !!int x", ": not YAML"),
         ("- dag_name: d", ": must be a mapping with keys such as dag_name and environment"),
         ("# nothing yet", ": must be a mapping with keys such as dag_name and environment"),
         ("[" * 3000, ": nested too deeply"),

@@ -76,6 +76,7 @@ COMMANDS: Mapping[str, Mapping[str, Listed]] = {
         "html": Listed("cli.page:html", "Write the lineage as one HTML file that works offline."),
         "export": Listed("cli.export:export", "Export the lineage to DataHub, OpenLineage or files."),
         "report": Listed("cli.dag:report"),
+        "near-misses": Listed("cli.near_misses:near_misses"),
         "mcp": Listed("cli.servers:mcp", "Answer questions of assistants (Model Context Protocol)."),
         "serve": Listed("cli.servers:serve"),
     },

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from lineage_merge.load.remove_dag import Removed
     from lineage_merge.questions.merge_report import NearMissesResult, ReportResult
 
-_GRAPH_OPTIONS = (
+GRAPH_OPTIONS = (
     click.option(
         "--environment",
         metavar="NAME",
@@ -64,7 +64,7 @@ _GRAPH_OPTIONS = (
     shell_complete=complete_dags,
     help="Airflow DAG",
 )
-@partial(add_options, options=_GRAPH_OPTIONS)
+@partial(add_options, options=GRAPH_OPTIONS)
 @demo_option
 @as_of_option
 @history_option
@@ -91,7 +91,7 @@ def report(
     """
     with handle_errors(), progress(True) as on_progress:
         # The search depends on the environment, its fixes on the configuration: neither needs a DAG.
-        config, graph_file = _config_and_file(graph, demo=demo, needs_dag=not is_near_misses)
+        config, graph_file = config_and_file(graph, demo=demo, needs_dag=not is_near_misses)
         selection = GraphSelection(
             file=config,
             environment=config.environment,
@@ -122,12 +122,13 @@ def report(
 def _print(answer: "NearMissesResult | ReportResult", everything: bool) -> None:
     from rich.text import Text
 
-    from lineage_merge.orchestration.report_text import print_near_misses, print_report
+    from lineage_merge.orchestration.report_text import print_dismissed, print_near_misses, print_report
     from lineage_merge.questions.merge_report import NearMissesResult
 
     console = make_console()
     if isinstance(answer, NearMissesResult):
         print_near_misses(console, answer.near_misses)
+        print_dismissed(console, answer.dismissed, everything=everything)
         if answer.note:
             click.echo(answer.note)
         return
@@ -156,7 +157,7 @@ def _print(answer: "NearMissesResult | ReportResult", everything: bool) -> None:
 @click.option(
     "--job", metavar="NAME", default="", shell_complete=complete_jobs, help="only this job of the DAG"
 )
-@partial(add_options, options=_GRAPH_OPTIONS)
+@partial(add_options, options=GRAPH_OPTIONS)
 @click.option("--dry-run", is_flag=True, help="print what would be removed, without removing it")
 @as_json_or_text
 def remove(job: str, dry_run: bool, as_json: bool, **graph: Any) -> None:
@@ -165,7 +166,7 @@ def remove(job: str, dry_run: bool, as_json: bool, **graph: Any) -> None:
     Vertices that other DAGs share stay, without this DAG's tag.
     """
     with handle_errors(), progress(True) as on_progress:
-        config, graph_file = _config_and_file(graph)
+        config, graph_file = config_and_file(graph)
         require_graph_file(graph_file, demo=False)
         from lineage_merge.history.layout import DagScope, history_location
         from lineage_merge.history.recording import record_removal
@@ -199,12 +200,12 @@ def _removed_text(removed: "Removed") -> str:
     return text
 
 
-def _config_and_file(
+def config_and_file(
     graph: dict[str, Any], *, demo: bool = False, needs_dag: bool = True
 ) -> "tuple[Config, Path | None]":
     """Return a configuration with DAG (if it is needed) and environment, and the selected graph file.
 
-    `graph`: the values of `_GRAPH_OPTIONS` and --dag. Raises `ConfigError`.
+    `graph`: the values of `GRAPH_OPTIONS` and --dag. Raises `ConfigError`.
     """
     from lineage_merge.orchestration.configuration import CONFIGURATION
 

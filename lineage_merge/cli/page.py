@@ -73,6 +73,7 @@ def html(
         from lineage_merge.graph_format.elements import COLUMN
         from lineage_merge.infra import storage
         from lineage_merge.model.times import utc_time
+        from lineage_merge.questions.near_misses import near_misses_of
         from lineage_merge.questions.staleness import Expectations, freshness_within
         from lineage_merge.questions.usage import usages
 
@@ -88,7 +89,12 @@ def html(
             newest, scope = options.as_of or "now", (environment, options.dag)
             shown = read_moments(history, moments, newest, *scope, focus, depth, expectations, on_progress)
             start, graph = shown.start, shown.moments[-1].graph
-            write = partial(render_moments, shown.moments, shown.changes)
+            write = partial(
+                render_moments,
+                shown.moments,
+                shown.changes,
+                near_misses=near_misses_of(shown.graph, config, graph.datasets),
+            )
         else:
             with open_session(options) as session:
                 scope = (session.environment, session.dag)
@@ -108,7 +114,13 @@ def html(
                     if vertex.is_dataset or vertex.label == COLUMN
                 )
                 usage = usages(session.graph, read)
-                write = partial(render, graph, freshness=freshness, usage=usage)
+                write = partial(
+                    render,
+                    graph,
+                    freshness=freshness,
+                    usage=usage,
+                    near_misses=near_misses_of(session.graph, session.config, graph.datasets),
+                )
                 if hint := session.empty_hint():
                     click.echo(hint, err=True)
         default_title = (start.name if start else options.dag) or "Lineage"

@@ -14,6 +14,7 @@ from lineage_merge.history.moments import parse_moment
 from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.model.errors import ConfigError, NotFound
 from lineage_merge.model.times import utc_time
+from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.lineage_changes import Limit, compare_pictures
 from lineage_merge.questions.names import check_scope
 from lineage_merge.questions.past import AsOf, as_of
@@ -21,11 +22,15 @@ from lineage_merge.questions.staleness import Expectations, freshness_within
 
 
 class PageMoments(NamedTuple):
-    """Moments, oldest first, the changes of each pair, and the vertex of `--focus`."""
+    """Moments, oldest first, the changes of each pair, and the vertex of `--focus`.
+
+    `graph`: all of the newest, also what is not selected.
+    """
 
     moments: list[PageMoment]
     changes: Changes
     start: Vertex | None
+    graph: LineageGraph
 
 
 def read_moments(
@@ -73,7 +78,7 @@ def read_moments(
     for before, after in combinations(range(len(pictures)), 2):
         both = pictures[before].graph, pictures[after].graph
         changes[before, after] = compare_pictures(*both, environment, dag, limit)
-    return PageMoments(moments, changes, start)
+    return PageMoments(moments, changes, start, last.graph)
 
 
 def _selected(

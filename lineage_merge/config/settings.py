@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any, Literal, TypeVar
 
 from lineage_merge.config.policies import Policy
@@ -39,12 +40,29 @@ class Expect:
 
 
 @dataclass(frozen=True, slots=True)
+class DismissedNearMiss:
+    """A near miss that is two datasets, as `by` decided.
+
+    `written`, `read`: as reports print them, or ids. `until`: last day of it (None: no end). `score`,
+    `evidence`: when it was dismissed; 0 and "": any.
+    """
+
+    written: str
+    read: str
+    by: str
+    reason: str
+    until: date | None = None
+    score: int = 0
+    evidence: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Merge:
     """How names are qualified and joined, and which temporary datasets are collapsed.
 
     `default_schemas`: database.schema by namespace. `collapse_datasets`: globs on paths of datasets.
     `collapse_run_local`: also collapse datasets that only the run that writes them reads. `expect`: what must
-    be joined.
+    be joined. `dismissed_near_misses`: near misses that are not reported.
     """
 
     default_schemas: Mapping[str, str] = field(default_factory=dict)
@@ -52,6 +70,7 @@ class Merge:
     collapse_datasets: tuple[str, ...] = ()
     collapse_run_local: bool = False
     expect: Expect = field(default_factory=Expect)
+    dismissed_near_misses: tuple[DismissedNearMiss, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

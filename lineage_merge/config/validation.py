@@ -4,6 +4,7 @@ import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from string import Formatter
 from typing import Any, TypeVar
 
@@ -14,6 +15,7 @@ from lineage_merge.config.section import Section, locations, namespace
 from lineage_merge.config.settings import (
     Bulk,
     Config,
+    DismissedNearMiss,
     Expect,
     Gremlin,
     History,
@@ -65,6 +67,10 @@ def parse(
     for index, rule in enumerate(merge.get("rules", ())):
         with errors.collecting():
             rules.append(_rule(index, rule))
+    dismissed: list[DismissedNearMiss] = []
+    for index, entry in enumerate(merge.get("dismissed_near_misses", ())):
+        with errors.collecting():
+            dismissed.append(_dismissed(index, entry))
     config = Config(
         dag_name=settings.get("dag_name", ""),
         environment=settings.get("environment", ""),
@@ -75,6 +81,7 @@ def parse(
             collapse_datasets=tuple(merge.get("collapse_datasets", ())),
             collapse_run_local=merge.get("collapse_run_local", False),
             expect=_expect(merge.get("expect", {})),
+            dismissed_near_misses=tuple(dismissed),
         ),
         metadata=errors.get(lambda: _metadata(settings.get("metadata")), None),
         propagation=errors.get(lambda: parse_propagation(settings.get("propagation", {})), {}),
@@ -102,6 +109,17 @@ def parse(
 def _expect(settings: Mapping[str, Any]) -> Expect:
     joined = tuple((source, target) for source, target in settings.get("joined", ()))
     return Expect(int(settings.get("joined_at_least", 0)), joined)
+
+
+def _dismissed(index: int, settings: Mapping[str, Any]) -> DismissedNearMiss:
+    until = settings.get("until")
+    try:
+        day = date.fromisoformat(until) if until else None
+    except ValueError:
+        raise ConfigError(
+            f"merge.dismissed_near_misses[{index}].until", f"is not a day of the calendar: {until}"
+        ) from None
+    return DismissedNearMiss(**{**settings, "until": day, "score": int(settings.get("score", 0))})
 
 
 def parse_default_schema(key: str, of: str, name: str) -> tuple[str, str]:

@@ -12,6 +12,15 @@ from lineage_merge.model.errors import ConfigError
 MAX_VALUES = 100_000
 
 
+class _Loader(yaml.SafeLoader):
+    """Parses a date as text: JSON Schema, by which all values are checked, has no other dates."""
+
+    yaml_implicit_resolvers = {  # noqa: RUF012 (as in the base class)
+        first: [each for each in resolvers if each[0] != "tag:yaml.org,2002:timestamp"]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+
 class ParsedYaml(NamedTuple):
     """A value, and the line of each of its fields by path (``dbt[0].manifest``)."""
 
@@ -32,7 +41,7 @@ def parse_with_lines(text: str, origin: str, key: str = "") -> ParsedYaml:
     than `MAX_VALUES` values. Of the text, the message contains only names of keys.
     """
     try:
-        loader = yaml.SafeLoader(text)
+        loader = _Loader(text)
         node = loader.get_single_node()
         if node is None:
             return ParsedYaml(None, {})
@@ -42,7 +51,7 @@ def parse_with_lines(text: str, origin: str, key: str = "") -> ParsedYaml:
         line = error.problem_mark.line + 1 if error.problem_mark else 0
         raise _error(origin, key, line, _describe(error)) from None
     except (yaml.YAMLError, ValueError, OverflowError):
-        # Forbidden characters, invalid dates or numbers.
+        # Forbidden characters, invalid numbers.
         raise _error(origin, key, 0, "not YAML") from None
     except RecursionError:
         raise _error(origin, key, 0, "nested too deeply") from None

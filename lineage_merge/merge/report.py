@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
-from lineage_merge.model.elements import Problem
+from lineage_merge.model.elements import Problem, decode
 
 # Examples per source and kind: bounds the memory of the driver.
 MAX_EXAMPLES = 1000
@@ -37,7 +37,7 @@ class NearMiss(NamedTuple):
     """Two datasets that are probably one: ids of what is written and what is read, and the evidence.
 
     `score`: up to 100 (docs/joining.md). `fix_key`: the configuration key that joins them, `fix` YAML to
-    paste; both "" if no configuration does.
+    paste; both "" if no configuration does. `note`: the dismissal that no longer applies, "" without one.
     """
 
     written: str
@@ -46,6 +46,26 @@ class NearMiss(NamedTuple):
     evidence: tuple[str, ...]
     fix_key: str = ""
     fix: str = ""
+    note: str = ""
+
+
+class Dismissed(NamedTuple):
+    """A near miss that the configuration dismisses: who did it, why, and until which day ("": no end)."""
+
+    written: str
+    read: str
+    score: int
+    evidence: tuple[str, ...]
+    by: str
+    reason: str
+    until: str = ""
+
+
+def dataset_text(identifier: str) -> str:
+    """Return ``namespace|name`` of the id of a dataset, or the path of a file."""
+    _, namespace, name = map(decode, identifier.split("|", 2))
+    is_bucket = namespace.partition("://")[0] in ("s3", "gs")
+    return f"{namespace}/{name}" if is_bucket else f"{namespace}|{name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +75,8 @@ class Report:
     `read`: counts by what was read. `nodes`, `edges`: counts by label. `joined_by`: each joined dataset once.
     `problems`: examples of problems, at most `MAX_EXAMPLES` per source and kind. `by_source` counts all
     problems by source (its key, or `MERGE`) and kind, `totals` by kind. `not_retired`: sources of which
-    nothing is retired, with the reason. `near_misses`: datasets that are probably one, best first.
+    nothing is retired, with the reason. `near_misses`: datasets that are probably one, best first; without
+    `dismissed_near_misses`.
     `assumed`: number of assumed edges.
     `unmet`: expectations of the configuration (`merge.expect`) that the merge does not meet.
     """
@@ -69,6 +90,7 @@ class Report:
     by_source: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     not_retired: tuple[str, ...] = ()
     near_misses: tuple[NearMiss, ...] = ()
+    dismissed_near_misses: tuple[Dismissed, ...] = ()
     unmet: tuple[str, ...] = ()
     assumed: int = 0
 
@@ -123,12 +145,15 @@ class Report:
             "by_source": {source: dict(kinds) for source, kinds in self.by_source.items()},
             "not_retired": list(self.not_retired),
             "near_misses": [{**miss._asdict(), "evidence": list(miss.evidence)} for miss in self.near_misses],
+            "dismissed_near_misses": [
+                {**miss._asdict(), "evidence": list(miss.evidence)} for miss in self.dismissed_near_misses
+            ],
             "unmet": list(self.unmet),
             "problems": [asdict(problem) for problem in self.problems],
         }
 
 
-def _known(kind: type[Problem] | type[NearMiss], stored: Mapping[str, Any]) -> dict[str, Any]:
+def _known(kind: type[Problem | NearMiss | Dismissed], stored: Mapping[str, Any]) -> dict[str, Any]:
     return {name: stored[name] for name in kind.__match_args__ if name in stored}
 
 
@@ -137,6 +162,9 @@ _PARSERS: Mapping[str, Callable[[Any], Any]] = {
     "joined_by": lambda each: JoinedBy(tuple(each["rules"]), each["datasets"]),
     "problems": lambda each: Problem(**_known(Problem, each)),
     "near_misses": lambda each: NearMiss(**{**_known(NearMiss, each), "evidence": tuple(each["evidence"])}),
+    "dismissed_near_misses": lambda each: Dismissed(
+        **{**_known(Dismissed, each), "evidence": tuple(each["evidence"])}
+    ),
     "not_retired": str,
     "unmet": str,
 }

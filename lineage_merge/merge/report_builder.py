@@ -65,14 +65,14 @@ def complete_report(records: Rows[Record], merged: Merged, config: Config) -> Re
 
 def with_near_misses(found: Report, added: NearMisses) -> Report:
     """Add the near misses and their notes to a report."""
+    found = replace(found, near_misses=added.found, dismissed_near_misses=added.dismissed)
     if not added.notes:
-        return replace(found, near_misses=added.found)
+        return found
     number = len(added.notes)
     kinds = found.by_source.get(MERGE, {})
     of_merge = {**kinds, "notice": kinds.get("notice", 0) + number}
     return replace(
         found,
-        near_misses=added.found,
         problems=(*found.problems, *added.notes),
         totals={**found.totals, "notice": found.totals.get("notice", 0) + number},
         by_source={**found.by_source, MERGE: of_merge},

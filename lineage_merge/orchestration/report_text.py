@@ -10,11 +10,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from lineage_merge.model.elements import decode
+from lineage_merge.merge.report import dataset_text
 
 if TYPE_CHECKING:
     from lineage_merge.load.result import LoadResult
-    from lineage_merge.merge.report import NearMiss, Report
+    from lineage_merge.merge.report import Dismissed, NearMiss, Report
     from lineage_merge.model.elements import Problem
 
 # The most important first.
@@ -66,8 +66,10 @@ def print_report(console: Console, report: "Report", written: str, *, everything
         if kind in report.totals or kind == "not-joined":
             hint = "" if everything else _NOT_LISTED.get(kind, "")
             table.add_row(title, f"{report.totals.get(kind, 0):,}{f' ({hint})' if hint else ''}")
-        if kind == "rejected" and report.near_misses:
-            table.add_row("near misses", str(len(report.near_misses)))
+        dismissed = len(report.dismissed_near_misses)
+        if kind == "rejected" and (report.near_misses or dismissed):
+            also = f" ({dismissed} dismissed)" if dismissed else ""
+            table.add_row("near misses", f"{len(report.near_misses)}{also}")
     if report.not_retired:
         table.add_row("not retired", Text("\n".join(report.not_retired)))
     console.print(table)
@@ -81,6 +83,7 @@ def print_problems(console: Console, report: "Report", *, everything: bool = Fal
             _print_kind(console, report, kind, title, everything=everything)
         if kind == "rejected":
             print_near_misses(console, report.near_misses, None if everything else _MAX_NEAR_MISSES)
+            print_dismissed(console, report.dismissed_near_misses, everything=everything)
 
 
 def _print_kind(console: Console, report: "Report", kind: str, title: str, *, everything: bool) -> None:
@@ -106,6 +109,20 @@ def print_near_misses(console: Console, found: Sequence["NearMiss"], limit: int 
         console.print(Text(line), soft_wrap=True)
 
 
+def print_dismissed(console: Console, dismissed: Sequence["Dismissed"], *, everything: bool) -> None:
+    """Print the number of dismissed near misses; `everything`: who did it, why, and until when."""
+    if not dismissed:
+        return
+    hint = "" if everything else "; --all lists them"
+    number = counted(len(dismissed), "near miss is", "near misses are")
+    console.print(Text(f"\n{number} dismissed{hint}", style="bold"))
+    for each in dismissed if everything else ():
+        console.print(Text(f"  written  {dataset_text(each.written)}"), soft_wrap=True)
+        console.print(Text(f"  read     {dataset_text(each.read)}"), soft_wrap=True)
+        until = f" until {each.until}" if each.until else ""
+        console.print(Text(f"           dismissed by {each.by}{until}: {each.reason}"), soft_wrap=True)
+
+
 def near_miss_lines(found: Sequence["NearMiss"], limit: int | None = None) -> Iterator[str]:
     """Yield the lines about near misses."""
     best: dict[str, int] = {}
@@ -120,6 +137,8 @@ def near_miss_lines(found: Sequence["NearMiss"], limit: int | None = None) -> It
             yield f"  written  {dataset_text(member.written)}"
             yield f"  read     {dataset_text(member.read)}"
             yield f"           score {member.score}: {'; '.join(member.evidence)}"
+            if member.note:
+                yield f"           {member.note}"
         if fix:
             number = sum(near_miss.fix == fix for near_miss in found)
             joins = f"joins {number} near misses" if number > 1 else "joins them"
@@ -129,13 +148,6 @@ def near_miss_lines(found: Sequence["NearMiss"], limit: int | None = None) -> It
             yield "  Fix: correct the name in the job or the project; no configuration joins them"
     if len(shown) < len(found):
         yield f"  ... and {len(found) - len(shown):,} more: {_COMMAND}"
-
-
-def dataset_text(identifier: str) -> str:
-    """Return ``namespace|name`` of the id of a dataset, or the path of a file."""
-    _, namespace, name = map(decode, identifier.split("|", 2))
-    is_bucket = namespace.partition("://")[0] in ("s3", "gs")
-    return f"{namespace}/{name}" if is_bucket else f"{namespace}|{name}"
 
 
 def loaded_text(loaded: "LoadResult") -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-from lineage_merge.merge.report import NearMiss
+from lineage_merge.merge.report import Dismissed, NearMiss
 from lineage_merge.model.elements import Problem, decode
 from lineage_merge.model.errors import Ambiguous, NotFound, QueryError
 from lineage_merge.questions.fields import (
@@ -39,6 +39,7 @@ class NearMissRow:
     evidence: tuple[Text, ...]
     fix_key: Annotated[Label, Shown("key of the configuration that joins them")]
     fix: Annotated[str, NOT_FOR_TOOLS]
+    note: Annotated[Label, Shown("dismissal that no longer applies")]
     lines: Annotated[tuple[str, ...], Shown("lines of YAML for it", tool_name="fix", on=("tool",))]
 
     @property
@@ -170,10 +171,11 @@ class NearMissesResult(NoGraphResult):
 
     row_type = NearMissRow
     rows_name = "near_misses"
-    table = "written, read, score, reasons: evidence, fix_key, fix"
-    optional = ("fix key", "fix")
+    table = "written, read, score, reasons: evidence, fix_key, fix, note"
+    optional = ("fix key", "fix", "note")
 
     near_misses: tuple[NearMiss, ...] = ()
+    dismissed: tuple[Dismissed, ...] = ()
     problems: tuple[Problem, ...] = ()
 
     @property
@@ -187,6 +189,11 @@ class NearMissesResult(NoGraphResult):
 
     def header(self) -> dict[str, Any]:
         return self.parameters()
+
+    def fields(self) -> dict[str, Any]:
+        """Return the near misses that the configuration dismisses: who did it, why, and until which day."""
+        rows = [{**each._asdict(), "evidence": list(each.evidence)} for each in self.dismissed]
+        return {"dismissed_near_misses": rows}
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,13 +210,16 @@ class NearMissesQuestion(Question[NearMissesResult]):
 
         if graph.environment is None:
             raise QueryError("near misses need an environment. Fix: set it when the graph is opened")
-        pairs, problems = near_misses(graph.graph, replace(graph.config, environment=graph.environment))
-        notes = [f"note: {problem.message}" for problem in problems]
+        pairs, problems, dismissed = near_misses(
+            graph.graph, replace(graph.config, environment=graph.environment)
+        )
+        notes = [f"note: {': '.join(filter(None, (each.field, each.message)))}" for each in problems]
         return NearMissesResult(
             question="near misses",
             scope=graph.scope,
             note="\n".join(notes if pairs else [*notes, f"no near misses in {graph.environment}"]),
             near_misses=pairs,
+            dismissed=dismissed,
             problems=problems,
         )
 

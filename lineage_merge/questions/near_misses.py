@@ -1,13 +1,16 @@
 """Near misses of a whole environment: also of datasets that different DAGs write and read."""
 
+from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from lineage_merge.graph_format.elements import Edge
+from lineage_merge.graph_format.elements import Edge, Vertex
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge.near_misses.collection import Details, NearMisses
 from lineage_merge.merge.near_misses.collection import near_misses as of_rows
+from lineage_merge.merge.report import Dismissed, NearMiss
 from lineage_merge.questions.graph import LineageGraph
 
 if TYPE_CHECKING:
@@ -22,6 +25,17 @@ def near_misses(graph: LineageGraph, config: "Config") -> NearMisses:
     edges = graph.everything(config.environment, None, ("feeds", "writes"))
     rows = LocalEngine().rows(_row(edge) for edge in edges if isinstance(edge, Edge))
     return of_rows(rows, config, partial(_details_of, graph))
+
+
+def near_misses_of(
+    graph: LineageGraph, config: "Config", datasets: Iterable[Vertex]
+) -> list[NearMiss | Dismissed]:
+    """Return the near misses of the environments of some datasets, dismissed ones at the end."""
+    found = [
+        near_misses(graph, replace(config, environment=environment))
+        for environment in sorted({dataset.environment for dataset in datasets})
+    ]
+    return [*(each for of in found for each in of.found), *(each for of in found for each in of.dismissed)]
 
 
 def _row(edge: Edge) -> Row:

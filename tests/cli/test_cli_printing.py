@@ -4,7 +4,7 @@ from io import StringIO
 
 from rich.console import Console
 
-from lineage_merge.merge.report import NearMiss, Report
+from lineage_merge.merge.report import Dismissed, NearMiss, Report
 from lineage_merge.model.elements import Problem
 from lineage_merge.orchestration.report_text import print_report
 
@@ -111,3 +111,21 @@ def test_near_misses_with_one_fix_are_printed_together_and_truncated() -> None:
         "  file: a notice",
     ]
     assert shown.index("invalid documents, skipped:") < start
+
+
+def test_dismissed_near_misses_are_counted_and_listed_with_all() -> None:
+    dismissed = Dismissed(
+        "dev|s3://lake|t", f"dev|{WAREHOUSE}|dev.public.t", 80, (), "anna", "other shop", "2999-01-31"
+    )
+    returned = miss(1, "")._replace(note="dismissed by anna until 2020-01-31: other shop")
+    report = Report({}, {}, {}, (), (), near_misses=(returned,), dismissed_near_misses=(dismissed,))
+
+    assert any("near misses" in line and "1 (1 dismissed)" in line for line in printed(report))
+    assert "           dismissed by anna until 2020-01-31: other shop" in printed(report)
+    assert printed(report)[-1] == "1 near miss is dismissed; --all lists them"
+    assert printed(report, everything=True)[-4:] == [
+        "1 near miss is dismissed",
+        "  written  s3://lake/t",
+        f"  read     {WAREHOUSE}|dev.public.t",
+        "           dismissed by anna until 2999-01-31: other shop",
+    ]

@@ -13,7 +13,6 @@ from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.doctor import joins
 from lineage_merge.orchestration.doctor.examination import CHECKS, SECONDS, examine
 from lineage_merge.sources.diagnosis import Diagnosis, ok
-from tests.merge.test_near_miss_mistakes import pasted
 from tests.merge.wrong_configurations import WAREHOUSE
 from tests.spline_documents import SplineDatabase
 
@@ -54,7 +53,7 @@ def test_a_wrong_region_is_a_warning_whose_fix_joins() -> None:
     )
     introduction, _, fix = found.fix.partition(":\n")
     assert introduction == "change the configuration"
-    assert examined(pasted(settings(WRONG), yaml.safe_load(fix))).message == "joined 2 datasets"
+    assert examined({**settings(WRONG), **yaml.safe_load(fix)}).message == "joined 2 datasets"
 
 
 def test_a_dataset_that_two_rules_join_counts_once() -> None:

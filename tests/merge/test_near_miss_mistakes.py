@@ -1,6 +1,5 @@
 """Wrong configurations are found with the YAML that joins them; correct ones have no near misses."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from benchmarks.generated.export import write
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge import dataset_resolver, join
+from lineage_merge.merge.near_misses import decisions
 from lineage_merge.merge.near_misses.collection import near_misses
 from lineage_merge.merge.report import NearMiss
 from lineage_merge.orchestration.configuration import CONFIGURATION
@@ -38,30 +38,6 @@ def read_only(rows: list[Row]) -> set[str]:
     return {row["from"] for row in feeds} - written
 
 
-def pasted(settings: Mapping[str, Any], added: Mapping[str, Any]) -> Settings:
-    """The settings with a fix: mappings are merged, rules added, entries of a file or folder replaced.
-
-    Default schemas beside a namespace are all of them.
-    """
-    if "dbt" in added and "default_schemas" in added.get("merge", {}):
-        merge = {**settings.get("merge", {}), "default_schemas": {}}
-        settings = {**settings, "merge": merge}
-    result = dict(settings)
-    for key, value in added.items():
-        known = result.get(key)
-        if isinstance(value, dict) and isinstance(known, dict):
-            result[key] = pasted(known, value)
-        elif key == "rules" and known:
-            result[key] = [*known, *value]
-        elif key in ("dbt", "sql"):
-            of = "manifest" if key == "dbt" else "path"
-            changed = {entry[of]: entry for entry in value}
-            result[key] = [changed.get(entry[of], entry) for entry in known or ()]
-        else:
-            result[key] = value
-    return result
-
-
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.name)
 def test_a_mistake_is_found_and_its_fix_joins(mistake: Mistake, tmp_path: Path) -> None:
     settings = mistake.settings_in(tmp_path)
@@ -70,8 +46,10 @@ def test_a_mistake_is_found_and_its_fix_joins(mistake: Mistake, tmp_path: Path) 
 
     assert {(_name(each.written), _name(each.read)) for each in found} == mistake.pairs
     assert {each.fix_key.partition(",")[0] for each in found} == mistake.keys
-    for fix in {each.fix for each in found}:
-        settings = pasted(settings, yaml.safe_load(fix))
+    text = yaml.safe_dump(settings)
+    for near_miss in {each.fix: each for each in found}.values():
+        text = decisions.accept(text, near_miss)
+    settings = yaml.safe_load(text)
     after, rest = merged(settings)
     assert rest == ()
     assert read_only(after).isdisjoint(each.read for each in found)
@@ -235,4 +213,6 @@ def test_a_wrong_region_in_both_keys_is_fixed_in_both() -> None:
     assert found.fix_key == "dbt[0].namespace, merge.default_schemas"
     fix = yaml.safe_load(found.fix)
     assert fix == {"dbt": correct["dbt"], "merge": correct["merge"]}
-    assert {row["id"] for row in merged(pasted(given, fix))[0]} == {row["id"] for row in merged(correct)[0]}
+    accepted = yaml.safe_load(decisions.accept(yaml.safe_dump(given), found))
+    assert accepted == correct
+    assert {row["id"] for row in merged(accepted)[0]} == {row["id"] for row in merged(correct)[0]}

@@ -399,7 +399,7 @@ def elements(made: Made) -> list[Row]:
 @pytest.mark.parametrize("each_engine", ["local", "spark"], indirect=True)
 def test_engines_find_the_same_near_misses(each_engine: Engine) -> None:
     rows = each_engine.rows(elements(shop()), 3).cache()
-    listed, notes = near_misses(rows, CONFIG)
+    listed, notes, _ = near_misses(rows, CONFIG)
     assert [(each.written, each.read, each.score) for each in listed] == [
         (f"dev|{EAST}|dev.public.orders", f"dev|{WEST}|dev.public.orders", 100)
     ]
@@ -433,7 +433,7 @@ def test_columns_of_a_wide_table_are_bounded_to_the_same_ones(monkeypatch: pytes
 
 def test_limits_are_reported(each_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(collection, "MAX_DATASETS", 1)
-    listed, notes = near_misses(each_engine.rows(elements(shop()), 3).cache(), CONFIG)
+    listed, notes, _ = near_misses(each_engine.rows(elements(shop()), 3).cache(), CONFIG)
     assert [each.read for each in listed] == [f"dev|{WEST}|dev.public.orders"]
     assert [each.message for each in notes] == [
         "only the first 1 of 2 datasets without producer were compared"
@@ -449,7 +449,7 @@ def test_only_the_best_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("orders", "stock", "prices"):
         made.job("spark", f"load_{name}", {f"{EAST}|dev.public.{name}": []})
         made.job("dbt", f"model.shop.{name}_r", {f"{WEST}|dev.mart.{name}_r": [f"{WEST}|dev.public.{name}"]})
-    listed, notes = near_misses(LocalEngine().rows(elements(made)), CONFIG)
+    listed, notes, _ = near_misses(LocalEngine().rows(elements(made)), CONFIG)
     assert len(listed) == 2
     assert [each.message for each in notes] == ["only the best 2 of 3 near misses are listed"]
 
@@ -457,7 +457,7 @@ def test_only_the_best_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_table_that_its_own_job_reads_has_no_reader() -> None:
     made = Made().job("spark", "a", {f"{EAST}|dev.public.orders": [f"{EAST}|dev.public.orders"]})
     made.job("spark", "b", {f"{EAST}|dev.public.report": [f"{WEST}|dev.public.orders"]})
-    listed, _ = near_misses(LocalEngine().rows(elements(made)), CONFIG)
+    listed, *_ = near_misses(LocalEngine().rows(elements(made)), CONFIG)
     assert [each.written for each in listed] == [f"dev|{EAST}|dev.public.orders"]
 
 

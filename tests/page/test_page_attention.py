@@ -1,5 +1,6 @@
 """The index lists failed runs, stale data, datasets with two names, near misses, and unread files."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from playwright.sync_api import expect
 
 from lineage_merge.exporters.page import Options, render
 from lineage_merge.graph_format.elements import Subgraph
+from lineage_merge.merge.report import Dismissed, NearMiss
 from tests.page import shop_page
 from tests.page.page_graphs import WAREHOUSE, PageGraph
 from tests.page.page_reading import Opened, card, choose_filter, entries, selected, show
@@ -36,9 +38,19 @@ def graph() -> Subgraph:
     return made.graph()
 
 
-def written(file: Path, what: Subgraph, hours: int | None = None) -> Path:
+CUSTOMERS = ("dev|s3://lake|customers", f"dev|{WAREHOUSE}|dev.public.customers")
+NEAR_MISS = NearMiss(*CUSTOMERS, 80, ("same name",), "merge.rules", "merge:\n  rules: []\n")
+
+
+def written(
+    file: Path,
+    what: Subgraph,
+    hours: int | None = None,
+    near_misses: tuple[NearMiss | Dismissed, ...] = (NEAR_MISS,),
+) -> Path:
     freshness = shop_page.assessed(what, NOW, None if hours is None else hours * HOUR)
-    file.write_text(render(what, Options(title="x", made_at=MADE_AT), freshness), encoding="utf-8")
+    page = render(what, Options(title="x", made_at=MADE_AT), freshness, near_misses)
+    file.write_text(page, encoding="utf-8")
     return file
 
 
@@ -52,6 +64,9 @@ def test_what_is_worth_a_look(opened: Opened, tmp_path: Path) -> None:
         "customers is not read",
         "copy is not read",
     ]
+    near_miss = page.locator("#sidebar .row", has_text="two names").last
+    expect(near_miss).to_contain_text("score 80: same name; Fix: merge.rules")
+    expect(near_miss).to_have_attribute("title", re.compile("merge:\n  rules:"))
     page.locator("#sidebar .row", has_text="broken failed").click()
     assert selected(page) == ["broken"]
     expect(card(page, "broken").locator(".dot")).to_have_attribute("aria-label", "failed")
@@ -64,6 +79,15 @@ def test_what_is_worth_a_look(opened: Opened, tmp_path: Path) -> None:
     show(page, "list")
     choose_filter(page, "status", "failed")
     assert entries(page) == ["broken"]
+
+
+def test_dismissed_near_misses_are_one_entry(opened: Opened, tmp_path: Path) -> None:
+    dismissed = Dismissed(*CUSTOMERS, 80, ("same name",), "anna", "another shop", "2999-01-31")
+    elsewhere = Dismissed("dev|s3://a|x", "dev|s3://b|x", 80, (), "eve", "not on this page")
+    page = opened(written(tmp_path / "dismissed.html", graph(), near_misses=(dismissed, elsewhere)))
+    row = page.locator("#sidebar .row", has_text="dismissed near misses: 1")
+    expect(row).to_contain_text("customers by anna until 2999-01-31: another shop")
+    expect(page.locator("#sidebar .row", has_text="under two names")).to_have_count(0)
 
 
 def test_with_a_maximum_age_older_data_is_stale(opened: Opened, tmp_path: Path) -> None:

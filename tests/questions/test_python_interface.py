@@ -295,7 +295,10 @@ def test_near_misses_are_those_of_the_command_line(tmp_path: Path) -> None:
     assert all(list(each) == list(found.columns) for each in found.records())
     assert f"dev|{written}" in found._repr_html_()
     nothing = Lineage.of_graph(in_memory(MadeLineage().flow("a > b")), environment="dev").near_misses()
-    assert (nothing.note, nothing.to_dict()) == ("no near misses in dev", {"near_misses": [], "notes": []})
+    assert (nothing.note, nothing.to_dict()) == (
+        "no near misses in dev",
+        {"near_misses": [], "notes": [], "dismissed_near_misses": []},
+    )
     with pytest.raises(QueryError, match="need an environment"):
         Lineage.of_graph(in_memory(MadeLineage().flow("a > b"))).near_misses()
 

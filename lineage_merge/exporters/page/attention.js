@@ -95,27 +95,23 @@ lineage.attention = (() => {
     );
   }
 
-  // A written dataset that nothing reads, and a read one of the same name that nothing writes.
-  function nearMisses(datasets) {
-    const sourcesByName = new Map();
-    for (const each of datasets) {
-      if (each.writers.size || !isSource(each)) continue;
-      const key = `${each.environment}|${each.name.toLowerCase()}`;
-      if (!sourcesByName.has(key)) sourcesByName.set(key, each);
-    }
-    if (!sourcesByName.size) return [];
-    return datasets.flatMap((each) => {
-      const source = sourcesByName.get(`${each.environment}|${each.name.toLowerCase()}`);
-      if (!source || source === each || !isEnd(each)) return [];
-      return [
-        {
-          what: `${each.name} is written and read under two names`,
-          members: [each, source],
-          more: `read as ${source.title}`,
-          severity: "note",
-        },
-      ];
-    });
+  // Pairs whose datasets are both shown; dismissed ones are one entry.
+  function nearMisses(model, datasets) {
+    const visible = new Set(datasets);
+    const found = (model.near_misses ?? [])
+      .map(({ written, read, ...rest }) => ({ ...rest, members: [model.byId.get(written), model.byId.get(read)] }))
+      .filter(({ members }) => members.every((each) => visible.has(each)));
+    const dismissed = found.filter((each) => each.is_dismissed);
+    const entries = found.filter((each) => !each.is_dismissed).map(({ members, text, fix }) => ({
+      what: `${members[0].name} is written and read under two names`,
+      members,
+      more: `read as ${members[1].title}; ${text}`,
+      fix,
+      severity: "note",
+    }));
+    if (!dismissed.length) return entries;
+    const more = dismissed.map(({ members, text }) => `${members[0].name} ${text}`).join("; ");
+    return [...entries, { what: `dismissed near misses: ${dismissed.length}`, members: dismissed.flatMap((each) => each.members), more, severity: "note" }];
   }
 
   function failedRuns(model, datasets) {
@@ -183,7 +179,7 @@ lineage.attention = (() => {
       ...staleData(model, datasets),
       ...deprecatedInUse(datasets),
       ...sameDataset(model, datasets),
-      ...nearMisses(datasets),
+      ...nearMisses(model, datasets),
       ...unread(model, datasets),
       ...unowned(datasets),
     ];

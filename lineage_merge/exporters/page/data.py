@@ -15,6 +15,7 @@
     influences    [[dataset, column, dataset, job, transformation, assumed]]
     writes        [[job, dataset]]
     assertions    as in `lineage_merge.exporters.page.data`
+    near_misses   [{written, read, text, fix, is_dismissed}]: ids, as `near_miss` returns them
 
 Datasets, jobs and DAGs are indexes of their lists, columns are indexes of their dataset's `columns`. Only
 assumed edges have `assumed`.
@@ -37,6 +38,7 @@ from lineage_merge.graph_format.elements import (
     title_of_id,
 )
 from lineage_merge.infra.redaction import redact, redact_sql
+from lineage_merge.merge.report import Dismissed, NearMiss
 from lineage_merge.model.elements import dataset_of, structures_of
 from lineage_merge.model.times import utc_time
 from lineage_merge.questions.staleness import Freshness, cause_text, expectations_text, reasons_text
@@ -166,6 +168,23 @@ def page_data(
         "assertions": assertions(graph, place, column_place),
         "dags": [name for (name,) in dags],
     }
+
+
+def near_miss(found: NearMiss | Dismissed) -> dict[str, Any]:
+    """Return a near miss with ids of its datasets and a text: the fix, or who dismissed it and why."""
+    ends = {"written": safe_id(found.written), "read": safe_id(found.read)}
+    if isinstance(found, Dismissed):
+        until = f" until {found.until}" if found.until else ""
+        return {
+            **ends,
+            "text": safe(f"by {found.by}{until}: {found.reason}"),
+            "fix": "",
+            "is_dismissed": True,
+        }
+    note = f"; {found.note}" if found.note else ""
+    fix = f"; Fix: {found.fix_key}" if found.fix_key else ""
+    text = f"score {found.score}: {', '.join(found.evidence)}{note}{fix}"
+    return {**ends, "text": safe(text), "fix": safe(found.fix), "is_dismissed": False}
 
 
 def _columns(graph: Subgraph) -> dict[str, list[Vertex]]:

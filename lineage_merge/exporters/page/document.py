@@ -11,9 +11,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from lineage_merge.exporters.page.data import page_data, safe, safe_id
+from lineage_merge.exporters.page.data import near_miss, page_data, safe, safe_id
 from lineage_merge.exporters.page.moments import Changes, PageMoment, moments_data
 from lineage_merge.graph_format.elements import Subgraph
+from lineage_merge.merge.report import Dismissed, NearMiss
 from lineage_merge.model.version import __version__
 from lineage_merge.questions.staleness import MEANINGS, Freshness
 from lineage_merge.questions.usage import Usage
@@ -50,14 +51,25 @@ def render(
     options: Options,
     freshness: Iterable[Freshness] = (),
     usage: Mapping[str, Usage] | None = None,
+    near_misses: Iterable[NearMiss | Dismissed] = (),
 ) -> str:
     """Return the page; the result is deterministic. `freshness`: of the datasets; `usage`: by id."""
-    return document({**page_data(graph, freshness, usage or {}), **_about(options)})
+    data = {**page_data(graph, freshness, usage or {}), **_about(options)}
+    return document({**data, "near_misses": [*map(near_miss, near_misses)]})
 
 
-def render_moments(moments: Sequence[PageMoment], changes: Changes, options: Options) -> str:
-    """Return the page of several moments, oldest first, that can be compared; it opens at the newest."""
-    return document({**moments_data(moments, changes), **_about(options)})
+def render_moments(
+    moments: Sequence[PageMoment],
+    changes: Changes,
+    options: Options,
+    near_misses: Iterable[NearMiss | Dismissed] = (),
+) -> str:
+    """Return the page of several moments, oldest first, that can be compared; it opens at the newest.
+
+    `near_misses`: of the newest.
+    """
+    data = {**moments_data(moments, changes), **_about(options)}
+    return document({**data, "near_misses": [*map(near_miss, near_misses)]})
 
 
 def _about(options: Options) -> dict[str, Any]:

@@ -241,7 +241,7 @@ lineage.overview = (() => {
     const { endPoints, sources, withTwins, worthALook } = lineage.attention;
     const look = (each) =>
       button(
-        { class: "row", ...(each.owner ? { "data-owner": each.owner } : toMembers(each.members)), title: [each.what, each.more].filter((part) => part).join(": ") },
+        { class: "row", ...(each.owner ? { "data-owner": each.owner } : toMembers(each.members)), title: [each.what, each.more, each.fix].filter((part) => part).join(": ") },
         icon("warn", `warn${each.severity === "failed" ? " is-failed" : ""}`),
         two(each.what, [each.more, each.members[0].environment].filter((part) => part).join(" · "), " wraps"),
       );

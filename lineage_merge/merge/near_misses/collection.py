@@ -7,9 +7,10 @@ name, and the columns of pairs, all bounded.
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
 from heapq import nsmallest
-from itertools import count
+from itertools import count, islice
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,10 +20,11 @@ from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.merge.dataset_resolver import DEFAULT, SPARK_CATALOG
 from lineage_merge.merge.dataset_uses import Flows, Kinds, Uses, dataset_uses, pack_flow
 from lineage_merge.merge.identity_rules import REDSHIFT_TEMPORARY
+from lineage_merge.merge.near_misses.dismissals import Dismissals, as_dismissed
 from lineage_merge.merge.near_misses.fixes import Settings, fixes
 from lineage_merge.merge.near_misses.names import parts_of
 from lineage_merge.merge.near_misses.pairs import OpenDataset, Pair, candidates, index_keys, pairs
-from lineage_merge.merge.report import NearMiss
+from lineage_merge.merge.report import Dismissed, NearMiss
 from lineage_merge.model.elements import DBT_NAMESPACE, Problem, column_of, decode
 from lineage_merge.model.errors import NamingError
 from lineage_merge.sources import registry
@@ -81,10 +83,14 @@ DetailsOf = Callable[[frozenset[str], frozenset[str]], Details]
 
 
 class NearMisses(NamedTuple):
-    """The near misses of a merge, best first, at most `MAX_NEAR_MISSES`, and notes about exceeded limits."""
+    """The near misses of a merge, best first, at most `MAX_NEAR_MISSES`, and those that are dismissed.
+
+    `notes`: exceeded limits, and dismissals of nothing.
+    """
 
     found: tuple[NearMiss, ...] = ()
     notes: tuple[Problem, ...] = ()
+    dismissed: tuple[Dismissed, ...] = ()
 
 
 def near_misses(
@@ -96,22 +102,45 @@ def near_misses(
     """Return the near misses among the rows of a merge, which are read several times: cache them.
 
     `details_of` returns the details of datasets, by default from the same rows: their columns, and how
-    the configuration names them and other datasets. `uses`: the uses of all datasets, if they are known.
+    the configuration names them and other datasets; with it, the rows are those of a whole environment.
+    `uses`: the uses of all datasets, if they are known.
     """
+    dismissals = Dismissals(config.merge.dismissed_near_misses, datetime.now(UTC).date())
+    selected, settings, notes = _pairs(elements, config, details_of, uses, dismissals)
+    applied = [(pair, dismissals.of(pair)) for pair in selected]
+    reported = [pair for pair, dismissal in applied if dismissal is None]
+    notes = (*notes, *dismissals.unmatched(selected, is_environment=details_of is not None))
+    if len(reported) > MAX_NEAR_MISSES:
+        best = f"only the best {MAX_NEAR_MISSES} of {len(reported):,} near misses are listed"
+        notes = (*notes, Problem("notice", "near misses", "", best))
+    dismissed = (as_dismissed(pair, dismissal) for pair, dismissal in applied if dismissal)
+    return NearMisses(
+        as_near_misses(reported, settings, dismissals), notes, tuple(islice(dismissed, MAX_NEAR_MISSES))
+    )
+
+
+def _pairs(
+    elements: Rows[Row],
+    config: "Config",
+    details_of: DetailsOf | None,
+    uses: Rows[tuple[str, Uses]] | None,
+    dismissals: Dismissals,
+) -> tuple[list[Pair], Settings, tuple[Problem, ...]]:
+    """Return pairs, dismissed ones included, what decides their fixes, and notes about exceeded limits."""
     engine = elements.engine
     if uses is None:
         uses = dataset_uses(elements).cache()
     parts = uses.map_partitions(_without_producer).collect()
     unwritten, notes = _bounded([part.unwritten for part in parts], "without producer")
     if not unwritten:
-        return NearMisses()
+        return [], Settings(), ()
     keys = {key for each in unwritten for key in index_keys(parts_of(each.id))}
     shared_keys = engine.share(frozenset(keys))
     alike = uses.map_partitions(partial(_written_alike, shared_keys)).map_partitions(_first)
     written, more = _bounded(alike.collect(), "with similar names")
     found = candidates(unwritten, written)
     if not found:
-        return NearMisses(notes=(*notes, *more))
+        return [], Settings(), (*notes, *more)
     ids = frozenset(end.id for candidate in found for end in (candidate.read, candidate.written))
     confirming = _confirming(
         parts, {end.namespace for candidate in found for end in (candidate.read, candidate.written)}
@@ -120,22 +149,23 @@ def near_misses(
         details, flows = details_and_flows(elements, ids, confirming)
     else:
         details, flows = details_of(ids, confirming), Flows.of(elements)
-    selected = pairs(found, details.columns, flows.reaches, details.tables)
+    selected = pairs(found, details.columns, flows.reaches, details.tables, dismissals.applies)
     jobs = {each.id: each.jobs for each in (*unwritten, *written)}
     confirmed = frozenset(_namespace_of(each) for each in confirming - details.placed)
-    settings = settings_of(config, jobs, confirmed, details)
-    if len(selected) > MAX_NEAR_MISSES:
-        best = f"only the best {MAX_NEAR_MISSES} of {len(selected):,} near misses are listed"
-        notes = (*notes, Problem("notice", "near misses", "", best))
-    return NearMisses(as_near_misses(selected, settings), (*notes, *more))
+    return selected, settings_of(config, jobs, confirmed, details), (*notes, *more)
 
 
-def as_near_misses(selected: list[Pair], settings: Settings) -> tuple[NearMiss, ...]:
-    """Return the pairs with their fixes."""
+def as_near_misses(selected: list[Pair], settings: Settings, dismissals: Dismissals) -> tuple[NearMiss, ...]:
+    """Return the pairs with their fixes, and notes about dismissals that no longer apply."""
     fix = fixes(selected[:_MAX_FIXED], settings)
     return tuple(
         NearMiss(
-            each.written.id, each.read.id, int(each.score), each.evidence, *fix[each.read.id, each.written.id]
+            each.written.id,
+            each.read.id,
+            int(each.score),
+            each.evidence,
+            *fix[each.read.id, each.written.id],
+            dismissals.note(each),
         )
         for each in selected[:MAX_NEAR_MISSES]
     )

@@ -28,6 +28,7 @@ from lineage_merge.merge.near_misses.names import (
 THRESHOLD = 65
 COLUMNS = 40
 SAME_DIFFERENCE = 10
+SAME_MANNER = "more datasets differ in the same manner"
 MAX_SAME_DIFFERENCE = 20
 ALREADY_READ = 10
 # Fewer columns than this in common are weak evidence.
@@ -37,6 +38,8 @@ MAX_COMPARISONS = 256
 _MAX_CANDIDATES = 10
 _NO_TABLES: Mapping[str, str] = MappingProxyType({})
 
+# Whether the configuration dismisses a pair.
+IsDismissed = Callable[["Pair"], bool]
 # Whether lineage leads from one dataset to another.
 Reaches = Callable[[str, str], bool]
 
@@ -170,13 +173,14 @@ def pairs(
     columns: Mapping[str, Collection[str]],
     reaches: Reaches,
     tables: Mapping[str, str] = _NO_TABLES,
+    is_dismissed: IsDismissed = lambda _: False,
 ) -> list[Pair]:
     """Return the near misses among the candidates, best first.
 
     `columns`: by dataset, in lower case. `tables`: names of tables whose catalog is unknown, by the id of
     their path. Not returned are pairs that lineage connects, those whose similarity
     a copy explains (the read dataset feeds another one of at least the same similarity, or the written one is
-    fed by one), and ambiguous ones.
+    fed by one), and ambiguous ones. Of dismissed pairs, which are returned too, the next best one is also.
     """
     scored = [(candidate, _of_columns(candidate, columns)) for candidate in found]
     by_namespaces: dict[tuple[str, str], set[str]] = defaultdict(set)
@@ -194,11 +198,19 @@ def pairs(
             by_read[pair.read.id].append(pair)
     selected = []
     for of_read in by_read.values():
-        best, *others = sorted(of_read, key=lambda each: (-each.score, each.written.id))
-        is_ambiguous = bool(others) and others[0].score == best.score
-        if not is_ambiguous and not _explained(best, copies):
-            selected.append(best._replace(score=min(100, round(best.score))))
+        others = sorted(of_read, key=lambda each: (-each.score, each.written.id))
+        dismissed = [each for each in others if is_dismissed(_rounded(each))]
+        selected += [_rounded(each) for each in dismissed if not _explained(each, copies)]
+        others = [each for each in others if each not in dismissed]
+        is_ambiguous = len(others) > 1 and others[1].score == others[0].score
+        selected += [
+            _rounded(best) for best in others[:1] if not is_ambiguous and not _explained(best, copies)
+        ]
     return sorted(selected, key=lambda pair: (-pair.score, *pair.ids))
+
+
+def _rounded(pair: Pair) -> Pair:
+    return pair._replace(score=min(100, round(pair.score)))
 
 
 def _as_table(candidate: Candidate, tables: Mapping[str, str]) -> Candidate:
@@ -228,7 +240,7 @@ def _rated(
     alike = len(by_namespaces.get((read.namespace, written.namespace), ())) - 1
     if names.is_whole and alike > 0:
         score += min(MAX_SAME_DIFFERENCE, SAME_DIFFERENCE * alike)
-        evidence.append(f"{alike} more datasets differ in the same manner")
+        evidence.append(f"{alike} {SAME_MANNER}")
     shown = tuple(each for each in evidence if each)
     return Pair(read, written, score, shown, names.is_whole, names.points)
 
