@@ -11,6 +11,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from rjsmin import jsmin
+
 from lineage_merge.exporters.page.data import near_miss, page_data, safe, safe_id
 from lineage_merge.exporters.page.moments import Changes, PageMoment, moments_data
 from lineage_merge.graph_format.elements import Subgraph
@@ -21,11 +23,8 @@ from lineage_merge.questions.usage import Usage
 
 # Characters that could end a script element or a line of script, and unpaired surrogates.
 _ESCAPED = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
-# Indentation, and what a line only has as a comment.
-_COMMENT = re.compile(r"^[ ]*(?:/\*(?:.|\n)*?\*/$|//.*$)?", re.MULTILINE)
-# The last characters of unfinished lines, and the first characters of lines that continue another.
-_OPEN = frozenset("{([,;=>?:&|")
-_CONTINUES = frozenset(")]}.?:&|")
+# Of a style: indentation and comments.
+_COMMENT = re.compile(r"^[ ]*(?:/\*(?:.|\n)*?\*/$)?", re.MULTILINE)
 # Of a style, where spaces have no meaning; its texts have none of these characters.
 _SPACES = re.compile(r"\s*([{};,])\s*|(?<=[\w)]):[ ]")
 _STRICT = '"use strict";\n'
@@ -80,7 +79,7 @@ def _about(options: Options) -> dict[str, Any]:
 def document(data: Mapping[str, Any]) -> str:
     """Return the page of data in the format of `page_data` or `moments_data`, with title and metadata."""
     names = script_names(has_moments="moments" in data)
-    script = _STRICT + "".join(_compact(text(name).removeprefix(_STRICT)) for name in names)
+    script = _script(names)
     styles = "".join(map(text, ("page.css", "moments.css") if "moments" in data else ("page.css",)))
     style = _SPACES.sub(lambda space: space[1] or ":", _COMMENT.sub("", styles))
     parts = {
@@ -93,26 +92,16 @@ def document(data: Mapping[str, Any]) -> str:
     return _PLACE.sub(lambda found: parts[found[1]], text("page.html"))
 
 
+@cache
+def _script(names: tuple[str, ...]) -> str:
+    """Return these scripts as one, without comments and needless spaces."""
+    return str(jsmin(_STRICT + "".join(text(name).removeprefix(_STRICT) for name in names))) + "\n"
+
+
 def embedded(data: object) -> str:
     """Return JSON that is safe inside a script element."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-
-
-def _compact(text: str) -> str:
-    """Return a script without indentation, lines of comments, and needless line breaks.
-
-    Scripts have no texts over several lines. A line with ``//`` may end with a comment.
-    """
-    parts: list[str] = []
-    before = ""
-    for line in _COMMENT.sub("", text).split("\n"):
-        if not line:
-            continue
-        is_open = not before or "//" in before or not (before[-1] in _OPEN or line[0] in _CONTINUES)
-        parts += ["\n", line] if is_open else [line]
-        before = line
-    return "".join(parts).lstrip("\n") + "\n"
 
 
 def _policy(script: str, style: str) -> str:
