@@ -15,6 +15,7 @@ from rjsmin import jsmin
 
 from lineage_merge.exporters.page.data import near_miss, page_data, safe, safe_id
 from lineage_merge.exporters.page.moments import Changes, PageMoment, moments_data
+from lineage_merge.exporters.page.topics import Topic
 from lineage_merge.graph_format.elements import Subgraph
 from lineage_merge.merge.report import Dismissed, NearMiss
 from lineage_merge.model.version import __version__
@@ -51,24 +52,31 @@ def render(
     freshness: Iterable[Freshness] = (),
     usage: Mapping[str, Usage] | None = None,
     near_misses: Iterable[NearMiss | Dismissed] = (),
+    topics: Iterable[Topic] = (),
 ) -> str:
     """Return the page; the result is deterministic. `freshness`: of the datasets; `usage`: by id."""
-    data = {**page_data(graph, freshness, usage or {}), **_about(options)}
-    return document({**data, "near_misses": [*map(near_miss, near_misses)]})
+    data = page_data(graph, freshness, usage or {})
+    return document({**data, **_about(options), **_first_view(near_misses, topics)})
 
 
 def render_moments(
     moments: Sequence[PageMoment],
     changes: Changes,
     options: Options,
+    usage: Mapping[str, Usage] | None = None,
     near_misses: Iterable[NearMiss | Dismissed] = (),
+    topics: Iterable[Topic] = (),
 ) -> str:
     """Return the page of several moments, oldest first, that can be compared; it opens at the newest.
 
-    `near_misses`: of the newest.
+    `usage`, `near_misses`, `topics`: of the newest.
     """
-    data = {**moments_data(moments, changes), **_about(options)}
-    return document({**data, "near_misses": [*map(near_miss, near_misses)]})
+    data = moments_data(moments, changes, usage or {})
+    return document({**data, **_about(options), **_first_view(near_misses, topics)})
+
+
+def _first_view(near_misses: Iterable[NearMiss | Dismissed], topics: Iterable[Topic]) -> dict[str, Any]:
+    return {"near_misses": [*map(near_miss, near_misses)], "topics": [each.as_json() for each in topics]}
 
 
 def _about(options: Options) -> dict[str, Any]:
@@ -121,9 +129,9 @@ def _hash(text: str) -> str:
 SCRIPTS = tuple(
     """
     dom.js theme.js measure.js places.js processes.js assertions.js bands.js model.js attention.js
-    clusters.js ranking.js isotonic.js ordering.js routing.js layout.js frames.js scene.js
-    overview_scene.js column_graph.js matching.js viewport.js cards.js board.js pipeline.js overview.js
-    column.js listing.js details.js panel.js search.js filters.js links.js keyboard.js
+    layers.js clusters.js ranking.js isotonic.js ordering.js routing.js layout.js frames.js scene.js
+    overview_scene.js column_graph.js matching.js viewport.js cards.js board.js pipeline.js story.js
+    overview.js column.js listing.js details.js panel.js search.js filters.js links.js keyboard.js
     picture.js exporting.js heading.js transitions.js events.js main.js
     """.split()
 )
