@@ -49,7 +49,7 @@ def written(
     near_misses: tuple[NearMiss | Dismissed, ...] = (NEAR_MISS,),
 ) -> Path:
     freshness = shop_page.assessed(what, NOW, None if hours is None else hours * HOUR)
-    page = render(what, Options(title="x", made_at=MADE_AT), freshness, near_misses)
+    page = render(what, Options(title="x", made_at=MADE_AT), freshness, near_misses=near_misses)
     file.write_text(page, encoding="utf-8")
     return file
 

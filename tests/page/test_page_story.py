@@ -1,4 +1,4 @@
-"""The first view: numbers that lead to their datasets, layers of owners and tags, and links that restore them."""
+"""The first view: numbers that lead to their datasets; layers of owners and tags; links that restore them."""
 
 import re
 from pathlib import Path
@@ -140,5 +140,7 @@ def test_the_table_of_a_trace_fits_beside_the_panel(opened: Opened, story: Path)
     page = opened(story, "#dataset=dev%7Credshift%3A%2F%2Fwh%3A5439%7Cdev.mart.mails&column=mail")
     page.set_viewport_size({"width": 900, "height": 900})
     expect(page.locator("#table th").last).to_be_in_viewport()
-    assert page.evaluate("document.getElementById('table').scrollWidth <= document.getElementById('table').clientWidth")
+    assert page.evaluate(
+        "document.getElementById('table').scrollWidth <= document.getElementById('table').clientWidth"
+    )
     expect(page.locator("#table td", has_text="trim(mail)")).to_be_in_viewport()
