@@ -64,8 +64,8 @@ def html(
     """
     if depth and not focus:
         raise click.UsageError("--depth requires --focus")
-    # The company of the demo has a history.
-    if options.demo and not moments:
+    # The company of the demo has a history; without its graph, the session says what to do.
+    if options.demo and not moments and options.graph_file and options.graph_file.exists():
         moments = ("7d",)
     if moments and options.folder:
         raise click.UsageError("--folder has no history: omit it with --moment")
