@@ -187,6 +187,24 @@ def reproducible(session: nox.Session) -> None:
 
 
 @nox.session(python=PYTHON)
+def distribution(session: nox.Session) -> None:
+    """Check wheel and sdist in dist/ as PyPI does, and that the wheel has the package and nothing else."""
+    session.install("--constraint", TOOLS, "twine", "check-wheel-contents")
+    built = [str(path) for pattern in ("*.whl", "*.tar.gz") for path in Path("dist").glob(pattern)]
+    if len(built) != 2:
+        session.error(f"dist/ must have one wheel and one sdist, not {built}: run the session reproducible")
+    session.run("twine", "check", "--strict", *built)
+    session.run("check-wheel-contents", "--toplevel", "lineage_merge", built[0])
+
+
+@nox.session(python=PYTHON, venv_params=["--seed"])
+def image(session: nox.Session) -> None:
+    """The folder that docker/Dockerfile is built from, dist/image; installs it without a network."""
+    session.install("--constraint", LOCK, "--editable", ".")
+    session.run("python", "-m", "supply_chain.image", str(_wheel(session)), *session.posargs)
+
+
+@nox.session(python=PYTHON)
 def licences(session: nox.Session) -> None:
     """Write docs/licences.md; `-- --check` says whether it would change. A new licence fails."""
     _locked(session)

@@ -74,7 +74,7 @@ def _commands(*, local: bool) -> Iterator[str]:
     yield from _run(
         ["build", "--config", "none.yml", "--out", "out"], 2, "configuration: cannot read none.yml"
     )
-    yield from _run(["upstream", "x", "--folder", "."], 4, "no node or edge files there")
+    yield from _run(["upstream", "x", "--folder", "."], 4, "no node or edge files")
     if local:
         yield from _run(["build", "--config", "lineage.yml", "--out", "out"], 3, "nowhere")
         yield from _run(["demo"], 0, *_DEMO)

@@ -21,7 +21,8 @@ class Step(NamedTuple):
 
 
 def steps(text: str) -> Iterator[Step]:
-    """Yield the commands of a document's blocks."""
+    """Yield the commands of a document's blocks; `\\` continues a command on the next line."""
+    text = text.replace("\\\n", " ")
     for block in re.findall(r"^```console\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             command, *expected = part.splitlines()

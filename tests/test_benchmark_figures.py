@@ -36,6 +36,23 @@ def runs(tmp_path: Path) -> Callable[..., str]:
     return run
 
 
+def test_expectations_are_those_of_the_newest_runs(
+    monkeypatch: pytest.MonkeyPatch, runs: Callable[..., str]
+) -> None:
+    monkeypatch.syspath_prepend(HOOKS)
+    expectations = importlib.import_module("benchmark_figures").expectations
+    runs("start", Figure("help", "median", 0.6, "s", at_most=0.5))
+    text = runs("start", Figure("help", "median", 0.4, "s", at_most=0.5), Figure("new", "median", 3, "s"))
+
+    _, (benchmark, _, *figure) = rows(expectations(text))
+
+    assert (benchmark, figure) == (
+        "[start](benchmarks.md#start)",
+        ["help", "median", "0.4 s", "at most 0.5", "met"],
+    )
+    assert "python -m benchmarks" in expectations("")
+
+
 def charts(markdown: str) -> list[ET.Element]:
     return [ET.fromstring(found) for found in re.findall(r"<svg.*?</svg>", markdown, re.DOTALL)]
 

@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 
 from lineage_merge.cli import question_commands
-from lineage_merge.cli.sample import config_file
+from lineage_merge.cli.demo_questions import read_questions
+from lineage_merge.cli.sample import company_folder, config_file
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.read_sources import merge
 from tests import dbt_shop, email_pipeline
-from tests.command_line import in_process
+from tests.command_line import Outcome, as_process, in_process
 from tests.console_blocks import Step, differs, normalized, steps
 from tests.graph_folder import Row, write_folder
-from tests.test_docs_commands import DOCUMENTS, blocks
+from tests.test_docs_commands import DOCUMENTS, REPOSITORY, blocks
 
 # Of nodes, and of edges.
 Rows = tuple[Iterable[Row], Iterable[Row]]
@@ -45,8 +46,17 @@ def shop(_folder: Path) -> Rows:
     return graph.nodes, graph.edges
 
 
-# Documents whose examples ask another graph than that of the demo.
+# Documents whose examples are run as they are typed, after `lineage-merge demo`: they need its history, too.
+OF_THE_DEMO = "questions/"
+
+# Documents whose examples ask another graph than that of TICKIT.
 GRAPHS: dict[str, Callable[[Path], Rows]] = {"freshness.md": shop, "tags.md": email_pipeline.rows}
+
+
+def name_of(document: Path) -> str:
+    """`page.md`, `questions/what_breaks.md`."""
+    docs = REPOSITORY / "docs"
+    return (document.relative_to(docs) if document.is_relative_to(docs) else Path(document.name)).as_posix()
 
 
 def graph_of(document: str) -> Callable[[Path], Rows]:
@@ -63,15 +73,25 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[Callable[[Path], R
 def examples() -> Iterator[tuple[str, Step]]:
     """Yield the commands of all documents with the documents' names."""
     for file in DOCUMENTS:
-        yield from ((file.name, step) for step in steps(file.read_text(encoding="utf-8")))
+        yield from ((name_of(file), step) for step in steps(file.read_text(encoding="utf-8")))
 
 
 EXAMPLES = list(examples())
 RUN = [
     (document, step)
     for document, step in EXAMPLES
-    if document not in SESSIONS and (document, step.command) not in NOT_RUN
+    if document not in SESSIONS
+    and (document, step.command) not in NOT_RUN
+    and not document.startswith(OF_THE_DEMO)
 ]
+AFTER_DEMO = [(document, step) for document, step in EXAMPLES if document.startswith(OF_THE_DEMO)]
+
+
+def assert_printed(step: Step, outcome: Outcome) -> None:
+    """Assert that a command printed what the document shows below it."""
+    printed = outcome.out + outcome.err if outcome.code else outcome.out
+    assert differs(step.expected, printed) == "", f"$ {step.command}\n{printed}"
+    assert (outcome.code != 0) == any(line.startswith("error:") for line in step.expected)
 
 
 @pytest.mark.parametrize(
@@ -90,11 +110,37 @@ def test_a_command_prints_what_the_document_says(
     assert program == "lineage-merge"
     words = [word for word in words if word != "--demo"]
 
-    outcome = in_process(*words, "--folder", folders[graph_of(document)])
+    assert_printed(step, in_process(*words, "--folder", folders[graph_of(document)]))
 
-    printed = outcome.err if outcome.code else outcome.out
-    assert differs(step.expected, printed) == "", f"$ {step.command}\n{printed}"
-    assert (outcome.code != 0) == any(line.startswith("error:") for line in step.expected)
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The data folder after `lineage-merge demo`."""
+    folder = str(tmp_path_factory.mktemp("home"))
+    assert as_process("demo", "--json", "--quiet", LINEAGE_MERGE_HOME=folder).code == 0
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("document", "step"), AFTER_DEMO, ids=[f"{document} {step.command[:60]}" for document, step in AFTER_DEMO]
+)
+def test_a_page_of_a_question_has_the_answer_of_the_demo(
+    document: str, step: Step, home: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(REPOSITORY)
+
+    assert_printed(step, in_process(*shlex.split(step.command)[1:], LINEAGE_MERGE_HOME=home))
+
+
+def test_each_question_of_the_demo_is_on_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(REPOSITORY)
+    asked = [set(shlex.split(step.command)) for _, step in AFTER_DEMO]
+
+    questions = read_questions(company_folder().relative_to(REPOSITORY))
+
+    assert [
+        each.text for each in questions if not any(words.issuperset(each.arguments) for words in asked)
+    ] == []
 
 
 def test_the_examples_are_found() -> None:

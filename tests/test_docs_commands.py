@@ -20,7 +20,7 @@ from lineage_merge.sources.registry import SOURCES
 from tests.command_line import in_process
 
 REPOSITORY = Path(__file__).parents[1]
-DOCUMENTS = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
+DOCUMENTS = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
 PROGRAM = "lineage-merge"
 
 
@@ -52,10 +52,10 @@ def typed_lines() -> Iterator[tuple[str, list[str]]]:
         for block in blocks(file):
             if block.language not in ("sh", "bash", "console"):
                 continue
-            text = block.text
+            text = block.text.replace("\\\n", " ")
             if block.language == "console":  # with the output
                 text = "\n".join(re.findall(r"^\$ (.+)$", text, re.MULTILINE))
-            for part in re.split(r"\n|&&|\|\|?|;", text.replace("\\\n", " ")):
+            for part in re.split(r"\n|&&|\|\|?|;", text):
                 words = shlex.split(part, comments=True)
                 while words and ("=" in words[0] or words[0] == "opentelemetry-instrument"):
                     words.pop(0)

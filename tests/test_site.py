@@ -36,6 +36,7 @@ class Seen(HTMLParser):
     classes: set[str] = field(default_factory=set)
     rows: list[list[str]] = field(default_factory=list)
     text: str = ""
+    description: str = ""
 
     def __post_init__(self) -> None:
         super().__init__()
@@ -50,6 +51,8 @@ class Seen(HTMLParser):
         self._in_cell = tag in ("td", "th") or (self._in_cell and tag not in ("tr", "table"))
         if tag in ("td", "th"):
             self.rows[-1].append("")
+        if given.get("name") == "description":
+            self.description = given["content"]
         if tag == "a" and "href" in given:
             self.links.append(given["href"])
         elif tag in ("img", "script", "iframe") and "src" in given:
@@ -245,6 +248,39 @@ def test_search_works_in_files_opened_from_a_disk(opened: Page, site: Path, name
 def test_start_page_shows_the_page_and_the_tutorial(pages: Mapping[str, Seen]) -> None:
     assert "images/page_columns.png" in pages["index.html"].loaded
     assert {"tutorial.html", "commands.html"} <= set(pages["index.html"].links)
+
+
+def test_pages_of_questions_are_linked_from_the_start_page_and_described(pages: Mapping[str, Seen]) -> None:
+    questions = {name: page for name, page in pages.items() if name.startswith("questions/")}
+
+    assert questions.keys() <= set(pages["index.html"].links)
+    texts = [page.description for page in [*questions.values(), pages["index.html"], pages["accuracy.html"]]]
+    assert len(set(texts)) == len(texts)
+    # Search engines cut longer ones off; a page without one of its own has the site's.
+    assert [text for text in texts if not 90 <= len(text) <= 190] == []
+
+
+def test_figures_of_accuracy_name_tests_that_exist() -> None:
+    text = (REPOSITORY / "docs" / "accuracy.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text)
+
+    assert len(named) == text.count("| `tests/")
+    assert [test for file, test in named if f"def {test}(" not in (REPOSITORY / file).read_text()] == []
+
+
+def test_queries_of_questions_are_those_that_are_tested() -> None:
+    tested = (REPOSITORY / "docs" / "queries.md").read_text(encoding="utf-8")
+    pages_of_questions = (REPOSITORY / "docs" / "questions").glob("*.md")
+    shown = [
+        query
+        for page in pages_of_questions
+        for query in re.findall(
+            r"^```gremlin\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+        )
+    ]
+
+    assert shown
+    assert [query for query in shown if query not in tested] == []
 
 
 def test_linked_repository_files_are_rendered(pages: Mapping[str, Seen]) -> None:

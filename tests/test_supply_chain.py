@@ -2,6 +2,7 @@
 
 import json
 import re
+import runpy
 import subprocess
 import sys
 import tomllib
@@ -16,12 +17,15 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from supply_chain import image
 from supply_chain.allowed import NotAllowed, spdx
 from supply_chain.lock import EXTRAS, LEFT_OUT, LOCKS
 
 ROOT = Path(__file__).parents[1]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 LOCK = ROOT / LOCKS[0].file
+# Rows of docs/supply_chain.md with a session each.
+_SETS = ("Python", "Spark", "Amazon MWAA", "gremlinpython", "Gremlin Server")
 PYTHONS = ("3.11", "3.12", "3.13")
 
 
@@ -185,9 +189,11 @@ def test_the_sessions_that_are_named_exist(sessions: set[str]) -> None:
     assert {each for each in named if each[1] not in sessions} == set()
 
 
-def test_the_workflow_calls_sessions_that_there_are(sessions: set[str]) -> None:
-    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())
-    steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
+def test_the_workflows_call_sessions_that_there_are(sessions: set[str]) -> None:
+    folder = ROOT / ".github" / "workflows"
+    workflow, release = (yaml.safe_load((folder / name).read_text()) for name in ("ci.yml", "release.yml"))
+    jobs = [*workflow["jobs"].values(), *release["jobs"].values()]
+    steps = [step for job in jobs for step in job["steps"]]
     assert all(re.search(r"@[0-9a-f]{40}$", step["uses"]) for step in steps if "uses" in step)
     names = {name for step in steps for name in called(step.get("run", ""))}
     (cell,) = (name for name in names if "$" in name)
@@ -196,6 +202,25 @@ def test_the_workflow_calls_sessions_that_there_are(sessions: set[str]) -> None:
     for python, spark, versions in product(matrix["python"], matrix["spark"], matrix["versions"]):
         variables = {"PYTHON": python, "SPARK": spark, "VERSIONS": versions}
         assert Template(cell).substitute(variables) in sessions
+
+
+def test_the_image_installs_extras_that_there_are() -> None:
+    options, _, extras = image.installation()
+    assert "--no-index" in options
+    assert set(extras) <= PROJECT["optional-dependencies"].keys()
+
+
+def test_the_page_of_versions_lists_what_is_tested() -> None:
+    page = (ROOT / "docs" / "supply_chain.md").read_text().partition("## Versions")[2].partition("\n## ")[0]
+    rows = dict(re.findall(r"^\| ([\w ]+) \| ([^|]+) \|", page, re.MULTILINE))
+    sessions = runpy.run_path(str(ROOT / "noxfile.py"))
+    assert {name: re.findall(r"[\d.]*\d", text) for name, text in rows.items() if name in _SETS} == {
+        "Python": sessions["PYTHONS"],
+        "Spark": list(sessions["SPARKS"]),
+        "Amazon MWAA": list(sessions["MWAA"]),
+        "gremlinpython": sessions["GREMLIN_CLIENTS"],
+        "Gremlin Server": sessions["GREMLIN_SERVERS"],
+    }
 
 
 def test_the_chosen_tests_of_the_matrix_are_there() -> None:

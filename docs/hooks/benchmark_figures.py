@@ -1,6 +1,7 @@
 """Charts and tables of the benchmarks, in place of ``<!-- benchmarks -->``.
 
-They are those of ``benchmarks/results.jsonl``, a line of JSON a run; where there is none the page says how to
+``<!-- benchmark expectations -->`` becomes one table of the newest figures that have an expected value. They
+are those of ``benchmarks/results.jsonl``, a line of JSON a run; where there is none the page says how to
 make it.
 """
 
@@ -19,6 +20,7 @@ from mkdocs.structure.pages import Page
 
 RESULTS = "benchmarks/results.jsonl"
 _PLACE = "<!-- benchmarks -->"
+_EXPECTATIONS = "<!-- benchmark expectations -->"
 # Runs that the history shows, the newest among them.
 _RUNS = 8
 _HARDWARE = ("cores", "memory_gib", "system")
@@ -36,21 +38,40 @@ Figure = Mapping[str, Any]
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Insert the charts."""
-    if _PLACE not in markdown:
+    if _PLACE not in markdown and _EXPECTATIONS not in markdown:
         return markdown
     file = Path(config.config_file_path).parent / RESULTS
     text = file.read_text(encoding="utf-8") if file.is_file() else ""
-    return markdown.replace(_PLACE, chapters(text))
+    return markdown.replace(_PLACE, chapters(text)).replace(_EXPECTATIONS, expectations(text))
 
 
 def chapters(text: str) -> str:
     """Return a chapter per benchmark, by name: charts and tables of its newest run, and earlier runs."""
+    parts = [_chapter(name, runs) for name, runs in _by_benchmark(text)]
+    return "\n\n".join(parts) + "\n" if parts else NONE_YET
+
+
+def expectations(text: str) -> str:
+    """Return a table of the figures with an expected value, of the newest run of each benchmark."""
+    lines = [
+        "| benchmark | day | case | what | value | expected | |",
+        "| --- | --- | --- | --- | ---: | --- | --- |",
+    ]
+    for name, runs in _by_benchmark(text):
+        link = f"[{escaped(name)}](benchmarks.md#{name})"
+        lines += [
+            f"| {link} | {runs[-1]['day']} | {' | '.join(_cells(figure))} |"
+            for figure in runs[-1]["figures"]
+            if is_met(figure) is not None
+        ]
+    return "\n".join(lines) if len(lines) > 2 else NONE_YET
+
+
+def _by_benchmark(text: str) -> list[tuple[str, list[Run]]]:
+    """Return the runs of each benchmark, oldest first, by name."""
     runs = [json.loads(line) for line in text.splitlines() if line.strip()]
-    if not runs:
-        return NONE_YET
     by_name = sorted(runs, key=lambda run: str(run["benchmark"]))  # stable: runs stay in order
-    parts = [_chapter(name, list(of_it)) for name, of_it in groupby(by_name, lambda run: run["benchmark"])]
-    return "\n\n".join(parts) + "\n"
+    return [(name, list(of_it)) for name, of_it in groupby(by_name, lambda run: str(run["benchmark"]))]
 
 
 def is_met(figure: Figure) -> bool | None:
@@ -110,11 +131,13 @@ def _chart(name: str, run: Run, unit: str, figures: Sequence[Figure]) -> str:
 
 def _table(figures: Iterable[Figure]) -> str:
     lines = ["| case | what | value | expected | |", "| --- | --- | ---: | --- | --- |"]
-    for each in figures:
-        met = {True: "met", False: "**not met**", None: ""}[is_met(each)]
-        cells = (escaped(each["case"]), escaped(each["name"]), _value(each), _expected(each), met)
-        lines.append(f"| {' | '.join(cells)} |")
+    lines += [f"| {' | '.join(_cells(each))} |" for each in figures]
     return "\n".join(lines)
+
+
+def _cells(figure: Figure) -> tuple[str, ...]:
+    met = {True: "met", False: "**not met**", None: ""}[is_met(figure)]
+    return escaped(figure["case"]), escaped(figure["name"]), _value(figure), _expected(figure), met
 
 
 def _history(runs: Sequence[Run]) -> str:

@@ -28,7 +28,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     for name, page in PAGES.items():
         files.append(File.generated(config, page, abs_src_path=str(root / name)))
     linked = set()
-    for source in [*Path(config.docs_dir).glob("*.md"), *(root / name for name in (*PAGES, "README.md"))]:
+    for source in [*Path(config.docs_dir).rglob("*.md"), *(root / name for name in (*PAGES, "README.md"))]:
         for link in _LINK.finditer(source.read_text(encoding="utf-8")):
             target = _in_repository(root, source.parent, link["path"])
             if target and target not in (*PAGES, "README.md") and not target.startswith("docs/"):

@@ -1,8 +1,8 @@
 """Resolution of user input to one vertex.
 
-Input is an id, ``namespace|name``, a URI (``s3a://bucket/path/``), or a unique name: short, qualified, or the
-location of a table. An appended ``#column`` selects a column, compared case-insensitively, ``#column.field``
-a field of a structure.
+Input is an id, ``namespace|name``, a URI (``s3a://bucket/path/``), or a unique name: short, qualified
+(with or without the database), or the location of a table. An appended ``#column`` selects a column,
+compared case-insensitively, ``#column.field`` a field of a structure.
 """
 
 import re
@@ -125,7 +125,21 @@ def _candidates(
         ]
         if candidates:
             return candidates
-    return graph.named(text, labels, environment, dag)
+    return graph.named(text, labels, environment, dag) or _without_database(
+        graph, text, labels, environment, dag
+    )
+
+
+def _without_database(
+    graph: LineageGraph, text: str, labels: Sequence[str], environment: str | None, dag: str | None
+) -> list[Vertex]:
+    """Return the tables of the name ``schema.table``, in any database."""
+    schema, _, table = text.rpartition(".")
+    if not schema or any(sign in text for sign in "#/"):
+        return []
+    end = f".{text}".casefold()
+    tables = graph.named(table, labels, environment, dag)
+    return [each for each in tables if each.qualified_name.casefold().endswith(end)]
 
 
 def _full_names(text: str) -> list[DatasetName]:

@@ -158,7 +158,9 @@ def test_elements_that_violate_the_schema_are_reported(spark: SparkSession, by_h
     elements, found = flaws(spark, str(by_hand))
 
     labels = "file or table or view or topic or seed or snapshot or exposure or semantic_model or metric"
-    labels += " or saved_query or column or job or assertion or operation or merge_run or merge_state"
+    labels += (
+        " or saved_query or column or job or assertion or operation or query_log or merge_run or merge_state"
+    )
     assert set(found) == {
         Flaw("nodes", "{broken", "", "not JSON"),
         Flaw("nodes", "[1, 2]", "", "must be an object, not a list"),

@@ -54,6 +54,21 @@ def test_similar_names_and_known_columns_are_suggested(graph: LineageGraph) -> N
     assert raised.value.candidates == (col("a", "day"), col("a", "id"))
 
 
+def test_a_table_is_found_by_schema_and_name_in_any_database() -> None:
+    databases = ("dw.mart.daily", "dw.raw.daily", "lab.raw.daily")
+    tables = [
+        Vertex(at(name), "table", {"environment": "dev", "name": "daily", "qualified_name": name})
+        for name in databases
+    ]
+    graph = InMemory(tables, [])
+    assert resolve_dataset_or_column(graph, "Mart.daily").id == at("dw.mart.daily")
+    assert resolve_dataset_or_column(graph, "lab.raw.daily").id == at("lab.raw.daily")
+    with pytest.raises(Ambiguous):
+        resolve_dataset_or_column(graph, "raw.daily")
+    with pytest.raises(NotFound):
+        resolve_dataset_or_column(graph, "art.daily")
+
+
 def test_jobs_are_resolved_by_name_or_id(graph: LineageGraph) -> None:
     assert resolve_any(graph, "side").id == "dev|daily|spark|side"
     assert resolve_any(graph, "dev|daily|spark|side").label == "job"

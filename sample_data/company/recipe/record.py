@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -39,6 +40,13 @@ _COPIES = {
     "visits": ("s3://brightmug-lake/web-visits/", 0),
     "products": ("s3://brightmug-erp/products/", 3),
 }
+# Queries of the warehouse's users: the user, days between them, days since the first and the last one.
+_QUERIES = (
+    ("select country, sum(revenue) from marts.revenue_by_country group by country", "looker", 1, 100, 0),
+    ("select country, count(*) from public.customers group by country", "looker", 7, 98, 0),
+    ("select customer_id, loyalty_points from public.customers where loyalty_points > 100", "ana", 1, 95, 95),
+    ("select campaign, count(*) from public.visits group by campaign", "ana", 14, 84, 14),
+)
 
 
 def main() -> None:
@@ -85,7 +93,7 @@ def _run_job(job: str, lake: Path, work: Path, jars: str) -> str:
 
 
 def record_redshift(now: datetime) -> None:
-    """Write the log of Redshift's COPY statements, in the documented form."""
+    """Write the log of Redshift's COPY statements and of queries, in the documented form."""
     for path, visits in (
         (SOURCES, _COPIES["visits"][0]),
         (COMPANY / "before" / "6_days", "s3://brightmug-lake/web_visits/"),
@@ -110,7 +118,24 @@ def record_redshift(now: datetime) -> None:
                     "label": f"load_{table}",
                 }
             )
+        lines += _queries(now)
         _write(path / "redshift" / "statements.jsonl", "".join(f"{json.dumps(line)}\n" for line in lines))
+
+
+def _queries(now: datetime) -> Iterator[dict[str, Any]]:
+    for number, (statement, user, every, first, last) in enumerate(_QUERIES):
+        for days in range(first, last - 1, -every):
+            ended = now - timedelta(days=days)
+            yield {
+                "id": f"query-{number}-{days}",
+                "session": f"{user}-{number}-{days}",
+                "statement": statement,
+                "database": "shop",
+                "user": user,
+                "started": f"{ended - timedelta(seconds=2):%Y-%m-%dT%H:%M:%SZ}",
+                "ended": f"{ended:%Y-%m-%dT%H:%M:%SZ}",
+                "outcome": "committed",
+            }
 
 
 def record_dbt(work: Path, dbt: str) -> None:
