@@ -64,18 +64,19 @@ def html(
     """
     if depth and not focus:
         raise click.UsageError("--depth requires --focus")
+    # The company of the demo has a history; without its graph, the session says what to do.
+    if options.demo and not moments and options.graph_file and options.graph_file.exists():
+        moments = ("7d",)
     if moments and options.folder:
         raise click.UsageError("--folder has no history: omit it with --moment")
     now = question_commands.now_ms()
     with handle_errors(), progress(True) as on_progress:
+        from lineage_merge.cli.page_topics import read_topics
         from lineage_merge.exporters.page import Options, render, render_moments
         from lineage_merge.exporters.page.selection import entire_graph, neighborhood
-        from lineage_merge.graph_format.elements import COLUMN
         from lineage_merge.infra import storage
         from lineage_merge.model.times import utc_time
-        from lineage_merge.questions.near_misses import near_misses_of
         from lineage_merge.questions.staleness import Expectations, freshness_within
-        from lineage_merge.questions.usage import usages
 
         start: Vertex | None = None
         if moments:
@@ -89,12 +90,8 @@ def html(
             newest, scope = options.as_of or "now", (environment, options.dag)
             shown = read_moments(history, moments, newest, *scope, focus, depth, expectations, on_progress)
             start, graph = shown.start, shown.moments[-1].graph
-            write = partial(
-                render_moments,
-                shown.moments,
-                shown.changes,
-                near_misses=near_misses_of(shown.graph, config, graph.datasets),
-            )
+            topics, usage, near_misses = read_topics(shown.graph, graph, config, *scope, now)
+            write = partial(render_moments, shown.moments, shown.changes)
         else:
             with open_session(options) as session:
                 scope = (session.environment, session.dag)
@@ -108,18 +105,8 @@ def html(
                 freshness = freshness_within(
                     session.graph, ids, expectations, environment=session.environment, dag=session.dag
                 )
-                read = (
-                    vertex
-                    for vertex in graph.vertices.values()
-                    if vertex.is_dataset or vertex.label == COLUMN
-                )
-                write = partial(
-                    render,
-                    graph,
-                    freshness=freshness,
-                    usage=usages(session.graph, read),
-                    near_misses=near_misses_of(session.graph, session.config, graph.datasets),
-                )
+                topics, usage, near_misses = read_topics(session.graph, graph, session.config, *scope, now)
+                write = partial(render, graph, freshness=freshness)
                 if hint := session.empty_hint():
                     click.echo(hint, err=True)
         default_title = (start.name if start else options.dag) or "Lineage"
@@ -129,7 +116,10 @@ def html(
                 focus=start.id if start else "",
                 source=source,
                 made_at=utc_time(now),
-            )
+            ),
+            usage=usage,
+            near_misses=near_misses,
+            topics=topics,
         )
         storage.write_text(location, page)
     counts = {

@@ -1,5 +1,6 @@
 """Contrast in both themes, names of controls, keyboard and phone."""
 
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
@@ -7,6 +8,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.page import compared_page
 from tests.page.conftest import PHONE
 from tests.page.page_reading import Opened, OpenedOnPhone, entries, find, focused, selected
 
@@ -18,6 +20,8 @@ VIEWS = {
     "dataset": f"#dataset={STG_SALES}",
     "column": f"#dataset={STG_SALES}&column=pricepaid",
     "list": "#view=list",
+    "layer": f"#view=pipeline&band={quote('dev|tickit_ol')}&layer=tag",
+    "layer_of_all": "#view=overview&layer=owner",
 }
 _FUNCTIONS = (Path(__file__).parent / "accessibility.js").read_text(encoding="utf-8").partition("\n")[2]
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
@@ -116,3 +120,52 @@ def test_a_phone_has_jobs_and_filters(phone: OpenedOnPhone, captures: Path) -> N
     assert page.locator("#listing section").count() == 1
     find(page, "fct_sales")
     expect(page.locator("#panel h2")).to_have_text("fct_sales")
+
+
+AXE = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
+FINDINGS = """() => axe.run(document).then(({ violations }) => violations.map(
+  ({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 120)).slice(0, 3).join(" | ")}`))"""
+
+
+def axe_findings(page: Page) -> list[str]:
+    """Return what axe finds in the page as it is."""
+    page.evaluate(AXE)
+    found: list[str] = page.evaluate(FINDINGS)
+    return found
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("view", VIEWS)
+def test_axe_finds_nothing(
+    opened: Opened, captures: Path, view: str, scheme: Literal["light", "dark"]
+) -> None:
+    page = opened(captures, VIEWS[view])
+    page.emulate_media(color_scheme=scheme)
+    assert axe_findings(page) == []
+
+
+def test_axe_finds_a_control_without_a_name(opened: Opened, captures: Path) -> None:
+    page = opened(captures)
+    page.evaluate("document.getElementById('search').labels[0].remove()")
+    page.evaluate("document.getElementById('search').placeholder = ''")
+    assert [finding.partition(":")[0] for finding in axe_findings(page)] == ["label"]
+
+
+def test_axe_finds_nothing_in_what_opens(opened: Opened, tmp_path: Path) -> None:
+    page = opened(compared_page.save(tmp_path))
+    for button in ("#filters-button", "#export-button", "#help-button"):
+        page.locator(button).click()
+        assert (button, axe_findings(page)) == (button, [])
+    page.keyboard.press("Escape")
+    page.locator("#search").fill("or")
+    assert axe_findings(page) == []
+    page.keyboard.press("Escape")
+    page.locator("#story [data-action='week']").click()
+    assert axe_findings(page) == []
+
+
+def test_axe_finds_nothing_on_a_phone(phone: OpenedOnPhone, captures: Path) -> None:
+    page = phone(captures)
+    assert axe_findings(page) == []
+    page.locator(".entry", has_text="fct_sales").first.tap()
+    assert axe_findings(page) == []

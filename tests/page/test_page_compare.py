@@ -295,6 +295,8 @@ def test_the_comparison_is_usable_by_keyboard(opened: Opened, file: Path) -> Non
     page = opened(file, "#view=pipeline")
     page.locator("#moment").focus()
     page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "moment-slider"
+    page.keyboard.press("Tab")
     page.keyboard.press("ArrowDown")
     expect(page.locator("#said")).to_contain_text("compared with 2026-01-02 23:59 UTC: 8 changes")
     assert page.evaluate("document.activeElement.id") == "compare"

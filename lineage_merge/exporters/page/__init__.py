@@ -2,5 +2,6 @@
 
 from lineage_merge.exporters.page.document import Options, render, render_moments
 from lineage_merge.exporters.page.moments import PageMoment
+from lineage_merge.exporters.page.topics import Topic
 
-__all__ = ["Options", "PageMoment", "render", "render_moments"]
+__all__ = ["Options", "PageMoment", "Topic", "render", "render_moments"]

@@ -101,7 +101,7 @@ lineage.assertions = (() => {
   /** Return whether a dataset has a status of the filter. */
   function has(dataset, status) {
     const { tests } = dataset;
-    if (dataset.state === status || dataset.freshness.status === status) return true;
+    if (dataset.state === status || dataset.freshness.status === status || dataset.topics.includes(status)) return true;
     if (!tests.length) return false;
     if (status === "tests-failed") return inState(tests, "failed") > 0;
     if (status === "tests-warned") return tests.some((each) => each.state === "warned");

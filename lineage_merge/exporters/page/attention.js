@@ -154,6 +154,14 @@ lineage.attention = (() => {
     });
   }
 
+  // Of policies: each has the texts of its violations.
+  function violations(model, datasets) {
+    const visible = new Set(datasets);
+    return (model.topics ?? []).flatMap(({ severity, entries }) =>
+      entries.flatMap(([id, text, fix]) => (visible.has(model.byId.get(id)) ? [{ what: text, members: [model.byId.get(id)], more: fix, severity }] : [])),
+    );
+  }
+
   function deprecatedInUse(datasets) {
     return datasets.flatMap((each) => {
       const date = factOf(each, "deprecation date").slice(0, 10);
@@ -175,6 +183,7 @@ lineage.attention = (() => {
   function worthALook(model, datasets) {
     const all = [
       ...failedRuns(model, datasets),
+      ...violations(model, datasets),
       ...failedTests(datasets),
       ...staleData(model, datasets),
       ...deprecatedInUse(datasets),

@@ -89,5 +89,13 @@ lineage.bands = (() => {
     );
   }
 
-  return { build, partsOf, isProduction };
+  /** Return the bands with datasets that pass the filters, with these and the number of their parts. */
+  function shown(model, passes) {
+    return model.bands.flatMap((band) => {
+      const members = passes.isAll ? band.members : band.members.filter((index) => passes.dataset(model.datasets[index]));
+      return members.length ? [{ band, members, parts: members.length > 150 ? 1 : partsOf(model, members).length }] : [];
+    });
+  }
+
+  return { shown, build, partsOf, isProduction };
 })();

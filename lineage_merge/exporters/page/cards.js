@@ -97,6 +97,7 @@ lineage.cards = (() => {
     const time = dataset.writer ? timeText(dataset.writer.finished) : "";
     const problem = problemOf(dataset, model.now);
     const words = wordsOf(dataset, model.now);
+    const layer = lineage.layers.wordsOf(dataset);
     const toggle = dataset.columns.length
       ? button(
           {
@@ -113,16 +114,16 @@ lineage.cards = (() => {
     return element(
       "div",
       {
-        class: `card kind-${dataset.kind}${node.isOutside ? " is-outside" : ""}`,
+        class: `card kind-${dataset.kind}${node.isOutside ? " is-outside" : ""}${lineage.layers.hueOf(dataset)}`,
         "data-key": node.key,
         role: "group",
         tabindex: -1,
-        "aria-label": `${labelOf(dataset)}${problem && `, ${problem}`}${node.isOutside ? `, in another pipeline${outside}` : ""}`,
+        "aria-label": `${labelOf(dataset)}${layer && `, ${layer}`}${problem && `, ${problem}`}${node.isOutside ? `, in another pipeline${outside}` : ""}`,
       },
       head(
         dataset.kind,
         dataset.name,
-        node.isOutside ? `in ${model.bands[model.bandOf[node.index]].dag || "no DAG"}` : whereOf(dataset),
+        node.isOutside ? `in ${model.bands[model.bandOf[node.index]].dag || "no DAG"}` : layer ? [lineage.layers.badges(dataset), layer] : whereOf(dataset),
         `${dataset.title}\n${dataset.namespace} · ${dataset.environment}`,
         view.isMixed ? environment(dataset.environment) : null,
       ),

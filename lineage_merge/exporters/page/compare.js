@@ -94,6 +94,7 @@ lineage.compare = (() => {
     const { model, state } = app;
     byId("moments").replaceChildren(
       element("label", {}, "As of", element("select", { id: "moment" }, moments)),
+      list().length > 2 ? element("input", { type: "range", id: "moment-slider", min: 0, max: list().length - 1, value: shown.at, "aria-label": "Moment", "aria-valuetext": list()[shown.at].name }) : "",
       element("label", {}, "compared with", element("select", { id: "compare" }, element("option", { value: "" }, "nothing"), earlier)),
       ...(model.changes
         ? [
@@ -241,19 +242,39 @@ lineage.compare = (() => {
       lineage.marks.flush();
       return shapesOf(...given);
     };
+    app.actions.week = () => {
+      go(app, shown.at, weekAgo().from, { view: "pipeline", changed: "near" });
+    };
     app.actions.changes = () => {
       isOpen = !isSummary(app);
       app.change(app.cleared, { words: isOpen ? "changes shown" : "changes hidden" });
     };
     byId("moments").addEventListener("change", (event) => {
       const value = event.target.value;
-      if (event.target.id === "moment") go(app, Number(value), shown.from);
+      if (event.target.id !== "compare") go(app, Number(value), shown.from);
       else go(app, shown.at, value === "" ? null : Number(value));
     });
     byId("moments").addEventListener("click", (event) => {
       const changed = event.target.closest("[data-changed]")?.dataset.changed;
       if (changed !== undefined) app.change({ filters: { ...app.state.filters, changed } }, { opens: true });
     });
+  }
+
+  // The earlier moment that is nearest to a week before the one that is shown.
+  function weekAgo() {
+    const time = (each) => Date.parse(each.key);
+    const [now, WEEK] = [time(list()[shown.at]), 604_800_000];
+    const apart = (each) => Math.abs(now - time(each) - WEEK);
+    const found = list().slice(0, shown.at).reduce((a, b) => (a && apart(a) <= apart(b) ? a : b), null);
+    return found && { from: list().indexOf(found), age: lineage.processes.ageOf(time(found), now) };
+  }
+
+  /** Return how much changed in about a week, in words; null without an earlier moment. */
+  function week() {
+    const found = weekAgo();
+    if (!found) return null;
+    const number = data.moments.changes[`${found.from},${shown.at}`].length;
+    return { number, words: `${number === 1 ? "change" : "changes"} in ${found.age}` };
   }
 
   /** Return what is shown, in words. */
@@ -264,5 +285,5 @@ lineage.compare = (() => {
 
   const announce = (model) => say(words(model));
 
-  return { first, everything, turn, write, read, open, tab, drawn, summary, explain, captioned, start, announce };
+  return { first, everything, week, turn, write, read, open, tab, drawn, summary, explain, captioned, start, announce };
 })();

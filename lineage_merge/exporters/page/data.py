@@ -15,6 +15,7 @@
     influences    [[dataset, column, dataset, job, transformation, assumed]]
     writes        [[job, dataset]]
     assertions    as in `lineage_merge.exporters.page.data`
+    topics        [{key, title, severity, datasets, entries}]: as in its `topics`
     near_misses   [{written, read, text, fix, is_dismissed}]: ids, as `near_miss` returns them
 
 Datasets, jobs and DAGs are indexes of their lists, columns are indexes of their dataset's `columns`. Only
@@ -106,11 +107,11 @@ class _Numbered:
         return iter(self._places)
 
 
-_NO_USAGE: Mapping[str, Usage] = {}
+NO_USAGE: Mapping[str, Usage] = {}
 
 
 def page_data(
-    graph: Subgraph, freshness: Iterable[Freshness] = (), usage: Mapping[str, Usage] = _NO_USAGE
+    graph: Subgraph, freshness: Iterable[Freshness] = (), usage: Mapping[str, Usage] = NO_USAGE
 ) -> dict[str, Any]:
     """Return the graph in the format of the module's docstring; columns are ordered by position.
 

@@ -51,6 +51,10 @@ lineage.details = (() => {
     return element("a", { class: "small", href: address.href, target: "_blank", rel: "noopener noreferrer", title: address.href }, icon("link", ""), words);
   }
 
+  /** Return the policies that a dataset violates, with what to do. */
+  const violations = (model, { id }) =>
+    (model.topics ?? []).flatMap(({ entries }) => entries.filter(([of]) => of === id).map(([, text, fix]) => element("p", { class: "notice" }, icon("warn", "warn"), element("span", {}, name(text), element("br"), element("span", { class: "quiet" }, name(fix))))));
+
   /** Return notices about deprecation and version; null: none. */
   function notice(dataset, now) {
     const date = factOf(dataset, "deprecation date").slice(0, 10);
@@ -165,5 +169,5 @@ lineage.details = (() => {
   /** Return the first owners, for a cell. */
   const ownerText = (found) => (found.length > 1 ? `${found[0]} and ${found.length - 1} more` : found.join());
 
-  return { section, plain, shownFacts, link, notice, freshness, tests, owners, tags, ownerText };
+  return { section, plain, shownFacts, link, notice, violations, freshness, tests, owners, tags, ownerText };
 })();

@@ -11,8 +11,11 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from rjsmin import jsmin
+
 from lineage_merge.exporters.page.data import near_miss, page_data, safe, safe_id
 from lineage_merge.exporters.page.moments import Changes, PageMoment, moments_data
+from lineage_merge.exporters.page.topics import Topic
 from lineage_merge.graph_format.elements import Subgraph
 from lineage_merge.merge.report import Dismissed, NearMiss
 from lineage_merge.model.version import __version__
@@ -21,11 +24,8 @@ from lineage_merge.questions.usage import Usage
 
 # Characters that could end a script element or a line of script, and unpaired surrogates.
 _ESCAPED = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
-# Indentation, and what a line only has as a comment.
-_COMMENT = re.compile(r"^[ ]*(?:/\*(?:.|\n)*?\*/$|//.*$)?", re.MULTILINE)
-# The last characters of unfinished lines, and the first characters of lines that continue another.
-_OPEN = frozenset("{([,;=>?:&|")
-_CONTINUES = frozenset(")]}.?:&|")
+# Of a style: indentation and comments.
+_COMMENT = re.compile(r"^[ ]*(?:/\*(?:.|\n)*?\*/$)?", re.MULTILINE)
 # Of a style, where spaces have no meaning; its texts have none of these characters.
 _SPACES = re.compile(r"\s*([{};,])\s*|(?<=[\w)]):[ ]")
 _STRICT = '"use strict";\n'
@@ -52,24 +52,31 @@ def render(
     freshness: Iterable[Freshness] = (),
     usage: Mapping[str, Usage] | None = None,
     near_misses: Iterable[NearMiss | Dismissed] = (),
+    topics: Iterable[Topic] = (),
 ) -> str:
     """Return the page; the result is deterministic. `freshness`: of the datasets; `usage`: by id."""
-    data = {**page_data(graph, freshness, usage or {}), **_about(options)}
-    return document({**data, "near_misses": [*map(near_miss, near_misses)]})
+    data = page_data(graph, freshness, usage or {})
+    return document({**data, **_about(options), **_first_view(near_misses, topics)})
 
 
 def render_moments(
     moments: Sequence[PageMoment],
     changes: Changes,
     options: Options,
+    usage: Mapping[str, Usage] | None = None,
     near_misses: Iterable[NearMiss | Dismissed] = (),
+    topics: Iterable[Topic] = (),
 ) -> str:
     """Return the page of several moments, oldest first, that can be compared; it opens at the newest.
 
-    `near_misses`: of the newest.
+    `usage`, `near_misses`, `topics`: of the newest.
     """
-    data = {**moments_data(moments, changes), **_about(options)}
-    return document({**data, "near_misses": [*map(near_miss, near_misses)]})
+    data = moments_data(moments, changes, usage or {})
+    return document({**data, **_about(options), **_first_view(near_misses, topics)})
+
+
+def _first_view(near_misses: Iterable[NearMiss | Dismissed], topics: Iterable[Topic]) -> dict[str, Any]:
+    return {"near_misses": [*map(near_miss, near_misses)], "topics": [each.as_json() for each in topics]}
 
 
 def _about(options: Options) -> dict[str, Any]:
@@ -80,7 +87,7 @@ def _about(options: Options) -> dict[str, Any]:
 def document(data: Mapping[str, Any]) -> str:
     """Return the page of data in the format of `page_data` or `moments_data`, with title and metadata."""
     names = script_names(has_moments="moments" in data)
-    script = _STRICT + "".join(_compact(text(name).removeprefix(_STRICT)) for name in names)
+    script = _script(names)
     styles = "".join(map(text, ("page.css", "moments.css") if "moments" in data else ("page.css",)))
     style = _SPACES.sub(lambda space: space[1] or ":", _COMMENT.sub("", styles))
     parts = {
@@ -93,26 +100,16 @@ def document(data: Mapping[str, Any]) -> str:
     return _PLACE.sub(lambda found: parts[found[1]], text("page.html"))
 
 
+@cache
+def _script(names: tuple[str, ...]) -> str:
+    """Return these scripts as one, without comments and needless spaces."""
+    return str(jsmin(_STRICT + "".join(text(name).removeprefix(_STRICT) for name in names))) + "\n"
+
+
 def embedded(data: object) -> str:
     """Return JSON that is safe inside a script element."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-
-
-def _compact(text: str) -> str:
-    """Return a script without indentation, lines of comments, and needless line breaks.
-
-    Scripts have no texts over several lines. A line with ``//`` may end with a comment.
-    """
-    parts: list[str] = []
-    before = ""
-    for line in _COMMENT.sub("", text).split("\n"):
-        if not line:
-            continue
-        is_open = not before or "//" in before or not (before[-1] in _OPEN or line[0] in _CONTINUES)
-        parts += ["\n", line] if is_open else [line]
-        before = line
-    return "".join(parts).lstrip("\n") + "\n"
 
 
 def _policy(script: str, style: str) -> str:
@@ -132,9 +129,9 @@ def _hash(text: str) -> str:
 SCRIPTS = tuple(
     """
     dom.js theme.js measure.js places.js processes.js assertions.js bands.js model.js attention.js
-    clusters.js ranking.js isotonic.js ordering.js routing.js layout.js frames.js scene.js
-    overview_scene.js column_graph.js matching.js viewport.js cards.js board.js pipeline.js overview.js
-    column.js listing.js details.js panel.js search.js filters.js links.js keyboard.js
+    layers.js clusters.js ranking.js isotonic.js ordering.js routing.js layout.js frames.js scene.js
+    overview_scene.js column_graph.js matching.js viewport.js cards.js board.js pipeline.js story.js
+    overview.js column.js listing.js details.js panel.js search.js filters.js links.js keyboard.js
     picture.js exporting.js heading.js transitions.js events.js main.js
     """.split()
 )

@@ -60,15 +60,16 @@ lineage.events = (() => {
     } else if (at("view")?.matches("button")) app.show(value("view"));
     else if (at("owner")) {
       // A row of the index leads from the overview to the list.
-      const view = event.target.closest("#sidebar") ? { view: "list" } : {};
+      const view = event.target.closest("#sidebar, #story") ? { view: "list" } : {};
       app.change({ ...view, filters: { ...app.state.filters, owner: value("owner") } }, { opens: true });
-    } else if (at("side")) app.change({ side: value("side") }, { opens: true, words: value("side") });
+    } else if (at("status")) app.change({ view: "list", ...app.cleared, filters: { ...app.state.filters, status: value("status") } }, { opens: true });
+    else if (at("layer")) app.change({ layer: value("layer") }, { words: `colours: ${value("layer") || "kinds"}` });
+    else if (at("side")) app.change({ side: value("side") }, { opens: true, words: value("side") });
     else if (at("tag")) {
       app.change({ filters: { ...app.state.filters, tag: value("tag") } }, { opens: true });
     } else if (at("frame")) {
       app.change({ dataset: null, column: null, edge: null, frame: value("frame") }, { words: "job" });
     } else if (at("export")) {
-      byId("export").hidden = true;
       app.exportView(value("export"));
     } else if (at("listed")) listed(app, value("listed"));
     else if (at("close")) closed(app, value("close"));
@@ -106,10 +107,18 @@ lineage.events = (() => {
       app.change({ filters: { ...app.state.filters, [each.kind]: each.name } }, { opens: true });
       return;
     }
-    const at = each.kind === "column" ? app.model.columns[each.at].dataset : each.at;
+    if (each.kind === "test") {
+      const [[dataset, column]] = each.at.checks;
+      unhide(app, dataset);
+      if (column < 0) app.select(dataset);
+      else app.trace(app.model.datasets[dataset].columns[column].index);
+      return;
+    }
+    const isColumn = each.kind === "column" || each.kind === "expression";
+    const at = isColumn ? app.model.columns[each.at].dataset : each.at;
     if (each.kind !== "job") unhide(app, at);
     if (each.kind === "dataset") app.select(each.at);
-    else if (each.kind === "column") app.trace(each.at);
+    else if (isColumn) app.trace(each.at);
     else {
       const filters = { ...app.state.filters, job: app.model.processes[each.at].name };
       const view = app.isPhone() ? "list" : "pipeline";

@@ -20,6 +20,8 @@ lineage.links = (() => {
     }
     if (state.side !== "both") params.set("side", state.side);
     if (state.listed !== "datasets") params.set("listed", state.listed);
+    if (state.layer) params.set("layer", state.layer);
+    if (lineage.theme.current() !== "auto") params.set("theme", lineage.theme.current());
     for (const key of KEYS) if (state.filters[key]) params.set(key, state.filters[key]);
     if (state.grouping !== "folder") params.set("group", state.grouping);
     for (const index of state.open) params.append("open", id(index));
@@ -52,6 +54,8 @@ lineage.links = (() => {
     if (model.bands.some((each) => each.key === band)) state.band = band;
     if (["up", "down"].includes(params.get("side"))) state.side = params.get("side");
     if (params.get("listed") === "jobs") state.listed = "jobs";
+    if (Object.hasOwn(lineage.layers.LAYERS, params.get("layer"))) state.layer = params.get("layer");
+    if (["light", "dark"].includes(params.get("theme"))) lineage.theme.apply(params.get("theme"));
     for (const key of KEYS) state.filters[key] = params.get(key) ?? "";
     if (!lineage.assertions.duration(state.filters.older)) state.filters.older = "";
     if (params.get("group") === "dag") state.grouping = "dag";

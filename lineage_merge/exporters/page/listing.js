@@ -71,7 +71,7 @@ lineage.listing = (() => {
           "span",
           { class: "two" },
           name(dataset.name),
-          element("span", { dir: "auto" }, problem ? element("b", { class: "is-problem" }, problem) : null, problem ? " · " : "", whatOf(dataset)),
+          element("span", { dir: "auto" }, problem ? element("b", { class: "is-problem" }, problem) : null, problem ? " · " : "", lineage.layers.badges(dataset), lineage.layers.wordsOf(dataset) || whatOf(dataset)),
         ),
         element(
           "span",
@@ -143,6 +143,7 @@ lineage.listing = (() => {
       element("h2", {}, view.listed === "jobs" ? "Jobs" : "Datasets"),
       element("span", { class: "quiet" }, `${counted(total, "dataset")} in ${counted(shown.length, "pipeline")}, end points first`),
       element("span", { class: "space" }),
+      ...lineage.layers.control(model),
       element(
         "div",
         { class: "seg is-small", role: "group", "aria-label": "List of" },

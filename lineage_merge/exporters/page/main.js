@@ -22,6 +22,7 @@ lineage.main = (() => {
     frame: null, // selected: a job or dbt project
     side: "both", // of a trace: up, both, down
     listed: "datasets", // or jobs
+    layer: "", // colours of kinds, of owners or of tags
     open: new Set(), // datasets with visible columns
     whole: new Set(), // of those, datasets with all columns visible
     unfolded: new Set(), // columns and fields with visible fields
@@ -43,16 +44,7 @@ lineage.main = (() => {
   const isPhone = () => window.innerWidth <= PHONE;
   const passing = () => lineage.model.passing(model, state.filters);
 
-  function shownBands(passes) {
-    return model.bands.flatMap((band) => {
-      const members = passes.isAll
-        ? band.members
-        : band.members.filter((index) => passes.dataset(model.datasets[index]));
-      return members.length ? [{ band, members, parts: partsOf(band, members) }] : [];
-    });
-  }
-
-  const partsOf = (band, members) => (members.length > 150 ? 1 : lineage.bands.partsOf(model, members).length);
+  const shownBands = (passes) => lineage.bands.shown(model, passes);
 
   // What a filter or a link hides cannot be selected: everything else would be dim.
   function dropHidden(passes) {
@@ -82,6 +74,7 @@ lineage.main = (() => {
       scene.edges.map((edge) => [edge.key, (edge.feeds ?? []).length]),
       found?.start,
       state.filters.job,
+      state.layer,
     ]);
 
   const caption = (frame) => {
@@ -199,7 +192,7 @@ lineage.main = (() => {
   const summary = () => lineage.compare?.summary(app) ?? null;
 
   function drawOverview(passes, shown) {
-    const print = JSON.stringify([state.filters, byId("overview").clientWidth]);
+    const print = JSON.stringify([state.filters, state.layer, byId("overview").clientWidth]);
     if (overview?.print !== print) {
       overview = { print, ...lineage.overview.draw(model, shown, passes) };
       lineage.overview.index(model, shown);
@@ -228,6 +221,8 @@ lineage.main = (() => {
     document.body.dataset.view = isPhone() ? "list" : state.view;
     lineage.filters.show(state.filters, lineage.filters.environmentOf(model, state));
     lineage.heading.views(state);
+    lineage.layers.use(model, state.layer);
+    lineage.story.draw(model, state.view === "overview" || (isPhone() && passes.isAll && state.view === "list") ? shown : []);
     let boxes = shown.length;
     if (state.view === "overview") drawOverview(passes, shown);
     else if (state.view === "pipeline") boxes = drawPipeline(passes, options);
@@ -248,16 +243,17 @@ lineage.main = (() => {
   };
 
   function tabStop() {
-    if (state.view !== "pipeline" && state.view !== "column") return;
+    if (!isGraph()) return;
     const at = focusedPlace()?.key ?? first()?.key;
     if (at) lineage.board.tabStop(at);
   }
 
+  const isGraph = () => state.view === "pipeline" || state.view === "column";
+  const link = () => lineage.links.write(model, state, isGraph() ? viewport.view : null);
+
   function save(isStep) {
     clearTimeout(saving);
-    const isGraph = state.view === "pipeline" || state.view === "column";
-    const write = (method) =>
-      history[method](null, "", `#${lineage.links.write(model, state, isGraph ? viewport.view : null)}`);
+    const write = (method) => history[method](null, "", `#${link()}`);
     if (isStep) write("pushState");
     else saving = setTimeout(() => write("replaceState"), LATER);
   }
@@ -307,7 +303,7 @@ lineage.main = (() => {
     byId("title").textContent = data.title;
     const about = [data.source, data.made_at && `created ${data.made_at}`, data.made_at && "ages and freshness are as of then", `lineage_merge ${data.version}`];
     byId("about").textContent = about.filter((each) => each).join(", ");
-    lineage.theme.start();
+    lineage.theme.start(() => save(false));
     lineage.theme.legend(data.statuses ?? {});
     filterMenu = lineage.filters.start(lineage.compare?.everything() ?? model, filtered);
     app = {
@@ -319,6 +315,7 @@ lineage.main = (() => {
       filterMenu,
       isPhone,
       passing,
+      link,
       shownBands,
       focusedPlace,
       get scene() { return scene; },

@@ -16,6 +16,7 @@ lineage.model = (() => {
       writers: new Set(),
       tests: NONE,
       freshness: lineage.assertions.freshnessOfRow(each.freshness),
+      topics: [],
     }));
     const columns = [];
     for (const dataset of datasets) {
@@ -82,6 +83,10 @@ lineage.model = (() => {
       dataset.worst = lineage.assertions.worst(dataset);
     }
     const byId = new Map(datasets.map((each) => [each.id, each]));
+    for (const { key, title, datasets: members } of data.topics ?? NONE) {
+      lineage.assertions.FILTERS[key] = title;
+      for (const id of members) byId.get(id)?.topics.push(key);
+    }
     const model = { ...data, datasets, columns, jobs, feeds, columnFeeds, influences, byId, processes, processOf, now };
     model.writerOf = (dataset) => dataset.writer;
     return Object.assign(model, lineage.bands.build(model));

@@ -77,7 +77,7 @@ lineage.moments = (() => {
       return moved;
     });
     // The newest moment is that of the page; ages are as of the moment.
-    if (shown.at < list.length - 1) made.made_at = list[shown.at].name;
+    if (shown.at < list.length - 1) Object.assign(made, { made_at: list[shown.at].name, topics: [], near_misses: [] });
     return { data: made, places: { datasets: datasets.places, columns: columnPlaces, jobs: jobs.places } };
   }
 

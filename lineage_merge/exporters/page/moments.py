@@ -21,12 +21,13 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
-from lineage_merge.exporters.page.data import page_data, safe, safe_id
+from lineage_merge.exporters.page.data import NO_USAGE, page_data, safe, safe_id
 from lineage_merge.graph_format.elements import Subgraph, name_of_id
 from lineage_merge.infra.redaction import redact_sql
 from lineage_merge.model.elements import dataset_of, decode
 from lineage_merge.questions.lineage_changes import ACTIONS, KINDS, Change
 from lineage_merge.questions.staleness import Freshness
+from lineage_merge.questions.usage import Usage
 
 # Of rows: how many positions identify a row (the rest are values), and which are ends or a job.
 _IDENTITY = {"feeds": 3, "column_feeds": 5, "influences": 4, "writes": 2}
@@ -55,9 +56,17 @@ class PageMoment:
 Changes = Mapping[tuple[int, int], Sequence[Change]]
 
 
-def moments_data(moments: Sequence[PageMoment], changes: Changes) -> dict[str, Any]:
-    """Return the data of moments, oldest first, in the format of the module's docstring."""
-    pictures = [page_data(moment.graph, moment.freshness) for moment in moments]
+def moments_data(
+    moments: Sequence[PageMoment], changes: Changes, usage: Mapping[str, Usage] = NO_USAGE
+) -> dict[str, Any]:
+    """Return the data of moments, oldest first, in the format of the module's docstring.
+
+    `usage`: of the newest, by id.
+    """
+    pictures = [
+        page_data(moment.graph, moment.freshness, usage if moment is moments[-1] else NO_USAGE)
+        for moment in moments
+    ]
     combined = _Combined(pictures)
     return {
         **combined.data(),

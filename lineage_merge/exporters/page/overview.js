@@ -21,10 +21,11 @@ lineage.overview = (() => {
       {
         class: `member${dataset.worst === "failed" ? " is-failed" : ""}`,
         "data-to-dataset": index,
-        title: `${dataset.title} · ${dataset.environment} · ${wordsOf(dataset, model.now)}`,
+        title: `${dataset.title} · ${dataset.environment} · ${[wordsOf(dataset, model.now), lineage.layers.wordsOf(dataset)].filter((part) => part).join(" · ")}`,
       },
       icon(dataset.kind),
       name(dataset.name),
+      lineage.layers.badges(dataset),
       dataset.worst === "failed" ? state("failed", wordsOf(dataset, model.now)) : null,
     );
   }

@@ -146,6 +146,7 @@ lineage.panel = (() => {
     return [
       heading(dataset.name, placeOf(dataset)),
       lineage.details.notice(dataset, model.now),
+      ...lineage.details.violations(model, dataset),
       element(
         "div",
         { class: "actions" },

@@ -162,6 +162,7 @@ lineage.pipeline = (() => {
       environment((focused ?? band)?.environment ?? "") ?? "",
       element("span", { class: "quiet" }, facts.filter((each) => each).join(" · ")),
       element("span", { class: "space" }),
+      ...lineage.layers.control(model),
       button({ class: "small", "data-action": "all-columns" }, view.open.size ? "Hide columns" : "Show columns"),
     );
   }

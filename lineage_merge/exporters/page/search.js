@@ -1,7 +1,7 @@
 "use strict";
 // The search field and its results.
 lineage.search = (() => {
-  const { element, name, icon, environment, byId, counted, say } = lineage.dom;
+  const { element, name, icon, environment, state, byId, counted, say } = lineage.dom;
   const { everyOf, tagsOf, ownersOf } = lineage.model;
 
   // Values, and the number of datasets that have them, with their columns and jobs.
@@ -11,6 +11,15 @@ lineage.search = (() => {
       for (const value of new Set(everyOf(dataset, valuesOf))) found.set(value, (found.get(value) ?? 0) + 1);
     }
     return [...found];
+  }
+
+  const testsOf = (model) => new Set(model.datasets.flatMap((each) => each.tests));
+
+  // Of each expression one column that it makes.
+  function expressionsOf(model) {
+    const found = new Map();
+    for (const { expression, to } of model.columnFeeds) if (expression && !found.has(expression)) found.set(expression, to);
+    return found;
   }
 
   // Descriptions, aliases, tags and owners are searched too.
@@ -29,6 +38,8 @@ lineage.search = (() => {
       ...model.columns.map((each) => entry("column", each.index, each.name, `${each.description} ${ownedOrTagged(each)}`)),
       ...counts(model, tagsOf).map(([text, number]) => entry("tag", number, text)),
       ...counts(model, ownersOf).map(([text, number]) => entry("owner", number, text)),
+      ...[...testsOf(model)].map((each) => entry("test", each, each.name, `${each.type} ${each.facts.get("column name") ?? ""}`)),
+      ...[...expressionsOf(model)].map(([text, at]) => entry("expression", at, text)),
     ]);
   }
 
@@ -53,6 +64,14 @@ lineage.search = (() => {
         const process = model.processes[each.at];
         const kind = process.type === "spark" || process.type === "dbt" ? process.type : "job";
         return [icon(kind), process.name, `job · ${process.dags.join(", ")}`, process.environment];
+      }
+      if (each.kind === "test") {
+        const [[checked]] = each.at.checks;
+        return [state(each.at.state), each.name, `test of ${model.datasets[checked].title}`, model.datasets[checked].environment];
+      }
+      if (each.kind === "expression") {
+        const column = model.columns[each.at];
+        return [icon("expression", ""), each.name, `expression of ${lineage.column.nameOf(model, each.at)}`, model.datasets[column.dataset].environment];
       }
       const isColumn = each.kind === "column";
       const dataset = model.datasets[isColumn ? model.columns[each.at].dataset : each.at];

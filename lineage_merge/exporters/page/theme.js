@@ -4,6 +4,7 @@ lineage.theme = (() => {
   const { element, drawn, icon, state, byId } = lineage.dom;
   const KEY = "lineage-theme";
   const NAMES = { auto: ["◐", "system"], light: ["☀", "light"], dark: ["☾", "dark"] };
+  let shown = "auto";
   const ORDER = ["auto", "light", "dark"];
 
   // Pages opened from a file may have no storage.
@@ -23,15 +24,18 @@ lineage.theme = (() => {
     byId("theme").textContent = sign;
     byId("theme").setAttribute("aria-label", `Colours: ${words}`);
     byId("theme").title = `Colours: ${words}`;
-    return known;
+    shown = known;
   }
 
-  function start() {
-    let theme = apply(stored());
+  const current = () => shown;
+
+  function start(changed) {
+    apply(stored());
     byId("theme").addEventListener("click", () => {
-      theme = apply(ORDER[(ORDER.indexOf(theme) + 1) % ORDER.length]);
+      apply(ORDER[(ORDER.indexOf(shown) + 1) % ORDER.length]);
+      changed();
       try {
-        localStorage.setItem(KEY, theme);
+        localStorage.setItem(KEY, shown);
       } catch {
         // Without storage the choice lasts while the page is open.
       }
@@ -68,5 +72,5 @@ lineage.theme = (() => {
     );
   }
 
-  return { start, legend, sample, KINDS };
+  return { start, current, apply, legend, sample, KINDS };
 })();

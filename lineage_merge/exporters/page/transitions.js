@@ -164,7 +164,9 @@ lineage.transitions = (() => {
       dataset: () => back(),
       "to-pipeline": () => back(),
       "copy-name": () => copy(copiedName(), "name"),
-      "copy-link": () => copy(location.href, "link"),
+      // Not the address itself, which is written later.
+      "copy-link": () => copy(`${location.href.replace(/#.*/s, "")}#${app.link()}`, "link"),
+      print: () => print(),
       "all-columns": () => {
         const all = app.scene.nodes.filter((node) => node.kind === "dataset").map((node) => node.index);
         app.change({ open: app.state.open.size ? new Set() : new Set(all) }, { opens: true, words: "columns" });

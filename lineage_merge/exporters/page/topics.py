@@ -1,0 +1,90 @@
+"""What the first view counts beside runs, tests and freshness: policies, tags, usage, near misses (pure)."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from lineage_merge.exporters.page.data import safe, safe_id
+from lineage_merge.merge.report import Dismissed, NearMiss
+from lineage_merge.model.elements import dataset_of
+from lineage_merge.questions.policies import PolicyCheck
+from lineage_merge.questions.tag_propagation import PropagatedTags
+from lineage_merge.questions.usage import Usage
+
+
+class Topic(NamedTuple):
+    """Datasets, by id, that have something in common.
+
+    `key`: the value of the filter; `severity`: failed, warned or note; `entries`: [dataset's id, text, fix].
+    """
+
+    key: str
+    title: str
+    severity: str
+    datasets: tuple[str, ...]
+    entries: tuple[tuple[str, str, str], ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the topic for the page's data, without passwords."""
+        entries = [[safe_id(dataset), safe(text), safe(fix)] for dataset, text, fix in self.entries]
+        return {**self._asdict(), "datasets": [*map(safe_id, self.datasets)], "entries": entries}
+
+
+def topics(
+    shown: Collection[str],
+    check: PolicyCheck | None = None,
+    carried: PropagatedTags | None = None,
+    usage: Mapping[str, Usage] | None = None,
+    near_misses: Iterable[NearMiss | Dismissed] = (),
+) -> list[Topic]:
+    """Return the topics that have one of the datasets `shown`, those that failed first."""
+    found = [
+        *(_violations(check) if check else ()),
+        *(_carriers(carried) if carried else ()),
+        _not_read(usage or {}),
+        _misses(near_misses),
+    ]
+    limited = (
+        topic._replace(
+            datasets=tuple(sorted({each for each in topic.datasets if each in shown})),
+            entries=tuple(entry for entry in topic.entries if entry[0] in shown),
+        )
+        for topic in found
+    )
+    return [topic for topic in limited if topic.datasets]
+
+
+def _violations(check: PolicyCheck) -> Iterator[Topic]:
+    for severity, state in (("error", "failed"), ("warning", "warned")):
+        entries = tuple(
+            (
+                dataset_of(violation.element_id),
+                f"{violation.title} {violation.message}",
+                f"policy {checked.policy.name}: {violation.fix}",
+            )
+            for checked in check.results
+            if checked.policy.severity == severity
+            for violation in checked.violations
+            if violation.element_id
+        )
+        words = "violate a policy" if state == "failed" else "violate a policy (warning)"
+        yield Topic(f"policy-{state}", words, state, tuple(entry[0] for entry in entries), entries)
+
+
+def _carriers(carried: PropagatedTags) -> Iterator[Topic]:
+    for tag in sorted({carrier.tag for carrier in carried.carriers}):
+        ids = tuple(dataset_of(each.id) for each in carried.carriers if each.tag == tag and not each.by_rows)
+        yield Topic(f"carries-{tag}", f"carry {tag}", "note", ids)
+
+
+def _not_read(usage: Mapping[str, Usage]) -> Topic:
+    datasets = tuple(
+        identifier
+        for identifier, each in usage.items()
+        if each.element.is_dataset and each.is_observed and each.last_read is None
+    )
+    return Topic("not-read", "not read in the query log", "note", datasets)
+
+
+def _misses(near_misses: Iterable[NearMiss | Dismissed]) -> Topic:
+    ends = (end for each in near_misses if isinstance(each, NearMiss) for end in (each.written, each.read))
+    return Topic("near-miss", "under two names", "warned", tuple(ends))
