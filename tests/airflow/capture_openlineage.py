@@ -86,7 +86,17 @@ def main(environment: Path, captured: Path) -> None:
         dags.mkdir()
         shutil.copy(HERE / "openlineage_dags.py", dags)
         database.ask("create database dev")
-        psql = [str(programs / "psql"), "-h", "127.0.0.1", "-p", str(database.port), "-U", "airflow", "-d", "dev"]
+        psql = [
+            str(programs / "psql"),
+            "-h",
+            "127.0.0.1",
+            "-p",
+            str(database.port),
+            "-U",
+            "airflow",
+            "-d",
+            "dev",
+        ]
         subprocess.run([*psql, "-q", "-c", SETUP, "-c", FILL], check=True)
         events = home / "events"
         transport = {"type": "file", "log_file_path": str(events), "append": True}
@@ -110,7 +120,9 @@ def main(environment: Path, captured: Path) -> None:
             "AIRFLOW__OPENLINEAGE__NAMESPACE": "tickit",
             "AIRFLOW_CONN_WAREHOUSE": json.dumps(warehouse),
             "AIRFLOW_CONN_REDSHIFT_DEFAULT": json.dumps(redshift),
-            "AIRFLOW_CONN_AWS_DEFAULT": json.dumps({"conn_type": "aws", "extra": {"region_name": "us-east-1"}}),
+            "AIRFLOW_CONN_AWS_DEFAULT": json.dumps(
+                {"conn_type": "aws", "extra": {"region_name": "us-east-1"}}
+            ),
             "AWS_DEFAULT_REGION": "us-east-1",
             "AWS_ACCESS_KEY_ID": "testing",
             "AWS_SECRET_ACCESS_KEY": "testing",

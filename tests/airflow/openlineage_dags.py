@@ -4,7 +4,7 @@ PostgreSQL stands in for Redshift: the host and the port of the connections are 
 the client's connection leads elsewhere (`PGPORT`; `RedshiftSQLHook.get_conn`). COPY is left out.
 """
 
-# mypy: disable-error-code="import-not-found"
+# mypy: disable-error-code="import-not-found,import-untyped"
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -85,7 +85,9 @@ RedshiftSQLHook.run = without_copy
 def query_by_hook() -> None:
     hook = PostgresHook(postgres_conn_id=WAREHOUSE)
     hook.run("delete from marts.daily")
-    hook.run("insert into marts.daily (day, total) select saledate, sum(pricepaid) from public.sales group by 1")
+    hook.run(
+        "insert into marts.daily (day, total) select saledate, sum(pricepaid) from public.sales group by 1"
+    )
 
 
 def fail_once() -> None:
