@@ -18,7 +18,7 @@ _DIRECTIONS: tuple[Direction, Direction] = ("up", "down")
 _PROPERTIES = (
     "qualified_name namespace format location materialization data_type constraints access contract"
     " deprecation_date exposure_type url maturity metric_type job_type framework project file_path status"
-    " last_run_id duration_ms rows_written"
+    " last_run_id duration_ms sla_ms rows_written"
 ).split()
 
 

@@ -132,11 +132,17 @@ def sets_of(facets: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
 
 
 def _tags(facets: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield column ("" for the whole) and tag: ``pii``, or ``key:value`` if the value is not true."""
+    """Yield column ("" for the whole) and tag: ``pii``, or ``key:value`` if the value adds something.
+
+    Airflow repeats the tag of a DAG as its value.
+    """
     for each in map(mapping, listed(mapping(facets.get("tags")).get("tags"))):
         key, value = text(each.get("key")), text(each.get("value"))
         if key:
-            yield text(each.get("field")), key if value.lower() in ("", "true") else f"{key}:{value}"
+            yield (
+                text(each.get("field")),
+                key if value.lower() in ("", "true", key.lower()) else f"{key}:{value}",
+            )
 
 
 def text(value: Any) -> str:

@@ -1,14 +1,16 @@
 """Write events of combined runs, and writes inside another command, such as CREATE TABLE AS SELECT. Pure."""
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import groupby
+from typing import Any
 
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.sources.openlineage import translator
+from lineage_merge.sources.openlineage.airflow_tasks import is_retried, sets_of_task, with_assets
 from lineage_merge.sources.openlineage.datasets import reference
-from lineage_merge.sources.openlineage.jobs import JobRun, is_part, job_of
+from lineage_merge.sources.openlineage.jobs import JobRun, is_airflow, is_part, is_query, job_of
 from lineage_merge.sources.openlineage.row_operations import with_output
 from lineage_merge.sources.openlineage.runs import DatasetKey, Run
 from lineage_merge.sources.openlineage.source import OpenLineage
@@ -23,12 +25,14 @@ _SEPARATOR = " "
 class Context:
     """Which runs are selected, and how references are resolved.
 
-    `tables`: as in `row_operations.with_output`, by the job that names them.
+    `tables`: as in `row_operations.with_output`, by the job that names them. `with_children`: tasks whose
+    work other runs report, so that their assets are no lineage.
     """
 
     settings: OpenLineage
     resolver: Resolver
     tables: Mapping[str, Mapping[str, DatasetKey]] = field(default_factory=dict)
+    with_children: Set[str] = frozenset()
 
     def applies(self, run: Run, job_run: JobRun) -> bool:
         """Match by the job's name, the application's, the OpenLineage job's, and by its namespace."""
@@ -38,7 +42,9 @@ class Context:
         )
 
     def named(self, run: Run) -> Run:
-        """Return the run with the table that only other events of its job name."""
+        """Return the run with the table that only other events of its job name, and with a task's assets."""
+        if is_airflow(run):
+            return run if run.run_id in self.with_children else with_assets(run)
         tables = self.tables.get(job_of(run).key.name) if self.tables else None
         return with_output(run, tables) if tables else run
 
@@ -47,9 +53,10 @@ def event_rows(run: Run, context: Context) -> Iterator[EventRow]:
     """Yield one row per target of a finished run; one without a target if it wrote nothing.
 
     That row only records the run's success or failure. Actions of a Spark application that write nothing,
-    such as a count, are no runs.
+    such as a count, are no runs. Nor is an attempt of an Airflow task that is tried again; a task says itself
+    that a query of it failed.
     """
-    if run.at is None:
+    if run.at is None or is_retried(run) or (run.failed and is_query(run)):
         return
     job_run = job_of(run)
     if not context.applies(run, job_run):
@@ -63,9 +70,10 @@ def event_rows(run: Run, context: Context) -> Iterator[EventRow]:
         job_type=job_run.key.job_type,
         at=run.at,
         run_id=job_run.run_id,
-        shown_run_id=job_run.shown_run_id,
+        shown_run_id=job_run.shown_run_id or None,
         failed=run.failed,
         framework=job_run.framework,
+        **_of_task(run),
     )
     for number, key in enumerate(targets):
         ref = reference(*key, job_run.key.name)
@@ -76,12 +84,25 @@ def event_rows(run: Run, context: Context) -> Iterator[EventRow]:
             dataset=context.resolver.resolve_id(ref),
             # The duration is that of the run, so it is counted once.
             duration_ms=None if number else run.duration_ms,
-            append=translator.write_mode(run, key) not in ("overwrite", ""),
+            append=_appends(run, key),
             rows=translator.rows_written(run, key),
             version=translator.version_written(run, key),
         )
     if not targets and not is_part(run):
-        yield common._replace(key=run.run_id, plan=run.run_id)
+        # The lineage of a task may be in its queries, which have no duration.
+        duration = run.duration_ms if is_airflow(run) else None
+        yield common._replace(key=run.run_id, plan=run.run_id, duration_ms=duration)
+
+
+def _of_task(run: Run) -> dict[str, Any]:
+    """Return owners and tags of an Airflow task, whose queries do not have them."""
+    return sets_of_task(run) if is_airflow(run) else {}
+
+
+def _appends(run: Run, key: DatasetKey) -> bool:
+    mode = translator.write_mode(run, key)
+    # Mapped instances and queries of a task are parts of one run: only a known overwrite replaces the others.
+    return mode != "overwrite" and (bool(mode) or is_airflow(run))
 
 
 def plan_of(run_id: str, number: int) -> str:
@@ -117,6 +138,10 @@ def without_nested(events: Rows[EventRow]) -> Rows[EventRow]:
 
 def _as_one(_written: Hashable, events: list[EventRow]) -> Iterator[EventRow]:
     """Return the writes to one target in one run, merged."""
+    if events[0].job_type == "airflow":
+        # Mapped instances and queries of a task run beside each other, not within.
+        yield from events
+        return
     in_order = sorted(events, key=_outer_first)
     found = list(_failed_inside(in_order) if in_order[0].target is not None else in_order)
     # Sorting is stable: of equal row counts the outer one stays first.

@@ -42,8 +42,13 @@ def with_field_paths(
 def input_fields(facet: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """Yield all columns that a `columnLineage` facet names as inputs, direct or indirect."""
     for column in (facet.get("fields") or {}).values():
-        yield from column.get("inputFields") or ()
-    yield from facet.get("dataset") or ()
+        yield from known_fields(column.get("inputFields"))
+    yield from known_fields(facet.get("dataset"))
+
+
+def known_fields(fields: Iterable[Mapping[str, Any]] | None) -> Iterator[Mapping[str, Any]]:
+    """Yield the columns whose dataset the producer knows: openlineage-sql leaves its name empty otherwise."""
+    return (each for each in fields or () if each["name"])
 
 
 def path_of_name(name: str, fields: Fields) -> str:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from lineage_merge.model.elements import JobKey
 from lineage_merge.sources.dbt.jobs import job_name
+from lineage_merge.sources.openlineage.documents import mapping
 from lineage_merge.sources.openlineage.runs import Run
 from lineage_merge.sources.spline.naming import application
 
@@ -16,6 +17,7 @@ _INTEGRATION = re.compile(r"integration/([a-z0-9_-]+)", re.IGNORECASE)
 # Suffixes that openlineage-dbt appends to a model's name, depending on the command.
 _DBT_COMMAND = re.compile(r"(?:\.build\.(?:run|snapshot)|\.snapshot)$")
 UNKNOWN = "openlineage"
+_QUERY = "QUERY"
 
 
 class JobRun(NamedTuple):
@@ -49,15 +51,33 @@ def job_of(run: Run) -> JobRun:
             key = JobKey("dbt", job_name(project, unique_id) if unique_id else name)
             return JobRun(key, name, run.run_id, shown, framework, project)
         case "airflow":
-            dag_run = _facet(run, "airflow").get("dagRun") or {}
-            shown = dag_run.get("run_id") or run.run_id
-            return JobRun(JobKey("airflow", name), name, run.run_id, shown, framework)
+            return _airflow(run, framework)
     return JobRun(JobKey(job_type, name), name, run.run_id, run.run_id, framework)
 
 
 def is_part(run: Run) -> bool:
-    """Return whether the run is a step of a job's run: one SQL action of a Spark application."""
+    """Return whether the run is no job's run, or a step of it.
+
+    A step is one SQL action of a Spark application, or one query of an Airflow task. A DAG is no job.
+    """
+    if is_airflow(run):
+        return _kind(run) in (_QUERY, "DAG")
     return is_spark(run) and _kind(run) != "APPLICATION"
+
+
+def is_airflow(run: Run) -> bool:
+    """Return whether the run is one of Airflow's."""
+    return _job_type(run) == "airflow"
+
+
+def is_query(run: Run) -> bool:
+    """Return whether the run is a query that a task of Airflow sent by a hook."""
+    return is_airflow(run) and _kind(run) == _QUERY
+
+
+def parent_run(run: Run) -> str:
+    """Return the id of the run that started this one, "" if it is unknown."""
+    return str((_facet(run, "parent").get("run") or {}).get("runId") or "")
 
 
 def is_spark(run: Run) -> bool:
@@ -77,6 +97,20 @@ def own_name(run: Run) -> str:
     return name.partition(".")[2]
 
 
+def _airflow(run: Run, framework: str) -> JobRun:
+    """Return the task's part of a DAG run, which has all its mapped instances, attempts and queries."""
+    name, parent = run.job["name"], _facet(run, "parent")
+    dag_run = _facet(run, "airflow").get("dagRun") or {}
+    shown, dag_run_id = dag_run.get("run_id") or run.run_id, parent_run(run)
+    if is_query(run):
+        name = (parent.get("job") or {}).get("name") or name
+        root = mapping(mapping(parent.get("root")).get("run")).get("runId")
+        shown, dag_run_id = "", str(root or dag_run_id)
+    # Other tasks of the DAG run may write the same dataset.
+    run_id = f"{dag_run_id} {name}" if dag_run_id else run.run_id
+    return JobRun(JobKey("airflow", name), name, run_id, shown, framework)
+
+
 def _spark(run: Run, framework: str) -> JobRun:
     details, parent = _facet(run, "spark_applicationDetails"), _facet(run, "parent")
     properties = _facet(run, "spark_properties").get("properties") or {}
@@ -86,8 +120,7 @@ def _spark(run: Run, framework: str) -> JobRun:
     own_name = parents if is_step else own if not is_part(run) else own.partition(".")[0]
     name = str(details.get("appName") or properties.get("spark.app.name") or own_name)
     known = application(name)
-    parent_run = (parent.get("run") or {}).get("runId") or ""
-    run_id = str(details.get("applicationId") or (parent_run if is_step else "") or run.run_id)
+    run_id = str(details.get("applicationId") or (parent_run(run) if is_step else "") or run.run_id)
     return JobRun(JobKey("spark", known.job), name, run_id, known.run_id or run_id, framework)
 
 

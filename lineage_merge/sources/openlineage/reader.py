@@ -5,8 +5,9 @@ each selected run is translated where its events are.
 """
 
 import json
-from collections.abc import Hashable, Iterable, Iterator, Set
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Set
 from dataclasses import astuple, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from lineage_merge.config import Config
@@ -18,9 +19,10 @@ from lineage_merge.model.records import Record
 from lineage_merge.naming import redact
 from lineage_merge.sources import line_files, unmatched_patterns
 from lineage_merge.sources.openlineage import files
+from lineage_merge.sources.openlineage.airflow_tasks import has_assets, is_without_warehouse
 from lineage_merge.sources.openlineage.documents import Document, cut_down, kind_of
 from lineage_merge.sources.openlineage.events import Context, event_rows, number_of, run_of, without_nested
-from lineage_merge.sources.openlineage.jobs import job_of
+from lineage_merge.sources.openlineage.jobs import is_airflow, job_of, parent_run
 from lineage_merge.sources.openlineage.row_operations import (
     may_be_row_operation,
     short_target,
@@ -40,6 +42,9 @@ from lineage_merge.sources.unmatched_patterns import Names, Patterns
 
 _PROBLEM = "problem"
 _RUN = "RunEvent"
+_NO_WAREHOUSE = (
+    "the event of its SQL has no datasets: Airflow's hook does not know the warehouse, or cannot parse it"
+)
 
 
 class Text(NamedTuple):
@@ -79,7 +84,7 @@ def read_openlineage(engine: Engine, config: Config, resolver: Resolver) -> Rows
     texts_of_subject = by_subject.combine(_only, _added, set.__ior__)
     subjects = texts_of_subject.map(lambda found: Subject(*found[0], frozenset(found[1]))).cache()
     runs = subjects.filter(lambda subject: subject.kind == _RUN)
-    context = replace(context, tables=_tables_of_short_names(runs))
+    context = replace(context, tables=_tables_of_short_names(runs), with_children=_with_children(runs))
     events = runs.flat_map(lambda subject: event_rows(_run(subject, context), context))
     events = run_selection.within_lookback(without_nested(events).cache(), settings.runs, settings.lookback)
     written = events.filter(lambda event: event.target is not None)
@@ -157,6 +162,37 @@ def _tables_of_short_names(runs: Rows[Subject]) -> dict[str, dict[str, DatasetKe
     return tables
 
 
+def _with_children(runs: Rows[Subject]) -> frozenset[str]:
+    """Return the tasks with assets whose queries, Spark or dbt jobs send lineage of their own.
+
+    The parent of an action of Spark is its application, whose parent is the task.
+    """
+    task_of = {task: task for task in runs.flat_map(_task_with_assets).collect()}
+    found: set[str] = set()
+    for _ in range(2):
+        if task_of:
+            children = runs.flat_map(partial(_child, task_of=task_of)).collect()
+            found |= {task for _, task, has_outputs in children if has_outputs}
+            task_of = {child: task for child, task, _ in children}
+    return frozenset(found)
+
+
+def _task_with_assets(subject: Subject) -> Iterator[str]:
+    # The events of a run are about one job.
+    if '"outlets"' in next(iter(subject.events))[0]:
+        run = _run(subject)
+        if is_airflow(run) and has_assets(run):
+            yield run.run_id
+
+
+def _child(subject: Subject, task_of: Mapping[str, str]) -> Iterator[tuple[str, str, bool]]:
+    """Yield run, task, and whether it has outputs, if the run's parent is a task or a run of one."""
+    run = _run(subject)
+    task = task_of.get(parent_run(run))
+    if task:
+        yield run.run_id, task, bool(run.outputs)
+
+
 def _short_target(subject: Subject) -> Iterator[tuple[str, str]]:
     if _may_be_row_operation(subject):
         run = _run(subject)
@@ -217,7 +253,10 @@ def _plan_records(
 
 
 def _unnamed_targets(subject: Subject, context: Context) -> Iterator[Problem]:
-    """Yield the problem of a successful MERGE, UPDATE or DELETE whose table is unknown."""
+    """Yield the problem of a successful statement whose table is unknown."""
+    if _may_be_query(subject):
+        yield from _without_warehouse(_run(subject), context)
+        return
     if not _may_be_row_operation(subject):
         return
     run = _run(subject, context)
@@ -225,6 +264,19 @@ def _unnamed_targets(subject: Subject, context: Context) -> Iterator[Problem]:
     problem = unnamed_target(run)
     if problem and run.at is not None and not run.failed and context.applies(run, job_run):
         yield Problem("not-joined", f"Spark job {job_run.key.name}", "", redact(problem))
+
+
+def _may_be_query(subject: Subject) -> bool:
+    # The events of a run are about one job.
+    text = next(iter(subject.events))[0]
+    return '"sql"' in text and '"AIRFLOW"' in text
+
+
+def _without_warehouse(run: Run, context: Context) -> Iterator[Problem]:
+    job_run = job_of(run)
+    applies = run.at is not None and not run.failed and context.applies(run, job_run)
+    if applies and is_airflow(run) and is_without_warehouse(run):
+        yield Problem("not-joined", f"Airflow task {job_run.key.name}", "", _NO_WAREHOUSE)
 
 
 def _of_static(context: Context, subject: Subject) -> Iterator[Element]:

@@ -5,7 +5,7 @@ one type for all of them (https://openlineage.io/docs/spec/facets/dataset-facets
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
 from lineage_merge.model.elements import (
@@ -24,6 +24,7 @@ from lineage_merge.model.elements import (
     Writes,
 )
 from lineage_merge.naming import redact
+from lineage_merge.sources.openlineage import airflow_tasks
 from lineage_merge.sources.openlineage.changed_rows import changed_rows
 from lineage_merge.sources.openlineage.datasets import (
     StoredTable,
@@ -34,10 +35,13 @@ from lineage_merge.sources.openlineage.datasets import (
     stored_table,
 )
 from lineage_merge.sources.openlineage.documents import Document, listed, mapping, sets_of, text
-from lineage_merge.sources.openlineage.field_paths import input_fields, with_field_paths
-from lineage_merge.sources.openlineage.jobs import JobRun, job_of
+from lineage_merge.sources.openlineage.field_paths import input_fields, known_fields, with_field_paths
+from lineage_merge.sources.openlineage.jobs import JobRun, is_airflow, job_of
 from lineage_merge.sources.openlineage.row_operations import outputs, row_operation
 from lineage_merge.sources.openlineage.runs import DatasetKey, Run
+
+if TYPE_CHECKING:
+    from lineage_merge.sources.openlineage.task_statements import TaskWrites
 
 _DEFINITIONS = frozenset({"CREATE", "ALTER", "DROP", "RENAME", "TRUNCATE"})
 _OVERWRITES = frozenset({"CREATE", "OVERWRITE", "TRUNCATE"})
@@ -111,6 +115,12 @@ def translate(run: Run, key: DatasetKey, sequence: int | None = None) -> Iterato
     yield Writes(job, target)
     for ref, found in inputs.items():
         yield from dataset_elements(found, tables[ref], Authority.READER, of_spark=of_spark)
+    written = _by_statements(run, query, key, job, sequence)
+    if written is not None:
+        yield from written.elements
+        for problem in written.problems:
+            yield Problem("no-columns", f"Airflow task {job.name}", target.name, redact(problem))
+        return
     facet = with_field_paths(
         (output.get("facets") or {}).get("columnLineage") or {},
         schema_fields(output),
@@ -139,6 +149,21 @@ def translate(run: Run, key: DatasetKey, sequence: int | None = None) -> Iterato
     yield from stored(columns, tables)
 
 
+def _by_statements(
+    run: Run, query: str, key: DatasetKey, job: JobKey, sequence: int | None
+) -> "TaskWrites | None":
+    """Return what a task's SQL writes to an output; None if only the event says it."""
+    if not query or not is_airflow(run):
+        return None
+    try:
+        from lineage_merge.sources.openlineage.task_statements import task_writes
+    except ModuleNotFoundError as error:
+        if error.name != "sqlglot":
+            raise
+        return None
+    return task_writes(run, query, key, job, sequence)
+
+
 def translate_dataset(event: Document, location: str) -> Iterator[Element]:
     """Translate a `DatasetEvent`: metadata of a dataset, without a job."""
     dataset = event["dataset"]
@@ -152,8 +177,9 @@ def translate_dataset(event: Document, location: str) -> Iterator[Element]:
 
 def _job(run: Run, job_run: JobRun) -> Job:
     known = {"framework": job_run.framework, "project": job_run.project}
-    properties = {name: value for name, value in known.items() if value}
-    return Job(job_run.key, properties=properties, sets=sets_of(run.job_facets))
+    properties = {name: value for name, value in known.items() if value} | airflow_tasks.task_properties(run)
+    sets = airflow_tasks.sets_of_task(run) if is_airflow(run) else sets_of(run.job_facets)
+    return Job(job_run.key, properties=properties, sets=sets)
 
 
 def _only_defines(run: Run, output: Document) -> bool:
@@ -190,9 +216,9 @@ def column_elements(facet: Mapping[str, Any], job: JobKey, target: Reference) ->
 
 def _column_elements(facet: Mapping[str, Any], job: JobKey, target: Reference) -> Iterator[Element]:
     for column, output_field in (facet.get("fields") or {}).items():
-        for field in output_field.get("inputFields") or ():
+        for field in known_fields(output_field.get("inputFields")):
             yield from _column_edges(field, column, output_field, job, target)
-    for each in facet.get("dataset") or ():
+    for each in known_fields(facet.get("dataset")):
         source = reference(each["namespace"], each["name"], target.application)
         # For a computed indirect input, the facet says how it is computed, not what it decides.
         kinds = _named(each, _INFLUENCES)
@@ -254,6 +280,29 @@ def assertions(run: Run) -> Iterator[Element]:
             facets = mapping(dataset.get(group))
             for each in listed(mapping(facets.get("dataQualityAssertions")).get("assertions")):
                 yield from _assertion(run, target, key, mapping(each))
+    if is_airflow(run):
+        yield from _checked_by_task(run)
+
+
+def _checked_by_task(run: Run) -> Iterator[Assertion]:
+    """Yield the checks of an operator of Airflow, whose events have them only if it checks one table."""
+    if len(run.inputs) != 1:
+        return
+    (key,) = run.inputs
+    job_run = job_of(run)
+    for check in airflow_tasks.checks(run):
+        properties: dict[str, Scalar] = {
+            "name": check.name or f"{check.kind} {check.column}",
+            "assertion_type": check.kind,
+            "column_name": check.column,
+            "status": check.status,
+            "last_run_id": job_run.shown_run_id,
+            "last_run_at": run.at or 0,
+        }
+        known = {name: value for name, value in properties.items() if value}
+        name = ":".join(part for part in (f"{'|'.join(key)}#{check.column}", check.kind, check.name) if part)
+        target = reference(*key, job_run.key.name)
+        yield Assertion(job_run.key, target, check.column, name, run.at or 0, properties=known)
 
 
 def _assertion(

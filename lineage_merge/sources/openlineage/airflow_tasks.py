@@ -1,0 +1,181 @@
+"""What only Airflow's own events have: the task in the run facet `airflow`, its assets and its checks. Pure.
+
+The provider's facets are described in `airflow/providers/openlineage/plugins/facets.py`. Lists in them are
+JSON, or since its version 2.7 the text of a Python list.
+"""
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from lineage_merge.model.elements import Scalar
+from lineage_merge.sources.openlineage.documents import Document, listed, mapping, sets_of, text
+from lineage_merge.sources.openlineage.runs import DatasetKey, Run
+
+Status = Literal["passed", "failed", "error"]
+
+# Airflow's, of a task and a DAG without an owner.
+_DEFAULT_OWNERS = ("airflow",)
+# Schemes of assets (AIP-60) that are a path below an authority, and those of tables.
+_PATHS = frozenset({"s3", "gs", "gcs", "hdfs", "abfs", "abfss", "wasbs", "file"})
+_TABLES = frozenset(
+    {"postgres", "redshift", "mysql", "mssql", "snowflake", "trino", "awsathena", "clickhouse"}
+)
+_MAX_ASSETS = 100_000
+_SECONDS = re.compile(r"(\d{1,9}(?:\.\d+)?) seconds")
+_COLUMN_CHECKS = "SQLColumnCheckOperator"
+_TABLE_CHECKS = "SQLTableCheckOperator"
+_CHECKS = {
+    "SQLCheckOperator": "check",
+    "SQLValueCheckOperator": "value_check",
+    "SQLIntervalCheckOperator": "interval_check",
+    "SQLThresholdCheckOperator": "threshold_check",
+}
+_CHANGES_TABLE = re.compile(r"(?:insert|create|merge|update|delete|copy|unload|with)\b", re.IGNORECASE)
+_CHECK_NAME = re.compile(r"SELECT '([^']+)' AS check_name\b")
+_FAILED_CHECK = re.compile(r"^,? ?\tCheck: ([^,\n]+),$", re.MULTILINE)
+_TEST_FAILED = re.compile(r"\bTest failed\b|\btests have failed\b")
+
+
+class Check(NamedTuple):
+    """The outcome of a data quality check; `column` is "" if it is one of the table."""
+
+    kind: str
+    column: str
+    name: str
+    status: Status
+
+
+def task_of(run: Run) -> Mapping[str, Any]:
+    """Return the task in a run's facet `airflow`, an empty one without it."""
+    return mapping(mapping(run.facets.get("airflow")).get("task"))
+
+
+def is_retried(run: Run) -> bool:
+    """Return whether a failed attempt of a task is not its last one."""
+    attempt = mapping(mapping(run.facets.get("airflow")).get("taskInstance")).get("try_number")
+    retries = task_of(run).get("retries")
+    return run.failed and isinstance(attempt, int) and isinstance(retries, int) and attempt <= retries
+
+
+def task_properties(run: Run) -> dict[str, Scalar]:
+    """Return what the task of a run says about the job: its SLA (of Airflow 2)."""
+    match = _SECONDS.fullmatch(text(task_of(run).get("sla")))
+    return {"sla_ms": round(float(match[1]) * 1000)} if match else {}
+
+
+def sets_of_task(run: Run) -> dict[str, tuple[str, ...]]:
+    """Return owners and tags of a task, without Airflow's default owner."""
+    sets = sets_of(run.job_facets)
+    return {name: values for name, values in sets.items() if values != _DEFAULT_OWNERS}
+
+
+def has_assets(run: Run) -> bool:
+    """Return whether a task without lineage of its own has assets that are datasets."""
+    return not run.inputs and not run.outputs and bool(_assets(run, "outlets"))
+
+
+def with_assets(run: Run) -> Run:
+    """Return the run; of a task without lineage of its own with its inlets and outlets as datasets."""
+    if not has_assets(run):
+        return run
+    return replace(run, inputs=_assets(run, "inlets"), outputs=_assets(run, "outlets"))
+
+
+def is_without_warehouse(run: Run) -> bool:
+    """Return whether a run has SQL that changes a table, and no dataset.
+
+    The hook of the Data API does not tell the provider which warehouse it is.
+    """
+    query = str(mapping(run.job_facets.get("sql")).get("query") or "")
+    return not run.inputs and not run.outputs and _CHANGES_TABLE.match(query.lstrip()) is not None
+
+
+def checks(run: Run) -> Iterator[Check]:
+    """Yield the outcome of each check of an operator of Airflow's common-sql provider."""
+    task = task_of(run)
+    operator = text(task.get("operator_class"))
+    if operator == _COLUMN_CHECKS:
+        yield from _column_checks(mapping(task.get("column_mapping")))
+    elif operator == _TABLE_CHECKS:
+        yield from _table_checks(run)
+    elif operator in _CHECKS:
+        yield Check(_CHECKS[operator], "", str(run.job["name"]), _status(run))
+
+
+def _column_checks(columns: Mapping[str, Any]) -> Iterator[Check]:
+    for column, found in columns.items():
+        for kind, values in mapping(found).items():
+            success = mapping(values).get("success")
+            # Without an outcome, the query failed before any check.
+            status: Status = "error" if success is None else "passed" if success else "failed"
+            yield Check(str(kind), str(column), "", status)
+
+
+def _table_checks(run: Run) -> Iterator[Check]:
+    query = str(mapping(run.job_facets.get("sql")).get("query") or "")
+    message = _message(run)
+    status = _status(run)
+    failed = frozenset(_FAILED_CHECK.findall(message))
+    for name in dict.fromkeys(_CHECK_NAME.findall(query)):
+        passed: Status = "passed" if failed and name not in failed else status
+        yield Check("table_check", "", name, passed)
+
+
+def _status(run: Run) -> Status:
+    if not run.failed:
+        return "passed"
+    return "failed" if _TEST_FAILED.search(_message(run)) else "error"
+
+
+def _message(run: Run) -> str:
+    return str(mapping(run.facets.get("errorMessage")).get("message") or "")
+
+
+def _assets(run: Run, which: str) -> dict[DatasetKey, Document]:
+    """Return the datasets of a task's inlets or outlets; an asset that is only a name is none."""
+    found: dict[DatasetKey, Document] = {}
+    for asset in _listed(task_of(run).get(which)):
+        key = dataset_of_asset(str(mapping(asset).get("uri") or ""))
+        if key is not None:
+            found[key] = {"namespace": key[0], "name": key[1]}
+    return dict(sorted(found.items()))
+
+
+def _listed(value: Any) -> list[Any]:
+    if not isinstance(value, str):
+        return listed(value)
+    if len(value) > _MAX_ASSETS or not value.startswith("["):
+        return []
+    try:
+        return listed(ast.literal_eval(value))
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return []
+
+
+def dataset_of_asset(uri: str) -> DatasetKey | None:
+    """Return namespace and name of the dataset that an asset's URI is, as the providers' converters do.
+
+    None for a URI whose scheme names no data, such as ``report``.
+    """
+    try:
+        parts = urlsplit(uri)
+        path = unquote(parts.path).strip("/")
+        authority = parts.netloc
+    except ValueError:
+        return None
+    scheme = parts.scheme.lower()
+    if not path:
+        return None
+    if scheme in _PATHS:
+        if scheme == "file":
+            return "file", f"/{path}"
+        return f"{'gs' if scheme == 'gcs' else scheme}://{authority}", path
+    if scheme == "bigquery" and authority:
+        return "bigquery", ".".join((authority, *path.split("/")))
+    if scheme in _TABLES and authority:
+        return f"{scheme}://{authority}", ".".join(path.split("/"))
+    return None

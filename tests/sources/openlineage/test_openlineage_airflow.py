@@ -1,0 +1,373 @@
+"""Events of Airflow's own provider: of real runs (`tests/airflow/capture_openlineage.py`), and made ones."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lineage_merge.orchestration import read_sources
+from lineage_merge.orchestration.configuration import CONFIGURATION
+from lineage_merge.sources.openlineage.airflow_tasks import dataset_of_asset
+from tests.sources.openlineage.made_events import (
+    AIRFLOW,
+    Event,
+    dataset,
+    event,
+    job_type,
+    of_spark,
+    write_lines,
+)
+
+WAREHOUSE = "redshift://tickit-wh.us-east-1:5439"
+SALES, EVENT = f"{WAREHOUSE}|dev.public.sales", f"{WAREHOUSE}|dev.public.event"
+MARTS = f"{WAREHOUSE}|dev.marts."
+TASK = job_type("AIRFLOW", "TASK")
+Rows = list[dict[str, Any]]
+
+
+def rows_of(events: Path) -> tuple[list[Any], Rows]:
+    settings = {"dag_name": "daily", "environment": "dev", "openlineage": {"events": str(events)}}
+    report, elements = read_sources.merge(CONFIGURATION.parse(settings))
+    return list(report.problems), elements.collect()
+
+
+def merged(folder: Path, *events: Event) -> Rows:
+    write_lines(folder / "events.jsonl", events)
+    problems, rows = rows_of(folder)
+    assert not [each for each in problems if each.kind == "rejected"]
+    return rows
+
+
+def short(identifier: str) -> str:
+    return identifier.partition("|")[2]
+
+
+def feeds(rows: Rows) -> set[tuple[str, str, str, str | None]]:
+    """Job, source, target, write mode."""
+    return {
+        (row["job_name"], short(row["from"]), short(row["to"]), row.get("write_mode"))
+        for row in rows
+        if row["label"] == "feeds"
+    }
+
+
+def jobs(rows: Rows) -> dict[str, dict[str, Any]]:
+    return {row["name"]: row for row in rows if row["label"] == "job"}
+
+
+def columns(rows: Rows, label: str, job: str) -> set[tuple[str, str, str | None]]:
+    return {
+        (short(row["from"]), short(row["to"]).removeprefix(MARTS), row.get("transformation"))
+        for row in rows
+        if row["label"] == label and row["job_name"] == job
+    }
+
+
+def checked(rows: Rows) -> set[tuple[str, str, str, str]]:
+    """Job, what it checks, name, status."""
+    assertions = {row["id"]: row for row in rows if row["label"] == "assertion"}
+    return {
+        (
+            row["job_name"],
+            short(row["to"]),
+            assertions[row["from"]]["name"],
+            assertions[row["from"]]["status"],
+        )
+        for row in rows
+        if row["label"] == "checks"
+    }
+
+
+OF_BOTH = {
+    ("tickit_tasks.copy_sales", "s3://tickit-lake|sales_dl", SALES, "overwrite"),
+    ("tickit_tasks.copy_each", "s3://tickit-lake|event_a", EVENT, None),
+    ("tickit_tasks.copy_each", "s3://tickit-lake|event_b", EVENT, None),
+    ("tickit_tasks.marts.top_events", SALES, f"{MARTS}top_events", "overwrite"),
+    ("tickit_tasks.marts.top_events", EVENT, f"{MARTS}top_events", "overwrite"),
+    ("tickit_tasks.marts.two_tables", SALES, f"{MARTS}buyers", "append"),
+    ("tickit_tasks.marts.two_tables", EVENT, f"{MARTS}venues", "append"),
+    ("tickit_tasks.marts.sold", SALES, f"{MARTS}sold", "overwrite"),
+    ("tickit_tasks.marts.sold", EVENT, f"{MARTS}sold", "overwrite"),
+    (
+        "tickit_tasks.export",
+        "postgres://tickit-db:5432|dev.marts.top_events",
+        "s3://tickit-exports|top_events",
+        None,
+    ),
+}
+# The hooks of the newer providers report queries.
+BY_HOOK = {("tickit_tasks.marts.by_hook", SALES, f"{MARTS}daily", "append")}
+
+
+@pytest.fixture(scope="module", params=["2_11", "3_0"])
+def captured(request: pytest.FixtureRequest, data: Path) -> tuple[str, list[Any], Rows]:
+    problems, rows = rows_of(data / f"openlineage/airflow/airflow_{request.param}.jsonl.gz")
+    return request.param, problems, rows
+
+
+def test_each_task_stands_between_what_it_reads_and_writes(captured: tuple[str, list[Any], Rows]) -> None:
+    version, problems, rows = captured
+    assert feeds(rows) == (OF_BOTH | BY_HOOK if version == "2_11" else OF_BOTH)
+    assert not [each for each in problems if each.kind in ("rejected", "no-columns")]
+
+
+def test_columns_are_those_of_the_statement(captured: tuple[str, list[Any], Rows]) -> None:
+    """The provider takes `eventname` for one of the first table, and gives all columns to each output."""
+    _, _, rows = captured
+    assert columns(rows, "feeds_column", "tickit_tasks.marts.sold") == {
+        (f"{EVENT}|eventname", "sold|eventname", "IDENTITY"),
+        (f"{SALES}|pricepaid", "sold|pricepaid", "IDENTITY"),
+    }
+    assert columns(rows, "feeds_column", "tickit_tasks.marts.two_tables") == {
+        (f"{SALES}|buyerid", "buyers|buyerid", "IDENTITY"),
+        (f"{SALES}|pricepaid", "buyers|paid", "TRANSFORMATION"),
+        (f"{SALES}|commission", "buyers|paid", "TRANSFORMATION"),
+        (f"{EVENT}|eventid", "venues|eventid", "IDENTITY"),
+        (f"{EVENT}|eventname", "venues|eventname", "TRANSFORMATION"),
+    }
+    assert columns(rows, "influences", "tickit_tasks.marts.top_events") == {
+        (f"{EVENT}|eventid", "top_events", "JOIN"),
+        (f"{SALES}|eventid", "top_events", "JOIN"),
+        (f"{SALES}|qtysold", "top_events", "FILTER"),
+        (f"{EVENT}|eventname", "top_events", "GROUP_BY"),
+    }
+
+
+def test_a_job_is_the_task_with_owners_tags_and_state(captured: tuple[str, list[Any], Rows]) -> None:
+    version, _, rows = captured
+    found = jobs(rows)
+    assert found.keys() == {job for job, *_ in feeds(rows)}
+    for job in found.values():
+        assert job["owners"] == ["analytics", "data-platform"]
+        assert job["tags"] == ["tickit"]
+        assert job["status"] == "succeeded"
+        assert job["last_run_id"].startswith("manual__2026-11-26")
+        assert job["duration_ms"] > 0
+    with_sla = {name: job["sla_ms"] for name, job in found.items() if job.get("sla_ms")}
+    assert with_sla == ({"tickit_tasks.copy_sales": 7_200_000} if version == "2_11" else {})
+
+
+def test_checks_are_assertions_with_their_outcome(data: Path) -> None:
+    _, rows = rows_of(data / "openlineage/airflow/airflow_2_11.jsonl.gz")
+    top = f"{MARTS}top_events"
+    assert checked(rows) == {
+        ("tickit_tasks.checks.columns", f"{top}|eventname", "null_check eventname", "passed"),
+        ("tickit_tasks.checks.columns", f"{top}|eventname", "unique_check eventname", "passed"),
+        ("tickit_tasks.checks.columns", f"{top}|total", "min total", "passed"),
+        ("tickit_tasks.checks.rows", top, "has_rows", "passed"),
+        ("tickit_tasks.checks.rows", top, "sane_total", "passed"),
+        ("tickit_tasks.checks.any", f"{MARTS}buyers", "tickit_tasks.checks.any", "passed"),
+        ("tickit_failing.columns", f"{top}|total", "max total", "failed"),
+        ("tickit_failing.columns", f"{top}|total", "min total", "passed"),
+        ("tickit_failing.rows", top, "is_empty", "failed"),
+        ("tickit_failing.rows", top, "has_rows", "passed"),
+    }
+
+
+def test_sql_of_an_unknown_warehouse_is_reported(data: Path) -> None:
+    problems, _ = rows_of(data / "openlineage/airflow/airflow_2_11.jsonl.gz")
+    assert [each.document for each in problems if each.kind == "not-joined"] == [
+        "Airflow task tickit_tasks.marts.data_api"
+    ]
+
+
+# ---- made events: what the captures do not have
+
+
+def task(kind: str, at: str, run: str, name: str = "dag.load", **more: Any) -> Event:
+    """An event of a task's attempt; `attempt`, `retries`, `map_index`, `task`: of its facet `airflow`."""
+    facet = {
+        "dagRun": {"run_id": more.pop("dag_run", "scheduled__1")},
+        "task": {"retries": more.pop("retries", 0), **more.pop("task", {})},
+        "taskInstance": {"try_number": more.pop("attempt", 1), "map_index": more.pop("map_index", None)},
+    }
+    parent = {"run": {"runId": f"of-{facet['dagRun']['run_id']}"}, "job": {"name": "dag"}}
+    more.setdefault("job_facets", TASK)
+    return event(
+        kind, at, name, run, run_facets={"airflow": facet, "parent": parent}, producer=AIRFLOW, **more
+    )
+
+
+def test_an_attempt_that_is_tried_again_is_no_failure(tmp_path: Path) -> None:
+    reads: dict[str, Any] = {"inputs": ["s3://in|a"], "outputs": ["s3://out|t"], "retries": 1}
+    rows = merged(
+        tmp_path,
+        task("FAIL", "06:00", "r1", **reads),
+        task("COMPLETE", "06:05", "r2", attempt=2, **reads),
+    )
+    assert jobs(rows)["dag.load"]["status"] == "succeeded"
+    assert feeds(rows) == {("dag.load", "s3://in|a", "s3://out|t", None)}
+
+
+def test_the_last_attempt_decides(tmp_path: Path) -> None:
+    reads: dict[str, Any] = {"inputs": ["s3://in|a"], "outputs": ["s3://out|t"], "retries": 1}
+    rows = merged(
+        tmp_path,
+        task("COMPLETE", "01T06:00", "r1", **reads),
+        task("FAIL", "02T06:00", "r2", dag_run="scheduled__2", **reads),
+        task("FAIL", "02T06:05", "r3", dag_run="scheduled__2", attempt=2, **reads),
+    )
+    assert jobs(rows)["dag.load"]["status"] == "failed"
+    assert jobs(rows)["dag.load"]["last_run_id"] == "scheduled__2"
+    assert feeds(rows) == {("dag.load", "s3://in|a", "s3://out|t", None)}
+
+
+def test_a_start_is_no_success(tmp_path: Path) -> None:
+    rows = merged(tmp_path, task("START", "06:00", "r1", inputs=["s3://in|a"], outputs=["s3://out|t"]))
+    assert rows == []
+
+
+def test_mapped_instances_are_one_run_and_none_replaces_another(tmp_path: Path) -> None:
+    """The third one fails while the first one runs, which does not make that one fail."""
+    events = [
+        task("START", "06:00", "r0", map_index=0),
+        task("COMPLETE", "06:09", "r0", map_index=0, inputs=["s3://in|0"], outputs=["s3://out|t"]),
+        task("COMPLETE", "06:05", "r1", map_index=1, inputs=["s3://in|1"], outputs=["s3://out|t"]),
+        task("START", "06:02", "r2", map_index=2),
+        task("FAIL", "06:07", "r2", map_index=2, inputs=["s3://in|2"], outputs=["s3://out|t"]),
+        task("COMPLETE", "01T05:00", "old", dag_run="before", inputs=["s3://in|old"], outputs=["s3://out|t"]),
+    ]
+    rows = merged(tmp_path, *events)
+    assert {source for _, source, *_ in feeds(rows)} == {"s3://in|0", "s3://in|1"}
+    assert jobs(rows)["dag.load"]["status"] == "failed"
+
+
+def test_two_tasks_of_a_dag_run_that_write_one_dataset_stay_apart(tmp_path: Path) -> None:
+    rows = merged(
+        tmp_path,
+        task("START", "06:00", "r1", "dag.one"),
+        task("COMPLETE", "06:09", "r1", "dag.one", inputs=["s3://in|1"], outputs=["s3://out|t"]),
+        task("FAIL", "06:05", "r2", "dag.two", inputs=["s3://in|2"], outputs=["s3://out|t"]),
+    )
+    assert feeds(rows) == {("dag.one", "s3://in|1", "s3://out|t", None)}
+    assert jobs(rows)["dag.one"]["status"] == "succeeded"
+
+
+ASSETS: dict[str, Any] = {
+    "inlets": "[{'uri': 's3://in/a', 'extra': None}]",
+    "outlets": [{"uri": "s3://out/t", "extra": {}}, {"uri": "report"}],
+}
+
+
+def test_assets_are_lineage_only_without_other_datasets(tmp_path: Path) -> None:
+    rows = merged(
+        tmp_path,
+        task("COMPLETE", "06:00", "r1", "dag.assets", task=ASSETS),
+        task("COMPLETE", "06:01", "r2", "dag.own", task=ASSETS, inputs=["s3://in|b"], outputs=["s3://out|u"]),
+    )
+    assert feeds(rows) == {
+        ("dag.assets", "s3://in|a", "s3://out|t", None),
+        ("dag.own", "s3://in|b", "s3://out|u", None),
+    }
+
+
+def test_assets_of_a_task_do_not_repeat_what_its_spark_job_reports(tmp_path: Path) -> None:
+    application = {"parent": {"run": {"runId": "r1"}, "job": {"name": "dag.glue"}}}
+    action = {**of_spark("etl", "app-1"), "parent": {"run": {"runId": "app"}, "job": {"name": "etl"}}}
+    rows = merged(
+        tmp_path,
+        task("COMPLETE", "06:10", "r1", "dag.glue", task=ASSETS),
+        event(
+            "COMPLETE",
+            "06:09",
+            "etl",
+            "app",
+            run_facets=application,
+            job_facets=job_type("SPARK", "APPLICATION"),
+        ),
+        event(
+            "COMPLETE",
+            "06:05",
+            "etl.execute_insert",
+            "a1",
+            inputs=["s3://in|a"],
+            outputs=["s3://out|t"],
+            run_facets=action,
+            job_facets=job_type("SPARK", "SQL_JOB"),
+        ),
+    )
+    assert {job for job, *_ in feeds(rows)} == {"etl"}
+
+
+@pytest.mark.parametrize(
+    "outlets", ["[", "[{'uri': f()}]", "[" * 5000, 7, [None], [{"uri": "s3://[bad/x"}], "x"]
+)
+def test_malformed_assets_are_ignored(tmp_path: Path, outlets: Any) -> None:
+    assert merged(tmp_path, task("COMPLETE", "06:00", "r1", task={"outlets": outlets})) == []
+
+
+@pytest.mark.parametrize(
+    ("uri", "key"),
+    [
+        ("s3://bucket/some%20folder/x/", ("s3://bucket", "some folder/x")),
+        ("file:///data/x", ("file", "/data/x")),
+        ("gcs://bucket/x", ("gs://bucket", "x")),
+        ("postgres://host:5432/db/schema/table", ("postgres://host:5432", "db.schema.table")),
+        ("bigquery://project/dataset/table", ("bigquery", "project.dataset.table")),
+        ("report", None),
+        ("s3://bucket", None),
+        ("lineage-merge://graph/daily", None),
+    ],
+)
+def test_the_dataset_of_an_asset(uri: str, key: tuple[str, str] | None) -> None:
+    assert dataset_of_asset(uri) == key
+
+
+def sql(query: str, *inputs: str | Event, outputs: tuple[str | Event, ...] = (f"{MARTS}t",)) -> Event:
+    facets = {**TASK, "sql": {"query": query}}
+    return task("COMPLETE", "06:00", "r1", inputs=inputs, outputs=outputs, job_facets=facets)
+
+
+def test_a_column_of_an_unknown_dataset_does_not_reject_the_event(tmp_path: Path) -> None:
+    """openlineage-sql leaves the name empty for columns of a comma join."""
+    field = {"namespace": WAREHOUSE, "name": "", "field": "a"}
+    lineage = {"columnLineage": {"fields": {"a": {"inputFields": [field]}}}}
+    rows = merged(
+        tmp_path, task("COMPLETE", "06:00", "r1", inputs=[SALES], outputs=[dataset(f"{MARTS}t", lineage)])
+    )
+    assert feeds(rows) == {("dag.load", SALES, f"{MARTS}t", None)}
+
+
+def test_a_table_that_the_provider_left_out_is_completed_by_the_events_names(tmp_path: Path) -> None:
+    """openlineage-sql finds no table in a common table expression before INSERT."""
+    query = "with c as (select a from public.x) insert into marts.t (b) select a from c"
+    rows = merged(tmp_path, sql(query))
+    assert feeds(rows) == {("dag.load", f"{WAREHOUSE}|dev.public.x", f"{MARTS}t", "append")}
+    assert columns(rows, "feeds_column", "dag.load") == {
+        (f"{WAREHOUSE}|dev.public.x|a", "t|b", "IDENTITY"),
+    }
+
+
+def test_names_without_a_schema_are_in_that_of_the_others(tmp_path: Path) -> None:
+    query = "insert into marts.t select s.a from sales s join y on y.i = s.i"
+    rows = merged(tmp_path, sql(query, SALES))
+    assert {source for _, source, *_ in feeds(rows)} == {SALES, f"{WAREHOUSE}|dev.public.y"}
+
+
+def test_a_temporary_table_is_no_dataset(tmp_path: Path) -> None:
+    query = "create temp table s as select a from public.sales; insert into marts.t (b) select a from s"
+    rows = merged(tmp_path, sql(query, SALES))
+    assert feeds(rows) == {("dag.load", SALES, f"{MARTS}t", "append")}
+    assert columns(rows, "feeds_column", "dag.load") == {(f"{SALES}|a", "t|b", "IDENTITY")}
+
+
+@pytest.mark.parametrize(
+    "query", ["insert into", "select 1", "call marts.fill()", "insert into other.u select 1"]
+)
+def test_without_a_statement_that_writes_the_output_the_event_counts(tmp_path: Path, query: str) -> None:
+    rows = merged(tmp_path, sql(query, SALES))
+    assert feeds(rows) == {("dag.load", SALES, f"{MARTS}t", None)}
+
+
+def test_a_check_that_could_not_run_is_an_error(tmp_path: Path) -> None:
+    facet = {"operator_class": "SQLColumnCheckOperator", "column_mapping": {"a": {"min": {"geq_to": 0}}}}
+    rows = merged(tmp_path, task("FAIL", "06:00", "r1", inputs=[SALES], task=facet))
+    assert checked(rows) == {("dag.load", f"{SALES}|a", "min a", "error")}
+
+
+def test_the_default_owner_is_none(tmp_path: Path) -> None:
+    facets = {**TASK, "ownership": {"owners": [{"name": "airflow"}]}}
+    rows = merged(
+        tmp_path, task("COMPLETE", "06:00", "r1", inputs=[SALES], outputs=["s3://out|t"], job_facets=facets)
+    )
+    assert jobs(rows)["dag.load"].get("owners") is None
