@@ -21,7 +21,7 @@ from pathlib import Path
 _CONFIG = "dag_name: daily\nenvironment: dev\nspline: {export: nowhere}\n"
 _SECONDS = 600
 _NO_SPARK = "PySpark is not installed: pip install 'lineage-merge[local]'"
-# The end of the path in the README.
+# Of the report, and of the answers to the questions.
 _DEMO = ("near misses", "shop.marts.campaign_recipients#contact carries pii", "8. ")
 
 

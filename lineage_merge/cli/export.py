@@ -70,6 +70,8 @@ def export(options: QueryOptions, name: str, start: str | None, dry_run: bool, *
             for server in ("url", "domain"):
                 if not given[server]:
                     settings.pop(server, None)
+        elif given["domain"]:
+            settings.pop("out", None)
         settings = dict(registry.validate_settings({name: settings})[name])
         to_stdout = not (dry_run or exporter.has_destination(settings))
         if to_stdout:

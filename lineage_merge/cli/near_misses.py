@@ -2,7 +2,7 @@
 
 import getpass
 from collections.abc import Sequence
-from datetime import date, datetime
+from datetime import UTC, datetime
 from difflib import unified_diff
 from functools import partial
 from itertools import chain
@@ -57,8 +57,9 @@ def near_misses(
         raise click.UsageError("dismiss requires --reason")
     if action == "accept" and (reason or by or until):
         raise click.UsageError("--by, --reason and --until are only for dismiss")
-    if until and until.date() < date.today():  # noqa: DTZ011 (the user's day)
+    if until and until.date() < datetime.now(UTC).date():  # as for dismissals
         raise click.UsageError("--until is in the past")
+    who = (by or _user()) if action == "dismiss" else ""
     with handle_errors():
         from lineage_merge.merge.near_misses import decisions, dismissals
         from lineage_merge.merge.near_misses.fixes import as_yaml
@@ -67,7 +68,7 @@ def near_misses(
         near_miss = _selected(dataset, folder, {**graph, "config_file": file, "dag_name": None})
         if action == "dismiss":
             day = str(until.date()) if until else ""
-            entry = dismissals.entry(near_miss, by or getpass.getuser(), str(reason), day)
+            entry = dismissals.entry(near_miss, who, str(reason), day)
             yaml = as_yaml({"merge": {"dismissed_near_misses": [entry]}})
             keys, change = [dismissals.KEY], partial(decisions.dismiss, entry=entry)
         else:
@@ -86,6 +87,13 @@ def near_misses(
                 error.key, f"{error.problem}. Fix: add the printed YAML there", error.origin
             ) from None
         _write(str(file), before, after, is_applied=is_applied)
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError):  # an id without a name, as in containers
+        raise click.UsageError("the user of this machine has no name: set --by") from None
 
 
 def _location(file: Path | None) -> Path | str | None:

@@ -23,6 +23,7 @@ from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.load.graph_state import Picture
 from lineage_merge.load.result import LoadResult
 from lineage_merge.merge.report import Report
+from lineage_merge.model.errors import ConfigError
 from lineage_merge.model.times import epoch_ms
 from lineage_merge.model.version import __version__
 from lineage_merge.orchestration import pipeline
@@ -56,6 +57,10 @@ def build_demo(tickit: Path, company: Path, graph_file: Path, on_progress: Progr
             CONFIGURATION.load(file, environ={}) for file in (tickit, *(each.config_file for each in moments))
         )
         history = history_location(unchanging, graph_file)
+        if not history:
+            raise ConfigError(
+                "", "the demo has a history. Fix: pip install 'lineage-merge[local]', for pyarrow"
+            )
         shutil.rmtree(history, ignore_errors=True)
         _record(unchanging, history, moments[0].time, {})
         recorded: _Elements = {}

@@ -1,5 +1,6 @@
 """The command `near-misses`: what it writes into the configuration file, and what it refuses."""
 
+import getpass
 from pathlib import Path
 
 import pytest
@@ -120,6 +121,18 @@ def test_wrong_arguments(words: tuple[str, ...], code: int, message: str, file: 
     outcome = decide(file, folder, *words)
     assert outcome.code == code
     assert message in outcome.err
+
+
+def test_a_user_without_a_name_has_to_give_one(
+    file: Path, folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unknown() -> str:
+        raise KeyError("getpwuid(): uid not found")
+
+    monkeypatch.setattr(getpass, "getuser", unknown)
+    outcome = decide(file, folder, "dismiss", "public.event", "--reason", "of another shop")
+    assert outcome.code == 2
+    assert "set --by" in outcome.err
 
 
 def test_the_end_of_several_names_is_ambiguous(file: Path, folder: str, tmp_path: Path) -> None:

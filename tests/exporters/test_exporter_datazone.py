@@ -371,6 +371,17 @@ def test_a_file_gets_what_would_be_posted(datazone: DataZone, tmp_path: Path) ->
     assert datazone.events == {}
 
 
+def test_a_typed_domain_takes_precedence_over_a_configured_file(datazone: DataZone, tmp_path: Path) -> None:
+    folder, file = lineage().folder(tmp_path / "graph"), tmp_path / "events.jsonl"
+    config = tmp_path / "lineage_merge.yml"
+    settings = {"dag_name": "daily", "environment": "dev", "spline": {"export": "x"}}
+    config.write_text(yaml.safe_dump({**settings, "exporters": {"datazone": {"out": str(file)}}}))
+    done = in_process("export", "--to", "datazone", "--domain", DOMAIN, "--folder", folder, "-c", config)
+    assert done.code == 0, done.err
+    assert len(datazone.events) == 2
+    assert not file.exists()
+
+
 def test_other_exporters_have_no_dry_run(tmp_path: Path) -> None:
     done = in_process("export", "--to", "dot", "--dry-run", "--folder", lineage().folder(tmp_path / "graph"))
     assert (done.code, "--to dot has no --dry-run" in done.err) == (2, True)

@@ -197,6 +197,17 @@ def test_generated_pipelines_have_no_near_misses(seed: int, tmp_path: Path) -> N
     assert len(rows) > 100
 
 
+def test_a_fix_of_several_sections_is_accepted_in_each() -> None:
+    wrong, right = (WAREHOUSE.replace("us-east-1", region) for region in ("eu-west-1", "us-east-1"))
+    given = {"dbt": [{"namespace": wrong}], "query_log": [{"namespace": wrong, "path": "logs"}]}
+    fix = yaml.safe_dump({name: [{"namespace": right}] for name in given})
+    near_miss = NearMiss("w", "r", 90, (), "dbt[0].namespace, query_log[0].namespace", fix)
+
+    accepted = yaml.safe_load(decisions.accept(yaml.safe_dump(given), near_miss))
+
+    assert accepted == {"dbt": [{"namespace": right}], "query_log": [{"namespace": right, "path": "logs"}]}
+
+
 def test_a_wrong_region_in_both_keys_is_fixed_in_both() -> None:
     """The temporary directory is joined in any region: it does not confirm the wrong one."""
     wrong = WAREHOUSE.replace("us-east-1", "eu-west-1")

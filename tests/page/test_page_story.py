@@ -62,9 +62,13 @@ def test_a_graph_without_problems_says_so(opened: Opened) -> None:
 
 def test_changes_of_a_week_lead_to_the_comparison(opened: Opened, tmp_path: Path) -> None:
     page = opened(compared_page.save(tmp_path))
+    # Of all pipelines, also after one was opened.
+    page.locator(".band .open").first.click()
+    page.locator("[data-view='overview']").click()
     page.locator("#story .tile", has_text="changes in").click()
     expect(page.locator("#panel h2")).to_have_text("What changed")
     assert "compare=2026-01-01" in page.url
+    assert "band=" not in page.url
 
 
 def test_the_slider_selects_a_moment(opened: Opened, tmp_path: Path) -> None:

@@ -73,12 +73,12 @@ lineage.compare = (() => {
   }
 
   /** Show the comparison: with the earlier moment that is chosen, or the one before. */
-  function open(app) {
+  function open(app, from = shown.from) {
     const at = shown.at || list().length - 1;
     isOpen = null;
     const params = { view: "pipeline", changed: app.state.filters.changed || "near" };
     app.change({ ...app.cleared, band: null, focus: null, depth: null, groups: [] });
-    go(app, at, shown.from ?? at - 1, params);
+    go(app, at, from ?? at - 1, params);
   }
 
   /** Return the view whose tab is current. */
@@ -242,9 +242,7 @@ lineage.compare = (() => {
       lineage.marks.flush();
       return shapesOf(...given);
     };
-    app.actions.week = () => {
-      go(app, shown.at, weekAgo().from, { view: "pipeline", changed: "near" });
-    };
+    app.actions.week = () => open(app, weekAgo().from);
     app.actions.changes = () => {
       isOpen = !isSummary(app);
       app.change(app.cleared, { words: isOpen ? "changes shown" : "changes hidden" });

@@ -5,7 +5,7 @@ lineage.story = (() => {
   const { has, FILTERS } = lineage.assertions;
   const RED = [["failed", "failed"], ["tests-failed", "failed"], ["tests-warned", "warned"], ["stale", "warned"]];
   const WORDS = { failed: "failed to be written", "tests-failed": "with failed tests", "tests-warned": "with warnings of tests" };
-  const SIGNS = { "near-miss": "link", "not-read": "view" };
+  const SIGNS = { "not-read": "view" };
 
   const tile = (sign, number, words, link, title) =>
     button({ class: "tile", ...link, title }, sign, element("b", {}, digits(number)), element("span", {}, words));

@@ -26,7 +26,8 @@ def accept(text: str, near_miss: NearMiss) -> str:
     """Return the text of a configuration with the fix of a near miss. Raises `ConfigError`."""
     fix = yaml_text.parse(near_miss.fix, "")
     keys = keys_of(near_miss)
-    for position, key in enumerate(keys):
+    entries = {name: iter(section) for name, section in fix.items() if isinstance(section, list)}
+    for key in keys:
         path = path_of_key(key)
         section = fix[path[0]]
         if key == _RULES:
@@ -40,7 +41,7 @@ def accept(text: str, near_miss: NearMiss) -> str:
                 if catalog not in known:
                     text = yaml_editing.append(text, path, catalog)
         else:
-            entry = section[position] if isinstance(section, list) else section
+            entry = next(entries[path[0]]) if path[0] in entries else section
             text = yaml_editing.assign(text, path, entry[path[-1]])
     return text
 
