@@ -22,7 +22,7 @@ from lineage_merge.sources.query_log.archive_layout import (
     gaps,
     intervals_of,
 )
-from lineage_merge.sources.query_log.redshift_views import HISTORY
+from lineage_merge.sources.query_log.redshift_views import HISTORY, OWN_COMMENT
 from lineage_merge.sources.query_log.settings import QueryLog, archive_folder, check_archive
 from lineage_merge.sources.query_log.view_selects import VIEW_SELECTS, between
 
@@ -105,7 +105,7 @@ def statements(log: QueryLog, intervals: Sequence[Interval]) -> Iterator[str]:
     """Yield the SQL of the intervals, of each interval all views."""
     for interval in intervals:
         for view in _unloaded_views():
-            yield unload(log, view, interval)
+            yield f"{OWN_COMMENT} {unload(log, view, interval)}"
 
 
 def unload(log: QueryLog, view: str, interval: Interval) -> str:

@@ -64,7 +64,7 @@ def due_intervals(
     now = now.replace(microsecond=0)
     oldest = now - RETENTION
     newest = max((each.end for each in complete), default=oldest)
-    again = [each for each in interrupted if each.end > newest and each.end <= now]
+    again = [each for each in interrupted if max(newest, oldest) < each.end <= now]
     start = max(oldest, newest - OVERLAP)
     due: list[Interval] = []
     for each in sorted(again):

@@ -39,6 +39,7 @@ class Facts(NamedTuple):
 
     `moves`: it may move data or create a table or a view. `reads`: it may read tables, which the definition
     of a view does not. `words`: all names in it, and other words.
+    `schema`: that of the created or changed table, if it is written.
     """
 
     moves: bool = False
@@ -53,6 +54,7 @@ class Facts(NamedTuple):
     calls: str = ""
     is_rollback: bool = False
     words: frozenset[str] = frozenset()
+    schema: str = ""
 
 
 _NOTHING = Facts()
@@ -75,16 +77,32 @@ def facts_of(text: str) -> Facts:
         return Facts(renames=(_last(found["old"]), _last(found["new"])))
     if found := _CREATE.match(text):
         name = _last(found["name"])
-        return Facts(True, True, name, bool(found["temp"]) or name.startswith("#"), words=_words(text))
+        return Facts(
+            True,
+            True,
+            name,
+            bool(found["temp"]) or name.startswith("#"),
+            words=_words(text),
+            schema=_schema(found["name"]),
+        )
     if found := _CHANGE.match(text) or _APPEND.match(text):
-        return Facts(True, True, changes=_last(found["name"]), words=_words(text))
+        return Facts(
+            True, True, changes=_last(found["name"]), words=_words(text), schema=_schema(found["name"])
+        )
     if found := _VIEW.match(text):
         return Facts(True, bool(found["stores"]), words=_words(text))
     if text[:6].lower() == "unload":
         return Facts(True, True, words=_words(text))
     if _SELECT.match(text) and (found := _INTO.search(text)):
         name = _last(found["name"])
-        return Facts(True, True, name, bool(found["temp"]) or name.startswith("#"), words=_words(text))
+        return Facts(
+            True,
+            True,
+            name,
+            bool(found["temp"]) or name.startswith("#"),
+            words=_words(text),
+            schema=_schema(found["name"]),
+        )
     if _SELECT.match(text) or _CURSOR.match(text):
         return Facts(reads=True, words=_words(text))
     return _NOTHING
@@ -117,6 +135,10 @@ def _plain(name: str) -> str:
 
 def _parts(name: str) -> tuple[str, ...]:
     return tuple(_plain(part) for part in re.findall(_PART, name))
+
+
+def _schema(name: str) -> str:
+    return "".join(_parts(name)[-2:-1])
 
 
 def _last(name: str) -> str:

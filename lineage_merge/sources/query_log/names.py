@@ -61,9 +61,11 @@ class LoggedTables:
         return self._key(Reference("", path)) if ":/" in path else None
 
     def _local(self, parts: list[str]) -> LocalTable | None:
-        name, has_schema = parts[-1].casefold(), len(parts) > 1
+        name, schema = parts[-1].casefold(), parts[-2].casefold() if len(parts) > 1 else ""
         for table in self.local:
-            if table.name == name and not (has_schema and table.is_temporary):
+            if table.name == name and (
+                not schema or (not table.is_temporary and table.schema in ("", schema))
+            ):
                 return table
         return None
 

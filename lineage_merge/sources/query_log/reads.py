@@ -17,6 +17,7 @@ class LocalTable(NamedTuple):
     name: str
     renamed_to: str = ""
     is_temporary: bool = False
+    schema: str = ""
 
 
 class ReadKey(NamedTuple):

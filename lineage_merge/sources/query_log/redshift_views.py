@@ -233,7 +233,8 @@ def completed(parts: Iterable[Part]) -> LoggedStatement | None:
     # Exports overlap: a piece may be there twice.
     pieces = {part.sequence: part.text for part in found if isinstance(part, TextPiece)}
     if pieces:
-        pieces.setdefault(0, statement.text)
+        cut = TEXT_LENGTH - len(statement.text.encode())
+        pieces.setdefault(0, statement.text + " " * cut)
         statement = statement._replace(text="".join(pieces[each] for each in sorted(pieces)))
     files = {part.location for part in found if isinstance(part, LoadedFile)}
     rows = [part.rows for part in found if isinstance(part, RowCount)]

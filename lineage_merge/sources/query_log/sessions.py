@@ -103,6 +103,11 @@ class _Local:
     is_temporary: bool = True
     has_schema: bool = False
     renamed_to: str = ""
+    schema: str = ""
+
+    def is_meant(self, schema: str) -> bool:
+        """Return whether a name with this schema, "" without one, is that of the table."""
+        return not schema or (self.has_schema and self.schema in ("", schema))
 
 
 @dataclass(slots=True)
@@ -284,7 +289,10 @@ def _units(
         renamed = local.pop(facts.renames[0], None) if facts.renames is not None else None
         if facts.renames is not None and renamed is not None and renamed.is_temporary:
             local[facts.renames[1]] = _Local(
-                _added(renamed.made_of, at, steps), renamed.ends, has_schema=renamed.has_schema
+                _added(renamed.made_of, at, steps),
+                renamed.ends,
+                has_schema=renamed.has_schema,
+                schema=renamed.schema,
             )
         if not facts.moves:
             continue
@@ -300,12 +308,19 @@ def _units(
         made_of = tuple(sorted({position for each in used for position in each.made_of}))
         ended = {position for each in used for position in each.ends}
         target = local.get(facts.changes)
+        if target is not None and not target.is_meant(facts.schema):
+            target = None
         if is_local:
             own = ends.get(at, ())
             is_temporary = facts.is_temporary or not any(steps[end].facts.renames for end in own)
             new_names = ["", *(each[1] for end in own if (each := steps[end].facts.renames) is not None)]
             local[facts.creates] = _Local(
-                _added(made_of, at, steps), own, is_temporary, not facts.is_temporary, new_names[-1]
+                _added(made_of, at, steps),
+                own,
+                is_temporary,
+                not facts.is_temporary,
+                new_names[-1],
+                facts.schema,
             )
             ended.update(own)
             if is_temporary:
@@ -319,7 +334,7 @@ def _units(
 def _read(step: _Step, local: Mapping[str, _Local], renames: Renames) -> tuple[ReadKey, Reads]:
     statement, template = step.statement, step.template
     tables = tuple(
-        LocalTable(name, each.renamed_to, not each.has_schema)
+        LocalTable(name, each.renamed_to, not each.has_schema, each.schema)
         for name, each in sorted(local.items())
         if name in step.facts.words
     )

@@ -83,7 +83,7 @@ def parse(settings: Sequence[Any]) -> tuple[QueryLog, ...]:
     archives: dict[str, QueryLog] = {}
     for index, log in enumerate(found):
         other = archives.setdefault(log.path, log) if log.archive else log
-        if other.namespace != log.namespace:
+        if other is not log:
             problem = f"{log.path} is the archive of {other.namespace}: give each warehouse its own"
             raise ConfigError(f"query_log[{index}].archive", problem)
     return tuple(found)

@@ -126,7 +126,10 @@ def _without_strings(found: re.Match[str]) -> str:
     if found.lastgroup != "comment":
         return found[0]
     owner = owner_in(_inner_comment(found[0]))
-    return " " if owner is None else f"/*{owner.job_type} {owner.name} {owner.target}*/"
+    if owner is None:
+        return " "
+    text = " ".join(owner).replace('"', '""')
+    return f'/*"{text}"*/'
 
 
 def _same(found: re.Match[str]) -> str:

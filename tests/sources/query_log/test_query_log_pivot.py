@@ -109,3 +109,12 @@ def test_pivots_of_other_columns_are_other_statements() -> None:
     templates = Templates()
     assert templates.of(text.format("x")).fingerprint != templates.of(text.format("y")).fingerprint
     assert templates.of(text.format("1")).fingerprint == templates.of(text.format("2")).fingerprint
+
+
+def test_tasks_whose_names_differ_in_digits_are_different_owners() -> None:
+    templates = Templates()
+    texts = [
+        f"/* dag_id='d',task_id='part-{number}' */ insert into a.t select b from a.s" for number in (1, 2)
+    ]
+    owners = [templates.of(text).owner for text in texts]
+    assert [owner.name for owner in owners if owner is not None] == ["d.part-1", "d.part-2"]

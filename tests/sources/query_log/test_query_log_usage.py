@@ -300,3 +300,17 @@ def _statements(folder: Path, day: str, **more: str) -> dict[str, Any]:
     document |= {"started": f"2026-11-0{day}T06:00:00Z", "database": "dw"}
     (folder / "log.jsonl").write_text(json.dumps(document))
     return {"format": "statements", "path": str(folder), "dialect": "redshift", "namespace": NAMESPACE}
+
+
+def test_a_temporary_table_of_the_same_name_is_another_table(tmp_path: Path) -> None:
+    assert reads_of(
+        tmp_path,
+        "create temp table orders as select customer_id as order_id from core.customers",
+        "insert into mart.orders select order_id from orders",
+        "select order_id from mart.orders",
+    ) == {
+        "core.customers": 1,
+        "core.customers#customer_id": 1,
+        "mart.orders": 1,
+        "mart.orders#order_id": 1,
+    }
