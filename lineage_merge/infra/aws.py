@@ -17,25 +17,28 @@ from lineage_merge.model.errors import (
 # Lists the buckets that the credentials may list.
 Buckets = Callable[[], list[str]]
 
-_DENIED = frozenset(
+# Codes by which services with a JSON API reject credentials; some have more of their own.
+API_DENIED = frozenset(
     {
-        "403",
-        "AccessDenied",
         "AccessDeniedException",
-        "AllAccessDisabled",
-        "DecryptionFailure",
-        "ExpiredToken",
         "ExpiredTokenException",
-        "Forbidden",
-        "InvalidAccessKeyId",
-        "InvalidClientTokenId",
         "InvalidSignatureException",
-        "InvalidToken",
-        "RequestTimeTooSkewed",
-        "SignatureDoesNotMatch",
         "UnrecognizedClientException",
     }
 )
+_DENIED = API_DENIED | {
+    "403",
+    "AccessDenied",
+    "AllAccessDisabled",
+    "DecryptionFailure",
+    "ExpiredToken",
+    "Forbidden",
+    "InvalidAccessKeyId",
+    "InvalidClientTokenId",
+    "InvalidToken",
+    "RequestTimeTooSkewed",
+    "SignatureDoesNotMatch",
+}
 # The one remedy of missing credentials, wherever they are needed.
 LOG_IN = "attach a role, run aws sso login, or set AWS_PROFILE"
 _REMEDIES = {

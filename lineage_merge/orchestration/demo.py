@@ -62,14 +62,19 @@ def build_demo(tickit: Path, company: Path, graph_file: Path, on_progress: Progr
                 "", "the demo has a history. Fix: pip install 'lineage-merge[local]', for pyarrow"
             )
         shutil.rmtree(history, ignore_errors=True)
-        _record(unchanging, history, moments[0].time, {})
         recorded: _Elements = {}
-        for config, moment in zip(configs, moments, strict=True):
+        for config, moment in zip(configs[:-1], moments, strict=False):
             on_progress(f"merging the sources of {moment.days} days ago")
-            recorded = _record(config, history, moment.time, recorded)
+            with pipeline.build(None, config) as built:
+                recorded = _record(built, config, history, moment.time, recorded)
+        newest: list[tuple[Config, int, _Elements]] = [
+            (unchanging, moments[0].time, {}),
+            (configs[-1], moments[-1].time, recorded),
+        ]
         with pipeline.endpoint(unchanging, on_progress, graph_file) as target:
-            for config in (unchanging, configs[-1]):
+            for config, time, before in newest:
                 with pipeline.build(None, config, on_progress) as built:
+                    _record(built, config, history, time, before)
                     loaded = pipeline.load_graph(built, config, target, on_progress)
             return Merged(built.report, loaded)
 
@@ -77,24 +82,23 @@ def build_demo(tickit: Path, company: Path, graph_file: Path, on_progress: Progr
 _Elements = Mapping[str, Row]
 
 
-def _record(config: Config, history: str, time: int, before: _Elements) -> _Elements:
-    """Merge the sources and add the merge to the history; return its elements by id, as `before` has them."""
-    with pipeline.build(None, config) as built:
-        picture = Picture(built.nodes, built.edges)
-        elements = {row["id"]: row for rows in picture for row in rows.collect()}
-        record = MergeRecord(
-            name=MergeName(time, uuid.uuid4().hex[:12]),
-            kind="full",
-            entry=None,
-            merged_at=time,
-            added=len(elements.keys() - before.keys()),
-            changed=sum(row != before[id_] for id_, row in elements.items() if id_ in before),
-            retired=len(before.keys() - elements.keys()),
-            version=__version__,
-        )
-        record_merge(
-            history, DagScope(config.environment, config.dag_name), record, picture, config, built.report
-        )
+def _record(built: pipeline.Built, config: Config, history: str, time: int, before: _Elements) -> _Elements:
+    """Add a merge to the history; return its elements by id, as `before` has those of the one before."""
+    picture = Picture(built.nodes, built.edges)
+    elements = {row["id"]: row for rows in picture for row in rows.collect()}
+    record = MergeRecord(
+        name=MergeName(time, uuid.uuid4().hex[:12]),
+        kind="full",
+        entry=None,
+        merged_at=time,
+        added=len(elements.keys() - before.keys()),
+        changed=sum(row != before[id_] for id_, row in elements.items() if id_ in before),
+        retired=len(before.keys() - elements.keys()),
+        version=__version__,
+    )
+    record_merge(
+        history, DagScope(config.environment, config.dag_name), record, picture, config, built.report
+    )
     return elements
 
 

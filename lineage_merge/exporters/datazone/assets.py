@@ -95,10 +95,10 @@ class Names:
     def rename(self, event: Json) -> Json:
         """Return an event whose datasets, also those of columns, have DataZone's names."""
         datasets = [*event.get("inputs", ()), *event.get("outputs", ())]
-        names = {_name(dataset): self._named(dataset) for dataset in datasets}
+        names = {name_of(dataset): self._named(dataset) for dataset in datasets}
 
         def renamed(part: Json) -> Json:
-            old = _name(part)
+            old = name_of(part)
             namespace, name = names[old] if old in names else self._named(part)
             return {**part, "namespace": namespace, "name": name}
 
@@ -124,10 +124,10 @@ class Names:
         }
 
     def _named(self, dataset: Json) -> tuple[str, str]:
-        old = _name(dataset)
+        old = name_of(dataset)
         self.datasets.add(old)
         symlinks = dataset.get("facets", {}).get("symlinks", {}).get("identifiers", ())
-        others = [_name(each) for each in symlinks]
+        others = [name_of(each) for each in symlinks]
         candidates = list(filter(None, starmap(_candidate, (old, *others))))
         tables = {table: each.port for each in candidates for table in self._tables(each)}
         if len(tables) == 1:
@@ -165,5 +165,6 @@ def _candidate(namespace: str, name: str) -> _Candidate | None:
     return None
 
 
-def _name(dataset: Json) -> tuple[str, str]:
+def name_of(dataset: Json) -> tuple[str, str]:
+    """Return namespace and name of a dataset in an event."""
     return dataset["namespace"], dataset["name"]

@@ -7,21 +7,13 @@ from typing import Any
 
 from lineage_merge.exporters.datazone.assets import Table, parse_arn
 from lineage_merge.exporters.exporter import errors_only
-from lineage_merge.infra.aws import LOG_IN, boto_client
+from lineage_merge.infra.aws import API_DENIED, LOG_IN, boto_client
 from lineage_merge.model.errors import ConfigError, ExportDenied, ExportError, ExportUnreachable
 
 # The most that a page may have.
 _PAGE = 50
 _ATTEMPTS = 8
-_DENIED = frozenset(
-    {
-        "AccessDeniedException",
-        "ExpiredTokenException",
-        "InvalidSignatureException",
-        "UnauthorizedException",
-        "UnrecognizedClientException",
-    }
-)
+_DENIED = API_DENIED | {"UnauthorizedException"}
 # Nothing that is sent next can succeed.
 _UNAVAILABLE = frozenset(
     {

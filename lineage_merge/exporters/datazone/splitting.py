@@ -10,15 +10,15 @@ import json
 import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from openlineage.client.facet_v2 import parent_run
 from openlineage.client.serde import Serde
 
+from lineage_merge.exporters.datazone.assets import Json, name_of
 from lineage_merge.exporters.openlineage.facets import PRODUCER
 from lineage_merge.model.errors import ExportError
 
-Json = dict[str, Any]
 # Of `LineageEvent` in the service model, in bytes.
 LIMIT = 300_000
 # Longer than any number of a part: sizes are measured with it.
@@ -85,7 +85,7 @@ class _Splitting:
         self._event, self._limit = event, limit
         self._inputs: list[Json] = event.get("inputs") or []
         self._outputs: list[Json] = event.get("outputs") or []
-        self._index = {_name(dataset): index for index, dataset in enumerate(self._inputs)}
+        self._index = {name_of(dataset): index for index, dataset in enumerate(self._inputs)}
         self._repeats_schemas = self._leaves_half("columnLineage")
         self._repeats_texts = self._repeats_schemas or self._leaves_half("columnLineage", "schema")
 
@@ -140,7 +140,7 @@ class _Splitting:
 
     def _edges(self, output: int, sources: Sequence[Json], column: str | None = None) -> Iterator[_Atom]:
         for edge, source in enumerate(sources):
-            yield _Atom(output, self._index.get(_name(source)), column, edge)
+            yield _Atom(output, self._index.get(name_of(source)), column, edge)
 
     def _event_of(self, atoms: Iterable[_Atom], *, edges_only: bool = False) -> Json:
         inputs: dict[int, list[int]] = defaultdict(list)
@@ -212,7 +212,3 @@ def _schema(dataset: Json) -> list[Json]:
 def _without(dataset: Json, *facets: str) -> Json:
     others = {name: facet for name, facet in dataset.get("facets", {}).items() if name not in facets}
     return {**dataset, "facets": others}
-
-
-def _name(dataset: Json) -> tuple[str, str]:
-    return dataset["namespace"], dataset["name"]

@@ -6,27 +6,21 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal, NamedTuple
 
 from lineage_merge.infra import input_budget
-from lineage_merge.infra.aws import boto_client
+from lineage_merge.infra.aws import API_DENIED, boto_client
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
 from lineage_merge.sources import unmatched_patterns
 from lineage_merge.sources.glue.source import GlueCatalog
 from lineage_merge.sources.unmatched_patterns import Existing, Patterns
 
-DENIED = frozenset(
-    {
-        "401",
-        "403",
-        "AccessDeniedException",
-        "ExpiredTokenException",
-        "IncompleteSignature",
-        "InvalidClientTokenId",
-        "InvalidSignatureException",
-        "MissingAuthenticationTokenException",
-        "OptInRequired",
-        "UnrecognizedClientException",
-    }
-)
+DENIED = API_DENIED | {
+    "401",
+    "403",
+    "IncompleteSignature",
+    "InvalidClientTokenId",
+    "MissingAuthenticationTokenException",
+    "OptInRequired",
+}
 # The driver asks first and alone, so that an unreachable endpoint is reported soon. Glue limits calls per
 # second and account: tasks, which ask concurrently, retry longer.
 _DRIVER_ATTEMPTS, _TASK_ATTEMPTS = 3, 8

@@ -50,13 +50,13 @@ def with_archive(
 
     Raises `ConfigError` if there are none.
     """
-    behind_api = [log for log in logs if log.format == "redshift" and (log.cluster or log.workgroup)]
-    names = [log.cluster or log.workgroup for log in behind_api]
+    behind_api = [log for log in logs if log.format == "redshift" and log.cluster_or_workgroup]
+    names = [log.cluster_or_workgroup for log in behind_api]
     if cluster and cluster not in names:
         raise ConfigError(
             "--cluster", f"no query_log has this cluster or workgroup{did_you_mean(cluster, names)}"
         )
-    chosen = [log for log in behind_api if cluster in ("", log.cluster or log.workgroup)]
+    chosen = [log for log in behind_api if cluster in ("", log.cluster_or_workgroup)]
     found = [
         replace(log, archive=location or log.archive, iam_role=iam_role or log.iam_role)
         for log in chosen
@@ -68,7 +68,7 @@ def with_archive(
         )
     for log in found:
         check_archive("--archive" if location else "query_log[].archive", log)
-    return [replace(log, path=archive_folder(log.archive, log.cluster or log.workgroup)) for log in found]
+    return [replace(log, path=archive_folder(log.archive, log.cluster_or_workgroup)) for log in found]
 
 
 def archive_all(

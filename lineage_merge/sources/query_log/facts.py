@@ -76,15 +76,7 @@ def facts_of(text: str) -> Facts:
     if found := _RENAME.match(text):
         return Facts(renames=(_last(found["old"]), _last(found["new"])))
     if found := _CREATE.match(text):
-        name = _last(found["name"])
-        return Facts(
-            True,
-            True,
-            name,
-            bool(found["temp"]) or name.startswith("#"),
-            words=_words(text),
-            schema=_schema(found["name"]),
-        )
+        return _creation(text, found)
     if found := _CHANGE.match(text) or _APPEND.match(text):
         return Facts(
             True, True, changes=_last(found["name"]), words=_words(text), schema=_schema(found["name"])
@@ -94,18 +86,16 @@ def facts_of(text: str) -> Facts:
     if text[:6].lower() == "unload":
         return Facts(True, True, words=_words(text))
     if _SELECT.match(text) and (found := _INTO.search(text)):
-        name = _last(found["name"])
-        return Facts(
-            True,
-            True,
-            name,
-            bool(found["temp"]) or name.startswith("#"),
-            words=_words(text),
-            schema=_schema(found["name"]),
-        )
+        return _creation(text, found)
     if _SELECT.match(text) or _CURSOR.match(text):
         return Facts(reads=True, words=_words(text))
     return _NOTHING
+
+
+def _creation(text: str, found: re.Match[str]) -> Facts:
+    name = _last(found["name"])
+    is_temporary = bool(found["temp"]) or name.startswith("#")
+    return Facts(True, True, name, is_temporary, words=_words(text), schema=_schema(found["name"]))
 
 
 def query_of_cursor(text: str) -> str:

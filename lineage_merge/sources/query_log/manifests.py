@@ -50,7 +50,6 @@ def urls_of(text: str) -> list[str] | None:
     entries = document.get("entries") if isinstance(document, dict) else None
     if not isinstance(entries, list):
         return None
-    urls = [entry.get("url") if isinstance(entry, dict) else None for entry in entries]
-    return (
-        [url for url in urls if isinstance(url, str)] if all(isinstance(url, str) for url in urls) else None
-    )
+    urls = [entry.get("url") for entry in entries if isinstance(entry, dict)]
+    texts = [url for url in urls if isinstance(url, str)]
+    return texts if len(texts) == len(entries) else None

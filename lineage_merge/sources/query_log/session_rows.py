@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.sources.query_log.facts import facts_of
+from lineage_merge.sources.query_log.owners import DBT
 from lineage_merge.sources.query_log.reads import CountedReads, ReadKey, Reads, merge_reads
 from lineage_merge.sources.query_log.renames import Rename, Renames
 from lineage_merge.sources.query_log.sessions import (
@@ -42,14 +43,19 @@ SessionRow = CountedUnit | NamedRuns | CountedReads
 
 def renames_of_sessions(statements: Rows[Prepared], settings: SessionSettings) -> list[Rename]:
     """Return the committed renames of all sessions; without any, sessions are not grouped."""
-    renames = statements.filter(lambda each: facts_of(each.template.text).renames is not None)
-    if not renames.map(lambda each: each.statement.session).collect():
+    if statements.filter(_renames_a_table).is_empty():
         return []
     return (
         statements.filter(may_rename)
         .group(lambda each: each.statement.session, partial(_renames_in, settings))
         .collect()
     )
+
+
+def _renames_a_table(prepared: Prepared) -> bool:
+    owner = prepared.template.owner
+    is_of_dbt = owner is not None and owner.job_type == DBT
+    return facts_of(prepared.template.text).renames is not None and not is_of_dbt
 
 
 def _renames_in(

@@ -56,6 +56,11 @@ class QueryLog:
     iam_role: str = "default"
 
     @property
+    def cluster_or_workgroup(self) -> str:
+        """Return the name of the other side of the API, "" for files."""
+        return self.cluster or self.workgroup
+
+    @property
     def warehouse(self) -> "QueryLog":
         """Return the log behind the API."""
         return replace(self, path="", archive="")
@@ -69,7 +74,7 @@ class QueryLog:
         """Return its location for messages."""
         if self.path:
             return redact(self.path)
-        return f"{self.format} {self.cluster or self.workgroup}"
+        return f"{self.format} {self.cluster_or_workgroup}"
 
 
 def parse(settings: Sequence[Any]) -> tuple[QueryLog, ...]:
