@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from typing import TypeVar
 
 from lineage_merge.graph_format.elements import JOB, Edge, Vertex, column_order
 from lineage_merge.graph_format.schema import DATASET_LABELS, SEMANTIC_LABELS
@@ -21,6 +22,7 @@ _WITHOUT_JOB = (EXPOSURE, *SEMANTIC_LABELS)
 STORED = tuple(label for label in DATASET_LABELS if label != EXPOSURE)
 
 _AT_ONCE = 200
+Element = TypeVar("Element")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,7 @@ def datasets(
     only: Collection[str] | None = None,
 ) -> Iterator[DatasetLineage]:
     """Yield datasets with these labels, by id (`only`: of these ids)."""
-    for batch in _batches(_selected(graph.ids(labels, environment, dag), only)):
+    for batch in batches(_selected(graph.ids(labels, environment, dag), only)):
         known = read_schemas(graph, batch)
         flows = _flows(graph, known, None)
         writers = _writers(graph, batch)
@@ -111,7 +113,7 @@ def checked_datasets(
     targets: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for assertion, target in sorted(graph.pairs(["checks"], environment, dag)):
         targets[dataset_of(target)].append((assertion, target))
-    for batch in _batches(sorted(targets)):
+    for batch in batches(sorted(targets)):
         known = read_schemas(graph, batch)
         ids = {assertion for dataset in batch for assertion, _ in targets[dataset]}
         assertions = {vertex.id: vertex for vertex in graph.vertices(sorted(ids))}
@@ -144,7 +146,7 @@ def jobs(
     only: Collection[str] | None = None,
 ) -> Iterator[JobLineage]:
     """Yield jobs by id, then the jobs of exposures, by id of the exposure (`only`: of these ids)."""
-    for batch in _batches(_selected(graph.ids([JOB], environment, dag), only)):
+    for batch in batches(_selected(graph.ids([JOB], environment, dag), only)):
         at = {vertex.id: vertex for vertex in graph.vertices(batch)}
         written = graph.edges_from(at, ["writes"], dag)
         flows = _flows(graph, read_schemas(graph, {edge.to_id for edge in written}), dag)
@@ -156,7 +158,7 @@ def jobs(
             job_key = _key(at[identifier].dags[0], at[identifier].properties)
             of_job = (_flow(target, flows[target][job_key]) for target in sorted(targets[identifier]))
             yield _job(at[identifier].environment, job_key, at[identifier], of_job)
-    for batch in _batches(_selected(graph.ids(_WITHOUT_JOB, environment, dag), only)):
+    for batch in batches(_selected(graph.ids(_WITHOUT_JOB, environment, dag), only)):
         known = read_schemas(graph, batch)
         flows = _flows(graph, known, dag)
         for identifier in (each for each in batch if each in known):
@@ -221,7 +223,8 @@ def _selected(ids: Iterable[str], only: Collection[str] | None) -> list[str]:
     return sorted(ids if only is None else (identifier for identifier in ids if identifier in only))
 
 
-def _batches(ids: Iterable[str]) -> Iterator[list[str]]:
-    remaining = iter(ids)
+def batches(elements: Iterable[Element]) -> Iterator[list[Element]]:
+    """Yield elements in lists that are small enough to keep what is read for them in memory."""
+    remaining = iter(elements)
     while batch := list(islice(remaining, _AT_ONCE)):
         yield batch

@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.agent_lines import line, of_database
 from tests.dbt_column_project import Project
-from tests.redaction.secret_forms import forms
+from tests.redaction.secret_forms import some_forms
 from tests.sources.hive.hive_lines import document
 from tests.sources.hive.hive_lines import line as hive_line
 from tests.sources.openlineage.made_events import dataset, event, job_type, of_spark
@@ -91,7 +91,7 @@ class Spline:
     def collections(self, *, captured: bool = True) -> dict[str, list[Document]]:
         """Each form in a plan with all texts, and in one whose addresses lead somewhere."""
         found: dict[str, list[Document]] = {}
-        for number, form in enumerate(forms()):
+        for number, form in enumerate(some_forms()):
             for which, keep in (("all", _LINKS), ("texts", _LINKS | self.addresses)):
                 template = self._templates()[number % 2 if captured else 0]
                 for collection, documents in template.items():
@@ -175,7 +175,7 @@ def write_openlineage(file: Path) -> None:
     """All texts; all but the names of datasets; only the names of other datasets and the texts of columns."""
     names = frozenset({"namespace", "name"})
     made = []
-    for number, form in enumerate(forms()):
+    for number, form in enumerate(some_forms()):
         template = copy.deepcopy(openlineage_template())
         common = frozenset({"job", "run"})
         for which, keep in (
@@ -206,7 +206,7 @@ def hive_fields() -> set[str]:
 
 def write_hive(file: Path) -> None:
     lines = []
-    for number, form in enumerate(forms()):
+    for number, form in enumerate(some_forms()):
         literal = form.replace("'", "\\'")
         for which, keep in (
             ("all", _HIVE),
@@ -232,7 +232,7 @@ _SQL = (
 
 def write_sql(folder: Path) -> None:
     folder.mkdir()
-    for number, form in enumerate(forms()):
+    for number, form in enumerate(some_forms()):
         text = ";\n".join(
             each.format(
                 number=number,
@@ -258,7 +258,7 @@ def write_query_log(folder: Path) -> None:
     """Redshift's views with the form in literals, comments, names, query groups, users and paths of files."""
     history: list[dict[str, Any]] = []
     details: list[dict[str, Any]] = []
-    for number, form in enumerate(forms()):
+    for number, form in enumerate(some_forms()):
         for position, text in enumerate(_QUERIES):
             literal = form.replace("\\", "\\\\").replace("'", "''")
             comment = form.replace("*/", "").replace("\n", " ")
@@ -291,7 +291,7 @@ def write_query_log(folder: Path) -> None:
 def write_dbt(manifest: Path, catalog: Path) -> None:
     project = Project("spark")
     tables: dict[str, Any] = {}
-    for number, form in enumerate(forms()):
+    for number, form in enumerate(some_forms()):
         texts: dict[str, Any] = {
             "description": form,
             "tags": [form],
@@ -330,7 +330,7 @@ def write_dbt(manifest: Path, catalog: Path) -> None:
             "owner": {"name": form, "email": form},
             "depends_on": {"nodes": [f"model.p.m{number}"]},
         }
-        for number, form in enumerate(forms())
+        for number, form in enumerate(some_forms())
     }  # fmt: skip
     whole = {
         "metadata": project.metadata,
@@ -347,7 +347,7 @@ def write_dbt(manifest: Path, catalog: Path) -> None:
 
 def glue_tables() -> Iterable[dict[str, Any]]:
     """Tables as Glue's API takes them: at a path that a plan writes, and at the form itself."""
-    for number, form in enumerate(forms()):
+    for number, form in enumerate(some_forms()):
         columns = [
             {"Name": f"a{number}", "Type": form[:1000], "Comment": form[:250]},
             {"Name": form[:250], "Type": "int"},

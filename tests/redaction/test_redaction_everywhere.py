@@ -24,7 +24,7 @@ from lineage_merge.orchestration import pipeline
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from tests.command_line import in_process
 from tests.redaction import sources_with_secrets as made
-from tests.redaction.secret_forms import SECRET, forms, leaks
+from tests.redaction.secret_forms import SECRET, leaks, some_forms
 
 _OPERATIONS = {"operations": True, "lookback": 36_500}
 
@@ -59,7 +59,7 @@ def world(
         agent = {"agent": [str(folder / "agent.log")], "lookback": 36_500}
         of_agent = CONFIGURATION.parse({"dag_name": "daily", "environment": "dev", "spline": agent})
         with pipeline.build(spark, of_agent, said.append) as built_of_agent:
-            assert built_of_agent.report.read["execution plans"] >= len(forms())
+            assert built_of_agent.report.read["execution plans"] >= len(some_forms())
             pipeline.write_folder(built_of_agent, str(folder / "of_agent"), "jsonl")
         yield World(str(folder / "built"), file, built.report, "\n".join(said))
     finally:
@@ -85,7 +85,7 @@ def _write(folder: Path, data: Path) -> dict[str, Any]:
     made.write_query_log(folder / "query_log")
     made.write_dbt(folder / "manifest.json", folder / "catalog.json")
     glue: Any = boto3.client("glue")
-    glue.create_database(DatabaseInput={"Name": "shop", "Description": forms()[0]})
+    glue.create_database(DatabaseInput={"Name": "shop", "Description": some_forms()[0]})
     for table in made.glue_tables():
         glue.create_table(DatabaseName="shop", TableInput=table)
     glue.close()
@@ -135,8 +135,8 @@ def test_no_secret_reaches_nodes_edges_and_report(world: World) -> None:
 
 
 def test_what_holds_secrets_still_gives_lineage(world: World) -> None:
-    assert world.report.edges["feeds"] > len(forms())
-    assert world.report.edges["feeds_column"] > len(forms())
+    assert world.report.edges["feeds"] > len(some_forms())
+    assert world.report.edges["feeds_column"] > len(some_forms())
     assert {"spark", "dbt", "hive", "sql", "redshift"} <= {
         each["job_type"] for each in _rows(world, "edges") if each["label"] == "writes"
     }
@@ -180,8 +180,8 @@ def test_no_secret_reaches_a_capture(spark: SparkSession, tmp_path: Path) -> Non
     """Literals of columns, names of columns and of the job, the keys of an encryption function."""
     spark.sql("select 'x' as a").write.parquet(f"{tmp_path}/in")
     source = spark.read.parquet(f"{tmp_path}/in")
-    shown = [f"concat(a, '{_literal(form)}') as c{number}" for number, form in enumerate(forms())]
-    named = [f"a as `{number} {form.replace('`', '``')}`" for number, form in enumerate(forms())]
+    shown = [f"concat(a, '{_literal(form)}') as c{number}" for number, form in enumerate(some_forms())]
+    named = [f"a as `{number} {form.replace('`', '``')}`" for number, form in enumerate(some_forms())]
     keys = [f"aes_encrypt(a, '{SECRET}')", f"aes_decrypt(unhex(a), '{SECRET}', 'GCM') as d"]
     captured = capture(source.selectExpr(*shown, *named, *keys), target=f"s3://k:{SECRET}@lake/out")
 
@@ -198,7 +198,7 @@ def test_no_secret_reaches_a_capture(spark: SparkSession, tmp_path: Path) -> Non
         "json": repr(captured.to_json()),
         "html": captured.to_html(),
     }
-    assert len(captured.edges) > 2 * len(forms())
+    assert len(captured.edges) > 2 * len(some_forms())
     assert {name: _around(text) for name, text in texts.items() if leaks(text)} == {}
 
 

@@ -7,7 +7,7 @@ listener of OpenLineage.
 
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -43,6 +43,7 @@ from lineage_merge.exporters.graph_batches import (
     DatasetSchema,
     Flow,
     JobLineage,
+    batches,
     checked_datasets,
     jobs,
     read_schemas,
@@ -73,13 +74,22 @@ def events(export: Export) -> Iterator[Event | DatasetEvent]:
 
 def job_events(export: Export) -> Iterator[Event]:
     """Yield the events of all jobs."""
-    for job in jobs(export.graph, export.environment, export.dag):
-        yield from _events_of(export.graph, job, export)
+    yield from _events_of(export.graph, jobs(export.graph, export.environment, export.dag), export)
 
 
-def _events_of(graph: LineageGraph, job: JobLineage, export: Export) -> Iterator[Event]:
-    known = read_schemas(graph, {end for flow in job.flows for end in (*flow.sources, flow.target)})
-    columns = {vertex.id: vertex for vertex in graph.vertices(sorted(ends(job.flows)))}
+def _events_of(graph: LineageGraph, lineage: Iterable[JobLineage], export: Export) -> Iterator[Event]:
+    """Yield the events of jobs; what many of them read is read once for a batch of jobs."""
+    for batch in batches(lineage):
+        flows = [flow for job in batch for flow in job.flows]
+        known = read_schemas(graph, {end for flow in flows for end in (*flow.sources, flow.target)})
+        columns = {vertex.id: vertex for vertex in graph.vertices(sorted(ends(flows)))}
+        for job in batch:
+            yield from _events_of_job(job, known, columns, export)
+
+
+def _events_of_job(
+    job: JobLineage, known: Mapping[str, DatasetSchema], columns: Mapping[str, Vertex], export: Export
+) -> Iterator[Event]:
     name = f"{job.dag}.{job.key.job_type}.{job.key.name}"
     namespace = export.settings.get("namespace") or job.environment
     groups: dict[tuple[str, ...], list[Flow]] = defaultdict(list)
@@ -202,19 +212,19 @@ def _change_events(export: Export, before: LineageGraph) -> Iterator[Event | Dat
     changes = changed_elements(before, export.graph, export.environment, export.dag)
     names: set[tuple[str, str]] = set()
     shown: set[tuple[str, str]] = set()
-    for job in jobs(export.graph, export.environment, export.dag, only=changes.jobs):
-        for event in _events_of(export.graph, job, export):
-            names.add((event.job.namespace, event.job.name))
-            moved = (*(event.inputs or ()), *(event.outputs or ()))
-            shown |= {(dataset.namespace, dataset.name) for dataset in moved}
-            yield event
+    changed = jobs(export.graph, export.environment, export.dag, only=changes.jobs)
+    for event in _events_of(export.graph, changed, export):
+        names.add((event.job.namespace, event.job.name))
+        moved = (*(event.inputs or ()), *(event.outputs or ()))
+        shown |= {(dataset.namespace, dataset.name) for dataset in moved}
+        yield event
     now = moment(export.at)
-    for job in jobs(before, export.environment, export.dag, only=changes.earlier_jobs):
-        for event in _events_of(before, job, export):
-            name = event.job.namespace, event.job.name
-            if name not in names:  # the job was removed, or has fewer groups of outputs
-                names.add(name)
-                yield JobEvent(job=Job(*name), inputs=[], outputs=[], eventTime=now, producer=PRODUCER)
+    earlier = jobs(before, export.environment, export.dag, only=changes.earlier_jobs)
+    for event in _events_of(before, earlier, export):
+        name = event.job.namespace, event.job.name
+        if name not in names:  # the job was removed, or has fewer groups of outputs
+            names.add(name)
+            yield JobEvent(job=Job(*name), inputs=[], outputs=[], eventTime=now, producer=PRODUCER)
     for identifier, schema in sorted(read_schemas(export.graph, changes.datasets).items()):
         named = name_parts(identifier)[1:]
         if named not in shown:
