@@ -6,6 +6,7 @@ the marker that starts Java all the same fails: name here what starts it, or mar
 
 import functools
 import inspect
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,9 +36,18 @@ _running: list[bool] = []
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marker, and watch for Java."""
+    """Declare the marker, watch for Java, and let it start faster later where all tests run."""
+    if not config.args or config.args == config.getini("testpaths"):
+        _make_archives(is_worker=hasattr(config, "workerinput"))
     config.addinivalue_line("markers", "jvm: starts Java (set by tests/jvm.py)")
     sys.addaudithook(_watch)
+
+
+def _make_archives(is_worker: bool) -> None:
+    if not is_worker:
+        null = subprocess.DEVNULL
+        maker = [sys.executable, "-m", "tests.class_archives"]
+        subprocess.Popen(maker, stdin=null, stdout=null, stderr=null)
 
 
 @pytest.hookimpl(tryfirst=True)

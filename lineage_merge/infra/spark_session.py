@@ -3,20 +3,25 @@
 import logging
 import os
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.resources import files
 from math import ceil
+from pathlib import Path
 from socketserver import BaseServer
-from subprocess import TimeoutExpired
+from subprocess import Popen, TimeoutExpired
 from threading import Thread
 from typing import Any, Protocol
 
+import pyspark
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
+from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from lineage_merge.infra.embedded.class_archive import ClassArchive, class_archive
 from lineage_merge.infra.embedded.jars import spark_kafka_options
 from lineage_merge.infra.embedded.java import java_home
 from lineage_merge.infra.input_budget import BYTES_PER_PARTITION
@@ -43,6 +48,9 @@ def fit_partitions(spark: SparkSession, input_bytes: int) -> None:
 
 
 _ENDING_SECONDS = 5
+_ARCHIVING_SECONDS = 120
+# Variables of folders on Spark's class path: the JVM makes an archive of jars only.
+_CLASS_FOLDERS = ("SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR")
 # C1 alone has a code cache of 48 MB, of which a first build fills 35 MB: a long session would evict and
 # recompile code. The default collector runs concurrently, which takes a tenth of the CPU time on few cores.
 _JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseParallelGC"
@@ -108,14 +116,14 @@ def session(
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("lineage_merge")
+    archive = ClassArchive()
     on_cluster = "SPARK_ENV_LOADED" in os.environ or "SPARK_HOME" in os.environ
     master = options.master or ("" if on_cluster else "local[*]")
     if master.startswith("local"):
-        if "JAVA_HOME" not in os.environ:
-            os.environ["JAVA_HOME"] = str(java_home())
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         log4j = files("lineage_merge.infra.embedded").joinpath("spark-log4j2.properties")
-        java_options = f"{_JAVA} -Dlog4j2.configurationFile={log4j}"
+        archive = spark_archive()
+        java_options = f"{_JAVA} {shlex.join(archive.java_options)} -Dlog4j2.configurationFile={log4j}"
         builder = builder.config("spark.driver.extraJavaOptions", java_options)
         for key, value in _LOCAL.items():
             builder = builder.config(key, value)
@@ -135,10 +143,45 @@ def session(
     except Exception as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise LineageMergeError(f"Spark does not start: {reason}") from error
-    with _stop_at_end(spark):
+    with _archive_at_end(archive, on_progress), _stop_at_end(spark):
         _cache_jvm_names(spark)
         _suppress_tracebacks(spark)
         yield spark
+
+
+def spark_archive() -> ClassArchive:
+    """Return what the JVM of a local session does with archives of its classes; sets ``JAVA_HOME``."""
+    if "JAVA_HOME" not in os.environ:
+        os.environ["JAVA_HOME"] = str(java_home())
+    if SparkContext._gateway is not None or any(name in os.environ for name in _CLASS_FOLDERS):
+        return ClassArchive()
+    jars = Path(pyspark.__file__).with_name("jars")
+    return class_archive("spark", Path(os.environ["JAVA_HOME"]), [jars])
+
+
+@contextmanager
+def _archive_at_end(archive: ClassArchive, on_progress: Callable[[str], None]) -> Iterator[None]:
+    """End the JVM if it writes its classes then; a later session of this process starts another."""
+    try:
+        yield
+        if archive.work:
+            on_progress("keeping Spark's classes for faster starts")
+            archive.keep(_end_jvm)
+    finally:
+        archive.discard()
+
+
+def _end_jvm() -> None:
+    gateway: Any = SparkContext._gateway
+    process: Popen[bytes] | None = getattr(gateway, "proc", None)  # missing if Spark started Python
+    if process is None or process.stdin is None:
+        return
+    SparkContext._gateway = SparkContext._jvm = None
+    gateway.shutdown()
+    process.stdin.close()  # which it reads, to end with this process
+    with suppress(TimeoutExpired):
+        process.wait(_ARCHIVING_SECONDS)
+    process.kill()
 
 
 @contextmanager

@@ -15,6 +15,8 @@ from types import FrameType
 
 _POLL_SECONDS = 0.25
 _GRACE_SECONDS = 5
+# A server that is ended regularly may write an archive of its classes.
+ARCHIVING_SECONDS = 60
 
 
 def main(parent: int, directory: str, command: list[str]) -> int:
@@ -35,7 +37,7 @@ def main(parent: int, directory: str, command: list[str]) -> int:
                 continue
         child.terminate()
         try:
-            child.wait(_GRACE_SECONDS)
+            child.wait(ARCHIVING_SECONDS if stopped else _GRACE_SECONDS)
         except subprocess.TimeoutExpired:
             child.kill()
             child.wait()

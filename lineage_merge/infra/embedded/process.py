@@ -17,6 +17,7 @@ from pathlib import Path
 from gremlin_python.driver.protocol import GremlinServerError
 
 from lineage_merge.infra.embedded import parent_watchdog
+from lineage_merge.infra.embedded.class_archive import class_archive
 from lineage_merge.infra.embedded.connection import connected
 from lineage_merge.infra.embedded.java import default_heap
 from lineage_merge.infra.embedded.server_classes import MAIN, server_classes
@@ -60,6 +61,7 @@ class ServerProcess:
         self.log = self._directory / "server.log"
         settings = write_settings(self._directory, host, port, transactional, password)
         classes = server_classes(java, jars, _SOURCES, self._directory)
+        self._archive = class_archive("gremlin", java.resolve().parent.parent, [jars, classes])
         # The watchdog only needs the standard library: isolated and without site, it starts fast.
         command = [
             sys.executable,
@@ -72,6 +74,7 @@ class ServerProcess:
         command += [str(java), f"-Xmx{heap or default_heap()}", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
         command += ["-XX:+ExitOnOutOfMemoryError", "-Dfile.encoding=UTF-8"]
         command += [f"-D{_LOGGED}.defaultLogLevel=warn"]
+        command += self._archive.java_options
         command += ["-cp", f"{jars}/*:{classes}", MAIN, str(settings)]
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(  # noqa: S603 - the Java that was chosen
@@ -100,15 +103,25 @@ class ServerProcess:
     def stop(self) -> None:
         """End the server and delete its files; the log of a crashed server stays."""
         was_alive = self.alive()
+        if was_alive:
+            self._archive.keep(self._end_regularly)
         self._end()
         if was_alive:
             shutil.rmtree(self._directory, ignore_errors=True)
+
+    def _end_regularly(self) -> None:
+        """Let the server write its classes if it makes an archive."""
+        if self._archive.work:
+            self._process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(parent_watchdog.ARCHIVING_SECONDS)
 
     def _end(self) -> None:
         # No graceful shutdown, which takes 2 s: the graph was saved before.
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
+        self._archive.discard()
 
     def _await_answer(self) -> None:
         deadline = time.monotonic() + _START_SECONDS

@@ -18,37 +18,35 @@ _SECONDS = 120
 
 
 def server_classes(java: Path, jars: Path, sources: Path, fallback: Path) -> Path:
-    """Return the folder of the classes of ``sources/*.groovy``, beside the jars in the cache.
+    """Return the jar of the classes of ``sources/*.groovy``, beside the jars in the cache.
 
     `fallback`: an existing folder, used if the cache is read-only. Raises `EmbeddedError`.
     """
     files = sorted(sources.glob("*.groovy"))
     content = b"\0".join([jars.name.encode(), *(file.read_bytes() for file in files)])
-    classes = jars.parent / f"{MAIN}-{hashlib.sha256(content).hexdigest()[:16]}"
-    if classes.is_dir():
+    name = f"{MAIN}-{hashlib.sha256(content).hexdigest()[:16]}.jar"
+    classes = jars.parent / name
+    if classes.is_file():
         return classes
     try:
         make_folder(jars.parent)
         work = Path(tempfile.mkdtemp(prefix=f"{MAIN}-", dir=jars.parent))
     except OSError:
-        _compile(java, jars, files, fallback)
-        return fallback
+        return _compile(java, jars, files, fallback)
     try:
-        _compile(java, jars, files, work)
-        work.rename(classes)
-    except OSError:  # another process was faster
-        if not classes.is_dir():
-            raise
+        return _compile(java, jars, files, work).replace(classes)
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    return classes
 
 
-def _compile(java: Path, jars: Path, files: list[Path], folder: Path) -> None:
+def _compile(java: Path, jars: Path, files: list[Path], folder: Path) -> Path:
+    """Return the jar of the compiled files, in a folder."""
+    classes = folder / "classes"
+    classes.mkdir()
     command = [str(java), "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", _PLAIN_CASTS]
     command += ["-cp", f"{jars}{os.sep}*", _COMPILER]
     compiled = subprocess.run(  # noqa: S603 - the Java that was chosen
-        [*command, "-d", str(folder), *map(str, files)],
+        [*command, "-d", str(classes), *map(str, files)],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -58,3 +56,4 @@ def _compile(java: Path, jars: Path, files: list[Path], folder: Path) -> None:
     if compiled.returncode:
         lines = (compiled.stderr or compiled.stdout).strip().splitlines() or ["no message"]
         raise EmbeddedError(f"the embedded Gremlin Server cannot be compiled: {' '.join(lines[:2])}")
+    return Path(shutil.make_archive(str(classes), "zip", classes))

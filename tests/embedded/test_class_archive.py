@@ -1,0 +1,146 @@
+"""The JVM's archives of classes: when they are made, and that a JVM starts with them."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from lineage_merge.infra.embedded import class_archive as archives
+from lineage_merge.infra.embedded.class_archive import ClassArchive, class_archive
+from lineage_merge.infra.embedded.java import java_home
+from tests.command_line import clean_environment
+
+pytestmark = pytest.mark.jvm  # also what only seems to be Java
+NOTHING = ClassArchive()
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("LINEAGE_MERGE_CACHE", str(folder))
+    return folder
+
+
+@pytest.fixture
+def jars(tmp_path: Path) -> Path:
+    folder = tmp_path / "jars"
+    folder.mkdir()
+    return folder
+
+
+def jdk(folder: Path, version: str = "17.0.9") -> Path:
+    """A Java home whose program makes an empty archive."""
+    (folder / "bin").mkdir(parents=True)
+    (folder / "release").write_text(f'IMPLEMENTOR="x"\nJAVA_VERSION="{version}"\n')
+    java = folder / "bin" / "java"
+    java.write_text(
+        '#!/bin/sh\nfor option; do case $option in *File=*) : > "${option#*File=}";; esac; done\n'
+    )
+    java.chmod(0o755)
+    return folder
+
+
+def option(archive: ClassArchive, name: str) -> str:
+    return next(each.partition("=")[2] for each in archive.java_options if each.startswith(f"-XX:{name}="))
+
+
+def test_the_second_start_makes_what_the_third_uses(cache: Path, jars: Path, tmp_path: Path) -> None:
+    java = jdk(tmp_path / "java")
+
+    assert class_archive("spark", java, [jars]) == NOTHING
+    second = class_archive("spark", java, [jars])
+    made = Path(option(second, "ArchiveClassesAtExit"))
+    second.keep(made.touch)
+    third = class_archive("spark", java, [jars])
+
+    assert [Path(each).is_file() for each in option(third, "SharedArchiveFile").split(":")] == [True, True]
+    assert [path.name for path in cache.iterdir()] == [third.folder and third.folder.name]
+    assert class_archive("gremlin", java, [jars]) == NOTHING
+
+
+def test_after_a_second_start_that_fails_two_more_make_the_archive(
+    cache: Path, jars: Path, tmp_path: Path
+) -> None:
+    java = jdk(tmp_path / "java")
+    started = [class_archive("spark", java, [jars]) for _ in range(2)]
+    started[1].keep(lambda: None)  # killed: it wrote nothing
+
+    assert list(cache.iterdir()) == []
+    started = [class_archive("spark", java, [jars]) for _ in range(2)]
+    assert [archive.work is not None for archive in started] == [False, True]
+
+
+def test_other_jars_have_an_archive_of_their_own(cache: Path, jars: Path, tmp_path: Path) -> None:
+    java = jdk(tmp_path / "java")
+    class_archive("spark", java, [jars])
+    (jars / "new.jar").touch()
+    os.utime(jars, (1, 1))
+
+    assert class_archive("spark", java, [jars]) == NOTHING
+
+
+@pytest.mark.parametrize("version", ["1.8.0_402", "11.0.22", "unknown"])
+def test_an_old_java_makes_no_archive(cache: Path, jars: Path, tmp_path: Path, version: str) -> None:
+    java = jdk(tmp_path / "java", version)
+
+    assert [class_archive("spark", java, [jars]) for _ in range(2)] == [NOTHING, NOTHING]
+    assert not cache.exists()
+
+
+def test_where_the_cache_cannot_be_written_there_is_none(
+    jars: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("LINEAGE_MERGE_CACHE", str(tmp_path / "file" / "cache"))
+
+    assert class_archive("spark", jdk(tmp_path / "java"), [jars]) == NOTHING
+
+
+def test_what_no_start_made_for_a_month_is_deleted(
+    cache: Path, jars: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    java = jdk(tmp_path / "java")
+    for name in ("spark-classes-0", "spark-classes-1", "gremlin-classes-0", "gremlin-server-3.7.4"):
+        (cache / name).mkdir(parents=True)
+        age = archives._UNUSED_SECONDS + 60 if name != "spark-classes-1" else 60
+        os.utime(cache / name, (time.time() - age,) * 2)
+    for _ in range(2):
+        class_archive("spark", java, [jars]).discard()
+
+    kept = {path.name for path in cache.iterdir()}
+    assert kept == {"spark-classes-1", "gremlin-classes-0", "gremlin-server-3.7.4"}
+
+
+SESSION = """
+from pathlib import Path
+from lineage_merge.config import SparkOptions
+from lineage_merge.infra.spark_session import session
+for _ in range(2):
+    with session(SparkOptions()) as spark:
+        process = spark.sparkContext._gateway.proc
+        mapped = Path(f"/proc/{process.pid}/maps").read_text().splitlines()
+        is_mapped = any("/spark-classes-" in line and line.endswith("/classes.jsa") for line in mapped)
+        print(spark.range(3).count(), is_mapped)
+"""
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="no /proc")
+def test_sessions_of_spark_make_an_archive_and_start_with_it(cache: Path) -> None:
+    """The second process makes it; its second session is that of another JVM."""
+    printed = [
+        subprocess.run(
+            [sys.executable, "-c", SESSION],
+            env=clean_environment(LINEAGE_MERGE_CACHE=str(cache), JAVA_HOME=str(java_home())),
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        for _ in range(2)
+    ]
+
+    assert [done.stdout.splitlines() for done in printed] == [["3 False", "3 False"], ["3 False", "3 True"]]
+    assert [done.stderr for done in printed] == ["", ""]
