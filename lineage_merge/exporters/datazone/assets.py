@@ -57,7 +57,7 @@ def parse_arn(text: str, project: str = "") -> Table | None:
 
 
 class _Candidate(NamedTuple):
-    """What is known of a table: empty texts are unknown. The path tells Glue from Redshift."""
+    """What is known of a table: empty texts are unknown. Paths of Glue are shorter."""
 
     service: str
     region: str
