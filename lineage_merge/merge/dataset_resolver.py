@@ -74,6 +74,10 @@ class DatasetResolver:
         name = self.resolve(ref).name
         return dataset_id(self.environment, name) if name else redact(f"?{ref.namespace}|{ref.name}")
 
+    def resolves(self, ref: Reference) -> bool:
+        """Return whether a reference names a dataset."""
+        return self.resolve(ref).name is not None
+
     def _resolve(self, ref: Reference) -> Identity:
         defaults = self.rules.defaults
         if not ref.namespace and (table := naming.table_of_uri(ref.name)):

@@ -1,7 +1,7 @@
-"""Rules that map temporary locations to datasets.
+"""Rules that map temporary locations, and tables of a warehouse that is not named, to datasets.
 
 They match the raw URI, before it is normalized: the configured rules first, in their order, then the
-built-in rule.
+built-in rules.
 """
 
 import json
@@ -14,9 +14,11 @@ from functools import cache
 from lineage_merge import naming
 from lineage_merge.config import Config, Rule, split_dataset
 from lineage_merge.model.elements import DatasetName, Reference
+from lineage_merge.model.errors import NamingError
 from lineage_merge.sources import registry
 
 REDSHIFT_TEMPORARY = "redshift-temporary-directory"
+DATA_API = "redshift-data-api"
 
 _GENERATED = re.compile(
     r"^(?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32})$", re.IGNORECASE
@@ -57,13 +59,25 @@ class Rules:
     manifests: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def match(self, ref: Reference) -> Match | None:
-        """Return the first rule that matches the location, or None."""
+        """Return the first rule that matches the location, or None.
+
+        Raises `NamingError` for a table of an unknown warehouse.
+        """
         for rule in self.configured:
             groups = _groups(rule, ref)
             if groups is not None:
                 named = split_dataset(rule.dataset.format(**groups))
                 return Match(rule.name, named, everywhere=not rule.application)
-        return self._redshift_temporary(ref.name)
+        return self._data_api(ref.name) or self._redshift_temporary(ref.name)
+
+    def _data_api(self, uri: str) -> Match | None:
+        table = uri.removeprefix(naming.REDSHIFT_DATA_API)
+        if table == uri:
+            return None
+        named = self._in_warehouse(table) if len(self.warehouses) == 1 else None
+        if named is None:
+            raise NamingError(f"{table}: a table of an unknown Redshift, or without database and schema")
+        return Match(DATA_API, named)
 
     def _redshift_temporary(self, uri: str) -> Match | None:
         table = _table_of_temporary(uri)
@@ -71,15 +85,19 @@ class Rules:
             return None
         if len(self.warehouses) != 1:
             return Match(REDSHIFT_TEMPORARY, None, self._unknown_warehouse(table))
-        warehouse = self.warehouses[0]
-        named = naming.name_dataset(warehouse, table, self.defaults).name
-        if named.name.count(".") != 2:
+        named = self._in_warehouse(table)
+        if named is None:
             problem = (
                 f"a temporary directory of Redshift's table {table}, but merge.default_schemas has no"
-                f" database and schema for {warehouse}"
+                f" database and schema for {self.warehouses[0]}"
             )
             return Match(REDSHIFT_TEMPORARY, None, problem)
         return Match(REDSHIFT_TEMPORARY, named)
+
+    def _in_warehouse(self, table: str) -> DatasetName | None:
+        """Return the table in the only warehouse; None without its database or schema."""
+        named = naming.name_dataset(self.warehouses[0], table, self.defaults).name
+        return named if named.name.count(".") == 2 else None
 
     def _unknown_warehouse(self, table: str) -> str:
         """Return why the warehouse of a table is unknown, and the rule that names it."""
@@ -107,8 +125,10 @@ class Rules:
 def from_config(config: Config) -> Rules:
     """Return the rules of a configuration."""
     manifests: dict[str, tuple[str, ...]] = {}
+    namespaces = set(config.merge.default_schemas)
     for source, settings in registry.configured(config):
         for namespace in source.namespaces(settings):
+            namespaces.add(namespace.namespace)
             if namespace.manifest:
                 # The section is shown once.
                 shown = (
@@ -117,7 +137,6 @@ def from_config(config: Config) -> Rules:
                     else f"{namespace.section}: {namespace.manifest}"
                 )
                 manifests[namespace.namespace] = (*manifests.get(namespace.namespace, ()), shown)
-    namespaces = manifests.keys() | config.merge.default_schemas.keys()
     warehouses = tuple(sorted(namespace for namespace in namespaces if namespace.startswith("redshift://")))
     return Rules(config.merge.rules, warehouses, config.merge.default_schemas, manifests)
 

@@ -20,6 +20,7 @@ from lineage_merge.naming.warehouse import Warehouse
 
 __all__ = [
     "PLATFORMS",
+    "REDSHIFT_DATA_API",
     "Named",
     "canonical_namespace",
     "completes_names",
@@ -42,6 +43,8 @@ PLATFORMS: tuple[Platform, ...] = (
 _NO_DEFAULTS: Mapping[str, str] = MappingProxyType({})
 _MAX_ROUNDS = 4
 _TABLE = "catalog-table:"
+# Precedes the name of a table whose Redshift only a rule of the merge knows.
+REDSHIFT_DATA_API = "redshift-data-api:"
 _JDBC_PLATFORMS = tuple(platform for platform in PLATFORMS if isinstance(platform, JdbcPlatform))
 
 

@@ -22,6 +22,9 @@ class Resolver(Protocol):
     def resolve_id(self, ref: Reference, /) -> str:
         """Return the id of a dataset, or the reference's own text if it names none."""
 
+    def resolves(self, ref: Reference, /) -> bool:
+        """Return whether a reference names a dataset."""
+
 
 @dataclass(frozen=True, slots=True)
 class Kind:

@@ -44,8 +44,9 @@ class DataZone:
     assets: list[str] = field(default_factory=list)
     refused: dict[str, tuple[int, str]] = field(default_factory=dict)
     denied: str = ""
+    denial: str = "AccessDeniedException"
     throttled: int = 0
-    failed: list[str] = field(default_factory=list)
+    failed: dict[str, datetime] = field(default_factory=dict)  # when they were posted
     events: dict[str, Json] = field(default_factory=dict)
     posted: int = 0
     operations: set[str] = field(default_factory=set)
@@ -58,14 +59,21 @@ class DataZone:
         )
         self.operations.add(operation)
         if operation == self.denied:
-            return 403, {"__type": "AccessDeniedException", "message": f"no {operation}"}
+            return 403, {"__type": self.denial, "message": f"no {operation}"}
         if operation == "PostLineageEvent":
             return self._post(request)
         if operation == "Search":
             return self._search(request.body)
         assert "processingStatus=FAILED" in query
-        summaries = [{"openLineageRunEventSummary": {"job": {"name": job}}} for job in self.failed]
-        return 200, {"items": [{"id": "a" * 14, "eventSummary": each} for each in summaries]}
+        items = [
+            {
+                "id": "a" * 14,
+                "createdAt": created.isoformat(),
+                "eventSummary": {"openLineageRunEventSummary": {"job": {"name": job}}},
+            }
+            for job, created in self.failed.items()
+        ]
+        return 200, {"items": items} if items else {}
 
     def _post(self, request: Request) -> Answer:
         if self.throttled:
@@ -221,6 +229,12 @@ def test_several_assets_are_reported_and_none_is_chosen(datazone: DataZone) -> N
             "arn:aws:redshift:us-east-1:111122223333:table/c/dw/public/t",
             None,
         ),
+        (
+            "redshift://c.abc123.us-east-1.redshift.amazonaws.com:5439",
+            "dw.public.t",
+            "arn:aws:redshift-serverless:us-east-1:111122223333:table/c/dw/public/t",
+            None,
+        ),
         ("snowflake://acct", "dw.public.t", f"{GLUE}:table/public/t", None),
     ],
 )
@@ -327,6 +341,12 @@ def test_missing_permissions_name_the_action(datazone: DataZone, operation: str)
         send(lineage().graph())
 
 
+def test_rejected_credentials_need_other_ones(datazone: DataZone) -> None:
+    datazone.denied, datazone.denial = "Search", "ExpiredTokenException"
+    with pytest.raises(ExportDenied, match="ExpiredTokenException: attach a role, run aws sso login"):
+        send(lineage().graph())
+
+
 def test_an_unknown_domain_ends_the_export_at_once(datazone: DataZone) -> None:
     datazone.refused = {
         TO_WAREHOUSE: (404, "ResourceNotFoundException"),
@@ -407,10 +427,12 @@ def test_doctor_reads_events_and_assets(datazone: DataZone) -> None:
     datazone.assets = [f"{SERVERLESS}/sales"]
     assert [each.state for each in examine("datazone", config)] == ["ok", "ok"]
 
-    datazone.assets, datazone.failed = [], ["daily.spark.load"]
+    today = datetime.now(UTC)
+    datazone.assets = []
+    datazone.failed = {"daily.spark.load": today - timedelta(days=1), "corrected": today - timedelta(days=8)}
     events, assets = examine("datazone", config)
     assert (events.state, assets.state) == ("warning", "warning")
-    assert "1 of the newest events could not be processed: daily.spark.load" in events.message
+    assert "1 event of the last 7 days could not be processed: daily.spark.load" in events.message
 
     datazone.denied = "Search"
     (_, denied) = examine("datazone", config)

@@ -157,3 +157,15 @@ def test_a_query_over_jdbc_names_no_table_and_says_so() -> None:
     found = identity("jdbc:redshift://c.x.us-east-1.redshift.amazonaws.com:5439/dev:(select 1) t")
     assert found.name is None
     assert "query" in found.problem
+
+
+def test_a_table_of_the_data_api_is_in_the_only_warehouse_of_all_sources() -> None:
+    log = {"format": "redshift", "path": "history", "namespace": "redshift://other-wh.us-east-1"}
+    settings: dict[str, Any] = {"dag_name": "d", "environment": "dev", "query_log": [log]}
+    ref = Reference("", "redshift-data-api:dev..sales", "dag.load")
+    found = dataset_resolver.from_config(CONFIGURATION.parse(settings)).resolve(ref)
+    assert found.name == DatasetName("redshift://other-wh.us-east-1:5439", "dev.public.sales")
+    settings["dbt"] = [{"manifest": "manifest.json", "namespace": WAREHOUSE}]
+    resolver = dataset_resolver.from_config(CONFIGURATION.parse(settings))
+    assert not resolver.resolves(ref)
+    assert "unknown Redshift" in resolver.resolve(ref).problem

@@ -1,8 +1,9 @@
-"""Run notebooks/lineage.ipynb with graph-notebook, in an environment of its own, on the sample graph.
+"""Run the notebooks with graph-notebook, in an environment of its own, on the sample graph.
 
     python -m tests.notebook.check_notebook
 
-Started in an environment with the extra `test`, which merges the sample into a Gremlin Server. What
+Started in an environment with the extra `test`, which merges the sample into a Gremlin Server, and its
+Neptune CSV into a Neo4j behind an endpoint like Neptune's, for `lineage_opencypher.ipynb`. What
 graph-notebook needs (it pins gremlinpython and IPython) is installed apart: under
 ``LINEAGE_MERGE_NOTEBOOK_CACHE``, where the next run finds it, else in a temporary folder. Says in the
 last line how it went. With the argument ``install`` only the environment is made.
@@ -21,8 +22,11 @@ from pathlib import Path
 from typing import Any
 
 from lineage_merge.graph_format.schema import NODE_LABELS
+from tests.command_line import in_process
+from tests.neo4j_server import csv_records, neo4j_server, put_records
+from tests.neptune_opencypher import opencypher_endpoint
 from tests.notebook.answers import ANSWERS, expected, rows, short
-from tests.notebook.cells import NOTEBOOK
+from tests.notebook.cells import NOTEBOOK, OPENCYPHER_NOTEBOOK
 from tests.sample_graph import sample_server
 
 HERE = Path(__file__).resolve().parent
@@ -48,13 +52,15 @@ def main() -> int:
         except subprocess.CalledProcessError as error:
             sys.stdout.write(f"{error.stdout or ''}\nFAILED: {' '.join(map(str, error.cmd))}\n")
             return 1
-    problems = list(wrong(facts))
+    problems = [f"{notebook}: {problem}" for notebook, found in facts.items() for problem in wrong(found)]
     for problem in problems:
         sys.stdout.write(f"{problem}\n")
     seconds = f"installing {ready - started:.0f} s, all {time.monotonic() - started:.0f} s"
     (version,) = re.findall(rf"^{WANTED}==.+$", CONSTRAINTS.read_text(), re.MULTILINE)
     outcome = f"FAILED, {len(problems)} faults:" if problems else "OK:"
-    sys.stdout.write(f"{outcome} {len(ANSWERS)} queries of the notebook, with {version} ({seconds})\n")
+    sys.stdout.write(
+        f"{outcome} {len(ANSWERS)} queries of {len(facts)} notebooks, with {version} ({seconds})\n"
+    )
     return 1 if problems else 0
 
 
@@ -72,12 +78,24 @@ def installed(cache: Path) -> Path:
     return python
 
 
-def executed(python: Path, work: Path) -> dict[str, Any]:
-    """Return the outputs of the cells by id."""
+def executed(python: Path, work: Path) -> dict[str, dict[str, Any]]:
+    """Return the outputs of the cells by id, by the notebook's name."""
+    with sample_server() as url:
+        target = ("--to", "neptune-csv", "--out", work / "csv", "--gremlin-endpoint", url)
+        outcome = in_process("export", *target)
+        assert outcome.code == 0, outcome
+        found = {NOTEBOOK.name: _cells(python, work, NOTEBOOK, url)}
+    with neo4j_server(work) as driver, opencypher_endpoint(driver) as url:
+        vertices, edges = (csv_records(work / "csv", kind) for kind in ("vertices", "edges"))
+        put_records(driver, vertices, edges, min)
+        found[OPENCYPHER_NOTEBOOK.name] = _cells(python, work, OPENCYPHER_NOTEBOOK, url)
+    return found
+
+
+def _cells(python: Path, work: Path, notebook: Path, url: str) -> dict[str, Any]:
     facts = work / "facts.json"
     variables = {"JUPYTER_PLATFORM_DIRS": "1", "IPYTHONDIR": str(work / "ipython"), "HOME": str(work)}
-    with sample_server() as url:
-        _run([str(python), str(HERE / "execute.py"), str(NOTEBOOK), url, str(facts)], **variables)
+    _run([str(python), str(HERE / "execute.py"), str(notebook), url, str(facts)], **variables)
     found: dict[str, Any] = json.loads(facts.read_text())
     return found
 
@@ -91,15 +109,17 @@ def wrong(facts: dict[str, Any]) -> Any:
         yield f"freshness-hours: {facts['freshness-hours']['text']}"
     for cell in ANSWERS:
         shown = facts[cell]
-        if rows(shown.get("rows", ())) != expected(cell):
-            yield f"{cell}: rows {sorted(rows(shown.get('rows', ())), key=str)}"
+        found = rows(map(_as_in_gremlin, shown.get("rows", ())))
+        if found != expected(cell):
+            yield f"{cell}: rows {sorted(found, key=str)}"
         for row in expected(cell):
             # Names come shortened in the answers: their ends stand in what the cell shows.
             for value in row:
                 if str(value).rpartition("/")[2].rpartition("#")[2] not in shown["text"]:
                     yield f"{cell}: {value} does not stand in its table"
         wanted = ["Console", "Graph", "Query Metadata"] if cell in PICTURES else ["Console", "Query Metadata"]
-        if shown["titles"] != wanted:
+        # Of openCypher, the answer is also shown as it came.
+        if [title for title in shown["titles"] if title != "JSON"] != wanted:
             yield f"{cell}: tabs {shown['titles']}"
     for cell in PICTURES:
         shown = facts[cell]
@@ -107,13 +127,24 @@ def wrong(facts: dict[str, Any]) -> Any:
             whole = short(node["id"]).rpartition("#")[2].rpartition("/")[2].rpartition(".")[2]
             if node["label"] != whole:
                 yield f"{cell}: {node['id']} is called {node['label']}"
-            if node["group"] != node["properties"]["T.label"] or node["group"] not in labels:
+            properties = node["properties"]
+            label = properties["T.label"] if "T.label" in properties else "".join(properties["~labels"])
+            if node["group"] != label or node["group"] not in labels:
                 yield f"{cell}: {node['id']} has the colour of {node['group']}"
             if node["group"] not in shown["options"]["groups"]:
                 yield f"{cell}: no colour for {node['group']}"
         drawn = {(short(edge["source"]), edge["label"], short(edge["target"])) for edge in shown["edges"]}
         if drawn != ANSWERS[cell]:
             yield f"{cell}: drawn {sorted(drawn)}"
+
+
+def _as_in_gremlin(row: Any) -> Any:
+    """Return source, edge and target of a row in openCypher as those of a path; other rows are unchanged."""
+    if not isinstance(row, dict) or not all(isinstance(value, dict) for value in row.values()):
+        return row
+    source, edge, target = row.values()
+    ends = {"Direction.OUT": {"T.id": edge["~start"]}, "Direction.IN": {"T.id": edge["~end"]}}
+    return [{"T.id": source["~id"]}, edge["~properties"] | ends, {"T.id": target["~id"]}]
 
 
 def _run(command: list[str], **variables: str) -> None:

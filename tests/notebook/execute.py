@@ -3,7 +3,7 @@
     python execute.py NOTEBOOK URL FACTS
 
 Started by check_notebook.py, in the environment that it made. The notebook runs in a Jupyter kernel as
-it is, with one cell put in behind the one with the tag `connection`: address and login of the test's
+it is, with cells put in behind the one with the tag `connection`: address and login of the test's
 server. Nothing is left out: the cell that names a Neptune cluster runs too.
 
 FACTS becomes a JSON file: for each cell by id its rows (as a query's variable holds them), the text
@@ -53,26 +53,38 @@ def main(notebook: Path, url: str, facts: Path) -> None:
                 stored[cell["id"]] = variable
             shown[cell["id"]] = _seen(_run(client, source))
             if "connection" in cell["metadata"].get("tags", ()):
-                server = urlsplit(url)
-                login = {"username": server.username, "password": server.password}
-                gremlin = {"traversal_source": "g", **login}
-                address = {"host": server.hostname, "port": server.port, "ssl": False}
-                here = json.dumps(address | {"gremlin": gremlin})
-                _run(client, f"%%graph_notebook_config\n{here}")
+                _connect(client, url, as_neptune=any(map(_is_opencypher, cells)))
         output = _seen(_run(client, f"_STORED = {stored!r}\n{_PRINT_ROWS}"))["text"]
     finally:
         client.stop_channels()
         manager.shutdown_kernel(now=True)
     for name, rows in json.loads(output).items():
-        shown[name]["rows"] = rows
+        shown[name]["rows"] = rows["results"] if isinstance(rows, dict) and "results" in rows else rows
     facts.write_text(json.dumps(shown))
+
+
+def _is_opencypher(cell: dict[str, Any]) -> bool:
+    return "".join(cell["source"]).startswith("%%oc")
+
+
+def _connect(client: BlockingKernelClient, url: str, *, as_neptune: bool) -> None:
+    """Connect to the test's server. graph-notebook sends queries in openCypher over HTTP to Neptune only."""
+    server = urlsplit(url)
+    settings: dict[str, Any] = {"host": server.hostname, "port": server.port, "ssl": False}
+    if as_neptune:
+        _run(client, f"%%neptune_config_allowlist add\n{server.hostname}")
+        settings |= {"auth_mode": "DEFAULT", "aws_region": "us-east-1", "load_from_s3_arn": ""}
+    else:
+        login = {"username": server.username, "password": server.password}
+        settings["gremlin"] = {"traversal_source": "g", **login}
+    _run(client, f"%%graph_notebook_config\n{json.dumps(settings)}")
 
 
 def _stored(source: str, variable: str) -> tuple[str, str]:
     """Return the cell with its rows stored in a variable, and the variable's name ("" without a query)."""
     line, _, query = source.partition("\n")
     words = line.split()
-    if words[:1] != ["%%gremlin"]:
+    if words[:1] not in (["%%gremlin"], ["%%oc"]):
         return source, ""
     if "--store-to" not in words:
         words += ["--store-to", variable]

@@ -1,10 +1,13 @@
 """OpenLineage's own clients send to the receiver, and its files are read."""
 
+import gzip
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from openlineage.client import OpenLineageClient
@@ -15,6 +18,7 @@ from lineage_merge.infra.embedded.jars import Bundle, bundle_jars
 from lineage_merge.infra.embedded.java import find_java
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge import dataset_resolver
+from lineage_merge.orchestration import read_sources
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.openlineage.reader import read_openlineage
 from tests.receiver import Receiver, receiver
@@ -118,3 +122,47 @@ def test_the_python_client_sends_what_a_task_did(
     source, target = "s3://tickit-lake|sales_dl", "s3://tickit-lake|sales_copy"
     assert flows == {("tickit_daily.copy_sales", source, target)}
     assert problems == set()
+
+
+def test_the_python_transport_sends_what_airflow_reported(running: Receiver, data: Path) -> None:
+    """The events of Airflow 2.11 and 3.0, posted, are merged like the files in which they were recorded."""
+    files = sorted((data / "openlineage/airflow").iterdir())
+    lines = [json.loads(line) for file in files for line in gzip.decompress(file.read_bytes()).splitlines()]
+    key = ApiKeyTokenProvider({"api_key": TOKEN})
+    # Not through a client: these events have its tags already.
+    transport = HttpTransport(HttpConfig(url=running.url, auth=key))
+    for line in lines:
+        transport.emit(run_event(line))
+    transport.close()
+    running.stop()
+
+    received, recorded = merged([running.out / "openlineage"]), merged(files)
+
+    assert received == recorded
+    assert {row["job_type"] for row in received[0] if row["label"] == "job"} == {"airflow"}
+
+
+def run_event(document: dict[str, Any]) -> RunEvent:
+    run, job = document["run"], document["job"]
+    return RunEvent(
+        eventTime=document["eventTime"],
+        producer=document["producer"],
+        run=Run(run["runId"], run["facets"]),
+        job=Job(job["namespace"], job["name"], job["facets"]),
+        eventType=RunState(document["eventType"]),
+        inputs=[InputDataset(**each) for each in document["inputs"]],
+        outputs=[OutputDataset(**each) for each in document["outputs"]],
+    )
+
+
+def merged(events: list[Path]) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the graph of events, and the problems."""
+    settings = {
+        "dag_name": "daily",
+        "environment": "dev",
+        "openlineage": {"events": [str(path) for path in events]},
+        "merge": {"default_schemas": {"redshift://tickit-wh.us-east-1:5439": "dev.public"}},
+    }
+    report, elements = read_sources.merge(CONFIGURATION.parse(settings))
+    problems = [f"{each.kind} {each.document} {each.message}" for each in report.problems]
+    return sorted(elements.collect(), key=lambda row: row["id"]), sorted(problems)

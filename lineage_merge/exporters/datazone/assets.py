@@ -57,7 +57,7 @@ def parse_arn(text: str, project: str = "") -> Table | None:
 
 
 class _Candidate(NamedTuple):
-    """What is known of a table: empty texts are unknown."""
+    """What is known of a table: empty texts are unknown. Paths of Glue are shorter."""
 
     service: str
     region: str
@@ -67,7 +67,7 @@ class _Candidate(NamedTuple):
 
     def fits(self, table: Table) -> bool:
         return (
-            table.service.startswith(self.service)
+            self.service in ("", table.service)
             and table.region == self.region
             and self.account in ("", table.account)
         )
@@ -160,7 +160,7 @@ def _candidate(namespace: str, name: str) -> _Candidate | None:
         path = f"{match['id']}/{name.replace('.', '/', 2)}"
         account = owner if owner.isdigit() else ""
         return _Candidate(
-            match["service"] or "redshift", match["region"], account, path, match["port"] or _DEFAULT_PORT
+            match["service"] or "", match["region"], account, path, match["port"] or _DEFAULT_PORT
         )
     return None
 

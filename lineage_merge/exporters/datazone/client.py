@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any
 
 from lineage_merge.exporters.datazone.assets import Table, parse_arn
@@ -13,7 +14,8 @@ from lineage_merge.model.errors import ConfigError, ExportDenied, ExportError, E
 # The most that a page may have.
 _PAGE = 50
 _ATTEMPTS = 8
-_DENIED = API_DENIED | {"UnauthorizedException"}
+# What a policy of the role, or its membership in the domain, allows.
+_NOT_ALLOWED = frozenset({"AccessDeniedException", "UnauthorizedException"})
 # Nothing that is sent next can succeed.
 _UNAVAILABLE = frozenset(
     {
@@ -73,8 +75,8 @@ class Domain:
                     if table := parse_arn(identifier, asset.get("owningProjectId", "")):
                         yield table
 
-    def failed_jobs(self) -> list[str]:
-        """Return the jobs of the newest events that DataZone accepted but could not process; one page."""
+    def failed_jobs(self, since: datetime) -> list[str]:
+        """Return the jobs of events that DataZone accepted but could not process: the newest, one page."""
         with self._errors("datazone:ListLineageEvents"):
             answer = self._client.list_lineage_events(
                 domainIdentifier=self._domain,
@@ -83,7 +85,9 @@ class Domain:
                 maxResults=_PAGE,
             )
         summaries = [
-            each.get("eventSummary", {}).get("openLineageRunEventSummary", {}) for each in answer["items"]
+            each.get("eventSummary", {}).get("openLineageRunEventSummary", {})
+            for each in answer.get("items", ())
+            if each.get("createdAt", since) >= since
         ]
         return [summary.get("job", {}).get("name", "?") for summary in summaries]
 
@@ -97,8 +101,10 @@ class Domain:
         except boto.ClientError as error:
             code = str(error.response.get("Error", {}).get("Code", ""))
             message = " ".join(str(error.response.get("Error", {}).get("Message", "")).split())[:200]
-            if code in _DENIED:
+            if code in _NOT_ALLOWED:
                 raise ExportDenied(f"{name}: {code}: allow {action} (deploy/iam)") from None
+            if code in API_DENIED:
+                raise ExportDenied(f"{name}: {code}: {LOG_IN}") from None
             kind = ExportUnreachable if code in _UNAVAILABLE else ExportError
             raise kind(f"{name}: {code}: {message}") from None
         except (boto.NoCredentialsError, boto.PartialCredentialsError, boto.CredentialRetrievalError):

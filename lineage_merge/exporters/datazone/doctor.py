@@ -1,7 +1,7 @@
 """Checks of a domain: what is read before an export. Posting is not tried: events cannot be taken back."""
 
 from collections.abc import Iterator, Mapping
-from itertools import islice
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from lineage_merge.exporters.datazone.client import open_domain
@@ -10,6 +10,8 @@ from lineage_merge.sources.diagnosis import Diagnosis, failed, ok, warning
 
 DATAZONE = "DataZone"
 _SHOWN_JOBS = 3
+# Failures before are likely to be corrected.
+_DAYS = 7
 
 
 def examine(settings: Mapping[str, Any]) -> Iterator[Diagnosis]:
@@ -19,16 +21,17 @@ def examine(settings: Mapping[str, Any]) -> Iterator[Diagnosis]:
     name = settings["domain"]
     try:
         with open_domain(name, settings.get("region")) as domain:
-            if jobs := domain.failed_jobs():
+            if jobs := domain.failed_jobs(datetime.now(UTC) - timedelta(days=_DAYS)):
                 shown = ", ".join(sorted(set(jobs))[:_SHOWN_JOBS])
-                problem = f"{name}: {len(jobs)} of the newest events could not be processed: {shown}"
+                events = "1 event" if len(jobs) == 1 else f"{len(jobs)} events"
+                problem = f"{name}: {events} of the last {_DAYS} days could not be processed: {shown}"
                 yield warning(
                     DATAZONE, problem, f"aws datazone list-lineage-events --domain-identifier {name}"
                 )
             else:
-                yield ok(DATAZONE, f"{name}: events are readable, none failed; posting is not tried")
+                yield ok(DATAZONE, f"{name}: events are readable, none failed lately; posting is not tried")
             if settings.get("assets", True):
-                if next(islice(domain.tables(), 1), None):
+                if next(domain.tables(), None):
                     yield ok(DATAZONE, f"{name}: assets are readable")
                 else:
                     problem = f"{name}: no asset of Glue or Redshift is visible"

@@ -4,16 +4,14 @@ import json
 import uuid
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any
 
 from openlineage.client.event_v2 import DatasetEvent
 from openlineage.client.serde import Serde
 
+from lineage_merge.exporters.datazone.assets import Json
 from lineage_merge.exporters.exporter import Export
 from lineage_merge.exporters.openlineage.events import events, job_events
 from lineage_merge.exporters.openlineage.facets import moment
-
-Json = dict[str, Any]
 
 
 def run_events(export: Export) -> Iterator[Json]:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 from urllib.parse import unquote, urlsplit
 
+from lineage_merge import naming
 from lineage_merge.model.elements import Scalar
 from lineage_merge.sources.openlineage.documents import Document, listed, mapping, sets_of, text
 from lineage_merge.sources.openlineage.runs import DatasetKey, Run
@@ -25,6 +26,7 @@ _TABLES = frozenset(
     {"postgres", "redshift", "mysql", "mssql", "snowflake", "trino", "awsathena", "clickhouse"}
 )
 _MAX_ASSETS = 100_000
+_DATA_API = "RedshiftDataOperator"
 _SECONDS = re.compile(r"(\d{1,9}(?:\.\d+)?) seconds")
 _COLUMN_CHECKS = "SQLColumnCheckOperator"
 _TABLE_CHECKS = "SQLTableCheckOperator"
@@ -38,6 +40,13 @@ _CHANGES_TABLE = re.compile(r"(?:insert|create|merge|update|delete|copy|unload|w
 _CHECK_NAME = re.compile(r"SELECT '([^']+)' AS check_name\b")
 _FAILED_CHECK = re.compile(r"^,? ?\tCheck: ([^,\n]+),$", re.MULTILINE)
 _TEST_FAILED = re.compile(r"\bTest failed\b|\btests have failed\b")
+
+
+class Warehouse(NamedTuple):
+    """The Redshift of a task's statements: namespace, and database ("" if it is unknown)."""
+
+    namespace: str
+    database: str
 
 
 class Check(NamedTuple):
@@ -85,13 +94,32 @@ def with_assets(run: Run) -> Run:
     return replace(run, inputs=_assets(run, "inlets"), outputs=_assets(run, "outlets"))
 
 
-def is_without_warehouse(run: Run) -> bool:
-    """Return whether a run has SQL that changes a table, and no dataset.
+def sql_without_datasets(run: Run) -> str:
+    """Return the SQL of a run without a dataset, "" for any other run.
 
-    The hook of the Data API does not tell the provider which warehouse it is.
+    The hook of Redshift's Data API does not tell the provider which warehouse it is.
     """
     query = str(mapping(run.job_facets.get("sql")).get("query") or "")
-    return not run.inputs and not run.outputs and _CHANGES_TABLE.match(query.lstrip()) is not None
+    return "" if run.inputs or run.outputs else query.strip()
+
+
+def changes_table(query: str) -> bool:
+    """Return whether SQL begins with a statement that changes a table."""
+    return _CHANGES_TABLE.match(query) is not None
+
+
+def data_api_warehouse(run: Run) -> Warehouse | None:
+    """Return the warehouse of a task with Redshift's Data API; None for any other task.
+
+    Its event has the database, not the cluster: that is what its assets name, or a rule of the merge.
+    """
+    task = task_of(run)
+    if text(task.get("operator_class")) != _DATA_API:
+        return None
+    assets = _assets(run, "inlets") | _assets(run, "outlets")
+    named = {namespace for namespace, _ in assets if namespace.startswith("redshift://")}
+    namespace = named.pop() if len(named) == 1 else naming.REDSHIFT_DATA_API
+    return Warehouse(namespace, text(task.get("database")))
 
 
 def checks(run: Run) -> Iterator[Check]:

@@ -157,6 +157,8 @@ def reference(namespace: str, name: str, application: str = "") -> Reference:
         return Reference("", name, application)
     if namespace.lower().startswith("jdbc:"):
         return Reference("", f"{namespace}:{name}", application)
+    if namespace == naming.REDSHIFT_DATA_API:
+        return Reference("", namespace + name, application)
     uri = naming.path_uri(namespace, name)
     return Reference("", uri, application) if uri else Reference(namespace, name)
 

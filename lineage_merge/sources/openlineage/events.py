@@ -8,9 +8,22 @@ from typing import Any
 
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.sources.openlineage import translator
-from lineage_merge.sources.openlineage.airflow_tasks import is_retried, sets_of_task, with_assets
+from lineage_merge.sources.openlineage.airflow_tasks import (
+    Warehouse,
+    is_retried,
+    sets_of_task,
+    sql_without_datasets,
+    with_assets,
+)
 from lineage_merge.sources.openlineage.datasets import reference
-from lineage_merge.sources.openlineage.jobs import JobRun, is_airflow, is_part, is_query, job_of
+from lineage_merge.sources.openlineage.jobs import (
+    JobRun,
+    is_airflow,
+    is_part,
+    is_query,
+    job_of,
+    parent_run,
+)
 from lineage_merge.sources.openlineage.row_operations import with_output
 from lineage_merge.sources.openlineage.runs import DatasetKey, Run
 from lineage_merge.sources.openlineage.source import OpenLineage
@@ -25,13 +38,15 @@ _SEPARATOR = " "
 class Context:
     """Which runs are selected, and how references are resolved.
 
-    `tables`: as in `row_operations.with_output`, by the job that names them. `with_children`: tasks whose
-    work other runs report, so that their assets are no lineage.
+    `tables`: as in `row_operations.with_output`, by the job that names them. `warehouses`: those of tasks
+    with Redshift's Data API, by run. `with_children`: tasks whose work other runs report, so that their
+    assets are no lineage.
     """
 
     settings: OpenLineage
     resolver: Resolver
     tables: Mapping[str, Mapping[str, DatasetKey]] = field(default_factory=dict)
+    warehouses: Mapping[str, Warehouse] = field(default_factory=dict)
     with_children: Set[str] = frozenset()
 
     def applies(self, run: Run, job_run: JobRun) -> bool:
@@ -42,11 +57,31 @@ class Context:
         )
 
     def named(self, run: Run) -> Run:
-        """Return the run with the table that only other events of its job name, and with a task's assets."""
+        """Return the run with the table that only other events of its job name, and with a task's assets.
+
+        A query of the Data API gets the tables of its statements, if their warehouse is known.
+        """
+        if is_query(run):
+            return self._with_tables(run)
         if is_airflow(run):
             return run if run.run_id in self.with_children else with_assets(run)
         tables = self.tables.get(job_of(run).key.name) if self.tables else None
         return with_output(run, tables) if tables else run
+
+    def _with_tables(self, run: Run) -> Run:
+        warehouse, query = self.warehouses.get(parent_run(run)), sql_without_datasets(run)
+        if warehouse is None or not query:
+            return run
+        try:
+            from lineage_merge.sources.openlineage.task_statements import with_tables
+        except ModuleNotFoundError as error:
+            if error.name != "sqlglot":
+                raise
+            return run
+        found = with_tables(run, query, warehouse)
+        task = job_of(run).key.name
+        refs = (reference(*key, task) for key in (*found.inputs, *found.outputs))
+        return found if all(map(self.resolver.resolves, refs)) else run
 
 
 def event_rows(run: Run, context: Context) -> Iterator[EventRow]:

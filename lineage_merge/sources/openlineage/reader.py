@@ -16,13 +16,20 @@ from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.storage import Slice
 from lineage_merge.model.elements import Count, Element, Problem
 from lineage_merge.model.records import Record
-from lineage_merge.naming import redact
+from lineage_merge.naming import REDSHIFT_DATA_API, redact
 from lineage_merge.sources import line_files, unmatched_patterns
 from lineage_merge.sources.openlineage import files
-from lineage_merge.sources.openlineage.airflow_tasks import has_assets, is_without_warehouse
+from lineage_merge.sources.openlineage.airflow_tasks import (
+    Warehouse,
+    changes_table,
+    data_api_warehouse,
+    has_assets,
+    sql_without_datasets,
+)
+from lineage_merge.sources.openlineage.datasets import reference
 from lineage_merge.sources.openlineage.documents import Document, cut_down, kind_of
 from lineage_merge.sources.openlineage.events import Context, event_rows, number_of, run_of, without_nested
-from lineage_merge.sources.openlineage.jobs import is_airflow, job_of, parent_run
+from lineage_merge.sources.openlineage.jobs import is_airflow, is_query, job_of, parent_run
 from lineage_merge.sources.openlineage.row_operations import (
     may_be_row_operation,
     short_target,
@@ -41,8 +48,9 @@ from lineage_merge.sources.source import Resolver
 from lineage_merge.sources.unmatched_patterns import Names, Patterns
 
 _PROBLEM = "problem"
+_ANY_TABLE = "database.schema.table"
 _RUN = "RunEvent"
-_NO_WAREHOUSE = (
+_NO_DATASETS = (
     "the event of its SQL has no datasets: Airflow's hook does not know the warehouse, or cannot parse it"
 )
 
@@ -84,7 +92,8 @@ def read_openlineage(engine: Engine, config: Config, resolver: Resolver) -> Rows
     texts_of_subject = by_subject.combine(_only, _added, set.__ior__)
     subjects = texts_of_subject.map(lambda found: Subject(*found[0], frozenset(found[1]))).cache()
     runs = subjects.filter(lambda subject: subject.kind == _RUN)
-    context = replace(context, tables=_tables_of_short_names(runs), with_children=_with_children(runs))
+    context = replace(context, tables=_tables_of_short_names(runs), warehouses=_warehouses(runs))
+    context = replace(context, with_children=_with_children(runs, context))
     events = runs.flat_map(lambda subject: event_rows(_run(subject, context), context))
     events = run_selection.within_lookback(without_nested(events).cache(), settings.runs, settings.lookback)
     written = events.filter(lambda event: event.target is not None)
@@ -162,7 +171,27 @@ def _tables_of_short_names(runs: Rows[Subject]) -> dict[str, dict[str, DatasetKe
     return tables
 
 
-def _with_children(runs: Rows[Subject]) -> frozenset[str]:
+def _warehouses(runs: Rows[Subject]) -> dict[str, Warehouse]:
+    """Return the warehouses of tasks with Redshift's Data API, by run, whose queries have no datasets."""
+    wanted = frozenset(runs.flat_map(_task_of_query).distinct().collect())
+    return dict(runs.flat_map(partial(_warehouse_of_task, wanted=wanted)).collect()) if wanted else {}
+
+
+def _task_of_query(subject: Subject) -> Iterator[str]:
+    if _may_be_query(subject):
+        run = _run(subject)
+        if is_query(run) and sql_without_datasets(run):
+            yield parent_run(run)
+
+
+def _warehouse_of_task(subject: Subject, wanted: Set[str]) -> Iterator[tuple[str, Warehouse]]:
+    if subject.subject in wanted:
+        warehouse = data_api_warehouse(_run(subject))
+        if warehouse:
+            yield subject.subject, warehouse
+
+
+def _with_children(runs: Rows[Subject], context: Context) -> frozenset[str]:
     """Return the tasks with assets whose queries, Spark or dbt jobs send lineage of their own.
 
     The parent of an action of Spark is its application, whose parent is the task.
@@ -171,7 +200,7 @@ def _with_children(runs: Rows[Subject]) -> frozenset[str]:
     found: set[str] = set()
     for _ in range(2):
         if task_of:
-            children = runs.flat_map(partial(_child, task_of=task_of)).collect()
+            children = runs.flat_map(partial(_child, task_of=task_of, context=context)).collect()
             found |= {task for _, task, has_outputs in children if has_outputs}
             task_of = {child: task for child, task, _ in children}
     return frozenset(found)
@@ -185,12 +214,12 @@ def _task_with_assets(subject: Subject) -> Iterator[str]:
             yield run.run_id
 
 
-def _child(subject: Subject, task_of: Mapping[str, str]) -> Iterator[tuple[str, str, bool]]:
+def _child(subject: Subject, task_of: Mapping[str, str], context: Context) -> Iterator[tuple[str, str, bool]]:
     """Yield run, task, and whether it has outputs, if the run's parent is a task or a run of one."""
     run = _run(subject)
     task = task_of.get(parent_run(run))
     if task:
-        yield run.run_id, task, bool(run.outputs)
+        yield run.run_id, task, bool(context.named(run).outputs)
 
 
 def _short_target(subject: Subject) -> Iterator[tuple[str, str]]:
@@ -255,7 +284,7 @@ def _plan_records(
 def _unnamed_targets(subject: Subject, context: Context) -> Iterator[Problem]:
     """Yield the problem of a successful statement whose table is unknown."""
     if _may_be_query(subject):
-        yield from _without_warehouse(_run(subject), context)
+        yield from _without_datasets(_run(subject, context), context)
         return
     if not _may_be_row_operation(subject):
         return
@@ -272,11 +301,30 @@ def _may_be_query(subject: Subject) -> bool:
     return '"sql"' in text and '"AIRFLOW"' in text
 
 
-def _without_warehouse(run: Run, context: Context) -> Iterator[Problem]:
+def _without_datasets(run: Run, context: Context) -> Iterator[Problem]:
     job_run = job_of(run)
     applies = run.at is not None and not run.failed and context.applies(run, job_run)
-    if applies and is_airflow(run) and is_without_warehouse(run):
-        yield Problem("not-joined", f"Airflow task {job_run.key.name}", "", _NO_WAREHOUSE)
+    if applies and is_airflow(run) and changes_table(sql_without_datasets(run)):
+        task = job_run.key.name
+        warehouse = context.warehouses.get(parent_run(run))
+        message = _NO_DATASETS
+        if warehouse and not context.resolver.resolves(reference(warehouse.namespace, _ANY_TABLE, task)):
+            message = _unknown_warehouse(task)
+        yield Problem("not-joined", f"Airflow task {task}", "", message)
+
+
+def _unknown_warehouse(task: str) -> str:
+    """Return why the Redshift of a task is unknown, and the rule that names it."""
+    rule = {
+        "name": "data-api",
+        "application": task,
+        "match": f"^{REDSHIFT_DATA_API}(?P<table>.+)$",
+        "dataset": "redshift://cluster.region:5439|{table}",
+    }
+    return (
+        "its event does not name the Redshift cluster, and the configuration has none or several."
+        f" Fix: add to merge.rules: {json.dumps(rule)}"
+    )
 
 
 def _of_static(context: Context, subject: Subject) -> Iterator[Element]:

@@ -4,8 +4,8 @@ Airflow's provider gives each output the inputs of all statements, and the colum
 names of the query, not of the table; it takes a column without a table's name to be one of the first table.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from sqlglot import Dialect, exp
@@ -16,14 +16,21 @@ from lineage_merge.column_lineage.scripts.shapes import Shape, ShapeColumn
 from lineage_merge.column_lineage.scripts.syntax import Script, parse
 from lineage_merge.column_lineage.scripts.variables import Variables
 from lineage_merge.model.elements import Element, JobKey, Reference
+from lineage_merge.naming import REDSHIFT_DATA_API
 from lineage_merge.naming.identifiers import join_name
+from lineage_merge.sources.openlineage.airflow_tasks import Warehouse
 from lineage_merge.sources.openlineage.datasets import reference, schema_fields
 from lineage_merge.sources.openlineage.documents import Document
 from lineage_merge.sources.openlineage.runs import DatasetKey, Run
 from lineage_merge.sources.openlineage.statement_names import DatasetNames, names_of
 
 # Schemes of OpenLineage's namespaces whose dialect has another name.
-_DIALECTS = {"awsathena": "athena", "mssql": "tsql", "sqlserver": "tsql"}
+_DIALECTS = {
+    "awsathena": "athena",
+    "mssql": "tsql",
+    "sqlserver": "tsql",
+    REDSHIFT_DATA_API.rstrip(":/"): "redshift",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +45,17 @@ def task_writes(
     run: Run, query: str, target: DatasetKey, job: JobKey, sequence: int | None
 ) -> TaskWrites | None:
     """Return what a run's SQL writes to one of its outputs; None if no statement that can be read does."""
-    scheme = target[0].partition(":")[0].lower()
-    dialect = Dialect.get(_DIALECTS.get(scheme, scheme))
-    if dialect is None:
-        return None
     documents = {**run.inputs, **run.outputs}
-    script = _parsed(query, _DIALECTS.get(scheme, scheme))
-    tables = EventTables(target[0], job.name, {key: names_of(*key, each) for key, each in documents.items()})
+    # Of an UNLOAD, only the sources are tables.
+    warehouse = next((key[0] for key in (target, *documents) if _dialect(key[0])), "")
+    if not warehouse:
+        return None
+    dialect = _dialect(warehouse)
+    script = _parsed(query, dialect)
+    tables = EventTables(warehouse, job.name, {key: names_of(*key, each) for key, each in documents.items()})
     tables.learn_schema(script)
     shapes = {tables.add(key): _shape(each) for key, each in documents.items() if schema_fields(each)}
-    found = Reader(dialect(), tables).read(script, shapes)
+    found = Reader(Dialect.get_or_raise(dialect), tables).read(script, shapes)
     writes = [write for write in found.writes if write.target == tables.add(target)]
     if not writes:
         return None
@@ -63,6 +71,26 @@ def task_writes(
     return TaskWrites(tuple(elements), tuple(dict.fromkeys(notes)))
 
 
+def with_tables(run: Run, query: str, warehouse: Warehouse) -> Run:
+    """Return a run without datasets with those that its SQL reads and writes in a Redshift."""
+    tables = WarehouseTables(warehouse)
+    script = Reader(Dialect.get_or_raise("redshift"), tables).read(_parsed(query, "redshift"), {})
+    inputs = {tables.references[key] for write in script.writes for key in write.reads}
+    outputs = {tables.references[write.target] for write in script.writes}
+    return replace(run, inputs=_documents(inputs), outputs=_documents(outputs))
+
+
+def _documents(refs: Iterable[Reference]) -> dict[DatasetKey, Document]:
+    return {(ref.namespace, ref.name): {"namespace": ref.namespace, "name": ref.name} for ref in sorted(refs)}
+
+
+def _dialect(namespace: str) -> str:
+    """Return sqlglot's name of the dialect of a namespace, "" without one."""
+    scheme = namespace.partition(":")[0].lower()
+    name = _DIALECTS.get(scheme, scheme)
+    return name if name and Dialect.get(name) else ""
+
+
 @lru_cache(maxsize=256)
 def _parsed(query: str, dialect: str) -> Script:
     return parse("", query, Dialect.get_or_raise(dialect), {})
@@ -72,6 +100,32 @@ def _shape(dataset: Document) -> Shape:
     fields = schema_fields(dataset)
     columns = (ShapeColumn(str(each["name"]), str(each.get("type") or "")) for each in fields)
     return Shape(tuple(columns), complete=True, declared=True)
+
+
+@dataclass(slots=True)
+class WarehouseTables:
+    """The datasets of SQL without an event's datasets. A name without a schema has an empty one."""
+
+    warehouse: Warehouse
+    references: dict[str, Reference] = field(default_factory=dict)
+
+    def of_table(self, table: exp.Table, database: tuple[str, ...], variables: Variables) -> str | None:
+        """Return the dataset of a table; None if its name has a variable."""
+        parts = [part.name for part in table.parts]
+        if any(variables.in_name(part) for part in parts):
+            return None
+        if self.warehouse.database and len(parts) < 3:
+            parts = [self.warehouse.database, *([""] if len(parts) == 1 else []), *parts]
+        return self._add(Reference(self.warehouse.namespace, join_name(parts)))
+
+    def of_path(self, path: str, variables: Variables) -> str | None:
+        """Return the dataset of a path; None if it has a variable, or no file system."""
+        return self._add(Reference("", path)) if ":/" in path and not variables.in_name(path) else None
+
+    def _add(self, ref: Reference) -> str:
+        key = f"{ref.namespace}\n{ref.name}"
+        self.references[key] = ref
+        return key
 
 
 @dataclass(slots=True)
@@ -95,7 +149,14 @@ class EventTables:
         return found
 
     def learn_schema(self, script: Script) -> None:
-        """Learn database and schema of names without them, where the event's datasets leave no choice."""
+        """Learn database and schema of names without them, where the event's datasets leave no choice.
+
+        A dataset with an empty schema is that of a name without one.
+        """
+        unqualified = {tuple(key[1].split(".")[:-1]) for key in self.known if ".." in key[1]}
+        if len(unqualified) == 1:
+            self._schema = unqualified.pop()
+            return
         trees = [each.tree for each in script.statements if isinstance(each.tree, exp.Expr)]
         tables = [table for tree in trees for table in tree.find_all(exp.Table)]
         matching = [

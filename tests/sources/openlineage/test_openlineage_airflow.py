@@ -1,5 +1,6 @@
 """Events of Airflow's own provider: of real runs (`tests/airflow/capture_openlineage.py`), and made ones."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -25,15 +26,15 @@ TASK = job_type("AIRFLOW", "TASK")
 Rows = list[dict[str, Any]]
 
 
-def rows_of(events: Path) -> tuple[list[Any], Rows]:
+def rows_of(events: Path, **merge: Any) -> tuple[list[Any], Rows]:
     settings = {"dag_name": "daily", "environment": "dev", "openlineage": {"events": str(events)}}
-    report, elements = read_sources.merge(CONFIGURATION.parse(settings))
+    report, elements = read_sources.merge(CONFIGURATION.parse({**settings, "merge": merge}))
     return list(report.problems), elements.collect()
 
 
-def merged(folder: Path, *events: Event) -> Rows:
+def merged(folder: Path, *events: Event, **merge: Any) -> Rows:
     write_lines(folder / "events.jsonl", events)
-    problems, rows = rows_of(folder)
+    problems, rows = rows_of(folder, **merge)
     assert not [each for each in problems if each.kind == "rejected"]
     return rows
 
@@ -169,6 +170,37 @@ def test_sql_of_an_unknown_warehouse_is_reported(data: Path) -> None:
     assert [each.document for each in problems if each.kind == "not-joined"] == [
         "Airflow task tickit_tasks.marts.data_api"
     ]
+
+
+def test_the_data_apis_warehouse_is_the_only_configured_one(data: Path) -> None:
+    """The event of the operator has the database, that of its query the statement, none the cluster."""
+    events = data / "openlineage/airflow/airflow_2_11.jsonl.gz"
+    problems, rows = rows_of(events, default_schemas={WAREHOUSE: "dev.public"})
+    assert feeds(rows) - OF_BOTH - BY_HOOK == {
+        ("tickit_tasks.marts.data_api", SALES, f"{MARTS}copied", "append")
+    }
+    assert not [each for each in problems if each.kind == "not-joined"]
+    assert jobs(rows)["tickit_tasks.marts.data_api"]["owners"] == ["analytics", "data-platform"]
+    (copied,) = (row for row in rows if row["id"] == f"dev|{MARTS}copied")
+    assert copied["aliases"] == ["redshift-data-api|dev.marts.copied (redshift-data-api)"]
+
+
+OTHER = "redshift://other-wh.us-east-1:5439"
+TWO = {WAREHOUSE: "dev.public", OTHER: "dev.public"}
+
+
+def test_of_several_warehouses_a_rule_for_the_task_names_the_data_apis(data: Path) -> None:
+    events = data / "openlineage/airflow/airflow_2_11.jsonl.gz"
+    problems, rows = rows_of(events, default_schemas=TWO)
+    (problem,) = (each for each in problems if each.kind == "not-joined")
+    assert problem.document == "Airflow task tickit_tasks.marts.data_api"
+    assert feeds(rows) == OF_BOTH | BY_HOOK
+    rule = json.loads(problem.message.partition("add to merge.rules: ")[2])
+    assert rule["application"] == "tickit_tasks.marts.data_api"
+    rule["dataset"] = rule["dataset"].replace("cluster.region:5439", "tickit-wh.us-east-1:5439")
+    problems, rows = rows_of(events, default_schemas=TWO, rules=[rule])
+    assert not [each for each in problems if each.kind == "not-joined"]
+    assert feeds(rows) >= {("tickit_tasks.marts.data_api", SALES, f"{MARTS}copied", "append")}
 
 
 # ---- made events: what the captures do not have
@@ -357,6 +389,84 @@ def test_a_temporary_table_is_no_dataset(tmp_path: Path) -> None:
 def test_without_a_statement_that_writes_the_output_the_event_counts(tmp_path: Path, query: str) -> None:
     rows = merged(tmp_path, sql(query, SALES))
     assert feeds(rows) == {("dag.load", SALES, f"{MARTS}t", None)}
+
+
+def data_api(query: str, **facets: Any) -> list[Event]:
+    """A task of the Data API's operator and its query, as the provider sends them."""
+    of_task = {"operator_class": "RedshiftDataOperator", **facets}
+    parent = {"run": {"runId": "t1"}, "job": {"name": "dag.load"}, "root": {"run": {"runId": "d1"}}}
+    return [
+        task("COMPLETE", "06:00", "t1", task=of_task),
+        event(
+            "COMPLETE",
+            "06:01",
+            "dag.load.query.1",
+            "q1",
+            run_facets={"parent": parent},
+            job_facets={**job_type("AIRFLOW", "QUERY"), "sql": {"query": query}},
+            producer=AIRFLOW,
+        ),
+    ]
+
+
+ONE = {"default_schemas": {WAREHOUSE: "dev.public"}}
+
+
+def test_statements_of_the_data_api_have_columns_and_paths(tmp_path: Path) -> None:
+    query = """
+        create temp table s as select eventid, pricepaid * 2 as paid from sales where qtysold > 1;
+        insert into marts.totals (event, paid) select eventid, sum(paid) from s group by eventid;
+        copy marts.raw from 's3://lake/raw/' iam_role default;
+        unload ('select event from marts.totals') to 's3://out/totals/' iam_role default
+    """
+    rows = merged(tmp_path, *data_api(query, database="dev"), **ONE)
+    assert feeds(rows) == {
+        ("dag.load", SALES, f"{MARTS}totals", "append"),
+        ("dag.load", "s3://lake|raw", f"{MARTS}raw", "append"),
+        ("dag.load", f"{MARTS}totals", "s3://out|totals", "overwrite"),
+    }
+    assert columns(rows, "feeds_column", "dag.load") == {
+        (f"{SALES}|eventid", "totals|event", "IDENTITY"),
+        (f"{SALES}|pricepaid", "totals|paid", "AGGREGATION"),
+        (f"{MARTS}totals|event", "s3://out|totals|event", "IDENTITY"),
+    }
+
+
+@pytest.mark.parametrize("name", ["sales", "public.sales", "dev.public.sales"])
+def test_names_in_the_data_api_are_completed(tmp_path: Path, name: str) -> None:
+    """Without a schema it is `public`, the end of Redshift's search path; some providers send no database."""
+    for database in ({"database": "dev"}, {}):
+        rows = merged(tmp_path, *data_api(f"insert into marts.t select a from {name}", **database), **ONE)
+        assert feeds(rows) == {("dag.load", SALES, f"{MARTS}t", "append")}
+
+
+def test_assets_of_a_task_with_the_data_api_name_its_warehouse(tmp_path: Path) -> None:
+    asset = {"uri": "redshift://other-wh.us-east-1:5439/dev/marts/t"}
+    events = data_api("insert into marts.t (b) select a from public.x", database="dev", outlets=[asset])
+    rows = merged(tmp_path, *events, **ONE)
+    assert feeds(rows) == {("dag.load", f"{OTHER}|dev.public.x", f"{OTHER}|dev.marts.t", "append")}
+    assert columns(rows, "feeds_column", "dag.load") == {
+        (f"{OTHER}|dev.public.x|a", f"{OTHER}|dev.marts.t|b", "IDENTITY")
+    }
+
+
+def test_assets_count_where_the_warehouse_is_unknown(tmp_path: Path) -> None:
+    assets = {"inlets": [{"uri": "s3://in/a"}], "outlets": [{"uri": "s3://out/t"}]}
+    rows = merged(tmp_path, *data_api("unload ('select a from public.x') to 's3://out/t'", **assets))
+    assert feeds(rows) == {("dag.load", "s3://in|a", "s3://out|t", None)}
+
+
+def test_sql_that_cannot_be_read_is_no_matter_of_the_warehouse(tmp_path: Path) -> None:
+    write_lines(tmp_path / "events.jsonl", data_api("insert into", database="dev"))
+    problems, rows = rows_of(tmp_path, **ONE)
+    assert rows == []
+    assert ["cannot parse it" in each.message for each in problems if each.kind == "not-joined"] == [True]
+
+
+def test_a_failed_query_of_the_data_api_writes_nothing(tmp_path: Path) -> None:
+    done, query = data_api("insert into marts.t select a from public.x", database="dev")
+    rows = merged(tmp_path, {**done, "eventType": "FAIL"}, {**query, "eventType": "FAIL"}, **ONE)
+    assert feeds(rows) == set()
 
 
 def test_a_check_that_could_not_run_is_an_error(tmp_path: Path) -> None:
