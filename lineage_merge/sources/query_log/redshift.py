@@ -49,6 +49,9 @@ from lineage_merge.sources.query_log.table_files import rows_of
 from lineage_merge.sources.query_log.users import Users
 from lineage_merge.sources.query_log.view_definitions import ViewDefinition, statement_of
 
+# Rows in memory, by the bytes of their text: those of a partition are grouped by transaction.
+_SIZE_OF_ROWS = 2
+
 
 class ViewFile(NamedTuple):
     """A file with rows of a view."""
@@ -106,7 +109,7 @@ def _view_of(location: str, root: str) -> str:
 def read_files(engine: Engine, log: QueryLog) -> ViewRows:
     """Read a folder with exported views. Raises `SourceError`."""
     files, complete = _archived(log)
-    engine.reserve(sum(each.file.text_bytes for each in files))
+    engine.reserve(_SIZE_OF_ROWS * sum(each.file.text_bytes for each in files))
     partitions = max(engine.parallelism, min(len(files), 10_000))
     history = [each.file for each in files if each.view == HISTORY]
     transactions = [each.file for each in files if each.view == TRANSACTIONS]
