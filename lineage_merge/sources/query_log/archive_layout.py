@@ -116,8 +116,8 @@ def intervals_lacking(
 ) -> frozenset[Interval]:
     """Return the intervals with files of the history and none of a view.
 
-    None if a file of the view is in no interval: it may be of all of them. Interrupted intervals are written
-    again, and lack none.
+    A file of the view outside of intervals may be of all of them: then none lacks it. Interrupted intervals
+    are not returned: they are written again.
     """
     archived = {interval_of(file) for file in view}
     if None in archived:
