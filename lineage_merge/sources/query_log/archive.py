@@ -173,8 +173,9 @@ def archive(log: QueryLog, now: datetime, on_progress: Callable[[str], None]) ->
 def lost(log: QueryLog, added: Sequence[Interval] = ()) -> list[str]:
     """Return a line per gap of the archive; with `added`, only of the gaps that end where these begin."""
     begins = {each.start for each in added}
+    name = log.warehouse if log.archive else log
     return [
-        f"{log.warehouse}: no history from {gap}: system views keep seven days"
+        f"{name}: no history from {gap}: system views keep seven days"
         for gap in gaps(completed(log))
         if not added or gap.end in begins
     ]

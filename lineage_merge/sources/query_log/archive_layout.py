@@ -100,12 +100,33 @@ def is_marker(file: StoredFile) -> bool:
 
 def recent_files(files: Sequence[StoredFile], lookback: timedelta) -> list[StoredFile]:
     """Return the files without those of intervals that ended more than `lookback` before the newest one."""
-    dated = [(file, _interval_of(file)) for file in files]
+    dated = [(file, interval_of(file)) for file in files]
     ends = [interval.end for _, interval in dated if interval]
     oldest = max(ends) - lookback if ends else None
     return [file for file, interval in dated if oldest is None or interval is None or interval.end > oldest]
 
 
-def _interval_of(file: StoredFile) -> Interval | None:
+def complete_intervals(files: Iterable[StoredFile]) -> list[Interval]:
+    """Return the intervals with a marker among the files, sorted."""
+    return intervals_of(file.location.rpartition("/")[2] for file in files if is_marker(file))
+
+
+def intervals_lacking(
+    view: Iterable[StoredFile], history: Iterable[StoredFile], complete: Sequence[Interval]
+) -> frozenset[Interval]:
+    """Return the intervals with files of the history and none of a view.
+
+    A file of the view outside of intervals may be of all of them: then none lacks it. Interrupted intervals
+    are not returned: they are written again.
+    """
+    archived = {interval_of(file) for file in view}
+    if None in archived:
+        return frozenset()
+    lacking = {each for file in history if (each := interval_of(file)) and each not in archived}
+    return frozenset(lacking.intersection(complete) if complete else lacking)
+
+
+def interval_of(file: StoredFile) -> Interval | None:
+    """Return the interval whose folder a file is in, None without one."""
     *_, folder, _name = ("", *file.location.split("/"))
     return parse_interval(folder)

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceDenied, SourceError
+from lineage_merge.sources.query_log.archive_layout import RETENTION, Interval
 from lineage_merge.sources.query_log.aws_calls import client_of
-from lineage_merge.sources.query_log.log_rows import LogRows
-from lineage_merge.sources.query_log.redshift import assemble
+from lineage_merge.sources.query_log.redshift import ViewRows
 from lineage_merge.sources.query_log.redshift_views import (
     HISTORY,
     OWN_COMMENT,
@@ -20,11 +20,10 @@ from lineage_merge.sources.query_log.redshift_views import (
     read_row,
 )
 from lineage_merge.sources.query_log.settings import QueryLog
-from lineage_merge.sources.query_log.users import Users
 from lineage_merge.sources.query_log.view_selects import VIEW_SELECTS, between
 
-# System views keep seven days.
-_DAYS = 8
+# The days in which the views have rows.
+_DAYS = RETENTION.days + 1
 # Of a log whose reads are not counted.
 _WRITES = "(query_type is null or query_type <> 'SELECT' or query_text ilike '%into%')"
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
@@ -55,15 +54,14 @@ def queries(log: QueryLog, now: datetime) -> list[ViewQuery]:
     return found
 
 
-def read(engine: Engine, log: QueryLog, users: Users) -> LogRows:
+def read(engine: Engine, log: QueryLog) -> ViewRows:
     """Read a cluster or a workgroup. Raises `SourceError`."""
     visible_users(log)  # fails before any task starts
     has_transactions = _may_read(log, TRANSACTIONS)
-    wanted = [
-        query for query in queries(log, datetime.now(UTC)) if has_transactions or query.view != TRANSACTIONS
-    ]
+    now = datetime.now(UTC)
+    wanted = [query for query in queries(log, now) if has_transactions or query.view != TRANSACTIONS]
     rows = engine.rows(wanted, len(wanted)).flat_map(lambda query: _read_view(query, log))
-    return assemble(rows, log, users, has_transactions=has_transactions)
+    return ViewRows(rows, has_transactions, [Interval(now - RETENTION, now)])
 
 
 def visible_users(log: QueryLog) -> int:

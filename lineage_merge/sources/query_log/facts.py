@@ -16,7 +16,11 @@ _INTO = re.compile(
     rf"\binto\s+(?P<temp>temp(?:orary)?\s+)?(?:table\s+)?(?P<name>{_NAME})\s+from\b", re.IGNORECASE
 )
 _DROP = re.compile(rf"drop\s+table\s+(?:if\s+exists\s+)?(?P<names>{_NAME}(?:\s*,\s*{_NAME})*)", re.IGNORECASE)
-_RENAME = re.compile(rf"alter\s+table\s+(?P<old>{_NAME})\s+rename\s+to\s+(?P<new>{_NAME})", re.IGNORECASE)
+_RENAME = re.compile(
+    r"alter\s+(?:table|(?:materialized\s+)?view)\s+(?:if\s+exists\s+)?"
+    rf"(?P<old>{_NAME})\s+rename\s+to\s+(?P<new>{_NAME})",
+    re.IGNORECASE,
+)
 _APPEND = re.compile(rf"alter\s+table\s+(?P<name>{_NAME})\s+append\s+from\b", re.IGNORECASE)
 _CHANGE = re.compile(
     rf"(?:insert\s+(?:into|overwrite)(?:\s+table)?|merge\s+into|delete\s+from|delete|update|copy)\s+(?P<name>{_NAME})",
@@ -105,7 +109,7 @@ def query_of_cursor(text: str) -> str:
 
 
 def names_of_rename(text: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    """Return the parts of the old and of the new name of ``ALTER TABLE ... RENAME TO``, folded."""
+    """Return the parts of the old and of the new name of ``ALTER TABLE ... RENAME TO`` (or VIEW), folded."""
     found = _RENAME.match(text)
     return (_parts(found["old"]), _parts(found["new"])) if found else None
 

@@ -1,7 +1,6 @@
 """What a log yields, distributed; statements leave this module without their literals and users."""
 
 import pickle
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -21,22 +20,25 @@ _BATCH = 2000
 
 
 class Extent(NamedTuple):
-    """The number of statements, and the times of the first and the last one (microseconds since 1970)."""
+    """The times of the first and the last statement (microseconds since 1970)."""
 
-    number: int
     first: int
     last: int
 
 
 @dataclass(frozen=True, slots=True)
 class LogRows:
-    """What a log contains; `extents`: of its statements, `views`: definitions of views, as statements."""
+    """What a log contains; `extents`: of its statements, `views`: definitions of views, as statements.
+
+    `observed_from`: the time since which it has all statements, if some are lost before (microseconds).
+    """
 
     statements: Rows[Prepared]
     extents: Rows[Extent]
     catalog: Rows[CatalogRow]
     problems: Rows[Problem]
     views: Rows[Prepared] | None = None
+    observed_from: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,19 +79,22 @@ def batches(
     `started_of`: the time of a row that is a statement.
     """
     waiting: dict[str, list[Any]] = {kind: [] for kind in (*kind_of.values(), EXTENT)}
-    times = array("q")
+    extent: Extent | None = None
     for row in rows:
         started = started_of(row)
         if started is not None:
-            times.append(started)
+            if extent is None:
+                extent = Extent(started, started)
+            elif not extent.first <= started <= extent.last:
+                extent = Extent(min(extent.first, started), max(extent.last, started))
         kind = kind_of[type(row)]
         found = waiting[kind]
         found.append(row)
         if len(found) == _BATCH:
             yield Batch(kind, pickle.dumps(found, pickle.HIGHEST_PROTOCOL))
             found.clear()
-    if times:
-        waiting[EXTENT] = [Extent(len(times), min(times), max(times))]
+    if extent is not None:
+        waiting[EXTENT] = [extent]
     for kind, found in waiting.items():
         if found:
             yield Batch(kind, pickle.dumps(found, pickle.HIGHEST_PROTOCOL))

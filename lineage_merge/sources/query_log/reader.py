@@ -1,6 +1,6 @@
 """Reader of query logs: sessions are cut into units, each of which is interpreted once."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 from functools import partial
 from typing import Any, NamedTuple
@@ -26,7 +26,6 @@ from lineage_merge.sources.query_log.log_rows import (
     KINDS,
     PROBLEM,
     STATEMENT,
-    Extent,
     LogRows,
     Prepare,
     batches,
@@ -44,7 +43,7 @@ from lineage_merge.sources.query_log.session_rows import (
     sum_units,
 )
 from lineage_merge.sources.query_log.sessions import SessionSettings, merge_runs
-from lineage_merge.sources.query_log.settings import QueryLog
+from lineage_merge.sources.query_log.settings import QueryLog, by_warehouse
 from lineage_merge.sources.query_log.statement_file import read_line
 from lineage_merge.sources.query_log.unread_statements import UnreadStatement, add_unread, unread_problems
 from lineage_merge.sources.query_log.usage import (
@@ -64,9 +63,12 @@ _MS = 1000
 def read_query_log(engine: Engine, config: Config, resolver: Resolver) -> Rows[Record]:
     """Read all configured logs as records. Raises `ConfigError` without a salt, `SourceError`."""
     logs: tuple[QueryLog, ...] = config.sources["query_log"]
-    users = [users_of(log, f"query_log[{index}]") for index, log in enumerate(logs)]
+    warehouses = [
+        ([logs[index] for index in indexes], users_of(logs[indexes[0]], f"query_log[{indexes[0]}]"))
+        for indexes in by_warehouse(logs)
+    ]
     dbt = dbt_jobs_of(model_jobs(engine, config.sources.get("dbt", ())).collect())
-    contents = [_read(engine, log, own, resolver, dbt) for log, own in zip(logs, users, strict=True)]
+    contents = [_read(engine, own, users, resolver, dbt) for own, users in warehouses]
     usage = (
         engine.union([each.usage for each in contents])
         .combine(_itself, merge_usage, merge_usage)
@@ -88,19 +90,24 @@ def _observed(periods: Iterable[ObservedLog]) -> Iterator[ObservedLog]:
         yield ObservedLog(namespace, begin, end)
 
 
-def open_log(engine: Engine, log: QueryLog, users: Users) -> LogRows:
-    """Return the rows of a log. Raises `SourceError`."""
+def open_logs(engine: Engine, logs: Sequence[QueryLog], users: Users) -> LogRows:
+    """Return the rows of the logs of a warehouse. Raises `SourceError`."""
+    log = logs[0]
     if log.format == "statements":
         return _statement_files(engine, log, users)
-    if log.path:
-        return redshift.read_files(engine, log, users)
     if log.format == "athena":
         from lineage_merge.sources.query_log import athena
 
         return athena.read(engine, log, users)
+    return redshift.assemble([_view_rows(engine, each) for each in logs], log.dialect, users)
+
+
+def _view_rows(engine: Engine, log: QueryLog) -> redshift.ViewRows:
+    if log.path:
+        return redshift.read_files(engine, log)
     from lineage_merge.sources.query_log import data_api
 
-    return data_api.read(engine, log, users)
+    return data_api.read(engine, log)
 
 
 def _statement_files(engine: Engine, log: QueryLog, users: Users) -> LogRows:
@@ -112,7 +119,9 @@ def _statement_files(engine: Engine, log: QueryLog, users: Users) -> LogRows:
         .map_partitions(partial(batches, KINDS, started_of))
         .cache()
     )
-    return LogRows(*(of_kind(read, kind) for kind in (STATEMENT, EXTENT, CATALOG, PROBLEM)))
+    return LogRows(
+        of_kind(read, STATEMENT), of_kind(read, EXTENT), of_kind(read, CATALOG), of_kind(read, PROBLEM)
+    )
 
 
 def _lines(part: Any) -> Iterator[Any]:
@@ -125,16 +134,21 @@ def _lines(part: Any) -> Iterator[Any]:
 
 
 class _LogContent(NamedTuple):
-    """What a log yields: records, the usage of datasets by key, and the period of its statements."""
+    """What the logs of a warehouse yield: records, usage by the keys of datasets, and the observed period."""
 
     records: Rows[Record]
     usage: Rows[tuple[str, DatasetUsage]]
     period: ObservedLog | None
 
 
-def _read(engine: Engine, log: QueryLog, users: Users, resolver: Resolver, dbt: DbtJobs) -> _LogContent:
-    rows = open_log(engine, log, users)
-    number, begin, newest = _extent(rows.extents.collect())
+def _read(
+    engine: Engine, logs: Sequence[QueryLog], users: Users, resolver: Resolver, dbt: DbtJobs
+) -> _LogContent:
+    log, name = logs[0], ", ".join(map(str, logs))
+    rows = open_logs(engine, logs, users)
+    extents = rows.extents.collect()
+    begin = min((each.first for each in extents), default=0)
+    newest = max((each.last for each in extents), default=0)
     since = newest - log.lookback // timedelta(microseconds=1)
     catalog = catalog_of(rows.catalog.collect())
     user_schemas = users.schemas({schema for _, schema, _ in (*catalog.columns, *catalog.locations)})
@@ -182,12 +196,12 @@ def _read(engine: Engine, log: QueryLog, users: Users, resolver: Resolver, dbt: 
         .combine(_itself, add_unread, add_unread)
         .map(lambda pair: pair[1])
     )
-    notices: list[Element] = [Count("logged statements", number)]
-    notices += unread_problems(unread.collect(), str(log))
-    if not number:
-        notices.append(Problem("notice", str(log), "", "no statements found"))
+    notices: list[Element] = [*unread_problems(unread.collect(), name)]
+    if not extents:
+        notices.append(Problem("notice", name, "", "no statements found"))
     records = engine.union(
         [
+            sessions.filter(lambda row: isinstance(row, Count)).map_partitions(resolver.records),
             read.filter(_is_element).map_partitions(resolver.records),
             jobs.map_partitions(resolver.records),
             rows.problems.map_partitions(resolver.records),
@@ -195,19 +209,15 @@ def _read(engine: Engine, log: QueryLog, users: Users, resolver: Resolver, dbt: 
         ]
     )
     counted = usage.filter(lambda row: not isinstance(row, UnreadStatement))
-    if not number or not log.usage:
+    if not extents or not log.usage:
         return _LogContent(records, counted, None)
-    period = ObservedLog(log.namespace, max(begin, since) // _MS, newest // _MS)
+    observed_from = min(max(begin, since, rows.observed_from), newest)
+    period = ObservedLog(log.namespace, observed_from // _MS, newest // _MS)
     return _LogContent(records, counted, period)
 
 
 def _itself(value: Any) -> Any:
     return value
-
-
-def _extent(found: list[Extent]) -> Extent:
-    first, last = (each.first for each in found), (each.last for each in found)
-    return Extent(sum(each.number for each in found), min(first, default=0), max(last, default=0))
 
 
 def _creates(counted: CountedUnit) -> bool:

@@ -1,7 +1,8 @@
 """Redshift's history: rows of its system views, from exported files or the Data API."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 from lineage_merge.infra.engine.rows import Engine, Rows
@@ -9,7 +10,14 @@ from lineage_merge.infra.storage import StoredFile, find_files
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import DocumentError, SourceMissing
 from lineage_merge.naming import redact
-from lineage_merge.sources.query_log.archive_layout import is_marker, recent_files
+from lineage_merge.sources.query_log.archive_layout import (
+    Interval,
+    complete_intervals,
+    gaps,
+    interval_of,
+    intervals_lacking,
+    recent_files,
+)
 from lineage_merge.sources.query_log.log_rows import (
     CATALOG,
     EXTENT,
@@ -36,10 +44,13 @@ from lineage_merge.sources.query_log.redshift_views import (
 )
 from lineage_merge.sources.query_log.sessions import Prepared
 from lineage_merge.sources.query_log.settings import QueryLog
-from lineage_merge.sources.query_log.statement import LoggedStatement
+from lineage_merge.sources.query_log.statement import LoggedStatement, microseconds
 from lineage_merge.sources.query_log.table_files import rows_of
 from lineage_merge.sources.query_log.users import Users
 from lineage_merge.sources.query_log.view_definitions import ViewDefinition, statement_of
+
+# Rows in memory, by the bytes of their text: those of a partition are grouped by transaction.
+_SIZE_OF_ROWS = 2
 
 
 class ViewFile(NamedTuple):
@@ -49,12 +60,28 @@ class ViewFile(NamedTuple):
     file: StoredFile
 
 
+class ViewRows(NamedTuple):
+    """What the rows of a log's views say, with the names of users.
+
+    `intervals`: those of which it has all statements, none if they are unknown.
+    """
+
+    rows: Rows[Any]
+    has_transactions: bool
+    intervals: Sequence[Interval]
+
+
 def files_of(log: QueryLog) -> list[ViewFile]:
     """List the files of a log: the view is the name of a folder above, or of the file before a dot or a dash.
 
     Intervals of an archive that are older than `lookback` are left out. Raises `SourceMissing` without files
     of SYS_QUERY_HISTORY, unless the archive of a warehouse without statements is complete.
     """
+    return _archived(log)[0]
+
+
+def _archived(log: QueryLog) -> tuple[list[ViewFile], list[Interval]]:
+    """Return the files of a log, and the complete intervals of an archive."""
     try:
         files = find_files(log.path)
     except SourceMissing as error:
@@ -64,11 +91,12 @@ def files_of(log: QueryLog) -> list[ViewFile]:
         raise
     recent = recent_files(files, log.lookback)
     found = [ViewFile(view, file) for file in recent if (view := _view_of(file.location, log.path))]
-    if not any(each.view == HISTORY for each in found) and not any(is_marker(file) for file in files):
+    complete = complete_intervals(files)
+    if not any(each.view == HISTORY for each in found) and not complete:
         raise SourceMissing(
             f"{redact(log.path)}: no files of {HISTORY} found (a folder of this name with CSV or Parquet)"
         )
-    return sorted(found)
+    return sorted(found), complete
 
 
 def _view_of(location: str, root: str) -> str:
@@ -78,16 +106,34 @@ def _view_of(location: str, root: str) -> str:
     return next((each for each in names if each in VIEWS), "")
 
 
-def read_files(engine: Engine, log: QueryLog, users: Users) -> LogRows:
+def read_files(engine: Engine, log: QueryLog) -> ViewRows:
     """Read a folder with exported views. Raises `SourceError`."""
-    files = files_of(log)
-    engine.reserve(sum(each.file.text_bytes for each in files))
+    files, complete = _archived(log)
+    engine.reserve(_SIZE_OF_ROWS * sum(each.file.text_bytes for each in files))
     partitions = max(engine.parallelism, min(len(files), 10_000))
-    rows = engine.rows(files, partitions).flat_map(_read_file)
-    return assemble(rows, log, users, has_transactions=any(each.view == TRANSACTIONS for each in files))
+    history = [each.file for each in files if each.view == HISTORY]
+    transactions = [each.file for each in files if each.view == TRANSACTIONS]
+    lacking = intervals_lacking(transactions, history, complete) if transactions else frozenset()
+    rows = engine.rows(files, partitions).flat_map(partial(_read_file, lacking))
+    archived = complete or [each for file in history if (each := interval_of(file))]
+    return ViewRows(rows, bool(transactions), archived)
 
 
-def _read_file(found: ViewFile) -> Iterator[Any]:
+def _read_file(without_transactions: frozenset[Interval], found: ViewFile) -> Iterator[Any]:
+    rows = _rows_of_file(found)
+    if found.view == HISTORY and interval_of(found.file) in without_transactions:
+        return chain.from_iterable(map(_with_unknown_end, rows))
+    return rows
+
+
+def _with_unknown_end(row: Any) -> Iterator[Any]:
+    yield row
+    statement = row.part if type(row) is Keyed else row
+    if type(statement) is LoggedStatement:
+        yield TransactionEnd(statement.transaction, None)
+
+
+def _rows_of_file(found: ViewFile) -> Iterator[Any]:
     view, file = found
     try:
         for number, row in rows_of(file):
@@ -105,21 +151,36 @@ def _read_file(found: ViewFile) -> Iterator[Any]:
         yield Problem("rejected", error.document, error.field, error.problem)
 
 
-def assemble(rows: Rows[Any], log: QueryLog, users: Users, *, has_transactions: bool) -> LogRows:
-    """Put the rows of all views together. Without transactions, sessions show what was rolled back."""
+def assemble(logs: Sequence[ViewRows], dialect: str, users: Users) -> LogRows:
+    """Put the rows of all views of a warehouse together: logs may have the same statements.
+
+    Where transactions are not listed, sessions show what was rolled back.
+    """
+    has_transactions = any(log.has_transactions for log in logs)
+    first, *others = (
+        log.rows.flat_map(_with_unknown_end) if has_transactions and not log.has_transactions else log.rows
+        for log in logs
+    )
+    rows = first.union(*others) if others else first
     read: Rows[Batch] = (
         rows.map(partial(_without_users, users))
-        .map_partitions(Prepare(log.dialect, users))
+        .map_partitions(Prepare(dialect, users))
         .map_partitions(partial(batches, _KINDS, _started_of))
         .cache()
     )
     parts = of_kind(read, _PART).group(lambda keyed: keyed.key, _complete)
-    statements = of_kind(read, STATEMENT).union(parts.map_partitions(Prepare(log.dialect, None)))
+    statements = of_kind(read, STATEMENT).union(parts.map_partitions(Prepare(dialect, None)))
     if has_transactions:
         statements = statements.union(of_kind(read, _OUTCOME)).group(_transaction_of, _with_outcome)
-    definitions = of_kind(read, _VIEW).map(statement_of).map_partitions(Prepare(log.dialect, None))
+    lost = gaps([interval for log in logs for interval in log.intervals])
+    definitions = of_kind(read, _VIEW).map(statement_of).map_partitions(Prepare(dialect, None))
     return LogRows(
-        statements, of_kind(read, EXTENT), of_kind(read, CATALOG), of_kind(read, PROBLEM), definitions
+        statements,
+        of_kind(read, EXTENT),
+        of_kind(read, CATALOG),
+        of_kind(read, PROBLEM),
+        definitions,
+        microseconds(lost[-1].end) if lost else 0,
     )
 
 

@@ -4,7 +4,7 @@ Their columns are those of AWS's documentation; rows of other views are not read
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -45,10 +45,10 @@ class RowCount(NamedTuple):
 
 
 class TransactionEnd(NamedTuple):
-    """Whether a transaction was committed."""
+    """Whether a transaction was committed; None: the view of transactions was not exported."""
 
     transaction: str
-    is_committed: bool
+    is_committed: bool | None
 
 
 Part = LoggedStatement | TextPiece | LoadedFile | RowCount
@@ -241,10 +241,16 @@ def completed(parts: Iterable[Part]) -> LoggedStatement | None:
     return statement._replace(files=tuple(sorted(files)), rows=max(rows, default=None))
 
 
-def with_outcome(statement: LoggedStatement, transactions: Iterable[bool]) -> LoggedStatement:
-    """Return a statement with the outcome of its transaction; one without an outcome still runs."""
+def with_outcome(statement: LoggedStatement, ends: Collection[bool | None]) -> LoggedStatement:
+    """Return a statement with the outcome of its transaction.
+
+    One without an end still runs; if that is unknown (None), the statement remains open.
+    """
     if statement.outcome != "open":
         return statement
-    committed = list(transactions)
-    outcome: Outcome = "committed" if any(committed) else "rolled_back" if committed else "running"
+    outcome: Outcome = "open" if None in ends else "running"
+    if True in ends:
+        outcome = "committed"
+    elif False in ends:
+        outcome = "rolled_back"
     return statement._replace(outcome=outcome)

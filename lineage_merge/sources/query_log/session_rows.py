@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from lineage_merge.infra.engine.rows import Rows, Shared
+from lineage_merge.model.elements import Count
 from lineage_merge.sources.query_log.facts import facts_of
 from lineage_merge.sources.query_log.owners import DBT
 from lineage_merge.sources.query_log.reads import CountedReads, ReadKey, Reads, merge_reads
@@ -38,7 +39,9 @@ class NamedRuns(NamedTuple):
     runs: Runs
 
 
-SessionRow = CountedUnit | NamedRuns | CountedReads
+# A `Count` is that of the statements.
+SessionRow = CountedUnit | NamedRuns | CountedReads | Count
+_STATEMENTS = "logged statements"
 
 
 def renames_of_sessions(statements: Rows[Prepared], settings: SessionSettings) -> list[Rename]:
@@ -77,31 +80,38 @@ def _rows_of_session(
     settings: SessionSettings, renames: Shared[Renames], _session: Hashable, statements: list[Prepared]
 ) -> Iterator[Any]:
     result = read_session(statements, settings, renames.value)
-    yield from _counted(result.units, result.runs, result.reads)
+    yield from _counted(result.units, result.runs, result.reads, result.number)
 
 
 def summed(rows: Iterable[SessionRow]) -> Iterator[SessionRow]:
-    """Yield the units, runs and reads of many sessions, equal ones once."""
+    """Yield the units, runs and reads of many sessions, equal ones once, and the number of statements."""
     units: dict[Unit, int] = {}
     runs: dict[tuple[str, str], Runs] = {}
     reads: dict[ReadKey, Reads] = {}
+    number = 0
     for row in rows:
         if isinstance(row, CountedReads):
             known = reads.get(row.key)
             reads[row.key] = row.reads if known is None else merge_reads(known, row.reads)
         elif isinstance(row, CountedUnit):
             units[row.unit] = units.get(row.unit, 0) + row.number
+        elif isinstance(row, Count):
+            number += row.number
         else:
             runs[row.job] = merge_runs(runs[row.job], row.runs) if row.job in runs else row.runs
         if len(units) + len(runs) + len(reads) >= _HELD:
-            yield from _counted(units, runs, reads)
-            units, runs, reads = {}, {}, {}
-    yield from _counted(units, runs, reads)
+            yield from _counted(units, runs, reads, number)
+            units, runs, reads, number = {}, {}, {}, 0
+    yield from _counted(units, runs, reads, number)
 
 
 def _counted(
-    units: Mapping[Unit, int], runs: Mapping[tuple[str, str], Runs], reads: Mapping[ReadKey, Reads]
-) -> Iterator[Any]:
+    units: Mapping[Unit, int],
+    runs: Mapping[tuple[str, str], Runs],
+    reads: Mapping[ReadKey, Reads],
+    number: int,
+) -> Iterator[SessionRow]:
+    yield Count(_STATEMENTS, number)
     yield from map(CountedUnit, units, units.values())
     yield from map(NamedRuns, runs, runs.values())
     yield from map(CountedReads, reads, reads.values())

@@ -80,7 +80,7 @@ def merge_runs(one: Runs, other: Runs) -> Runs:
 
 
 class SessionResult(NamedTuple):
-    """What a session contains: units with their number, and runs of jobs.
+    """What a session contains: units with their number, runs of jobs, and the number of statements.
 
     Jobs are ``(type, name)``; the type "" is the log's own, the name of a unit without a named job is ``#``
     and its fingerprint. Those of dbt are ``target/node``, or the node if the target is unknown.
@@ -89,6 +89,7 @@ class SessionResult(NamedTuple):
     units: Mapping[Unit, int]
     runs: Mapping[tuple[str, str], Runs]
     reads: Mapping[ReadKey, Reads]
+    number: int = 0
 
 
 @dataclass(slots=True)
@@ -163,7 +164,7 @@ def read_session(
         for at, unit in _units(steps, reads, renames)
     ]
     return SessionResult(
-        _counted(units), _runs(steps, units), counted(reads) if settings.counts_reads else {}
+        _counted(units), _runs(steps, units), counted(reads) if settings.counts_reads else {}, len(steps)
     )
 
 

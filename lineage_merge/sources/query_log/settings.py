@@ -4,11 +4,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from itertools import product
 from typing import Any, Literal
 
 from lineage_merge.config.section import namespace
 from lineage_merge.infra.redaction import redact
-from lineage_merge.infra.storage import is_s3
 from lineage_merge.model.errors import ConfigError, ErrorCollector
 from lineage_merge.sources.settings import NamespaceSetting, lookback
 
@@ -19,6 +19,11 @@ _PLATFORMS: Mapping[Format, str] = {"redshift": "redshift", "athena": "athena", 
 _TEXTS = (
     *("cluster", "workgroup", "database", "db_user", "secret_arn", "region"),
     *("user_salt_env", "user_salt_secret"),
+)
+# What logs of one warehouse have in common.
+_OF_WAREHOUSE = (
+    *("dialect", "search_path", "lookback", "usage"),
+    *("users", "user_groups", "user_salt_env", "user_salt_secret"),
 )
 _ROLE = re.compile(r"default|arn:[A-Za-z0-9:/_+=,.@-]+")
 _DEFAULT_PATH = ("$user", "public")
@@ -91,7 +96,23 @@ def parse(settings: Sequence[Any]) -> tuple[QueryLog, ...]:
         if other is not log:
             problem = f"{log.path} is the archive of {other.namespace}: give each warehouse its own"
             raise ConfigError(f"query_log[{index}].archive", problem)
+    for first, *others in by_warehouse(found):
+        for index, name in product(others, _OF_WAREHOUSE):
+            if getattr(found[index], name) != getattr(found[first], name):
+                problem = f"query_log[{first}] has the same namespace, and another value"
+                raise ConfigError(f"query_log[{index}].{name}", problem)
     return tuple(found)
+
+
+def by_warehouse(logs: Sequence[QueryLog]) -> list[list[int]]:
+    """Return the positions of the logs that are read as one: those of Redshift with one namespace.
+
+    Their statements have ids of the warehouse. Those of other logs do not, or are in one workgroup only.
+    """
+    found: dict[str | int, list[int]] = {}
+    for index, log in enumerate(logs):
+        found.setdefault(log.namespace if log.format == "redshift" else index, []).append(index)
+    return list(found.values())
 
 
 def _entry(key: str, entry: Mapping[str, Any]) -> QueryLog:
@@ -143,7 +164,7 @@ def archive_folder(archive: str, warehouse: str) -> str:
 
 def check_archive(key: str, log: QueryLog) -> None:
     """Raise `ConfigError` if Redshift cannot write the archive."""
-    if not is_s3(log.archive):
+    if not log.archive.startswith("s3://"):  # UNLOAD takes no other spelling
         raise ConfigError(key, f"Redshift writes it: give s3://bucket/prefix, not {redact(log.archive)}")
     if not _ROLE.fullmatch(log.iam_role):
         raise ConfigError("iam_role", "expected default, or the ARN of a role")

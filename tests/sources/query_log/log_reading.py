@@ -1,6 +1,7 @@
 """What a query log says, as plain sets that tests compare completely."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from lineage_merge.merge import dataset_resolver
 from lineage_merge.model.elements import dotted
 from lineage_merge.model.records import (
     ColumnRecord,
+    CountRecord,
     DatasetRecord,
     FeedsColumnRecord,
     FeedsRecord,
@@ -121,6 +123,14 @@ class LogLineage:
     def runs(self) -> dict[str, int]:
         """The numbers of successful runs."""
         return {_HASH.sub(" #", name): number for name, number in runs_of(self.records).items()}
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The numbers of items that were read."""
+        counts: Counter[str] = Counter()
+        for each in records_of(CountRecord, self.records):
+            counts[each.items] += each.number
+        return dict(counts)
 
     @property
     def problems(self) -> set[tuple[str, str, str, str]]:

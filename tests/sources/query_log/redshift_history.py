@@ -100,7 +100,7 @@ class Session:
         unloaded: int | None = None,
     ) -> int:
         """Add a statement; return its id."""
-        with self._one_transaction(is_committed=status == "success"):
+        with self.one_transaction(is_committed=status == "success"):
             history = self.history
             history._queries += 1
             begun = history._at
@@ -148,7 +148,7 @@ class Session:
     @contextmanager
     def transaction(self, *, commit: bool = True) -> Iterator[None]:
         """Run statements in one transaction."""
-        with self._one_transaction(is_committed=commit):
+        with self.one_transaction(is_committed=commit):
             self.run("BEGIN")
             yield
             self.run("COMMIT" if commit else "ROLLBACK")
@@ -156,7 +156,7 @@ class Session:
     @contextmanager
     def call(self, text: str, status: str = "success") -> Iterator[None]:
         """Run statements inside a procedure."""
-        with self._one_transaction(is_committed=status == "success"):
+        with self.one_transaction(is_committed=status == "success"):
             self.run(text, status=status)
             row = self.history.rows["sys_query_history"][-1]
             yield
@@ -166,7 +166,8 @@ class Session:
             )
 
     @contextmanager
-    def _one_transaction(self, *, is_committed: bool) -> Iterator[None]:
+    def one_transaction(self, *, is_committed: bool) -> Iterator[None]:
+        """Run statements in one transaction, whose end only the view of transactions shows."""
         if self._transaction:
             yield
             return

@@ -217,6 +217,93 @@ def test_a_statement_that_runs_across_the_boundary_counts_once_as_it_ended(clust
     assert lineage().runs == {"mart.t #": 1}
 
 
+def test_intervals_without_the_view_of_transactions_keep_their_lineage(clusters: Clusters) -> None:
+    """Of the later interval, whose view of transactions is there, only what was committed counts."""
+    history = History()
+    early = history.session(1)
+    early.run(COPIED)
+    early.run("copy mart.loaded from 's3://raw/loaded/' iam_role default csv")
+    with early.transaction(commit=False):
+        early.run("insert into mart.undone (a) select b from raw.s")
+    history._at += timedelta(hours=2)
+    with early.one_transaction(is_committed=False):
+        early.run("insert into mart.lost_connection (a) select b from raw.s")
+    history._at += timedelta(hours=3)
+    late = history.session(2)
+    late.run("insert into mart.u (a) select b from raw.s")
+    late.run("insert into mart.open (a) select b from raw.s")
+    history.rows[TRANSACTIONS].pop()
+    cluster = clusters["wh"]
+    cluster.show(history)
+    cluster.denied.add(TRANSACTIONS)
+    written(at(2, 9))
+    cluster.denied.clear()
+    written(at(2, 12))
+
+    feeds = {
+        "mart.t #: raw.s > mart.t",
+        "mart.loaded #: s3://raw/loaded > mart.loaded",
+        "mart.u #: raw.s > mart.u",
+    }
+    assert lineage().feeds == feeds
+
+
+def test_an_interrupted_interval_does_not_lack_the_view_of_transactions(clusters: Clusters) -> None:
+    history = History()
+    history.session(1).run(COPIED)
+    clusters["wh"].show(history)
+    written(at(2, 9))
+    history._at += timedelta(hours=5)
+    with history.session(1).one_transaction(is_committed=False):
+        history.session(1).run("insert into mart.u (a) select b from raw.s")
+    clusters["wh"].show(history)
+    clusters["wh"].unload_error = lambda view: "ERROR: restarted" if view == TRANSACTIONS else ""
+    with pytest.raises(SourceError):
+        written(at(2, 12))
+
+    assert lineage().feeds == {"mart.t #: raw.s > mart.t"}
+
+
+def test_the_observed_time_begins_after_the_last_gap(clusters: Clusters) -> None:
+    history = History()
+    history.session(1).run("select a from core.s")
+    clusters["wh"].show(history)
+    written(at(2, 9))
+    history._at += timedelta(days=7)
+    history.session(1).run("select a from core.s")
+    clusters["wh"].show(history)
+
+    written(at(9, 9))
+
+    ((begin, _),) = lineage().observed.values()
+    assert begin == at(8, 9).timestamp() * 1000
+    by_path = {name: ENTRY[name] for name in ("format", "namespace")} | {"path": f"{ARCHIVE}/wh"}
+    assert lineage(by_path).observed == lineage().observed
+
+
+def test_the_last_gap_of_an_archive_that_has_nothing_newer(clusters: Clusters) -> None:
+    history = History()
+    for _ in range(2):
+        history.session(1).run("select a from core.s")
+    clusters["wh"].show(history)
+    written(at(2, 9))
+    written(at(9, 9))
+
+    ((begin, end),) = lineage().observed.values()
+    assert begin == end
+
+
+def test_statements_in_two_intervals_count_once(clusters: Clusters) -> None:
+    history = History()
+    history.session(1).run(COPIED)
+    clusters["wh"].show(history)
+    written(at(2, 7))
+    written(at(2, 8))
+
+    assert lineage().counts == {"logged statements": 1}
+    assert lineage().reads == {"raw.s": 1, "raw.s#b": 1}
+
+
 def test_clusters_in_one_archive_do_not_mix(clusters: Clusters) -> None:
     other = ENTRY | {"cluster": "other", "namespace": "redshift://other.us-east-1:5439"}
     for name, table in (("wh", "mart.t"), ("other", "mart.u")):
@@ -354,6 +441,14 @@ def test_the_sql_has_quotes_and_the_role() -> None:
             {"archive": "/data/history"},
             r"query_log\[0\].archive: Redshift writes it: give s3://bucket/prefix",
         ),
+        (
+            {"archive": "s3a://logs/history"},
+            r"query_log\[0\].archive: .* give s3://bucket/prefix, not s3a://logs/history",
+        ),
+        (
+            {"archive": "S3://logs/history"},
+            r"query_log\[0\].archive: .* give s3://bucket/prefix, not S3://logs/history",
+        ),
         ({"format": "athena"}, r"query_log\[0\].archive: only for Redshift with cluster or workgroup"),
     ],
 )
@@ -415,6 +510,12 @@ def test_doctor_says_how_old_the_archive_is(examined: Callable[[datetime], dict[
         "redshift wh: no history from 2026-11-02 09:00 to 2026-11-08 00:00 UTC: system views keep seven days"
     )
     assert examined(at(9, 1))[gap] == "run archive-history every day"
+
+    by_path = parse([{name: ENTRY[name] for name in ("format", "namespace")} | {"path": f"{ARCHIVE}/wh"}])
+    gaps_of_path = [
+        each.message for each in doctor.CHECKS[0].examine(by_path) if "history from" in each.message
+    ]
+    assert gaps_of_path == [gap.replace("redshift wh", f"{ARCHIVE}/wh")]
 
 
 def test_archiving_after_a_gap_says_what_is_lost(clusters: Clusters) -> None:

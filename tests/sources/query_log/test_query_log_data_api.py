@@ -1,16 +1,17 @@
 """Reading Redshift's system views through the Data API."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lineage_merge.infra.engine.local import LocalEngine
-from lineage_merge.model.errors import SourceError
-from lineage_merge.sources.query_log import data_api, doctor
+from lineage_merge.model.errors import ConfigError, SourceError
+from lineage_merge.sources.query_log import archive, data_api, doctor
 from lineage_merge.sources.query_log.redshift_views import HISTORY, TRANSACTIONS
-from lineage_merge.sources.query_log.settings import QueryLog
+from lineage_merge.sources.query_log.settings import QueryLog, parse
 from tests.sources.query_log.log_reading import NAMESPACE, LogLineage, read_entries, read_log
 from tests.sources.query_log.redshift_standin import Cluster, Clusters
 from tests.sources.query_log.test_query_log_week import week
@@ -63,6 +64,47 @@ def test_without_the_view_of_transactions_rollback_statements_count(cluster: Clu
         each for each in found.feeds if "mart.never" in each or "landing.clicks > core.customers" in each
     ]
     assert "core.load_orders: landing.orders > core.orders" in found.feeds
+
+
+def test_statements_that_are_in_an_archive_and_behind_the_api_count_once(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    """Sessions are read as one: the API has all statements, the archive those of the first half minute."""
+    archived = {**CLUSTER, "archive": "s3://logs/history"}
+    (log,) = parse([archived])
+    archive.archive(log, datetime(2026, 11, 2, 6, 0, 30, tzinfo=UTC), lambda _line: None)
+    cluster.denied.add(TRANSACTIONS)
+
+    found = read_entries(LocalEngine(), [CLUSTER, archived])
+
+    expected = read_log(LocalEngine(), tmp_path / "history")
+    assert edges(found) == edges(expected)
+    assert (found.runs, found.reads, found.counts) == (expected.runs, expected.reads, expected.counts)
+    assert found.observed == expected.observed
+
+
+def test_the_observed_time_begins_with_what_the_api_has_if_the_archive_ended_before(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archived = {**CLUSTER, "archive": "s3://logs/history"}
+    (log,) = parse([archived])
+    archive.archive(log, datetime(2026, 11, 2, 6, 0, 30, tzinfo=UTC), lambda _line: None)
+    monkeypatch.setattr(data_api, "RETENTION", timedelta(hours=22, minutes=59, seconds=20))
+
+    found = read_entries(LocalEngine(), [CLUSTER, archived])
+
+    ((begin, _),) = found.observed.values()
+    assert begin == datetime(2026, 11, 2, 6, 0, 40, tzinfo=UTC).timestamp() * 1000
+
+
+@pytest.mark.parametrize(("key", "value"), [("usage", False), ("lookback", 7), ("search_path", ["etl"])])
+def test_logs_of_one_warehouse_are_read_alike(key: str, value: Any) -> None:
+    other = {"format": "redshift", "path": "/history", "namespace": NAMESPACE, key: value}
+
+    with pytest.raises(
+        ConfigError, match=rf"query_log\[1\].{key}: query_log\[0\] has the same namespace, and"
+    ):
+        parse([CLUSTER, other])
 
 
 def test_a_denied_view_is_one_clear_line(cluster: Cluster) -> None:

@@ -57,6 +57,20 @@ def test_a_table_that_is_renamed_twice_has_its_last_name(tmp_path: Path) -> None
     ) == ["core.orders > stage.c", "stage.c > mart.z"]
 
 
+@pytest.mark.parametrize(
+    "renamed", ["table mart.v", "view mart.v", "materialized view mart.v", "view if exists mart.v"]
+)
+def test_a_view_that_is_renamed(tmp_path: Path, renamed: str) -> None:
+    assert feeds(
+        tmp_path,
+        "create view mart.v as select id from core.orders",
+        "insert into mart.before select id from mart.v",
+        f"alter {renamed} rename to w",
+        "insert into mart.after select id from mart.w",
+        "create view mart.v as select id from core.items",
+    ) == ["core.items > mart.v", "core.orders > mart.w", "mart.w > mart.after", "mart.w > mart.before"]
+
+
 def test_unqualified_names_are_those_of_the_search_path(tmp_path: Path) -> None:
     assert feeds(
         tmp_path,
