@@ -33,7 +33,6 @@ FORMATS = ("table", "markdown", "csv", "json", "sarif", "html")
 
 @command(
     "lineage-merge review --base s3://ci/main/manifest.json --config lineage_merge.yml",
-    "lineage-merge review --base main --format markdown --out review.md",
     "lineage-merge review --base main --folder lineage --format html --out review.html",
     "lineage-merge review etl --dialect hive --base origin/main --folder lineage",
     "lineage-merge review --capture sales.json --folder s3://lineage/build",
