@@ -1,7 +1,8 @@
 """Take the screenshots of the page: ``python docs/make_screenshots.py``, in a checkout with the extra `test`.
 
-Of a merge of all captures (`tests/data/page_captures.json`), of a dbt project with tests, of a history, of a review, and
-of 3,000 generated datasets. Arguments are names of pictures, such as `page_tests.png`  [default: all].
+Of a merge of all captures (`tests/data/page_captures.json`), of a dbt project with tests, of a history, of a
+review, and of 3,000 generated datasets. Arguments are names of pictures, such as `page_tests.png`  [default:
+all].
 """
 
 import json
