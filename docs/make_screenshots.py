@@ -1,7 +1,8 @@
 """Take the screenshots of the page: ``python docs/make_screenshots.py``, in a checkout with the extra `test`.
 
-Of a merge of all captures (`tests/data/page_captures.json`), of a dbt project with tests, of a history, and
-of 3,000 generated datasets. Arguments are names of pictures, such as `page_tests.png`  [default: all].
+Of a merge of all captures (`tests/data/page_captures.json`), of a dbt project with tests, of a history, of a
+review, and of 3,000 generated datasets. Arguments are names of pictures, such as `page_tests.png`  [default:
+all].
 """
 
 import json
@@ -18,7 +19,7 @@ sys.path.insert(0, str(REPOSITORY))
 
 from lineage_merge.exporters.page import Options, render  # noqa: E402
 from lineage_merge.exporters.page.document import document  # noqa: E402
-from tests.page import chromium, compared_page, shop_page  # noqa: E402
+from tests.page import chromium, compared_page, review_page, shop_page  # noqa: E402
 from tests.page.page_graphs import large  # noqa: E402
 
 PICTURES = REPOSITORY / "docs" / "images"
@@ -82,6 +83,11 @@ def compare(page: Page) -> None:
     page.locator("#compare").select_option("0")
 
 
+def review(page: Page) -> None:
+    """Limit a review to what changes or breaks."""
+    page.locator("#moments [data-changed='only']").click()
+
+
 def search(page: Page, text: str) -> None:
     """Go to the first that is found."""
     page.locator("#search").fill(text)
@@ -109,6 +115,7 @@ ALL = (
     Picture("page_columns.png", column),
     Picture("page_columns_dark.png", column, dark=True),
     Picture("page_compare.png", compare, data="compared"),
+    Picture("page_review.png", review, data="review"),
     Picture("page_list.png", listed),
     Picture("page_search.png", found),
     Picture("page_phone.png", overview, phone=True),
@@ -129,6 +136,7 @@ def main() -> None:
             "captures": document({**captures, "title": "Lineage"}),
             "shop": shop_page.page(),
             "compared": compared_page.page(),
+            "review": review_page.save(Path(name)).read_text(encoding="utf-8"),
             "large": render(large(), Options(title="3,000 datasets")),
         }
         browser = playwright.chromium.launch(executable_path=program)

@@ -10,7 +10,8 @@ import pytest
 from py4j.java_gateway import GatewayClient, GatewayParameters
 from pyspark.sql import SparkSession
 
-from lineage_merge.infra.spark_session import own_errors, quiet_server
+from lineage_merge.infra.spark_errors import own_errors
+from lineage_merge.infra.spark_session import quiet_server
 from lineage_merge.model.errors import DocumentError, LineageMergeError
 
 

@@ -68,7 +68,7 @@ def validate(folder: str, as_json: bool, quiet: bool) -> None:
         from lineage_merge.cli.interrupt import session
         from lineage_merge.config import SparkOptions
         from lineage_merge.graph_format import files
-        from lineage_merge.infra.spark_session import own_errors
+        from lineage_merge.infra.spark_errors import own_errors
 
         with session(SparkOptions(), on_progress) as spark, own_errors():
             on_progress(f"checking {folder}")

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from lineage_merge.review.findings import ReviewResult
     from lineage_merge.sources.dbt.settings import DbtProject
 
-FORMATS = ("table", "markdown", "csv", "json", "sarif")
+FORMATS = ("table", "markdown", "csv", "json", "sarif", "html")
 
 
 @command(
     "lineage-merge review --base s3://ci/main/manifest.json --config lineage_merge.yml",
-    "lineage-merge review --base main --format markdown --out review.md",
+    "lineage-merge review --base main --folder lineage --format html --out review.html",
     "lineage-merge review etl --dialect hive --base origin/main --folder lineage",
     "lineage-merge review --capture sales.json --folder s3://lineage/build",
     short_help="Review a change of dbt, SQL files or a Spark job.",
@@ -95,7 +95,7 @@ def review(
     capture(...).save(FILE) saved, since --base or the job in the graph.
     """
     if out and options.format == "table":
-        raise click.UsageError("--out requires --format markdown, csv, json or sarif")
+        raise click.UsageError("--out requires --format markdown, csv, json, sarif or html")
     if paths and (head or catalog or base_catalog):
         raise click.UsageError("PATHS are SQL files: omit --head, --catalog and --base-catalog")
     if capture and (paths or head or catalog or base_catalog):

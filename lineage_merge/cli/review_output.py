@@ -1,4 +1,4 @@
-"""Output of the command `review`: findings for terminals, and as Markdown, CSV, JSON and SARIF."""
+"""Output of the command `review`: findings for terminals, as Markdown, CSV, JSON, SARIF and as the page."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -48,8 +48,19 @@ def _text(result: "ReviewResult", options: QueryOptions, scope: "GraphScope", ba
             return csv_text([_table(result, None)])
         case "sarif":
             return json_text(review_sarif(result)) + "\n"
+        case "html":
+            return _page(result, options, base)
     header = answer_header("review", scope, {"base": base})
     return json_text({**header, **review_as_json(result)}) + "\n"
+
+
+def _page(result: "ReviewResult", options: QueryOptions, base: str) -> str:
+    from lineage_merge.cli.question_commands import now_ms
+    from lineage_merge.exporters.page import Options, render_review
+    from lineage_merge.model.times import utc_time
+
+    about = Options(title="Lineage review", source=options.folder or "", made_at=utc_time(now_ms()))
+    return render_review(result, about, base)
 
 
 def _table(result: "ReviewResult", limit: int | None) -> AnswerTable:

@@ -15,7 +15,7 @@ from lineage_merge.questions.scoped_graph import GraphScope
 from lineage_merge.review import sql_changes as kinds
 
 if TYPE_CHECKING:
-    from lineage_merge.review.findings import EdgeKey
+    from lineage_merge.review.graph_change import EdgeKey
     from lineage_merge.review.sql_review import SqlReview
 
 # Tables that are listed by name.

@@ -2,7 +2,6 @@
 
 import logging
 import os
-import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator
@@ -16,9 +15,8 @@ from threading import Thread
 from typing import Any, Protocol
 
 import pyspark
-from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
+from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark import SparkContext
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from lineage_merge.infra.embedded.class_archive import ClassArchive, class_archive
@@ -26,8 +24,7 @@ from lineage_merge.infra.embedded.jars import spark_kafka_options
 from lineage_merge.infra.embedded.java import java_home
 from lineage_merge.infra.input_budget import BYTES_PER_PARTITION
 from lineage_merge.infra.progress import no_progress
-from lineage_merge.model import errors
-from lineage_merge.model.errors import DocumentError, LineageMergeError
+from lineage_merge.model.errors import LineageMergeError
 
 # Set, to any value, in a session whose number of partitions may be changed.
 ADJUSTABLE = "spark.lineage_merge.partitions"
@@ -263,43 +260,3 @@ def _cache_jvm_names(spark: SparkSession) -> None:
                 found = getattr(parent, part)
                 setattr(parent, part, found)
                 parent = found
-
-
-# How a worker's own error ends the Python traceback inside Spark's message.
-_OWN_ERROR = re.compile(rf"^{re.escape(errors.__name__)}\.(?P<type>\w+): (?P<message>.+)$", re.MULTILINE)
-# Out of memory: of the JVM, and of Spark's memory manager.
-_NO_MEMORY = re.compile(r"\bjava\.lang\.OutOfMemoryError\b|\bSparkOutOfMemoryError\b")
-
-
-@contextmanager
-def own_errors() -> Iterator[None]:
-    """Raise errors of this package that workers raised as they are, other errors as one line."""
-    try:
-        yield
-    except (Py4JJavaError, PySparkException) as error:
-        text = str(error)
-        match = _OWN_ERROR.search(text)
-        if match:
-            raise _own(match["type"], match["message"].strip()) from None
-        if "Python worker exited unexpectedly" in text:  # its cause is only the closed pipe
-            raise LineageMergeError("Spark failed: a Python worker was killed, or crashed") from error
-        if _NO_MEMORY.search(text):
-            raise LineageMergeError(
-                "Spark ran out of memory: increase it (local session: SPARK_DRIVER_MEMORY=4g), or set more"
-                " partitions (spark.partitions)"
-            ) from error
-        lines = [line for line in map(str.strip, text.splitlines()) if line and not line.startswith("at ")]
-        causes = [line for line in lines if line.startswith("Caused by:") or re.match(r"\w+Error: ", line)]
-        raise LineageMergeError(
-            f"Spark failed: {(causes or lines or [type(error).__name__])[-1][:300]}"
-        ) from error
-
-
-def _own(name: str, message: str) -> LineageMergeError:
-    kind = getattr(errors, name, LineageMergeError)
-    if kind is DocumentError:
-        document, _, problem = message.partition(": ")
-        return DocumentError(document, "", problem)
-    error: LineageMergeError = kind.__new__(kind)
-    LineageMergeError.__init__(error, message)
-    return error

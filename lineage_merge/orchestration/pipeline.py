@@ -10,24 +10,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from operator import methodcaller
 from pathlib import Path
-from typing import Any, Self
-
-from pyspark.sql import SparkSession
+from typing import TYPE_CHECKING, Any, Self
 
 from lineage_merge.config import EMBEDDED, Config
 from lineage_merge.exporters import after_load
-from lineage_merge.graph_format import files
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.history.layout import DagScope, history_location
 from lineage_merge.history.recording import Recorder
 from lineage_merge.infra.embedded.server import EmbeddedServer
 from lineage_merge.infra.engine.local import LocalEngine
-from lineage_merge.infra.engine.on_spark import SparkEngine
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.graph_files import default_graph_file
 from lineage_merge.infra.input_budget import limited
 from lineage_merge.infra.progress import ProgressCallback, no_progress
-from lineage_merge.infra.spark_session import own_errors
+from lineage_merge.infra.spark_errors import own_errors
 from lineage_merge.infra.storage import read_text, write_text
 from lineage_merge.infra.telemetry import in_step, running, step
 from lineage_merge.load.embedded_bulk import EmbeddedBulk
@@ -61,6 +57,11 @@ from lineage_merge.orchestration.read_sources import (
     read_in_one_task,
 )
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from lineage_merge.graph_format.files import Format
+
 # Maximum size of rows, as text, that are loaded into the embedded graph without Spark.
 _EMBEDDED_MB = 1024
 ALIAS_DDL = "source string, candidates array<string>"
@@ -77,7 +78,7 @@ class Built(MergeOutput):
     """
 
     report: Report
-    spark: SparkSession | None
+    spark: "SparkSession | None"
     owner: tuple[str, str] | None = None
 
     def release(self) -> None:
@@ -99,7 +100,7 @@ class Outcome:
     loaded: LoadResult
 
 
-def build(spark: SparkSession | None, config: Config, on_progress: ProgressCallback = no_progress) -> Built:
+def build(spark: "SparkSession | None", config: Config, on_progress: ProgressCallback = no_progress) -> Built:
     """Read and merge the sources; without Spark in this process, of which `InputTooLarge` is the limit.
 
     Invalid documents are skipped and reported; with `config.strict` the first one raises `DocumentError`.
@@ -132,7 +133,7 @@ def build(spark: SparkSession | None, config: Config, on_progress: ProgressCallb
 
 
 def _records(
-    spark: SparkSession | None,
+    spark: "SparkSession | None",
     config: Config,
     resolver: dataset_resolver.DatasetResolver,
     on_progress: ProgressCallback,
@@ -153,6 +154,8 @@ def _records(
         on_progress(
             f"the input is larger than {config.spark.distribute_above_mb} MB unpacked: distributing it"
         )
+    from lineage_merge.infra.engine.on_spark import SparkEngine
+
     return read_all(SparkEngine(spark), config, resolver, sources, on_progress)
 
 
@@ -162,7 +165,7 @@ def _local_engine() -> LocalEngine:
 
 
 def run(
-    spark: SparkSession,
+    spark: "SparkSession",
     config: Config,
     on_progress: ProgressCallback = no_progress,
     *,
@@ -183,11 +186,13 @@ def run(
             return Outcome(built.report, loaded)
 
 
-def write_folder(built: Built, folder: str, file_format: files.Format = "parquet") -> None:
+def write_folder(built: Built, folder: str, file_format: "Format" = "parquet") -> None:
     """Write `folder/nodes/`, `folder/edges/` and `folder/report.json`; replaces existing files.
 
     Also writes the input for retiring: `aliases/`, `runs/`, `identities/`, and `coverage` in the report.
     """
+    from lineage_merge.graph_format import files
+
     engine = built.nodes.engine
     if built.spark is None:
         raise AssertionError("rows that a load read are not written")
@@ -212,7 +217,7 @@ def write_folder(built: Built, folder: str, file_format: files.Format = "parquet
 
 
 def load_folder(
-    spark: SparkSession | None,
+    spark: "SparkSession | None",
     config: Config,
     folder: str,
     on_progress: ProgressCallback = no_progress,
@@ -225,6 +230,9 @@ def load_folder(
     `spark` may be None if `loads_without_spark`.
     Raises `TooFewJoined` if the build that wrote them joined less than its `merge.expect`.
     """
+    from lineage_merge.graph_format import files
+    from lineage_merge.infra.engine.on_spark import SparkEngine
+
     report = _report_of(folder)
     if not dry_run:
         fail_if_unmet(Report.from_json(report) if report else EMPTY)
@@ -256,6 +264,8 @@ def load_folder(
 
 def loads_without_spark(config: Config, folder: str) -> bool:
     """Return whether `load_folder` needs no Spark session. Raises `IntermediateError`."""
+    from lineage_merge.graph_format import files
+
     return files.may_read_locally(folder) and _is_small(config, folder)
 
 
@@ -264,6 +274,8 @@ def _is_small(config: Config, folder: str) -> bool:
     limit = config.spark.distribute_above_mb
     if limit and config.gremlin.endpoint == EMBEDDED:
         limit = max(limit, _EMBEDDED_MB)  # this machine holds the graph anyway
+    from lineage_merge.graph_format import files
+
     return files.unpacked_size(folder) <= limit << 20
 
 

@@ -21,6 +21,7 @@ from lineage_merge.review.dbt_changes import NOT_COMPARED, compare
 from lineage_merge.review.dbt_targets import with_places_of_base
 from lineage_merge.review.dbt_versions import DbtFile, DbtVersion, ReviewScope, changed_entries, version_of
 from lineage_merge.review.findings import Assessed, Finding, ReviewResult, in_order
+from lineage_merge.review.graph_change import graph_change
 from lineage_merge.sources.dbt.jobs import JOB_TYPE, project_of, unique_id_of
 
 
@@ -64,7 +65,9 @@ def review_dbt(
         )
     lookup = GraphLookup(graph, scope.names.environment)
     assessed = _assess(findings, *versions, entries.changed, own, lookup, settings)
-    return ReviewResult(in_order(assessed), tuple(notes), incomparable)
+    old, new = (everything(version.graph, None) for version in versions)
+    change = graph_change(graph, old, new, lookup.id_of)
+    return ReviewResult(in_order(assessed), tuple(notes), incomparable, change)
 
 
 def _notes_on_manifests(before: DbtFile, after: DbtFile) -> Iterator[str]:

@@ -29,6 +29,7 @@ from lineage_merge.review.consequences import (
     new_violations,
 )
 from lineage_merge.review.findings import Finding, ReviewResult, Severity, Subject, in_order
+from lineage_merge.review.graph_change import graph_change
 from lineage_merge.review.query_sources import without_qualifiers
 from lineage_merge.sources.dbt.columns import Column
 
@@ -55,7 +56,7 @@ class WrittenDataset:
 class JobVersion:
     """A job at one time. `written`: by id in the graph; `clauses` None: not known.
 
-    `vertices` and `edges` are those of a document, with ids of the graph; none for a job of the graph.
+    `vertices` and `edges` have ids of the graph.
     """
 
     name: str
@@ -99,7 +100,9 @@ def review_capture(
         new = [vertex for vertex in after.vertices if vertex.id not in held]
         changed = InMemory([*vertices, *new], [*others, *after.edges])
         assessed += new_violations(InMemory(vertices, edges), changed, settings, environment)
-    return ReviewResult(in_order(assessed), tuple(dict.fromkeys((*notes, *after.notes))))
+    shown = known if graph else InMemory(before.vertices, before.edges)
+    change = graph_change(shown, (before.vertices, before.edges), (after.vertices, after.edges))
+    return ReviewResult(in_order(assessed), tuple(dict.fromkeys((*notes, *after.notes))), change=change)
 
 
 # ---- versions of a job
@@ -149,7 +152,8 @@ def _of_graph(
     others = {edge.to_id for edge in arriving if edge not in own and edge.label == "feeds_column"}
     others -= {edge.to_id for edge in own}
     held = [column for column in columns if column.id not in others]
-    return JobVersion(job.job_name, dict(_written(held, owned, own)), None)
+    vertices = (*graph.vertices(datasets), *held)
+    return JobVersion(job.job_name, dict(_written(held, owned, own)), None, vertices, (*owned, *own))
 
 
 def _is_of_job(edge: Edge, job: CaptureDocument) -> bool:

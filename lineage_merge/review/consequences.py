@@ -188,6 +188,7 @@ def new_violations(
                 f"{policy.name}: {violation.message}" + (f" ({path})" if path else ""),
                 Severity.POLICY if policy.severity == "error" else Severity.CHANGED,
                 after=violation.fix,
+                dataset=dataset_of(violation.element_id) if violation.element_id else "",
                 file_path=violation.file_path,
             )
         )

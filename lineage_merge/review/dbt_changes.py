@@ -191,7 +191,7 @@ def _removed_and_added(
             yield subject.finding(f"{_kind(node)} removed", message, Severity.INFO, before=subject.title)
     for unique_id in sorted(new.keys() - old.keys() - set(renamed.values())):
         node = new[unique_id]
-        subject = _subject(after, node, node)
+        subject = _subject(after, node, node, after.dataset(node))
         yield subject.finding(f"{_kind(node)} added", "is new", Severity.INFO, after=subject.title)
 
 

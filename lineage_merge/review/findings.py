@@ -2,14 +2,15 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 from lineage_merge.graph_format.elements import Vertex
 from lineage_merge.questions.dependents import AffectedTest, Dependent, Dependents
 from lineage_merge.questions.effects import Change, Effect
 from lineage_merge.questions.usage import Usage
+from lineage_merge.review.graph_change import EdgeKey, GraphChange
 from lineage_merge.review.struct_types import field_differences
 
 
@@ -31,23 +32,15 @@ SEVERITIES = tuple(Severity)
 NO_DAG = "none"
 
 
-class EdgeKey(NamedTuple):
-    """An edge, independent of its job: label and ids of its ends."""
-
-    label: str
-    source: str
-    target: str
-
-
 @dataclass(frozen=True, slots=True)
 class Finding:
     """A difference between two versions.
 
     `unique_id` names the dbt entry or the SQL file. `dataset` and `column` are the changed element before the
-    change; `dataset` is an id of the graph, "" for an element outside the graph. `is_guess`: a rename that
-    is concluded from equal expressions or SQL. `change`: its kind for the effects downstream, None if it
-    changes values or rows only. `edge`: the one that is added, removed or changed; `clauses`: the removed
-    and the added conditions, joins or groupings.
+    change, or the added one; `dataset` is an id of the graph, "" for an element outside the graph.
+    `is_guess`: a rename that is concluded from equal expressions or SQL. `change`: its kind for the effects
+    downstream, None if it changes values or rows only. `edge`: the one that is added, removed or changed;
+    `clauses`: the removed and the added conditions, joins or groupings.
     """
 
     kind: str
@@ -184,12 +177,13 @@ class Assessed:
 class ReviewResult:
     """All findings of a review, the worst first. `notes`: what could not be compared, and other remarks.
 
-    `incomparable`: the notes on what could not be compared.
+    `incomparable`: the notes on what could not be compared; `change`: what the HTML page draws.
     """
 
     findings: tuple[Assessed, ...] = ()
     notes: tuple[str, ...] = ()
     incomparable: tuple[str, ...] = ()
+    change: GraphChange | None = field(default=None, repr=False, compare=False)
 
     @property
     def counts(self) -> dict[Severity, int]:

@@ -16,7 +16,8 @@ from lineage_merge.model.elements import column_of, dataset_of, dotted
 from lineage_merge.questions.effects import Change
 from lineage_merge.review import comparison
 from lineage_merge.review.clauses import ComparableQuery, query_of
-from lineage_merge.review.findings import EdgeKey, Finding, Severity, Subject
+from lineage_merge.review.findings import Finding, Severity, Subject
+from lineage_merge.review.graph_change import EdgeKey
 from lineage_merge.review.sql_versions import FileKey, SqlFolders, SqlVersion
 
 TABLE_REMOVED = "table removed"

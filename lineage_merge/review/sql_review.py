@@ -9,8 +9,9 @@ from lineage_merge.graph_format.elements import Edge, title_of_id
 from lineage_merge.model.elements import dataset_of, is_field
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.review import git
-from lineage_merge.review.consequences import GraphLookup, consequences
+from lineage_merge.review.consequences import GraphLookup, consequences, everything
 from lineage_merge.review.findings import Assessed, Finding, ReviewResult, Severity, in_order
+from lineage_merge.review.graph_change import GraphChange, graph_change
 from lineage_merge.review.sql_changes import (
     COLUMN_DROPPED,
     COLUMNS_UNKNOWN,
@@ -31,7 +32,8 @@ INVALID_STATEMENT = "invalid statement"
 class SqlReview:
     """Lineage of SQL files; with a revision, only of files that changed since, and the findings.
 
-    `files`: paths, as in problems and findings; `assessed`: the findings in the order of the comparison.
+    `files`: paths, as in problems and findings; `assessed`: the findings in the order of the comparison;
+    `change`: that of the graph, of a comparison.
     """
 
     shown: SqlVersion
@@ -39,11 +41,12 @@ class SqlReview:
     assessed: tuple[Assessed, ...] = ()
     changed: tuple[git.ChangedFile, ...] = ()
     is_compared: bool = False
+    change: GraphChange | None = None
 
     @property
     def result(self) -> ReviewResult:
         """Return the findings in the form of other reviews."""
-        return ReviewResult(in_order(self.assessed))
+        return ReviewResult(in_order(self.assessed), change=self.change)
 
     @property
     def assumed_inserts(self) -> list[str]:
@@ -110,9 +113,9 @@ def review_changes(folders: SqlFolders, revision: str, graph: LineageGraph | Non
     }
     change = SqlChange(folders, before, now, old, new, renamed)
     assessed = [Assessed(finding) for finding in compare_files(change)]
+    lookup = GraphLookup(before.graph if graph is None else graph, folders.names.environment)
     if graph is not None:
         own_jobs = folders.jobs((*old, *new, *earlier.files, *texts.now))
-        lookup = GraphLookup(graph, folders.names.environment)
         assessed = list(_with_readers(assessed, lookup, own_jobs))
     shown = texts.version(texts.now, known, new)
     unique = {(item.finding, item.readers): item for item in assessed}
@@ -122,6 +125,9 @@ def review_changes(folders: SqlFolders, revision: str, graph: LineageGraph | Non
         (*_invalid_statements(shown), *unique.values()),
         since.changed,
         is_compared=True,
+        change=graph_change(
+            lookup.graph, everything(before.graph, None), everything(now.graph, None), lookup.id_of
+        ),
     )
 
 

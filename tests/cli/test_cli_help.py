@@ -196,6 +196,18 @@ def test_help_imports_no_expensive_modules(arguments: list[str]) -> None:
     assert imported & EXPENSIVE_MODULES == set()
 
 
+def test_a_merge_of_small_files_imports_no_client_of_what_it_does_not_use() -> None:
+    modules = (
+        "orchestration.demo",
+        "orchestration.read_sources",
+        "sources.spline.reader",
+        "sources.capture.reader",
+    )
+    imported = python_imports("-c", "import " + ", ".join(f"lineage_merge.{each}" for each in modules))
+
+    assert imported & {"pyspark", "py4j", "arango", "pandas"} == set()
+
+
 def test_the_package_imports_no_expensive_modules() -> None:
     imported = python_imports("-c", "import lineage_merge")
 

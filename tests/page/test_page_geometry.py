@@ -319,14 +319,17 @@ LAYOUT = """
 """
 
 
-@pytest.mark.parametrize(("count", "seeds"), [(20, 5), (75, 5), (120, 5), (300, 5), (1000, 2)])
+# Seeds of layouts in which each of two lines leaves a gutter at the height at which the other enters it.
+SWAPPED = {75: (2, 30), 100: (14,), 120: (19,)}
+
+
+@pytest.mark.parametrize(("count", "seeds"), [(20, 5), (75, 5), (100, 1), (120, 5), (300, 5), (1000, 2)])
 def test_the_layout_of_random_graphs(opened: Opened, count: int, seeds: int) -> None:
     page = opened(PageGraph().graph())
-    for seed in range(1, seeds + 1):
+    for seed in (*range(1, seeds + 1), *SWAPPED.get(count, ())):
         found = page.evaluate(LAYOUT, [count, seed])
-        assert (seed, found["hits"], found["overlaps"], found["diagonal"]) == (seed, 0, 0, 0)
-        # Two lines meet where each leaves a gutter at the height at which the other enters it.
-        assert found["shared"] == 0 or (count, seed) == (75, 2)
+        problems = {key: found[key] for key in ("hits", "overlaps", "diagonal", "shared")}
+        assert (seed, problems) == (seed, dict.fromkeys(problems, 0))
         # Generous: only a layout that hangs fails; benchmarks/page.py measures.
         assert found["took"] < 10_000
 

@@ -1,5 +1,5 @@
 "use strict";
-// Changes between two moments, as the page's data has them, at the elements of the model (pure).
+// Changes between two moments or of a review, at the elements of the model (pure).
 lineage.changes = (() => {
   const { counted } = lineage.dom;
   const KINDS = ["dataset", "job", "feed", "column", "expression"];
@@ -11,6 +11,7 @@ lineage.changes = (() => {
 
   const property = (name) => PROPERTIES[name] ?? name.replace(/_/g, " ");
 
+  /** Return changes of two moments as `attach` takes them: with indexes of the model instead of the data's. */
   function read(model, rows, places) {
     const element = (kind, at) => {
       if (at === null) return null;
@@ -50,9 +51,24 @@ lineage.changes = (() => {
     return names.length ? mark("changed", own ? [own] : [], names.join(", ")) : null;
   }
 
-  /** Add the changes between two moments to a new model; none without a comparison. */
-  function attach(model, rows, places) {
-    const found = rows ? read(model, rows, places) : [];
+  /** Draw the columns that have a mark first, in the card of their dataset. */
+  function feature(dataset) {
+    const marked = dataset.columns.filter((column) => column.mark);
+    if (!marked.length) return;
+    const isMore = marked.length > MOST_FEATURED;
+    dataset.featured = { rows: marked.slice(0, MOST_FEATURED), more: isMore ? dataset.columns.length - MOST_FEATURED : 0 };
+  }
+
+  /** Note which datasets changed, or are neighbours of one that did. */
+  function spread({ datasets }) {
+    for (const dataset of datasets) {
+      dataset.near = dataset.only || [...dataset.up.map((edge) => edge.from), ...dataset.down.map((edge) => edge.to)].some((at) => datasets[at].only);
+    }
+  }
+
+  /** Add changes to a new model; null: no comparison. */
+  function attach(model, changes) {
+    const found = changes ?? [];
     const byElement = new Map();
     const [feeds, steps] = [new Map(), new Map()];
     const note = (kind, at, each) => {
@@ -74,16 +90,11 @@ lineage.changes = (() => {
         if (isWhole) column.mark = mark(own.action, []);
         else if (changes) column.mark = columnMark(changes);
       }
-      const marked = dataset.columns.filter((column) => column.mark);
-      dataset.mark = datasetMark(own, marked.length);
+      dataset.mark = datasetMark(own, dataset.columns.filter((column) => column.mark).length);
       dataset.only = Boolean(dataset.mark) || ends.has(dataset.index);
-      if (!marked.length) continue;
-      const isMore = marked.length > MOST_FEATURED;
-      dataset.featured = { rows: marked.slice(0, MOST_FEATURED), more: isMore ? dataset.columns.length - MOST_FEATURED : 0 };
+      feature(dataset);
     }
-    for (const dataset of model.datasets) {
-      dataset.near = dataset.only || [...dataset.up.map((edge) => edge.from), ...dataset.down.map((edge) => edge.to)].some((at) => model.datasets[at].only);
-    }
+    spread(model);
     for (const process of model.processes) {
       const changes = process.jobs.flatMap((job) => byElement.get(`job${job}`) ?? []);
       const actions = new Set(changes.map((each) => each.action));
@@ -91,7 +102,7 @@ lineage.changes = (() => {
       const names = [...new Set(changes.flatMap((each) => each.differences.map(({ name }) => name)))];
       process.mark = changes.length ? mark(isAll ? changes[0].action : "changed", changes, names.join(", ") || "DAGs") : null;
     }
-    Object.assign(model, { changes: rows ? found : null, feedChanges: feeds, stepChanges: steps });
+    Object.assign(model, { changes, feedChanges: feeds, stepChanges: steps });
   }
 
   /** Return the action that all edges of a line share; "changed" if some of them changed, "" for none. */
@@ -144,5 +155,5 @@ lineage.changes = (() => {
     ];
   }
 
-  return { attach, lineAction, writerMark, titleOf, counts, rows, KINDS, TITLES, SIGNS };
+  return { read, attach, feature, spread, lineAction, writerMark, titleOf, counts, rows, KINDS, TITLES, SIGNS };
 })();

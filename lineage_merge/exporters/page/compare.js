@@ -5,7 +5,6 @@ lineage.compare = (() => {
   const { KINDS, TITLES, SIGNS, titleOf, counts } = lineage.changes;
   const { section } = lineage.details;
   const MOST = 80;
-  const CHOICES = [["", "Everything"], ["near", "Changes and neighbours"], ["only", "Only changes"]];
 
   let data = null;
   let shown = null; // {at, from}: positions of the moment and of the earlier one; null: no comparison
@@ -15,7 +14,8 @@ lineage.compare = (() => {
   function build() {
     const { data: own, places } = lineage.moments.restore(data, shown);
     const model = lineage.model.build(own);
-    lineage.changes.attach(model, shown.from === null ? null : data.moments.changes[`${shown.from},${shown.at}`], places);
+    const rows = shown.from === null ? null : data.moments.changes[`${shown.from},${shown.at}`];
+    lineage.changes.attach(model, rows && lineage.changes.read(model, rows, places));
     return model;
   }
 
@@ -98,11 +98,7 @@ lineage.compare = (() => {
       element("label", {}, "compared with", element("select", { id: "compare" }, element("option", { value: "" }, "nothing"), earlier)),
       ...(model.changes
         ? [
-            element(
-              "div",
-              { class: "seg is-small", role: "group", "aria-label": "Show" },
-              CHOICES.map(([value, words]) => button({ "data-changed": value, "aria-pressed": String(state.filters.changed === value) }, words)),
-            ),
+            lineage.marks.choices(state),
             button({ class: "small", "data-action": "changes", "aria-expanded": String(isSummary(app)) }, counted(total(model), "change")),
           ]
         : []),
@@ -112,15 +108,9 @@ lineage.compare = (() => {
 
   const isSummary = (app) => Boolean(app.model.changes) && (isOpen ?? (!app.isPhone() && app.state.view === "pipeline"));
 
-  // The controls are made again on each change.
-  const refocus = ({ id, dataset }) =>
-    (byId(id) ?? [...byId("moments").querySelectorAll("button")].find((each) => each.dataset.changed === dataset.changed))?.focus();
-
   /** Draw what surrounds a view: the picker, and the key of the marks. */
   function drawn(app) {
-    const at = byId("moments").contains(document.activeElement) && document.activeElement;
-    picker(app);
-    if (at) refocus(at);
+    lineage.marks.redraw(() => picker(app));
     if (!app.model.changes) return;
     const rest = app.model.datasets.filter((each) => !app.passing().dataset(each)).length;
     const actions = Object.keys(SIGNS).filter((action) => app.model.changes.some((each) => each.action === action));
@@ -234,14 +224,8 @@ lineage.compare = (() => {
 
   /** Add the controls and their events. */
   function start(app) {
-    byId("center").prepend(element("div", { id: "moments", class: "moments", role: "group", "aria-label": "Moment" }));
+    lineage.marks.start(app, "Moment");
     byId("export").append(button({ id: "export-changes", "data-export": "changes" }, "CSV of changes"));
-    lineage.marks.start(app);
-    const { shapesOf } = lineage.picture;
-    lineage.picture.shapesOf = (...given) => {
-      lineage.marks.flush();
-      return shapesOf(...given);
-    };
     app.actions.week = () => open(app, weekAgo().from);
     app.actions.changes = () => {
       isOpen = !isSummary(app);
@@ -251,10 +235,6 @@ lineage.compare = (() => {
       const value = event.target.value;
       if (event.target.id !== "compare") go(app, Number(value), shown.from);
       else go(app, shown.at, value === "" ? null : Number(value));
-    });
-    byId("moments").addEventListener("click", (event) => {
-      const changed = event.target.closest("[data-changed]")?.dataset.changed;
-      if (changed !== undefined) app.change({ filters: { ...app.state.filters, changed } }, { opens: true });
     });
   }
 
@@ -272,7 +252,7 @@ lineage.compare = (() => {
     const found = weekAgo();
     if (!found) return null;
     const number = data.moments.changes[`${found.from},${shown.at}`].length;
-    return { number, words: `${number === 1 ? "change" : "changes"} in ${found.age}` };
+    return { number, words: `${number === 1 ? "change" : "changes"} in ${found.age}`, title: "Compare with then" };
   }
 
   /** Return what is shown, in words. */
@@ -283,5 +263,5 @@ lineage.compare = (() => {
 
   const announce = (model) => say(words(model));
 
-  return { first, everything, week, turn, write, read, open, tab, drawn, summary, explain, captioned, start, announce };
+  return { label: "Compare", first, everything, week, turn, write, read, open, tab, drawn, summary, explain, captioned, start, announce };
 })();

@@ -15,12 +15,14 @@ from rjsmin import jsmin
 
 from lineage_merge.exporters.page.data import near_miss, page_data, safe, safe_id
 from lineage_merge.exporters.page.moments import Changes, PageMoment, moments_data
+from lineage_merge.exporters.page.review import review_data
 from lineage_merge.exporters.page.topics import Topic
 from lineage_merge.graph_format.elements import Subgraph
 from lineage_merge.merge.report import Dismissed, NearMiss
 from lineage_merge.model.version import __version__
 from lineage_merge.questions.staleness import MEANINGS, Freshness
 from lineage_merge.questions.usage import Usage
+from lineage_merge.review.findings import ReviewResult
 
 # Characters that could end a script element or a line of script, and unpaired surrogates.
 _ESCAPED = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
@@ -75,6 +77,11 @@ def render_moments(
     return document({**data, **_about(options), **_first_view(near_misses, topics)})
 
 
+def render_review(result: ReviewResult, options: Options, base: str = "") -> str:
+    """Return the page of a review; `base`: the version before the change, as a display text."""
+    return document({**review_data(result, base), **_about(options)})
+
+
 def _first_view(near_misses: Iterable[NearMiss | Dismissed], topics: Iterable[Topic]) -> dict[str, Any]:
     return {"near_misses": [*map(near_miss, near_misses)], "topics": [each.as_json() for each in topics]}
 
@@ -85,10 +92,10 @@ def _about(options: Options) -> dict[str, Any]:
 
 
 def document(data: Mapping[str, Any]) -> str:
-    """Return the page of data in the format of `page_data` or `moments_data`, with title and metadata."""
-    names = script_names(has_moments="moments" in data)
-    script = _script(names)
-    styles = "".join(map(text, ("page.css", "moments.css") if "moments" in data else ("page.css",)))
+    """Return the page of data in the format of `page_data` or another one, with title and metadata."""
+    more = next((key for key in MORE_SCRIPTS if key in data), "")
+    script = _script(script_names(more))
+    styles = "".join(map(text, ("page.css", "marks.css") if more else ("page.css",)))
     style = _SPACES.sub(lambda space: space[1] or ":", _COMMENT.sub("", styles))
     parts = {
         "policy": _policy(script, style),
@@ -135,13 +142,16 @@ SCRIPTS = tuple(
     picture.js exporting.js heading.js transitions.js events.js main.js
     """.split()
 )
-# Only of a page with several moments, before `main.js`.
-MOMENT_SCRIPTS = ("moments.js", "changes.js", "marks.js", "effects.js", "compare.js")
+# Only of a page whose data has this, before `main.js`; the last one defines `lineage.compare`.
+MORE_SCRIPTS = {
+    "moments": ("moments.js", "changes.js", "marks.js", "effects.js", "compare.js"),
+    "review": ("changes.js", "marks.js", "review.js"),
+}
 
 
-def script_names(*, has_moments: bool) -> tuple[str, ...]:
-    """Return the scripts of a page in execution order."""
-    return (*SCRIPTS[:-1], *MOMENT_SCRIPTS, SCRIPTS[-1]) if has_moments else SCRIPTS
+def script_names(more: str = "") -> tuple[str, ...]:
+    """Return the scripts of a page in execution order, with those of a key of `MORE_SCRIPTS`."""
+    return (*SCRIPTS[:-1], *MORE_SCRIPTS[more], SCRIPTS[-1]) if more else SCRIPTS
 
 
 @cache

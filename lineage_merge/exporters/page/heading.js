@@ -9,7 +9,7 @@ lineage.heading = (() => {
       ["overview", "Overview"],
       ["pipeline", "Pipeline"],
       ["column", "Column trace"],
-      ...(lineage.compare ? [["compare", "Compare"]] : []),
+      ...(lineage.compare ? [["compare", lineage.compare.label]] : []),
       ["list", "List"],
     ];
     const current = lineage.compare?.tab(state) ?? state.view;

@@ -1,8 +1,9 @@
 "use strict";
-// Marks changed elements wherever a view draws them, in words and with a class.
+// Marks changed elements wherever a view draws them, in words and with a class; the bar that limits views to them.
 lineage.marks = (() => {
-  const { element, counted } = lineage.dom;
+  const { element, button, byId, counted, digits } = lineage.dom;
   const SELECTED = ".card, [data-column], .entry, .member, .item, .row, .what, .band, .line, .top";
+  const CHOICES = [["", "Everything"], ["near", "Changes and neighbours"], ["only", "Only changes"]];
   let app = null;
   let observer = null;
 
@@ -19,10 +20,13 @@ lineage.marks = (() => {
     addToLabel(node, mark.words);
   }
 
-  // Of a group or box: how many of its datasets changed.
+  // Of a group or box: how many of its datasets changed, or break.
   function changedAmong(members) {
-    const number = members.filter((index) => app.model.datasets[index].mark).length;
-    return number ? { action: "changed", words: `~ ${counted(number, "changed", "changed")}` } : null;
+    const actions = members.map((index) => app.model.datasets[index].mark?.action).filter((action) => action && action !== "reached");
+    const broken = actions.filter((action) => action === "broken").length;
+    const number = actions.length - broken;
+    const words = [broken && counted(broken, "breaks", "break"), number && counted(number, "changed", "changed")].filter(Boolean).join(", ");
+    return words ? { action: broken ? "broken" : "changed", number: actions.length, words: `${broken ? "✕" : "~"} ${words}` } : null;
   }
 
   function ofCard(card) {
@@ -40,7 +44,7 @@ lineage.marks = (() => {
     const column = app.model.columns[Number(row.dataset.column)];
     if (!column?.mark) return;
     classed(row, column.mark);
-    row.querySelector(".line-one").prepend(element("span", { class: "sign" }, lineage.changes.SIGNS[column.mark.action]));
+    row.querySelector(".line-one").prepend(element("span", { class: "sign" }, column.mark.words[0]));
     const type = row.querySelector(".type");
     if (!type || column.mark.action !== "changed") return;
     const changed = column.mark.changes.flatMap((each) => each.differences).find(({ name }) => name === "type");
@@ -68,10 +72,10 @@ lineage.marks = (() => {
   function ofBox(top) {
     top.classList.add("marked");
     const hidden = top.parentElement.querySelector(".rest");
-    const found = hidden && badge(changedAmong((top.parentElement.dataset.members ?? "").split(",").filter(Boolean).map(Number)));
-    if (!found) return;
-    found.title = found.textContent.slice(2);
-    found.textContent = found.textContent.replace(" changed", "");
+    const mark = hidden && changedAmong((top.parentElement.dataset.members ?? "").split(",").filter(Boolean).map(Number));
+    if (!mark) return;
+    const found = badge({ ...mark, words: `${mark.words[0]} ${digits(mark.number)}` });
+    found.title = mark.words.slice(2);
     hidden.append(" ", found);
   }
 
@@ -122,11 +126,39 @@ lineage.marks = (() => {
     seen(observer.takeRecords());
   }
 
-  function start(started) {
+  /** Return the control that limits all views to what changed. */
+  const choices = ({ filters }) =>
+    element(
+      "div",
+      { class: "seg is-small", role: "group", "aria-label": "Show" },
+      CHOICES.map(([value, words]) => button({ "data-changed": value, "aria-pressed": String(filters.changed === value) }, words)),
+    );
+
+  /** Draw the bar again; its controls are made again on each change. */
+  function redraw(draw) {
+    const at = byId("moments").contains(document.activeElement) && document.activeElement;
+    draw();
+    if (!at) return;
+    const alike = [...byId("moments").querySelectorAll("button")].find((each) => each.dataset.changed === at.dataset.changed);
+    (byId(at.id) ?? alike)?.focus();
+  }
+
+  /** Add the bar with this name, and mark what is drawn, in exported pictures too. */
+  function start(started, title) {
     app = started;
+    byId("center").prepend(element("div", { id: "moments", class: "moments", role: "group", "aria-label": title }));
+    byId("moments").addEventListener("click", (event) => {
+      const changed = event.target.closest("[data-changed]")?.dataset.changed;
+      if (changed !== undefined) app.change({ filters: { ...app.state.filters, changed } }, { opens: true });
+    });
+    const { shapesOf } = lineage.picture;
+    lineage.picture.shapesOf = (...given) => {
+      flush();
+      return shapesOf(...given);
+    };
     observer = new MutationObserver(seen);
     observer.observe(document.querySelector("main"), { childList: true, subtree: true });
   }
 
-  return { start, flush, badge };
+  return { start, flush, badge, choices, redraw };
 })();

@@ -138,16 +138,11 @@ lineage.routing = (() => {
     return cost;
   }
 
-  // Order of the trunks in a gutter with few crossings: each moves to its best place until none improves.
-  function tracks(segmentsOfGutter) {
-    const list = [...segmentsOfGutter.values()]
-      .map((each) => {
-        const all = [...each.left, ...each.right];
-        return { ...each, low: Math.min(...all), high: Math.max(...all), start: Math.min(...each.left) };
-      })
-      .filter((each) => each.high - each.low > 0.5);
-    list.sort((a, b) => a.start - b.start || a.low - b.low || (a.net < b.net ? -1 : 1));
-    const cost = list.map((a) => list.map((b) => (a === b ? 0 : crossings(a, b))));
+  // Order of trunks with few crossings: each moves to its best place until none improves.
+  function arranged(list) {
+    // The two parts of a split trunk stay in their order.
+    const costOf = (a, b) => (a.net === b.net && a.isSecond ? 1000 : crossings(a, b));
+    const cost = list.map((a) => list.map((b) => (a === b ? 0 : costOf(a, b))));
     const order = list.map((_, index) => index);
     let isBetter = true;
     for (let round = 0; isBetter && round < ROUNDS; round += 1) {
@@ -171,7 +166,50 @@ lineage.routing = (() => {
         }
       }
     }
-    return order.map((index) => list[index].net);
+    return order.map((index) => list[index]);
+  }
+
+  const isClose = (some, others) => [...some].some((y) => [...others].some((other) => Math.abs(other - y) < CLOSE));
+
+  // Pairs of trunks whose lines lie on each other: the first leaves at the height at which the second arrives.
+  const conflicts = (order) =>
+    order.flatMap((first, at) => order.slice(at + 1).flatMap((second) => (first.net !== second.net && isClose(first.right, second.left) ? [[first, second]] : [])));
+
+  const segment = (net, left, right, more) => {
+    const all = [...left, ...right];
+    return { net, left, right, low: Math.min(...all), high: Math.max(...all), start: Math.min(...left), ...more };
+  };
+
+  // A trunk as two with a line between them, at a height that nothing else has; null: that is not possible.
+  function split(list, trunk) {
+    if (trunk.jog !== undefined || !trunk.left.size || !trunk.right.size || isClose(trunk.left, trunk.right)) return null;
+    const heights = [...new Set(list.flatMap(({ left, right }) => [...left, ...right]))].sort((a, b) => a - b);
+    const center = (trunk.low + trunk.high) / 2;
+    const free = heights.slice(1).flatMap((y, at) => (y - heights[at] >= 2 * CLOSE ? [Math.round((y + heights[at]) / 2)] : []));
+    if (!free.length) return null;
+    const jog = free.reduce((a, b) => (Math.abs(b - center) < Math.abs(a - center) ? b : a));
+    const parts = [segment(trunk.net, trunk.left, new Set([jog]), { jog }), segment(trunk.net, new Set([jog]), trunk.right, { jog, isSecond: true })];
+    return list.flatMap((each) => (each === trunk ? parts : [each]));
+  }
+
+  // The trunks of a gutter from left to right. Where two would have to be on the left of each other, one is split.
+  function tracks(segmentsOfGutter) {
+    const list = [...segmentsOfGutter.values()]
+      .map(({ net, left, right }) => segment(net, left, right))
+      .filter((each) => each.high - each.low > 0.5)
+      .sort((a, b) => a.start - b.start || a.low - b.low || (a.net < b.net ? -1 : 1));
+    let order = arranged(list);
+    for (let pairs = conflicts(order), isBetter = true; isBetter && pairs.length; ) {
+      isBetter = false;
+      for (const trunk of new Set(pairs.flat())) {
+        const parts = split(order, trunk);
+        const next = parts && arranged(parts);
+        if (!next || conflicts(next).length >= pairs.length) continue;
+        [order, pairs, isBetter] = [next, conflicts(next), true];
+        break;
+      }
+    }
+    return order;
   }
 
   /**
@@ -192,14 +230,16 @@ lineage.routing = (() => {
     const gutters = segments(edges, byId, count).map(tracks);
     const trackX = gutters.map(() => new Map());
     let left = 0;
-    gutters.forEach((nets, gutter) => {
+    gutters.forEach((trunks, gutter) => {
       const isMargin = gutter === 0 || gutter === count;
-      const needed = nets.length ? 2 * options.pad + 4 + (nets.length - 1) * TRACK : 0;
+      const needed = trunks.length ? 2 * options.pad + 4 + (trunks.length - 1) * TRACK : 0;
       const width = isMargin ? needed : Math.max(options.gutter, needed);
       const [low, high] = [left + options.pad, left + width - options.pad - 4];
-      nets.forEach((net, index) => {
-        const part = nets.length === 1 ? 0.5 : index / (nets.length - 1);
-        trackX[gutter].set(net, Math.round((low + (high - low) * part) * 2) / 2);
+      trunks.forEach(({ net, jog }, index) => {
+        const part = trunks.length === 1 ? 0.5 : index / (trunks.length - 1);
+        const known = trackX[gutter].get(net) ?? { jog, at: [] };
+        known.at.push(Math.round((low + (high - low) * part) * 2) / 2);
+        trackX[gutter].set(net, known);
       });
       left += width;
       if (gutter === count) return;
@@ -215,8 +255,9 @@ lineage.routing = (() => {
     const points = [[source.x + source.width, heights[0]]];
     const turn = (gutter, from, to) => {
       if (Math.abs(from - to) > 0.5) {
-        const x = trackX[gutter].get(edge.net);
-        points.push([x, from], [x, to]);
+        const { jog, at: [x, second] } = trackX[gutter].get(edge.net);
+        if (second === undefined) points.push([x, from], [x, to]);
+        else points.push([x, from], [x, jog], [second, jog], [second, to]);
       }
     };
     if (edge.isBack) {

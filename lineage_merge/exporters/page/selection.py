@@ -16,6 +16,7 @@ Element = TypeVar("Element", Vertex, Vertex | Edge)
 
 # A page of 20,000 datasets with eight columns each has 13 MB, and a browser opens it in two seconds.
 MAX_DATASETS = 20_000
+_FIX = "select with --focus, --depth, --dag or --environment"
 
 
 def entire_graph(graph: LineageGraph, environment: str | None = None, dag: str | None = None) -> Subgraph:
@@ -25,7 +26,7 @@ def entire_graph(graph: LineageGraph, environment: str | None = None, dag: str |
     """
     vertices: list[Vertex] = []
     edges: list[Edge] = []
-    for each in _limited(graph.everything(environment, dag, LABELS_WITH_TESTS)):
+    for each in limited(graph.everything(environment, dag, LABELS_WITH_TESTS)):
         if isinstance(each, Vertex):
             vertices.append(each)
         else:
@@ -55,7 +56,7 @@ def neighborhood(
     ]
     vertices = {vertex.id: vertex for side in sides for vertex in side.vertices.values()}
     edges = [edge for side in sides for edge in side.edges]
-    datasets = [each.id for each in _limited(vertices.values()) if each.is_dataset]
+    datasets = [each.id for each in limited(vertices.values()) if each.is_dataset]
     written = graph.edges_to(datasets, ["writes"], dag)
     checks = graph.edges_to(vertices, ["checks"], dag)
     tests = graph.vertices({check.from_id for check in checks})
@@ -80,11 +81,11 @@ def within(graph: Subgraph, limit: Limit) -> Subgraph:
     return subgraph((graph.vertices[each] for each in inside | tests), graph.edges)
 
 
-def _limited(elements: Iterable[Element]) -> Iterator[Element]:
+def limited(elements: Iterable[Element], fix: str = _FIX) -> Iterator[Element]:
+    """Yield elements. Raises `ConfigError` if they have more datasets than the maximum of a page."""
     datasets = 0
     for element in elements:
         datasets += isinstance(element, Vertex) and element.is_dataset
         if datasets > MAX_DATASETS:
-            options = "--focus, --depth, --dag or --environment"
-            raise ConfigError("", f"more than {MAX_DATASETS:,} datasets for one page: select with {options}")
+            raise ConfigError("", f"more than {MAX_DATASETS:,} datasets for one page: {fix}")
         yield element

@@ -28,11 +28,11 @@ lineage.story = (() => {
     const changed = lineage.compare?.week();
     byId("story").replaceChildren(
       ...[
-        isRed ? null : element("span", { class: "tile" }, state("ok"), "nothing failed, nothing is stale"),
+        isRed || changed?.isAll ? null : element("span", { class: "tile" }, state("ok"), "nothing failed, nothing is stale"),
         ...topics.filter(({ severity }) => severity === "failed").map(({ made }) => made),
         ...red,
         ...topics.filter(({ severity }) => severity !== "failed").map(({ made }) => made),
-        changed ? tile(element("span", { class: "sign", "aria-hidden": "true" }, "~"), changed.number, changed.words, { "data-action": "week" }, "Compare with then") : null,
+        changed ? tile(element("span", { class: "sign", "aria-hidden": "true" }, "~"), changed.number, changed.words, { "data-action": "week" }, changed.title) : null,
         element("span", { class: "space" }),
       ].filter((each) => each),
       ...lineage.layers.control(model),

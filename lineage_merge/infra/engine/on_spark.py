@@ -16,7 +16,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from lineage_merge.infra.engine.local import collection_off
 from lineage_merge.infra.engine.rows import Counter, Engine, Key, Rows, Shared, T, U, V, W
-from lineage_merge.infra.spark_session import fit_partitions, own_errors
+from lineage_merge.infra.spark_errors import own_errors
+from lineage_merge.infra.spark_session import fit_partitions
 
 # Dictionaries that spill to disk; the module has no type annotations.
 _external: Any = pyspark.shuffle

@@ -27,7 +27,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from lineage_merge.infra.engine.on_spark import session_of
 from lineage_merge.infra.engine.rows import Engine
-from lineage_merge.infra.spark_session import own_errors
+from lineage_merge.infra.spark_errors import own_errors
 from lineage_merge.infra.storage import Slice, list_files
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import ConfigError, SourceMissing

@@ -1,6 +1,7 @@
 """What is known of Spline's input without translating it, and without Spark.
 
-The preflight check, input size, recognition of files; for `init` the version and a sample.
+The preflight check, input size, recognition of files; for `init` the version and a sample. The client of the
+database is imported where there is one.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,7 +12,7 @@ from lineage_merge.infra.storage import StoredFile
 from lineage_merge.model.elements import Reference
 from lineage_merge.sources import line_files
 from lineage_merge.sources.source import Sample
-from lineage_merge.sources.spline import arango, arango_queries, export, observed_applications
+from lineage_merge.sources.spline import export
 from lineage_merge.sources.spline.agent.messages import Message, messages
 from lineage_merge.sources.spline.documents import Document
 from lineage_merge.sources.spline.naming import application
@@ -39,6 +40,8 @@ def preflight(spline: Spline) -> None:
     Raises `SourceError` or `ConfigError`.
     """
     if spline.arango:
+        from lineage_merge.sources.spline import arango_queries
+
         arango_queries.overview(spline.arango)
     if spline.agent:
         line_files.find(spline.agent)
@@ -50,6 +53,8 @@ def size(spline: Spline) -> int | None:
     Raises `SourceError` or `ConfigError`.
     """
     if spline.arango:
+        from lineage_merge.sources.spline import arango_queries
+
         settings = spline.arango.with_password()
         counts = arango_queries.document_counts(settings, arango_queries.overview(settings).collections)
         return sum(
@@ -80,6 +85,8 @@ def version(spline: Spline) -> str:
     if spline.agent:
         return ""
     if spline.arango:
+        from lineage_merge.sources.spline import arango
+
         with arango.database(spline.arango, retries=False) as db:
             return db.versions().current
     versions = {each.current for each in export.versions_of(export.find(spline.export)).values()}
@@ -94,6 +101,8 @@ def sample(spline: Spline) -> Sample | None:
 
 
 def _of_database(settings: Arango) -> Sample:
+    from lineage_merge.sources.spline import arango, observed_applications
+
     jobs = ((job.job, job.newest) for job in observed_applications.observed_jobs(settings, 0, ()))
     with arango.database(settings) as db:
         # Spline's list of datasets: one small document per URI.

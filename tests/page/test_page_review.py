@@ -1,0 +1,149 @@
+"""The page of a review: findings lead to marked elements, by keyboard too, in print, and on a phone."""
+
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from lineage_merge.review.findings import Assessed, Finding, ReviewResult, Severity
+from tests.page import review_page
+from tests.page.page_reading import Opened, OpenedOnPhone, card, cards, columns, entries, focused
+from tests.page.test_page_accessibility import SCHEMES, axe_findings, check, check_both_themes
+
+SHOP = "dev|duckdb://shop|shop.main."
+VIEWS = {
+    "review": "",
+    "overview": "#view=overview",
+    "dataset": f"#dataset={quote(review_page.REPORT)}",
+    "column": f"#dataset={quote(f'{SHOP}int_shipments')}&column=carrier",
+    "list": "#view=list",
+}
+
+
+@pytest.fixture
+def reviewed(tmp_path: Path) -> Path:
+    """Return the page of a review."""
+    return review_page.save(tmp_path)
+
+
+def marks(page: Page) -> dict[str, str]:
+    """Return the words of the marks of the cards, by name."""
+    found: dict[str, str] = page.evaluate(
+        "() => Object.fromEntries([...document.querySelectorAll('.card')].filter((card) => "
+        "card.querySelector(':scope > .mark')).map((card) => [card.querySelector('.head .name').textContent, "
+        "card.querySelector(':scope > .mark').textContent]))"
+    )
+    return found
+
+
+def test_the_page_opens_with_the_findings_and_marks_their_elements(opened: Opened, reviewed: Path) -> None:
+    page = opened(reviewed)
+    summary = "Review against main: 2 breaking, 1 policy, 2 changed, 3 info"
+    expect(page.locator("#moments")).to_contain_text(summary)
+    titles = ["Breaking2", "Policies violated1", "Changed2", "Information3"]
+    assert page.locator("#panel h3").all_text_contents() == titles
+    assert {name: words for name, words in marks(page).items() if not words.startswith("→")} == {
+        "int_shipments": "~ breaking, 1 column",
+        "int_order_items": "~ breaking, 2 columns",
+        "fct_orders": "~ 1 column, filter",
+        "mart_top_customers": "~ 1 column",
+        "rpt_customers": "~ policy, 1 column, policy violated",
+        "rpt_shipments": "+ added",
+        "dim_carriers": "✕ breaks",
+        "carriers": "✕ breaks",
+        "mart_margin": "✕ breaks",
+        "mart_revenue_by_category": "✕ breaks",
+    }
+    assert columns(card(page, "int_shipments"), ".is-removed") == ["carrier"]
+    assert columns(card(page, "int_order_items"), ".is-added") == ["net_revenue"]
+    assert columns(card(page, "carriers"), ".is-broken") == ["carrier"]
+
+
+def test_a_finding_leads_to_its_element_and_what_breaks_to_the_finding(
+    opened: Opened, reviewed: Path
+) -> None:
+    page = opened(reviewed)
+    page.locator("#changes button.item", has_text="int_shipments").click()
+    expect(page.locator("#panel h2")).to_have_text("carrier")
+    expect(page.locator("#changes")).to_contain_text("removed, breaking")
+    page.locator("#panel [title='s3://reports/carriers#carrier']").click()
+    expect(page.locator("#changes h3").last).to_have_text("Because of1")
+    page.go_back()
+    page.go_back()
+    expect(page.locator("#panel h2")).to_have_text("Findings")
+    page.locator("#changes button.item", has_text="rpt_shipments").click()
+    expect(page.locator("#panel h2")).to_have_text("rpt_shipments")
+
+
+def test_lines_that_only_the_change_has_are_marked(opened: Opened, reviewed: Path) -> None:
+    page = opened(reviewed)
+    added = page.locator(".line.is-added title").all_text_contents()
+    assert [text.partition(":")[0] for text in added] == ["added"]
+    page.goto(f"{reviewed.as_uri()}{VIEWS['column']}")
+    assert page.locator(".line.is-removed").count() == 3  # into int_shipments, and to both of its models
+
+
+def test_views_are_limited_to_what_changes_or_breaks(opened: Opened, reviewed: Path) -> None:
+    page = opened(reviewed)
+    everything = set(cards(page))
+    page.locator("[data-changed='near']").click()
+    near = set(cards(page))
+    page.locator("[data-changed='only']").click()
+    only = set(cards(page))
+    assert only < near <= everything
+    assert {"carriers", "rpt_shipments", "int_shipments"} <= only
+    assert "rpt_shipping" in near - only
+    assert "changed=only" in page.url
+
+
+def test_the_keyboard_reaches_findings_and_is_answered(opened: Opened, reviewed: Path) -> None:
+    page = opened(reviewed)
+    page.locator("#findings").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#said")).to_have_text("findings hidden")
+    assert page.locator("#panel").is_hidden()
+    assert focused(page) == "findings"
+    page.keyboard.press("Enter")
+    page.locator("#changes button.item").first.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#panel h2")).to_have_text("revenue")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    labels = [each.get_attribute("aria-label") or "" for each in page.locator(".card").all()]
+    assert [label for label in labels if label.endswith("✕ breaks")] != []
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_axe_finds_nothing_and_texts_have_contrast(opened: Opened, reviewed: Path, view: str) -> None:
+    page = opened(reviewed, VIEWS[view])
+    check_both_themes(page)
+    for scheme in SCHEMES:
+        page.emulate_media(color_scheme=scheme)
+        assert axe_findings(page) == []
+
+
+def test_a_print_has_the_findings_and_no_controls(opened: Opened, reviewed: Path) -> None:
+    page = opened(reviewed)
+    page.emulate_media(media="print")
+    assert page.locator("#moments").is_hidden()
+    expect(page.locator("#changes")).to_contain_text("renamed to net_revenue")
+    assert page.evaluate("getComputedStyle(document.querySelector('#panel')).overflowY") == "visible"
+
+
+def test_a_phone_lists_what_is_affected(phone: OpenedOnPhone, reviewed: Path) -> None:
+    page = phone(reviewed)
+    assert "rpt_shipments" in entries(page)
+    page.locator("#findings").tap()
+    expect(page.locator("#panel h2")).to_have_text("Findings")
+    assert check(page, "targets") == []
+    assert axe_findings(page) == []
+
+
+def test_findings_outside_of_the_graph_are_listed(opened: Opened, tmp_path: Path) -> None:
+    note = "no graph: only files are known"
+    outside = Finding("invalid statement", "etl/a.sql", "etl/a.sql", "line 3: <b>", Severity.BREAKING)
+    page = opened(review_page.save(tmp_path, ReviewResult((Assessed(outside),), (note,))))
+    expect(page.locator("#changes li").first).to_contain_text("line 3: <b>")
+    expect(page.locator("#changes li").last).to_have_text(note)
+    assert page.locator("#changes button").count() == 0
