@@ -1,11 +1,8 @@
 """The command `demo`: the samples in a graph of their own, and eight questions about the company."""
 
 import dataclasses
-import sys
 import webbrowser
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from importlib.abc import MetaPathFinder
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -45,7 +42,7 @@ def demo(tour: bool, open_page: bool, as_json: bool, quiet: bool) -> None:
     """
     if tour and as_json:
         raise click.UsageError("--tour and --json exclude each other")
-    with _without_pandas(), handle_errors(), progress(quiet) as on_progress:
+    with handle_errors(), progress(quiet) as on_progress:
         from lineage_merge.cli import sample
         from lineage_merge.infra.embedded.serving import started_ahead
         from lineage_merge.infra.graph_files import EMBEDDED, demo_graph_file
@@ -79,27 +76,6 @@ def demo(tour: bool, open_page: bool, as_json: bool, quiet: bool) -> None:
         _print_answers(questions, outputs)
     if open_page:
         webbrowser.open(page.as_uri())
-
-
-@contextmanager
-def _without_pandas() -> Iterator[None]:
-    """Keep pyarrow from importing pandas, which takes longer than all that the demo does with pyarrow.
-
-    pyarrow imports it to recognize its arrays; where that failed, a table becomes a data frame all the same.
-    """
-    finder = _NoPandas()
-    sys.meta_path.insert(0, finder)
-    try:
-        yield
-    finally:
-        sys.meta_path.remove(finder)
-
-
-class _NoPandas(MetaPathFinder):
-    def find_spec(self, fullname: str, *_: object) -> None:
-        """Reject the import of pandas."""
-        if fullname == "pandas":
-            raise ModuleNotFoundError(fullname)
 
 
 def _print_answers(questions: "Sequence[DemoQuestion]", outputs: Sequence[str]) -> None:

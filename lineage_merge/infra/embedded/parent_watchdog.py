@@ -1,9 +1,10 @@
 """Run a command while its parent process lives. A script without other imports.
 
-    python parent_watchdog.py PARENT_PID DIRECTORY COMMAND...
+    python parent_watchdog.py PARENT_PID DIRECTORY MADE KEPT COMMAND...
 
 Ends the command on SIGTERM and after the parent has ended. A killed parent cannot clean up, so the command's
-DIRECTORY is then deleted too. Exits with the command's code.
+DIRECTORY is then deleted too. On SIGTERM the command has time to complete the folder MADE ("": none), which
+is then renamed to KEPT. Exits with the command's code.
 """
 
 import os
@@ -11,15 +12,15 @@ import shutil
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from types import FrameType
 
 _POLL_SECONDS = 0.25
 _GRACE_SECONDS = 5
-# A server that is ended regularly may write an archive of its classes.
-ARCHIVING_SECONDS = 60
+_COMPLETING_SECONDS = 60
 
 
-def main(parent: int, directory: str, command: list[str]) -> int:
+def main(parent: int, directory: str, made: str, kept: str, command: list[str]) -> int:
     stopped = False
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
@@ -37,14 +38,20 @@ def main(parent: int, directory: str, command: list[str]) -> int:
                 continue
         child.terminate()
         try:
-            child.wait(ARCHIVING_SECONDS if stopped else _GRACE_SECONDS)
+            child.wait(_COMPLETING_SECONDS if stopped and made else _GRACE_SECONDS)
+            if stopped and made:
+                Path(made).rename(kept)
+        except OSError:  # another command was faster
+            pass
         except subprocess.TimeoutExpired:
             child.kill()
             child.wait()
+    if made:
+        shutil.rmtree(made, ignore_errors=True)
     if os.getppid() != parent:
         shutil.rmtree(directory, ignore_errors=True)
     return child.returncode
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]), sys.argv[2], sys.argv[3:]))
+    sys.exit(main(int(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4], sys.argv[5:]))

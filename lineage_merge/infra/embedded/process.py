@@ -13,6 +13,7 @@ import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 
 from gremlin_python.driver.protocol import GremlinServerError
 
@@ -70,6 +71,8 @@ class ServerProcess:
             parent_watchdog.__file__,
             str(os.getpid()),
             str(self._directory),
+            str(self._archive.work or ""),
+            str(self._archive.folder or ""),
         ]
         command += [str(java), f"-Xmx{heap or default_heap()}", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
         command += ["-XX:+ExitOnOutOfMemoryError", "-Dfile.encoding=UTF-8"]
@@ -103,18 +106,14 @@ class ServerProcess:
     def stop(self) -> None:
         """End the server and delete its files; the log of a crashed server stays."""
         was_alive = self.alive()
-        if was_alive:
-            self._archive.keep(self._end_regularly)
-        self._end()
+        if was_alive and self._archive.work:
+            # The server then writes its classes, which this process need not wait for.
+            self._process.terminate()
+            Thread(target=self._process.wait, daemon=True).start()
+        else:
+            self._end()
         if was_alive:
             shutil.rmtree(self._directory, ignore_errors=True)
-
-    def _end_regularly(self) -> None:
-        """Let the server write its classes if it makes an archive."""
-        if self._archive.work:
-            self._process.terminate()
-            with suppress(subprocess.TimeoutExpired):
-                self._process.wait(parent_watchdog.ARCHIVING_SECONDS)
 
     def _end(self) -> None:
         # No graceful shutdown, which takes 2 s: the graph was saved before.
