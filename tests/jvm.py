@@ -33,6 +33,7 @@ _MODULES = tuple(_STARTERS)
 _OWN = "tests"
 
 _running: list[bool] = []
+_makers: "list[subprocess.Popen[bytes]]" = []  # one, which has ended long before this process
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -47,7 +48,7 @@ def _make_archives(is_worker: bool) -> None:
     if not is_worker:
         null = subprocess.DEVNULL
         maker = [sys.executable, "-m", "tests.class_archives"]
-        subprocess.Popen(maker, stdin=null, stdout=null, stderr=null)
+        _makers.append(subprocess.Popen(maker, stdin=null, stdout=null, stderr=null))
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -162,10 +162,10 @@ def _archive_at_end(archive: ClassArchive, on_progress: Callable[[str], None]) -
     try:
         yield
         if archive.work:
-            on_progress("keeping Spark's classes for faster starts")
-            archive.keep(_end_jvm)
+            on_progress("storing Spark's classes for faster starts")
+            archive.store(_end_jvm)
     finally:
-        archive.discard()
+        archive.abandon()
 
 
 def _end_jvm() -> None:

@@ -148,8 +148,8 @@ KAFKA = KafkaBroker()
 
 _LEVELS = 3
 # A namespace contains no glob, and after a server no list. Redaction leaves separators before a space.
-_PARAMETERS = re.compile(r"[;?]|[,#&](?!\S)")
-_PARAMETERS_OF_SERVER = re.compile(r"[;?,]|[#&](?!\S)")
+_PARAMETERS = re.compile(r"[;?]|(?<![,#&])[,#&]++(?!\S)")
+_PARAMETERS_OF_SERVER = re.compile(r"[;?,]|(?<![#&])[#&]++(?!\S)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,7 +162,9 @@ class Other(FileSystem):
 
     def canonical_namespace(self, address: Address) -> str:
         pattern = _PARAMETERS_OF_SERVER if address.authority else _PARAMETERS
-        rest = trimmed(pattern.split(address.rest, maxsplit=1)[0])
+        rest = address.rest
+        while (shorter := trimmed(pattern.split(rest, maxsplit=1)[0])) != rest:
+            rest = shorter
         if address.authority:
             return f"{address.scheme}://{address.authority}{rest}"
         if address.scheme and rest:

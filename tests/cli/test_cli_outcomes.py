@@ -211,7 +211,8 @@ def group_lives(group: int) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("step", "distribute_above"), [("starting Spark", "32"), ("reading", "32"), ("joining", "0")]
+    ("step", "distribute_above"),
+    [("starting Spark", "32"), pytest.param("reading", "32", marks=pytest.mark.nightly), ("joining", "0")],
 )
 def test_ctrl_c_stops_a_build_without_leftovers(
     workplace: Path, tmp_path: Path, started: Started, step: str, distribute_above: str

@@ -53,7 +53,7 @@ def test_the_second_start_makes_what_the_third_uses(cache: Path, jars: Path, tmp
     assert class_archive("spark", java, [jars]) == NOTHING
     second = class_archive("spark", java, [jars])
     made = Path(option(second, "ArchiveClassesAtExit"))
-    second.keep(made.touch)
+    second.store(made.touch)
     third = class_archive("spark", java, [jars])
 
     used = [Path(path) for path in option(third, "SharedArchiveFile").split(":")]
@@ -67,7 +67,7 @@ def test_the_archive_of_the_jdk_is_used_where_it_has_one(cache: Path, jars: Path
     (java / "lib" / "server").mkdir(parents=True)
     (java / "lib" / "server" / "classes.jsa").touch()
     started = [class_archive("spark", java, [jars]) for _ in range(2)]
-    started[1].keep(Path(option(started[1], "ArchiveClassesAtExit")).touch)
+    started[1].store(Path(option(started[1], "ArchiveClassesAtExit")).touch)
 
     third = class_archive("spark", java, [jars])
     assert third.folder
@@ -79,7 +79,7 @@ def test_after_a_second_start_that_fails_two_more_make_the_archive(
 ) -> None:
     java = jdk(tmp_path / "java")
     started = [class_archive("spark", java, [jars]) for _ in range(2)]
-    started[1].keep(lambda: None)  # killed: it wrote nothing
+    started[1].store(lambda: None)  # killed: it wrote nothing
 
     assert list(cache.iterdir()) == []
     started = [class_archive("spark", java, [jars]) for _ in range(2)]
@@ -121,10 +121,10 @@ def test_what_no_start_made_for_a_month_is_deleted(
         age = archives._UNUSED_SECONDS + 60 if name != "spark-classes-1" else 60
         os.utime(cache / name, (time.time() - age,) * 2)
     for _ in range(2):
-        class_archive("spark", java, [jars]).discard()
+        class_archive("spark", java, [jars]).abandon()
 
-    kept = {path.name for path in cache.iterdir()}
-    assert kept == {"spark-classes-1", "gremlin-classes-0", "gremlin-server-3.7.4"}
+    left = {path.name for path in cache.iterdir()}
+    assert left == {"spark-classes-1", "gremlin-classes-0", "gremlin-server-3.7.4"}
 
 
 SESSION = """

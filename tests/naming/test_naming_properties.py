@@ -4,7 +4,7 @@ import string
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lineage_merge.infra.redaction import redact
@@ -152,6 +152,8 @@ def test_naming_a_name_again_changes_nothing(uri: str) -> None:
 
 @patient
 @given(NAMESPACES, TAILS)
+@example("A0:##", "a")
+@example("a0:#/;b", "a")
 def test_a_pair_named_again_is_the_same_pair(namespace: str, name: str) -> None:
     try:
         named = name_dataset(namespace, name, DEFAULTS).name

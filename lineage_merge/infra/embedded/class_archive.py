@@ -40,8 +40,8 @@ class ClassArchive:
     folder: Path | None = None
     work: Path | None = None
 
-    def keep(self, end_jvm: Callable[[], object]) -> None:
-        """Call what ends the JVM regularly, and keep the archives that it then makes."""
+    def store(self, end_jvm: Callable[[], object]) -> None:
+        """Call what ends the JVM regularly, and store the archives that it then makes."""
         try:
             end_jvm()
             if self.work and self.folder and (self.work / _OTHERS).is_file():
@@ -49,9 +49,9 @@ class ClassArchive:
         except OSError:  # another start was faster, or the next two try again
             pass
         finally:
-            self.discard()
+            self.abandon()
 
-    def discard(self) -> None:
+    def abandon(self) -> None:
         """Delete what is half made."""
         if self.work:
             shutil.rmtree(self.work, ignore_errors=True)
@@ -67,6 +67,8 @@ def class_archive(name: str, java_home: Path, class_path: Sequence[Path]) -> Cla
     folder = cache_home() / f"{name}-classes-{_key(java_home, class_path)}"
     if folder.is_dir():
         used = [str(path) for path in (folder / _JDK, folder / _OTHERS) if path.is_file()]
+        if not (folder / _OTHERS).is_file():  # the JVM could not make one
+            return ClassArchive()
         return ClassArchive((f"-XX:SharedArchiveFile={os.pathsep.join(used)}", _QUIET), folder)
     seen = folder.with_suffix(_SEEN)
     try:

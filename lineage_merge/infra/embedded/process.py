@@ -120,7 +120,7 @@ class ServerProcess:
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
-        self._archive.discard()
+        self._archive.abandon()
 
     def _await_answer(self) -> None:
         deadline = time.monotonic() + _START_SECONDS
