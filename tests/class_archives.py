@@ -9,7 +9,7 @@ from lineage_merge.infra.embedded.server import EmbeddedServer
 from lineage_merge.infra.spark_session import session, spark_archive
 
 if __name__ == "__main__":
-    spark_archive()  # the first start
+    spark_archive().abandon()  # the first start
     with session(SparkOptions()) as spark:
         spark.sparkContext.parallelize(range(4), 2).map(str).collect()
         spark.range(3).coalesce(1).selectExpr("to_json(struct(*)) as value").collect()

@@ -46,8 +46,15 @@ def fit_partitions(spark: SparkSession, input_bytes: int) -> None:
 
 _ENDING_SECONDS = 5
 _ARCHIVING_SECONDS = 120
-# Variables of folders on Spark's class path: the JVM makes an archive of jars only.
-_CLASS_FOLDERS = ("SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR")
+# Variables of a JVM that runs already, and of folders on the class path: an archive is of jars alone.
+_OTHER_CLASSES = (
+    "PYSPARK_GATEWAY_PORT",
+    "SPARK_HOME",
+    "SPARK_CONF_DIR",
+    "SPARK_DIST_CLASSPATH",
+    "HADOOP_CONF_DIR",
+    "YARN_CONF_DIR",
+)
 # C1 alone has a code cache of 48 MB, of which a first build fills 35 MB: a long session would evict and
 # recompile code. The default collector runs concurrently, which takes a tenth of the CPU time on few cores.
 _JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseParallelGC"
@@ -109,17 +116,31 @@ def session(
         yield running
         return
     on_progress("starting Spark")
+    on_cluster = "SPARK_ENV_LOADED" in os.environ or "SPARK_HOME" in os.environ
+    master = options.master or ("" if on_cluster else "local[*]")
+    archive = spark_archive() if master.startswith("local") else ClassArchive()
+    with _archive_at_end(archive, on_progress):
+        spark = _start(options, master, archive, on_progress, meanwhile)
+        with _stop_at_end(spark):
+            _cache_jvm_names(spark)
+            _suppress_tracebacks(spark)
+            yield spark
+
+
+def _start(
+    options: SessionOptions,
+    master: str,
+    archive: ClassArchive,
+    on_progress: Callable[[str], None],
+    meanwhile: Callable[[], object],
+) -> SparkSession:
     # Otherwise local workers run the python3 on PATH.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("lineage_merge")
-    archive = ClassArchive()
-    on_cluster = "SPARK_ENV_LOADED" in os.environ or "SPARK_HOME" in os.environ
-    master = options.master or ("" if on_cluster else "local[*]")
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         log4j = files("lineage_merge.infra.embedded").joinpath("spark-log4j2.properties")
-        archive = spark_archive()
         java_options = f"{_JAVA} {shlex.join(archive.java_options)} -Dlog4j2.configurationFile={log4j}"
         builder = builder.config("spark.driver.extraJavaOptions", java_options)
         for key, value in _LOCAL.items():
@@ -136,24 +157,24 @@ def session(
     # A daemon: an error of the start does not wait for it.
     Thread(target=meanwhile, name="while Spark starts", daemon=True).start()
     try:
-        spark = builder.getOrCreate()
+        return builder.getOrCreate()
     except Exception as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise LineageMergeError(f"Spark does not start: {reason}") from error
-    with _archive_at_end(archive, on_progress), _stop_at_end(spark):
-        _cache_jvm_names(spark)
-        _suppress_tracebacks(spark)
-        yield spark
 
 
 def spark_archive() -> ClassArchive:
     """Return what the JVM of a local session does with archives of its classes; sets ``JAVA_HOME``."""
     if "JAVA_HOME" not in os.environ:
         os.environ["JAVA_HOME"] = str(java_home())
-    if SparkContext._gateway is not None or any(name in os.environ for name in _CLASS_FOLDERS):
+    installed = Path(pyspark.__file__).parent
+    if (
+        SparkContext._gateway is not None
+        or any(name in os.environ for name in _OTHER_CLASSES)
+        or (installed / "conf").exists()
+    ):
         return ClassArchive()
-    jars = Path(pyspark.__file__).with_name("jars")
-    return class_archive("spark", Path(os.environ["JAVA_HOME"]), [jars])
+    return class_archive("spark", Path(os.environ["JAVA_HOME"]), [installed / "jars"])
 
 
 @contextmanager
@@ -161,23 +182,27 @@ def _archive_at_end(archive: ClassArchive, on_progress: Callable[[str], None]) -
     """End the JVM if it writes its classes then; a later session of this process starts another."""
     try:
         yield
+    except BaseException:
         if archive.work:
-            on_progress("storing Spark's classes for faster starts")
-            archive.store(_end_jvm)
-    finally:
+            _end_jvm(waits=False)  # else it would write them after this process, and say that it cannot
         archive.abandon()
+        raise
+    if archive.work:
+        on_progress("storing Spark's classes for faster starts")
+        archive.store(_end_jvm)
 
 
-def _end_jvm() -> None:
+def _end_jvm(*, waits: bool = True) -> None:
     gateway: Any = SparkContext._gateway
     process: Popen[bytes] | None = getattr(gateway, "proc", None)  # missing if Spark started Python
     if process is None or process.stdin is None:
         return
     SparkContext._gateway = SparkContext._jvm = None
     gateway.shutdown()
-    process.stdin.close()  # which it reads, to end with this process
-    with suppress(TimeoutExpired):
-        process.wait(_ARCHIVING_SECONDS)
+    if waits:
+        process.stdin.close()  # which it reads, to end with this process
+        with suppress(TimeoutExpired):
+            process.wait(_ARCHIVING_SECONDS)
     process.kill()
 
 

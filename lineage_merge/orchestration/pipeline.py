@@ -154,9 +154,13 @@ def _records(
         on_progress(
             f"the input is larger than {config.spark.distribute_above_mb} MB unpacked: distributing it"
         )
+    return read_all(_spark_engine(spark), config, resolver, sources, on_progress)
+
+
+def _spark_engine(spark: "SparkSession") -> Engine:
     from lineage_merge.infra.engine.on_spark import SparkEngine
 
-    return read_all(SparkEngine(spark), config, resolver, sources, on_progress)
+    return SparkEngine(spark)
 
 
 def _local_engine() -> LocalEngine:
@@ -231,7 +235,6 @@ def load_folder(
     Raises `TooFewJoined` if the build that wrote them joined less than its `merge.expect`.
     """
     from lineage_merge.graph_format import files
-    from lineage_merge.infra.engine.on_spark import SparkEngine
 
     report = _report_of(folder)
     if not dry_run:
@@ -241,7 +244,7 @@ def load_folder(
         with own_errors():
             reader = None if loads_without_spark(config, folder) else spark
             is_distributed = reader is not None and not _is_small(config, folder)
-            engine: Engine = SparkEngine(reader) if reader and is_distributed else _local_engine()
+            engine: Engine = _spark_engine(reader) if reader and is_distributed else _local_engine()
             with _released_on_error(engine):
                 nodes, edges = (rows.cache() for rows in files.read_rows(engine, reader, folder))
                 aliases = files.read_facts(engine, reader, folder, "aliases", ALIAS_DDL)

@@ -25,6 +25,7 @@ from lineage_merge.infra.embedded.server_classes import MAIN, server_classes
 from lineage_merge.model.errors import EmbeddedError
 
 _START_SECONDS = 90
+_CLOSING_SECONDS = 5
 _PASSWORD_BYTES = 24
 _POLL_SECONDS = 0.05
 # Not the server's own main class, which starts a script engine: see the script.
@@ -57,7 +58,7 @@ class ServerProcess:
         """
         password = password or secrets.token_urlsafe(_PASSWORD_BYTES)
         self.url = f"ws://{USER}:{password}@{host}:{port}/gremlin"
-        self._port = port
+        self._host, self._port = host, port
         self._directory = Path(tempfile.mkdtemp(prefix="lineage-merge-gremlin-"))
         self.log = self._directory / "server.log"
         settings = write_settings(self._directory, host, port, transactional, password)
@@ -71,7 +72,7 @@ class ServerProcess:
             parent_watchdog.__file__,
             str(os.getpid()),
             str(self._directory),
-            str(self._archive.work or ""),
+            str(self._archive.made or ""),
             str(self._archive.folder or ""),
         ]
         command += [str(java), f"-Xmx{heap or default_heap()}", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
@@ -107,8 +108,11 @@ class ServerProcess:
         """End the server and delete its files; the log of a crashed server stays."""
         was_alive = self.alive()
         if was_alive and self._archive.work:
-            # The server then writes its classes, which this process need not wait for.
-            self._process.terminate()
+            # The server then writes its classes, which this process need not wait for, only for its port.
+            os.killpg(self._process.pid, signal.SIGTERM)
+            deadline = time.monotonic() + _CLOSING_SECONDS
+            while not port_is_free(self._host, self._port) and time.monotonic() < deadline:
+                time.sleep(_POLL_SECONDS)
             Thread(target=self._process.wait, daemon=True).start()
         else:
             self._end()

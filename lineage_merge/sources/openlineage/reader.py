@@ -219,7 +219,9 @@ def _child(subject: Subject, task_of: Mapping[str, str], context: Context) -> It
     run = _run(subject)
     task = task_of.get(parent_run(run))
     if task:
-        yield run.run_id, task, bool(context.named(run).outputs)
+        # The tables of a query are lineage of the task, the assets of another task are not.
+        outputs = context.named(run).outputs if is_query(run) else run.outputs
+        yield run.run_id, task, bool(outputs)
 
 
 def _short_target(subject: Subject) -> Iterator[tuple[str, str]]:
