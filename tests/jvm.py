@@ -33,15 +33,22 @@ _MODULES = tuple(_STARTERS)
 _OWN = "tests"
 
 _running: list[bool] = []
-_makers: "list[subprocess.Popen[bytes]]" = []  # one, which has ended long before this process
+_makers: "list[subprocess.Popen[bytes]]" = []
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker, watch for Java, and let it start faster later where all tests run."""
-    if not config.args or config.args == config.getini("testpaths"):
+    runs_all = not config.args or config.args == config.getini("testpaths")
+    if runs_all and not config.getoption("collectonly"):
         _make_archives(is_worker=hasattr(config, "workerinput"))
     config.addinivalue_line("markers", "jvm: starts Java (set by tests/jvm.py)")
     sys.addaudithook(_watch)
+
+
+def pytest_unconfigure() -> None:
+    """Wait for the archives, which are made long before the last test."""
+    for maker in _makers:
+        maker.wait()
 
 
 def _make_archives(is_worker: bool) -> None:
