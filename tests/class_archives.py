@@ -1,4 +1,4 @@
-"""Makes the archives of the JVMs' classes, which the second start on a machine makes otherwise.
+"""Makes the archives of the JVMs' classes, which the first starts on a machine make otherwise.
 
 The tests start both JVMs some hundred times. This runs as a process beside the tests that need no Java:
 ``python -m tests.class_archives``.
@@ -13,6 +13,5 @@ if __name__ == "__main__":
     with session(SparkOptions()) as spark:
         spark.sparkContext.parallelize(range(4), 2).map(str).collect()
         spark.range(3).coalesce(1).selectExpr("to_json(struct(*)) as value").collect()
-    for _ in range(2):
-        with EmbeddedServer(None):
-            pass
+    with EmbeddedServer(None):
+        pass

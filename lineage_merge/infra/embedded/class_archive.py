@@ -1,9 +1,10 @@
 """Archives of the classes of a JVM that is started often, which starts in half of the CPU time with them.
 
 The JVM maps classes that it loaded before (class data sharing) instead of reading and verifying them again;
-it ignores an archive of other jars or of another Java. The second start on a machine makes the archives (150
-MB for Spark, 45 MB for the Gremlin Server): where only one follows, such as in a container, they would cost
-more than they save.
+it ignores an archive of other jars or of another Java. Spark's (150 MB) takes seconds at the end of a
+session, so the second one on a machine makes it: where only one follows, such as in a container, it would
+cost more than it saves. The Gremlin Server (31 MB) makes its own at the first start, when the command has
+ended.
 """
 
 import hashlib
@@ -67,11 +68,13 @@ class ClassArchive:
                 self.folder.with_suffix(_MAKING).unlink(missing_ok=True)
 
 
-def class_archive(name: str, java_home: Path, class_path: Sequence[Path]) -> ClassArchive:
+def class_archive(
+    name: str, java_home: Path, class_path: Sequence[Path], *, at_first: bool = False
+) -> ClassArchive:
     """Return what a JVM does with archives: the first start nothing, the second makes them, others use them.
 
-    `name`: of the program; `class_path`: jars, or folders of jars. Nothing where the cache or the jars cannot
-    be read, or the environment has options of the JVM.
+    `name`: of the program; `class_path`: jars, or folders of jars. `at_first`: the first start makes them.
+    Nothing where the cache or the jars cannot be read, or the environment has options of the JVM.
     """
     try:
         if _version(java_home) < OLDEST or any(map(os.environ.get, _JVM_OPTIONS)):
@@ -79,7 +82,7 @@ def class_archive(name: str, java_home: Path, class_path: Sequence[Path]) -> Cla
         folder = cache_home() / f"{name}-classes-{_key(java_home, class_path)}"
         if folder.is_dir():
             return _used(folder)
-        return _new(name, java_home, folder) if _may_make(folder) else ClassArchive()
+        return _new(name, java_home, folder) if _may_make(folder, at_first) else ClassArchive()
     except (OSError, RuntimeError, ValueError, subprocess.SubprocessError):  # no home, no text, no access
         return ClassArchive()
 
@@ -91,15 +94,16 @@ def _used(folder: Path) -> ClassArchive:
     return ClassArchive((f"-XX:SharedArchiveFile={os.pathsep.join(used)}", _QUIET), folder)
 
 
-def _may_make(folder: Path) -> bool:
-    """Return whether this is the second start, and no other one makes the archives."""
+def _may_make(folder: Path, at_first: bool) -> bool:
+    """Return whether this is the start that makes the archives, and no other one does."""
     seen, making = folder.with_suffix(_SEEN), folder.with_suffix(_MAKING)
     if making.exists() and _age(making) < _MAKING_SECONDS:
         return False
     if not seen.exists():
         seen.parent.mkdir(parents=True, exist_ok=True)
         seen.touch()
-        return False
+        if not at_first:
+            return False
     os.utime(seen)
     seen.replace(making)  # of several starts at once, only one has it to rename
     return True

@@ -63,7 +63,7 @@ class ServerProcess:
         self.log = self._directory / "server.log"
         settings = write_settings(self._directory, host, port, transactional, password)
         classes = server_classes(java, jars, _SOURCES, self._directory)
-        self._archive = class_archive("gremlin", java.resolve().parent.parent, [jars, classes])
+        self._archive = class_archive("gremlin", java.resolve().parent.parent, [jars, classes], at_first=True)
         # The watchdog only needs the standard library: isolated and without site, it starts fast.
         command = [
             sys.executable,
