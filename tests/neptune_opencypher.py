@@ -5,16 +5,17 @@ nodes and relationships as maps with ``~id``, ``~entityType``, ``~labels`` or ``
 """
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs
 
 from neo4j import Driver
 from neo4j.exceptions import Neo4jError
 from neo4j.graph import Node, Relationship
+
+from tests.http_server import serving
 
 
 @contextmanager
@@ -35,14 +36,8 @@ def opencypher_endpoint(driver: Driver) -> Iterator[str]:
         def log_message(self, *_: Any) -> None:
             """Log nothing."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
-            thread.join()
+    with serving(Handler) as server:
+        yield f"http://127.0.0.1:{server.server_port}"
 
 
 def _answer(driver: Driver, path: str, body: str) -> tuple[int, Any]:

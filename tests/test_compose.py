@@ -7,13 +7,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path, PurePosixPath
 from typing import Any, ClassVar
 
@@ -29,6 +28,7 @@ from lineage_merge.infra.embedded.java import find_java
 from lineage_merge.infra.embedded.process import free_port
 from lineage_merge.load.gremlin.connection import Endpoint, connect
 from lineage_merge.orchestration.configuration import CONFIGURATION
+from tests.http_server import serving
 from tests.s3_fixtures import S3
 
 REPOSITORY = Path(__file__).parents[1]
@@ -215,13 +215,9 @@ def test_spline_is_ready_when_its_database_is(
 ) -> None:
     monkeypatch.setattr(Status, "answer", answer)
     _, *command = SERVICES["spline"]["healthcheck"]["test"]
-    with HTTPServer(("127.0.0.1", 0), Status) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
+    with serving(Status) as server:
         command[-1] = command[-1].replace("/8080", f"/{server.server_port}")
         done = subprocess.run(command, check=False, timeout=20)
-        server.shutdown()
-        thread.join()
     assert (done.returncode == 0) == healthy
 
 

@@ -28,6 +28,7 @@ from lineage_merge.infra.embedded.jars import (
     spark_kafka_options,
 )
 from lineage_merge.model.errors import EmbeddedError
+from tests.http_server import serving
 
 # SIGINT is ignored by what a shell runs in the background, and by its children.
 PROGRAM = """\
@@ -92,17 +93,8 @@ def repository(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def url(repository: Path, seen: Seen) -> Iterator[str]:
-    server = http.server.ThreadingHTTPServer(
-        ("127.0.0.1", 0), partial(Repository, seen=seen, directory=repository)
-    )
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
+    with serving(partial(Repository, seen=seen, directory=repository)) as server:
         yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 @pytest.fixture(autouse=True)

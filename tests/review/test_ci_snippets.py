@@ -7,9 +7,8 @@ import shutil
 import subprocess
 import tomllib
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from threading import Thread
 from typing import Any, ClassVar
 from urllib.parse import parse_qsl
 
@@ -20,6 +19,7 @@ import yaml
 from lineage_merge.cli.commands import main
 from lineage_merge.model.version import __version__
 from lineage_merge.review.review_formats import MARKER
+from tests.http_server import serving
 
 CI = Path(__file__).parents[2] / "deploy" / "ci"
 
@@ -259,12 +259,8 @@ class GitLab(BaseHTTPRequestHandler):
 @pytest.fixture
 def gitlab_api() -> Iterator[str]:
     GitLab.notes, GitLab.calls = [], []
-    with ThreadingHTTPServer(("127.0.0.1", 0), GitLab) as server:
-        thread = Thread(target=server.serve_forever)
-        thread.start()
+    with serving(GitLab) as server:
         yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
 
 
 def merge_request(api: str, token: str = "t") -> dict[str, str]:

@@ -53,8 +53,8 @@ class ClassArchive:
         """Call what ends the JVM regularly, and store the archives that it then makes."""
         try:
             end_jvm()
-            if self.work and self.folder and (self.work / _OTHERS).is_file():
-                self.work.rename(self.folder)
+            if self.folder and self.made and self.made.is_file():
+                self.made.parent.rename(self.folder)
         except OSError:  # another start was faster
             pass
         finally:

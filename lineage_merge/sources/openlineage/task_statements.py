@@ -29,7 +29,7 @@ _DIALECTS = {
     "awsathena": "athena",
     "mssql": "tsql",
     "sqlserver": "tsql",
-    REDSHIFT_DATA_API.rstrip(":/"): "redshift",
+    REDSHIFT_DATA_API.removesuffix(":"): "redshift",
 }
 
 
