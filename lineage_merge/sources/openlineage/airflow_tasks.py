@@ -39,11 +39,13 @@ _CHECKS = {
 _CHANGES_TABLE = re.compile(r"(?:insert|create|merge|update|delete|copy|unload|with)\b", re.IGNORECASE)
 _CHECK_NAME = re.compile(r"SELECT '([^']+)' AS check_name\b")
 _FAILED_CHECK = re.compile(r"^,? ?\tCheck: ([^,\n]+),$", re.MULTILINE)
+# Snowflake's names are upper-case.
+_NO_SCHEMA = re.compile(r"(^|\.)(?:None|NONE)\.([^.]+)$")
 _TEST_FAILED = re.compile(r"\bTest failed\b|\btests have failed\b")
 
 
 class Warehouse(NamedTuple):
-    """The Redshift of a task's statements: namespace, and database ("" if it is unknown)."""
+    """The warehouse of a task's statements: namespace, and database ("" if it is unknown)."""
 
     namespace: str
     database: str
@@ -63,9 +65,22 @@ def task_of(run: Run) -> Mapping[str, Any]:
     return mapping(mapping(run.facets.get("airflow")).get("task"))
 
 
+def task_instance_of(run: Run) -> Mapping[str, Any]:
+    """Return the task instance in a run's facet `airflow`, an empty one without it."""
+    return mapping(mapping(run.facets.get("airflow")).get("taskInstance"))
+
+
+def dag_run_of(run: Run) -> str:
+    """Return the name of the DAG run of a task or DAG, "" if it is unknown."""
+    for facet in ("airflow", "airflowDagRun"):
+        if name := text(mapping(mapping(run.facets.get(facet)).get("dagRun")).get("run_id")):
+            return name
+    return ""
+
+
 def is_retried(run: Run) -> bool:
     """Return whether a failed attempt of a task is not its last one."""
-    attempt = mapping(mapping(run.facets.get("airflow")).get("taskInstance")).get("try_number")
+    attempt = task_instance_of(run).get("try_number")
     retries = task_of(run).get("retries")
     return run.failed and isinstance(attempt, int) and isinstance(retries, int) and attempt <= retries
 
@@ -77,9 +92,33 @@ def task_properties(run: Run) -> dict[str, Scalar]:
 
 
 def sets_of_task(run: Run) -> dict[str, tuple[str, ...]]:
-    """Return owners and tags of a task, without Airflow's default owner."""
-    sets = sets_of(run.job_facets)
+    """Return owners and tags of a task, without Airflow's default owner.
+
+    Older providers have the DAG's tags only in the facet `airflow`.
+    """
+    tags = _listed(mapping(mapping(run.facets.get("airflow")).get("dag")).get("tags"))
+    of_dag = tuple(sorted({tag for each in tags if (tag := text(each))}))
+    sets = {**({"tags": of_dag} if of_dag else {}), **sets_of(run.job_facets)}
     return {name: values for name, values in sets.items() if values != _DEFAULT_OWNERS}
+
+
+def with_known_names(run: Run) -> Run:
+    """Return the run of a task with an empty schema in names of tables whose schema is unknown.
+
+    The provider writes Python's None into them: ``dev.None.sales``, ``DEV.NONE.SALES``.
+    """
+    if not any(_NO_SCHEMA.search(name) for _, name in (*run.inputs, *run.outputs)):
+        return run
+    return replace(run, inputs=_known_names(run.inputs), outputs=_known_names(run.outputs))
+
+
+def _known_names(datasets: Mapping[DatasetKey, Document]) -> dict[DatasetKey, Document]:
+    known: dict[DatasetKey, Document] = {}
+    for (namespace, name), dataset in datasets.items():
+        if "://" in namespace and not naming.path_uri(namespace, name):
+            name = _NO_SCHEMA.sub(r"\1\1\2", name)
+        known[namespace, name] = {**dataset, "name": name}
+    return dict(sorted(known.items()))
 
 
 def has_assets(run: Run) -> bool:
@@ -94,13 +133,22 @@ def with_assets(run: Run) -> Run:
     return replace(run, inputs=_assets(run, "inlets"), outputs=_assets(run, "outlets"))
 
 
+def in_dag_run(run: Run, dag_run: str) -> Run:
+    """Return a query of a task as a part of the task's DAG run, which its own event does not name."""
+    return replace(run, facets={**run.facets, "airflow": {"dagRun": {"run_id": dag_run}}})
+
+
+def sql_of(run: Run) -> str:
+    """Return the SQL of a run, "" without it."""
+    return str(mapping(run.job_facets.get("sql")).get("query") or "").strip()
+
+
 def sql_without_datasets(run: Run) -> str:
     """Return the SQL of a run without a dataset, "" for any other run.
 
-    The hook of Redshift's Data API does not tell the provider which warehouse it is.
+    Some hooks, such as that of Redshift's Data API, do not tell the provider which warehouse it is.
     """
-    query = str(mapping(run.job_facets.get("sql")).get("query") or "")
-    return "" if run.inputs or run.outputs else query.strip()
+    return "" if run.inputs or run.outputs else sql_of(run)
 
 
 def changes_table(query: str) -> bool:
@@ -108,22 +156,35 @@ def changes_table(query: str) -> bool:
     return _CHANGES_TABLE.match(query) is not None
 
 
-def data_api_warehouse(run: Run) -> Warehouse | None:
-    """Return the warehouse of a task with Redshift's Data API; None for any other task.
+def warehouse_of_task(run: Run) -> Warehouse | None:
+    """Return the warehouse of a task whose queries have no datasets; None if nothing names it.
 
-    Its event has the database, not the cluster: that is what its assets name, or a rule of the merge.
+    It is that of the tables among its assets. A task with Redshift's Data API has the database, not the
+    cluster: without assets, that is what a rule of the merge says.
     """
     task = task_of(run)
-    if text(task.get("operator_class")) != _DATA_API:
-        return None
-    assets = _assets(run, "inlets") | _assets(run, "outlets")
-    named = {namespace for namespace, _ in assets if namespace.startswith("redshift://")}
-    namespace = named.pop() if len(named) == 1 else naming.REDSHIFT_DATA_API
-    return Warehouse(namespace, text(task.get("database")))
+    is_data_api = text(task.get("operator_class")) == _DATA_API
+    assets = {
+        asset
+        for asset in (*_assets(run, "inlets"), *_assets(run, "outlets"))
+        if asset[0].partition(":")[0] in (("redshift",) if is_data_api else _TABLES)
+    }
+    namespaces = {namespace for namespace, _ in assets}
+    databases = {name.split(".")[0] for _, name in assets if name.count(".") == 2}
+    database = text(task.get("database")) or (databases.pop() if len(databases) == 1 else "")
+    if len(namespaces) == 1:
+        return Warehouse(namespaces.pop(), database)
+    return Warehouse(naming.REDSHIFT_DATA_API, database) if is_data_api else None
+
+
+def warehouse_of_query(run: Run) -> Warehouse | None:
+    """Return the warehouse that a query's facet `externalQuery` names; None without one."""
+    source = text(mapping(run.facets.get("externalQuery")).get("source"))
+    return Warehouse(source, "") if source.partition("://")[0] in _TABLES else None
 
 
 def checks(run: Run) -> Iterator[Check]:
-    """Yield the outcome of each check of an operator of Airflow's common-sql provider."""
+    """Yield the outcome of each check of an operator of common-sql, of events without facets of it."""
     task = task_of(run)
     operator = text(task.get("operator_class"))
     if operator == _COLUMN_CHECKS:
@@ -144,7 +205,7 @@ def _column_checks(columns: Mapping[str, Any]) -> Iterator[Check]:
 
 
 def _table_checks(run: Run) -> Iterator[Check]:
-    query = str(mapping(run.job_facets.get("sql")).get("query") or "")
+    query = sql_of(run)
     message = _message(run)
     status = _status(run)
     failed = frozenset(_FAILED_CHECK.findall(message))

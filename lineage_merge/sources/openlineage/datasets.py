@@ -228,10 +228,12 @@ def _other_names(
 def _symlink_reference(identifier: Mapping[str, Any], application: str) -> Reference:
     """Return the reference of another name.
 
-    A table named below its warehouse (``s3://lake``, ``bigdata.sales``) is no path.
+    A table named below its warehouse (``s3://lake``, ``bigdata.sales``) is no path, other than what Airflow's
+    operator of Athena calls a table: its location (``s3://lake``, ``/bigdata/sales``).
     """
     namespace, name = identifier["namespace"], identifier["name"]
     is_table = str(identifier.get("type") or "").upper() == "TABLE" and bool(namespace.strip())
+    is_table = is_table and not name.startswith("/")
     return Reference(namespace, name) if is_table else reference(namespace, name, application)
 
 

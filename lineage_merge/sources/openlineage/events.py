@@ -4,15 +4,19 @@ from collections.abc import Hashable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.sources.openlineage import translator
+from lineage_merge.sources.openlineage.airflow_attempts import Outcome
 from lineage_merge.sources.openlineage.airflow_tasks import (
     Warehouse,
+    in_dag_run,
     is_retried,
     sets_of_task,
+    sql_of,
     sql_without_datasets,
+    warehouse_of_query,
     with_assets,
 )
 from lineage_merge.sources.openlineage.datasets import reference
@@ -34,19 +38,27 @@ from lineage_merge.sources.source import Resolver
 _SEPARATOR = " "
 
 
+class QueriedTask(NamedTuple):
+    """What queries need of the run of their task: its DAG run ("" if unknown), and the warehouse it names."""
+
+    dag_run: str
+    warehouse: Warehouse | None
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
     """Which runs are selected, and how references are resolved.
 
-    `tables`: as in `row_operations.with_output`, by the job that names them. `warehouses`: those of tasks
-    with Redshift's Data API, by run. `with_children`: tasks whose work other runs report, so that their
-    assets are no lineage.
+    `tables`: as in `row_operations.with_output`, by the job that names them. `tasks`: the runs of Airflow's
+    tasks that have queries. `outcomes`: of runs whose own events do not show it. `with_children`: tasks whose
+    work other runs report, so that their assets are no lineage.
     """
 
     settings: OpenLineage
     resolver: Resolver
     tables: Mapping[str, Mapping[str, DatasetKey]] = field(default_factory=dict)
-    warehouses: Mapping[str, Warehouse] = field(default_factory=dict)
+    tasks: Mapping[str, QueriedTask] = field(default_factory=dict)
+    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
     with_children: Set[str] = frozenset()
 
     def applies(self, run: Run, job_run: JobRun) -> bool:
@@ -57,20 +69,49 @@ class Context:
         )
 
     def named(self, run: Run) -> Run:
-        """Return the run with the table that only other events of its job name, and with a task's assets.
+        """Return the run with what only other events, its statements or its task's assets name.
 
-        A query of the Data API gets the tables of its statements, if their warehouse is known.
+        That is the table that other events of its job name, the outcome of an attempt, and the tables of
+        SQL, if the warehouse is known.
         """
         if is_query(run):
-            return self._with_tables(run)
+            return self._as_query(run)
         if is_airflow(run):
+            outcome = self.outcomes.get(run.run_id)
+            run = outcome.of(run) if outcome else run
+            run = self._with_written(run)
             return run if run.run_id in self.with_children else with_assets(run)
         tables = self.tables.get(job_of(run).key.name) if self.tables else None
         return with_output(run, tables) if tables else run
 
+    def _as_query(self, run: Run) -> Run:
+        task, outcome = self.tasks.get(parent_run(run)), self.outcomes.get(parent_run(run))
+        if outcome and outcome.status == "none":
+            run = outcome.of(run)
+        if task and task.dag_run:
+            run = in_dag_run(run, task.dag_run)
+        return self._with_tables(run) if sql_without_datasets(run) else self._with_written(run)
+
+    def warehouse(self, run: Run) -> Warehouse | None:
+        """Return the warehouse of a query without datasets; None if nothing names it."""
+        task = self.tasks.get(parent_run(run))
+        return (task.warehouse if task else None) or warehouse_of_query(run)
+
+    def _with_written(self, run: Run) -> Run:
+        query = sql_of(run)
+        if not query or not (run.inputs or run.outputs):
+            return run
+        try:
+            from lineage_merge.sources.openlineage.task_statements import with_written
+        except ModuleNotFoundError as error:
+            if error.name != "sqlglot":
+                raise
+            return run
+        return with_written(run, query)
+
     def _with_tables(self, run: Run) -> Run:
-        warehouse, query = self.warehouses.get(parent_run(run)), sql_without_datasets(run)
-        if warehouse is None or not query:
+        warehouse = self.warehouse(run)
+        if warehouse is None:
             return run
         try:
             from lineage_merge.sources.openlineage.task_statements import with_tables
@@ -78,7 +119,7 @@ class Context:
             if error.name != "sqlglot":
                 raise
             return run
-        found = with_tables(run, query, warehouse)
+        found = with_tables(run, sql_without_datasets(run), warehouse)
         task = job_of(run).key.name
         refs = (reference(*key, task) for key in (*found.inputs, *found.outputs))
         return found if all(map(self.resolver.resolves, refs)) else run
@@ -91,7 +132,8 @@ def event_rows(run: Run, context: Context) -> Iterator[EventRow]:
     such as a count, are no runs. Nor is an attempt of an Airflow task that is tried again; a task says itself
     that a query of it failed.
     """
-    if run.at is None or is_retried(run) or (run.failed and is_query(run)):
+    retried = is_retried(run) and run.run_id not in context.outcomes
+    if run.at is None or retried or (run.failed and is_query(run)):
         return
     job_run = job_of(run)
     if not context.applies(run, job_run):

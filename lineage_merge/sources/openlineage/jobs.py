@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from lineage_merge.model.elements import JobKey
 from lineage_merge.sources.dbt.jobs import job_name
+from lineage_merge.sources.openlineage.airflow_tasks import dag_run_of
 from lineage_merge.sources.openlineage.documents import mapping
 from lineage_merge.sources.openlineage.runs import Run
 from lineage_merge.sources.spline.naming import application
@@ -98,17 +99,22 @@ def own_name(run: Run) -> str:
 
 
 def _airflow(run: Run, framework: str) -> JobRun:
-    """Return the task's part of a DAG run, which has all its mapped instances, attempts and queries."""
+    """Return the task's part of a DAG run, which has all its mapped instances, attempts and queries.
+
+    The DAG run's OpenLineage id changes when tasks of it are cleared.
+    """
     name, parent = run.job["name"], _facet(run, "parent")
-    dag_run = _facet(run, "airflow").get("dagRun") or {}
-    shown, dag_run_id = dag_run.get("run_id") or run.run_id, parent_run(run)
+    shown, dag_run_id = dag_run_of(run), parent_run(run)
     if is_query(run):
         name = (parent.get("job") or {}).get("name") or name
         root = mapping(mapping(parent.get("root")).get("run")).get("runId")
-        shown, dag_run_id = "", str(root or dag_run_id)
+        dag_run_id = str(root or dag_run_id)
     # Other tasks of the DAG run may write the same dataset.
-    run_id = f"{dag_run_id} {name}" if dag_run_id else run.run_id
-    return JobRun(JobKey("airflow", name), name, run_id, shown, framework)
+    dag_run = f"{run.job['namespace']} {shown}" if shown else dag_run_id
+    run_id = f"{dag_run} {name}" if dag_run else run.run_id
+    return JobRun(
+        JobKey("airflow", name), name, run_id, shown or ("" if is_query(run) else run.run_id), framework
+    )
 
 
 def _spark(run: Run, framework: str) -> JobRun:

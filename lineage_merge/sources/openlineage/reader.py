@@ -18,17 +18,26 @@ from lineage_merge.model.elements import Count, Element, Problem
 from lineage_merge.model.records import Record
 from lineage_merge.naming import REDSHIFT_DATA_API, redact
 from lineage_merge.sources import line_files, unmatched_patterns
-from lineage_merge.sources.openlineage import files
+from lineage_merge.sources.openlineage import airflow_attempts, files
+from lineage_merge.sources.openlineage.airflow_attempts import Attempt, Outcome
 from lineage_merge.sources.openlineage.airflow_tasks import (
-    Warehouse,
     changes_table,
-    data_api_warehouse,
+    dag_run_of,
     has_assets,
     sql_without_datasets,
+    warehouse_of_task,
+    with_known_names,
 )
 from lineage_merge.sources.openlineage.datasets import reference
 from lineage_merge.sources.openlineage.documents import Document, cut_down, kind_of
-from lineage_merge.sources.openlineage.events import Context, event_rows, number_of, run_of, without_nested
+from lineage_merge.sources.openlineage.events import (
+    Context,
+    QueriedTask,
+    event_rows,
+    number_of,
+    run_of,
+    without_nested,
+)
 from lineage_merge.sources.openlineage.jobs import is_airflow, is_query, job_of, parent_run
 from lineage_merge.sources.openlineage.row_operations import (
     may_be_row_operation,
@@ -92,7 +101,9 @@ def read_openlineage(engine: Engine, config: Config, resolver: Resolver) -> Rows
     texts_of_subject = by_subject.combine(_only, _added, set.__ior__)
     subjects = texts_of_subject.map(lambda found: Subject(*found[0], frozenset(found[1]))).cache()
     runs = subjects.filter(lambda subject: subject.kind == _RUN)
-    context = replace(context, tables=_tables_of_short_names(runs), warehouses=_warehouses(runs))
+    context = replace(
+        context, tables=_tables_of_short_names(runs), tasks=_queried_tasks(runs), outcomes=_outcomes(runs)
+    )
     context = replace(context, with_children=_with_children(runs, context))
     events = runs.flat_map(lambda subject: event_rows(_run(subject, context), context))
     events = run_selection.within_lookback(without_nested(events).cache(), settings.runs, settings.lookback)
@@ -150,6 +161,8 @@ def _added(events: set[tuple[str, str]], event: tuple[str, str]) -> set[tuple[st
 
 def _run(subject: Subject, context: Context | None = None) -> Run:
     run = combine_events(loads(text) for text, _ in subject.events)
+    if is_airflow(run):
+        run = with_known_names(run)
     return context.named(run) if context is not None else run
 
 
@@ -171,24 +184,35 @@ def _tables_of_short_names(runs: Rows[Subject]) -> dict[str, dict[str, DatasetKe
     return tables
 
 
-def _warehouses(runs: Rows[Subject]) -> dict[str, Warehouse]:
-    """Return the warehouses of tasks with Redshift's Data API, by run, whose queries have no datasets."""
+def _queried_tasks(runs: Rows[Subject]) -> dict[str, QueriedTask]:
+    """Return the runs of Airflow's tasks that have queries, by run."""
     wanted = frozenset(runs.flat_map(_task_of_query).distinct().collect())
-    return dict(runs.flat_map(partial(_warehouse_of_task, wanted=wanted)).collect()) if wanted else {}
+    return dict(runs.flat_map(partial(_queried_task, wanted=wanted)).collect()) if wanted else {}
 
 
 def _task_of_query(subject: Subject) -> Iterator[str]:
     if _may_be_query(subject):
         run = _run(subject)
-        if is_query(run) and sql_without_datasets(run):
+        if is_query(run):
             yield parent_run(run)
 
 
-def _warehouse_of_task(subject: Subject, wanted: Set[str]) -> Iterator[tuple[str, Warehouse]]:
+def _queried_task(subject: Subject, wanted: Set[str]) -> Iterator[tuple[str, QueriedTask]]:
     if subject.subject in wanted:
-        warehouse = data_api_warehouse(_run(subject))
-        if warehouse:
-            yield subject.subject, warehouse
+        run = _run(subject)
+        yield subject.subject, QueriedTask(dag_run_of(run), warehouse_of_task(run))
+
+
+def _outcomes(runs: Rows[Subject]) -> dict[str, Outcome]:
+    """Return the outcomes of attempts of Airflow's tasks that their own events do not show, by run."""
+    found = runs.flat_map(_attempts).group(airflow_attempts.task_of, airflow_attempts.outcomes)
+    return dict(found.collect())
+
+
+def _attempts(subject: Subject) -> Iterator[Attempt]:
+    # The events of a run are of one kind, but only the last one of a DAG has the states.
+    if any('"taskInstance"' in text or '"airflowState"' in text for text, _ in subject.events):
+        yield from airflow_attempts.attempts(_run(subject))
 
 
 def _with_children(runs: Rows[Subject], context: Context) -> frozenset[str]:
@@ -308,7 +332,7 @@ def _without_datasets(run: Run, context: Context) -> Iterator[Problem]:
     applies = run.at is not None and not run.failed and context.applies(run, job_run)
     if applies and is_airflow(run) and changes_table(sql_without_datasets(run)):
         task = job_run.key.name
-        warehouse = context.warehouses.get(parent_run(run))
+        warehouse = context.warehouse(run)
         message = _NO_DATASETS
         if warehouse and not context.resolver.resolves(reference(warehouse.namespace, _ANY_TABLE, task)):
             message = _unknown_warehouse(task)

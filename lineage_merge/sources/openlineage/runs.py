@@ -18,8 +18,8 @@ class Run:
     """The combined events of one run; later events take precedence.
 
     `at` (ms since 1970) is the end, or the last report of a stream; None while it is running. `failed`: there
-    is a FAIL or ABORT event, whatever follows it. Inputs and outputs are by namespace and name, sorted; each
-    has `facets`, `inputFacets` and `outputFacets`.
+    is a FAIL or ABORT event, whatever follows it; of Airflow, the last end is one. Inputs and outputs are by
+    namespace and name, sorted; each has `facets`, `inputFacets` and `outputFacets`.
     """
 
     run_id: str
@@ -31,6 +31,7 @@ class Run:
     at: int | None = None
     failed: bool = False
     duration_ms: int | None = None
+    began_at: int | None = None
 
     @property
     def job_facets(self) -> Mapping[str, Any]:
@@ -47,8 +48,9 @@ def combine_events(events: Iterable[Document]) -> Run:
     starts = [moment(event) for event in in_order if event.get("eventType") == "START"]
     at = moment(ends[-1]) if ends else None
     # openlineage-spark ends a failed action with FAIL (of Spark's job), then COMPLETE (of the surrounding SQL
-    # execution): one failure is enough, in either order.
-    failed = any(end["eventType"] != "COMPLETE" for end in ends)
+    # execution): one failure is enough, in either order. In Airflow, a person may set the state afterwards.
+    failures = [end["eventType"] != "COMPLETE" for end in ends]
+    failed = failures[-1] if failures and _is_airflow(jobs) else any(failures)
     if at is None and _is_stream(jobs):
         reported = [moment(event) for event in in_order if event.get("eventType") == "RUNNING"]
         at = reported[-1] if reported else None
@@ -63,6 +65,7 @@ def combine_events(events: Iterable[Document]) -> Run:
         at=at,
         failed=failed,
         duration_ms=max(at - starts[0], 0) if at is not None and starts else None,
+        began_at=starts[0] if starts else None,
     )
 
 
@@ -86,6 +89,11 @@ def as_run(event: Document) -> Run:
 
 def _order(event: Document) -> tuple[int, int, str]:
     return moment(event), _ORDER.get(event.get("eventType") or "OTHER", 3), json.dumps(event, sort_keys=True)
+
+
+def _is_airflow(job: Document) -> bool:
+    integration = ((job.get("facets") or {}).get("jobType") or {}).get("integration") or ""
+    return str(integration).upper() == "AIRFLOW"
 
 
 def _is_stream(job: Document) -> bool:

@@ -11,11 +11,13 @@ from functools import lru_cache
 from sqlglot import Dialect, exp
 
 from lineage_merge.column_lineage.scripts.elements import write_elements
+from lineage_merge.column_lineage.scripts.results import FileLineage
 from lineage_merge.column_lineage.scripts.script import Reader
 from lineage_merge.column_lineage.scripts.shapes import Shape, ShapeColumn
-from lineage_merge.column_lineage.scripts.syntax import Script, parse
+from lineage_merge.column_lineage.scripts.statements import Unread
+from lineage_merge.column_lineage.scripts.syntax import Call, Script, Unload, parse
 from lineage_merge.column_lineage.scripts.variables import Variables
-from lineage_merge.model.elements import Element, JobKey, Reference
+from lineage_merge.model.elements import Element, Feeds, JobKey, Reference
 from lineage_merge.naming import REDSHIFT_DATA_API
 from lineage_merge.naming.identifiers import join_name
 from lineage_merge.sources.openlineage.airflow_tasks import Warehouse
@@ -44,40 +46,103 @@ class TaskWrites:
 def task_writes(
     run: Run, query: str, target: DatasetKey, job: JobKey, sequence: int | None
 ) -> TaskWrites | None:
-    """Return what a run's SQL writes to one of its outputs; None if no statement that can be read does."""
-    documents = {**run.inputs, **run.outputs}
-    # Of an UNLOAD, only the sources are tables.
-    warehouse = next((key[0] for key in (target, *documents) if _dialect(key[0])), "")
-    if not warehouse:
+    """Return what a run's SQL writes to one of its outputs; None if no statement that can be read does.
+
+    An input that no statement names, such as one that the task's code adds, feeds each output.
+    """
+    found = _statements(run, query, job.name)
+    if found is None:
         return None
-    dialect = _dialect(warehouse)
-    script = _parsed(query, dialect)
-    tables = EventTables(warehouse, job.name, {key: names_of(*key, each) for key, each in documents.items()})
-    tables.learn_schema(script)
-    shapes = {tables.add(key): _shape(each) for key, each in documents.items() if schema_fields(each)}
-    found = Reader(Dialect.get_or_raise(dialect), tables).read(script, shapes)
-    writes = [write for write in found.writes if write.target == tables.add(target)]
+    tables = found.tables
+    writes = [write for write in found.lineage.writes if write.target == tables.add(target)]
     if not writes:
         return None
-    elements = (
+    elements = [
         element for write in writes for element in write_elements(write, sequence, job, tables.references)
+    ]
+    shared = next((feeds.properties for feeds in elements if isinstance(feeds, Feeds)), {})
+    elements += (
+        Feeds(job, source, tables.references[writes[0].target], shared)
+        for source in found.unnamed_inputs(run)
     )
     lines = {write.line for write in writes}
     notes = [
         note.message
-        for note in found.notes
+        for note in found.lineage.notes
         if note.line in lines and note.kind in ("no-columns", "not-joined")
     ]
     return TaskWrites(tuple(elements), tuple(dict.fromkeys(notes)))
 
 
+def with_written(run: Run, query: str) -> Run:
+    """Return a run with the outputs of its statements that the provider left out, such as of UNLOAD."""
+    found = _statements(run, query, run.job["name"])
+    if found is None:
+        return run
+    known = {found.tables.add(key) for key in run.outputs}
+    targets = {write.target for write in found.lineage.writes} - known
+    added = _documents(found.tables.references[target] for target in targets)
+    return replace(run, outputs=dict(sorted({**run.outputs, **added}.items()))) if added else run
+
+
 def with_tables(run: Run, query: str, warehouse: Warehouse) -> Run:
-    """Return a run without datasets with those that its SQL reads and writes in a Redshift."""
+    """Return a run without datasets with those that its SQL reads and writes in a warehouse."""
     tables = WarehouseTables(warehouse)
-    script = Reader(Dialect.get_or_raise("redshift"), tables).read(_parsed(query, "redshift"), {})
+    dialect = _dialect(warehouse.namespace)
+    script = Reader(Dialect.get_or_raise(dialect), tables).read(_parsed(query, dialect), {})
     inputs = {tables.references[key] for write in script.writes for key in write.reads}
     outputs = {tables.references[write.target] for write in script.writes}
     return replace(run, inputs=_documents(inputs), outputs=_documents(outputs))
+
+
+@dataclass(frozen=True, slots=True)
+class _Statements:
+    """The SQL of a run, read with the datasets of its event."""
+
+    script: Script
+    lineage: FileLineage
+    tables: "EventTables"
+
+    def unnamed_inputs(self, run: Run) -> list[Reference]:
+        """Return the run's inputs that no statement names.
+
+        None if the statements do not account for the run: one cannot be read, or none writes an output.
+        """
+        trees = [statement.tree for statement in self.script.statements]
+        written = {write.target for write in self.lineage.writes}
+        if any(isinstance(tree, Unread | Call) for tree in trees) or not written.issuperset(
+            map(self.tables.add, run.outputs)
+        ):
+            return []
+        read = {key for write in self.lineage.writes for key in (write.target, *write.reads)}
+        expressions = [tree.query if isinstance(tree, Unload) else tree for tree in trees]
+        named = {
+            self.tables.add(key)
+            for tree in expressions
+            if isinstance(tree, exp.Expr)
+            for table in tree.find_all(exp.Table)
+            for key in self.tables.matching([part.name for part in table.parts])
+        }
+        inputs = {self.tables.add(key) for key in run.inputs}
+        return [self.tables.references[key] for key in sorted(inputs - read - named)]
+
+
+def _statements(run: Run, query: str, application: str) -> _Statements | None:
+    """Read the SQL of a run; None if no dataset of the event names a warehouse."""
+    documents = {**run.inputs, **run.outputs}
+    # Of an UNLOAD, only the sources are tables.
+    warehouse = next((key[0] for key in (*run.outputs, *run.inputs) if _dialect(key[0])), "")
+    if not warehouse:
+        return None
+    dialect = _dialect(warehouse)
+    script = _parsed(query, dialect)
+    tables = EventTables(
+        warehouse, application, {key: names_of(*key, each) for key, each in documents.items()}
+    )
+    tables.learn_schema(script)
+    shapes = {tables.add(key): _shape(each) for key, each in documents.items() if schema_fields(each)}
+    lineage = Reader(Dialect.get_or_raise(dialect), tables).read(script, shapes)
+    return _Statements(script, lineage, tables)
 
 
 def _documents(refs: Iterable[Reference]) -> dict[DatasetKey, Document]:
@@ -160,7 +225,7 @@ class EventTables:
         trees = [each.tree for each in script.statements if isinstance(each.tree, exp.Expr)]
         tables = [table for tree in trees for table in tree.find_all(exp.Table)]
         matching = [
-            self._matching([part.name for part in table.parts]) for table in tables if len(table.parts) == 1
+            self.matching([part.name for part in table.parts]) for table in tables if len(table.parts) == 1
         ]
         schemas = {tuple(keys[0][1].split(".")[:-1]) for keys in matching if len(keys) == 1}
         if len(schemas) == 1:
@@ -171,7 +236,7 @@ class EventTables:
         parts = [part.name for part in table.parts]
         if any(variables.in_name(part) for part in parts):
             return None
-        matching = self._matching(parts)
+        matching = self.matching(parts)
         if len(matching) > 1 and len(parts) == 1 and self._schema:
             matching = [key for key in matching if tuple(key[1].split(".")[:-1]) == self._schema]
         if len(matching) == 1:
@@ -185,7 +250,8 @@ class EventTables:
         """Return the dataset of a path; None if it has a variable, or no file system."""
         return self.add(("", path)) if ":/" in path and not variables.in_name(path) else None
 
-    def _matching(self, parts: list[str]) -> list[DatasetKey]:
+    def matching(self, parts: list[str]) -> list[DatasetKey]:
+        """Return the event's datasets that a name in SQL may be of."""
         return [key for key, names in self.known.items() if names.has(parts)]
 
     def _databases(self) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ Column lineage: since 1-1-0 of the facet each input field has `transformations`;
 one type for all of them (https://openlineage.io/docs/spec/facets/dataset-facets/column_lineage_facet).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import TYPE_CHECKING, Any
 
 from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
@@ -231,8 +231,11 @@ def _column_edges(
     source = reference(found["namespace"], found["name"], target.application)
     transformations = found.get("transformations") or ()
     if not transformations:
+        how = _legacy_subtypes(output_field)
         text = str(output_field.get("transformationDescription") or "")
-        yield FeedsColumn(job, source, found["field"], target, column, _legacy_subtypes(output_field), text)
+        # "identical" is no expression.
+        text = "" if how == (Transformation.IDENTITY.name,) else text
+        yield FeedsColumn(job, source, found["field"], target, column, how, text)
         return
     kinds = _named(found, _INFLUENCES)
     if kinds:
@@ -273,15 +276,41 @@ def assertions(run: Run) -> Iterator[Element]:
     """Yield the data quality assertions that a finished run reports about its inputs and outputs."""
     if run.at is None:
         return
-    job_run = job_of(run)
+    reported = [*_of_datasets(run)]
+    reported += _of_run(run, {str(assertion.properties["name"]) for assertion in reported})
+    yield from reported
+    if is_airflow(run) and not reported:
+        yield from _checked_by_task(run)
+
+
+def _of_datasets(run: Run) -> Iterator[Assertion]:
     for key, dataset in (*run.inputs.items(), *run.outputs.items()):
-        target = reference(*key, job_run.key.name)
         for group in ("inputFacets", "facets"):
             facets = mapping(dataset.get(group))
             for each in listed(mapping(facets.get("dataQualityAssertions")).get("assertions")):
-                yield from _assertion(run, target, key, mapping(each))
-    if is_airflow(run):
-        yield from _checked_by_task(run)
+                yield from _assertion(run, key, mapping(each))
+
+
+def _of_run(run: Run, known: Set[str]) -> Iterator[Assertion]:
+    """Yield the tests in the run facet `test`, of the only input, except those that are `known` by name."""
+    if len(run.inputs) != 1:
+        return
+    (key,) = run.inputs
+    for each in map(mapping, listed(mapping(run.facets.get("test")).get("tests"))):
+        tested = mapping(each.get("params"))
+        table = text(tested.get("tested_table"))
+        success = {"pass": True, "fail": False}.get(text(each.get("status")).lower())
+        if text(each.get("name")) in known or not f".{key[1]}".lower().endswith(
+            f".{table}".lower() if table else ""
+        ):
+            continue
+        stated = {
+            **each,
+            "assertion": each.get("type"),
+            "success": success,
+            "column": tested.get("tested_column"),
+        }
+        yield from _assertion(run, key, stated)
 
 
 def _checked_by_task(run: Run) -> Iterator[Assertion]:
@@ -305,13 +334,12 @@ def _checked_by_task(run: Run) -> Iterator[Assertion]:
         yield Assertion(job_run.key, target, check.column, name, run.at or 0, properties=known)
 
 
-def _assertion(
-    run: Run, target: Reference, key: tuple[str, str], stated: Mapping[str, Any]
-) -> Iterator[Assertion]:
+def _assertion(run: Run, key: DatasetKey, stated: Mapping[str, Any]) -> Iterator[Assertion]:
     kind, column = text(stated.get("assertion")), text(stated.get("column"))
-    if not kind or not isinstance(stated.get("success"), bool):
-        return
     job_run, severity = job_of(run), text(stated.get("severity")).lower()
+    # The branch that a task of Airflow takes is information.
+    if not kind or not isinstance(stated.get("success"), bool) or severity == "info":
+        return
     failed = "warned" if severity == "warn" else "failed"
     given_name = text(stated.get("name"))
     properties: dict[str, Scalar] = {
@@ -329,4 +357,5 @@ def _assertion(
     # Tests of one kind, such as custom_sql, differ only in their names.
     name = ":".join(part for part in (f"{'|'.join(key)}#{column}", kind, given_name) if part)
     checked = "" if _OF_EXPRESSIONS.intersection(column) else column
+    target = reference(*key, job_run.key.name)
     yield Assertion(job_run.key, target, checked, name, run.at or 0, properties=known)

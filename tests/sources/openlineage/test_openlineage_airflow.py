@@ -481,3 +481,232 @@ def test_the_default_owner_is_none(tmp_path: Path) -> None:
         tmp_path, task("COMPLETE", "06:00", "r1", inputs=[SALES], outputs=["s3://out|t"], job_facets=facets)
     )
     assert jobs(rows)["dag.load"].get("owners") is None
+
+
+# ---- attempts and states: what the end of a DAG run says of its tasks
+
+IN_OUT: dict[str, Any] = {"inputs": ["s3://in|a"], "outputs": ["s3://out|t"]}
+FED = {("dag.load", "s3://in|a", "s3://out|t", None)}
+
+
+def dag_end(kind: str, at: str, **states: str) -> Event:
+    facets = {
+        "airflowState": {"dagRunState": "any", "tasksState": states, "tasksDuration": {}},
+        "airflowDagRun": {"dag": {"dag_id": "dag"}, "dagRun": {"run_id": "scheduled__1"}},
+    }
+    dag = job_type("AIRFLOW", "DAG")
+    return event(kind, at, "dag", "of-scheduled__1", run_facets=facets, job_facets=dag, producer=AIRFLOW)
+
+
+def before() -> Event:
+    return task("COMPLETE", "01T05:00", "r0", dag_run="scheduled__0", **IN_OUT)
+
+
+@pytest.mark.parametrize(
+    ("events", "status"),
+    [
+        pytest.param(
+            [task("COMPLETE", "06:01", "r1", **IN_OUT), dag_end("COMPLETE", "06:10", load="skipped")],
+            None,
+            id="a skipped task sends COMPLETE",
+        ),
+        pytest.param(
+            [task("FAIL", "06:01", "r1", **IN_OUT), task("COMPLETE", "06:05", "r1")],
+            "succeeded",
+            id="a person marks a failed task",
+        ),
+        pytest.param(
+            [before(), task("COMPLETE", "06:01", "r1", **IN_OUT), task("FAIL", "06:05", "r1")],
+            "failed",
+            id="a person marks a successful task",
+        ),
+        pytest.param(
+            [
+                task("FAIL", "06:01", "r1", retries=1, **IN_OUT),
+                task("FAIL", "06:02", "r2", attempt=2, retries=1, **IN_OUT),
+                task("COMPLETE", "06:30", "r3", attempt=3, retries=1, **IN_OUT),
+            ],
+            "succeeded",
+            id="a task is cleared after its last retry",
+        ),
+        pytest.param(
+            [
+                before(),
+                task("FAIL", "06:01", "r1", retries=3, **IN_OUT),
+                dag_end("FAIL", "06:10", load="failed"),
+            ],
+            "failed",
+            id="an exception ends a task that has retries",
+        ),
+        pytest.param(
+            [before(), task("START", "06:01", "r1", **IN_OUT), dag_end("FAIL", "06:10", load="failed")],
+            "failed",
+            id="a killed worker sends no end",
+        ),
+        pytest.param(
+            [task("START", "06:01", "r1", **IN_OUT), dag_end("COMPLETE", "06:10", load="success")],
+            "succeeded",
+            id="the end was lost",
+        ),
+        pytest.param(
+            [task("START", "06:15", "r1", **IN_OUT), dag_end("FAIL", "06:10", load="failed"), before()],
+            "succeeded",
+            id="a task that was cleared runs again",
+        ),
+    ],
+)
+def test_the_state_of_a_task_is_that_of_its_last_attempt(
+    tmp_path: Path, events: list[Event], status: str | None
+) -> None:
+    rows = merged(tmp_path, *events)
+    assert {name: job["status"] for name, job in jobs(rows).items()} == (
+        {"dag.load": status} if status else {}
+    )
+    assert feeds(rows) == (FED if status else set())
+
+
+def test_an_instance_that_was_cleared_replaces_only_its_own_attempt(tmp_path: Path) -> None:
+    def instance(run: str, at: str, source: str, index: int, attempt: int = 1) -> Event:
+        data: dict[str, Any] = {"inputs": [f"s3://in|{source}"], "outputs": ["s3://out|t"]}
+        return task("COMPLETE", at, run, map_index=index, attempt=attempt, **data)
+
+    again = instance("a2", "07:00", "new", 0, attempt=2)
+    again["run"]["facets"]["parent"]["run"]["runId"] = "dag-run-after-clearing"
+    rows = merged(tmp_path, instance("a1", "06:00", "old", 0), instance("b1", "06:01", "b", 1), again)
+    assert {source for _, source, *_ in feeds(rows)} == {"s3://in|new", "s3://in|b"}
+
+
+def test_queries_belong_to_the_dag_run_of_their_task(tmp_path: Path) -> None:
+    """The root of a DAG that another one triggered is the other one's run."""
+    events = []
+    for number, table in enumerate(("old", "sales"), 1):
+        query = data_api(f"insert into marts.t select a from public.{table}")[1]
+        query["run"]["runId"], query["inputs"] = f"q{number}", [dataset(f"{WAREHOUSE}|dev.public.{table}")]
+        query["run"]["facets"]["parent"]["run"]["runId"] = f"t{number}"
+        query["outputs"], query["eventTime"] = [dataset(f"{MARTS}t")], f"2026-11-0{number}T06:01:00Z"
+        events += [query, task("COMPLETE", f"0{number}T06:00", f"t{number}", dag_run=f"run-{number}")]
+    rows = merged(tmp_path, *events)
+    assert feeds(rows) == {("dag.load", SALES, f"{MARTS}t", "append")}
+    assert jobs(rows)["dag.load"]["last_run_id"] == "run-2"
+
+
+# ---- what providers write differently
+
+
+def test_a_schema_that_the_provider_does_not_know_is_completed(tmp_path: Path) -> None:
+    """Operators without a schema write Python's None."""
+    copied = task(
+        "COMPLETE", "06:00", "r1", "dag.copy", inputs=["s3://in|a/"], outputs=[f"{WAREHOUSE}|dev.None.sales"]
+    )
+    read = sql("insert into marts.t (b) select a from sales", f"{WAREHOUSE}|dev.None.sales")
+    snowflake = task(
+        "COMPLETE", "06:00", "r3", "dag.s", inputs=["snowflake://a|DB.NONE.S"], outputs=["s3://o|t"]
+    )
+    settings = {"default_schemas": {WAREHOUSE: "dev.public", "snowflake://a": "DB.PUBLIC"}}
+    rows = merged(tmp_path, copied, {**read, "run": {**read["run"], "runId": "r2"}}, snowflake, **settings)
+    assert feeds(rows) == {
+        ("dag.copy", "s3://in|a", SALES, None),
+        ("dag.load", SALES, f"{MARTS}t", "append"),
+        ("dag.s", "snowflake://a|DB.PUBLIC.S", "s3://o|t", None),
+    }
+    assert columns(rows, "feeds_column", "dag.load") == {(f"{SALES}|a", "t|b", "IDENTITY")}
+
+
+def test_tables_of_athena_are_their_location(tmp_path: Path) -> None:
+    """Its operator calls the path a table, and writes the results of a statement too."""
+
+    def table(name: str, column: str) -> Event:
+        location = {"namespace": "s3://lake", "name": f"/db/{name}/", "type": "TABLE"}
+        schema = {"fields": [{"name": column, "type": "int"}]}
+        facets = {"symlinks": {"identifiers": [location]}, "schema": schema}
+        return dataset(f"awsathena://athena.us-east-1.amazonaws.com|AwsDataCatalog.db.{name}", facets)
+
+    query = "create table db.t as select a as b from db.source"
+    rows = merged(
+        tmp_path, sql(query, table("source", "a"), outputs=(table("t", "b"), "s3://results|/athena/"))
+    )
+    assert {edge[1:3] for edge in feeds(rows)} == {
+        ("s3://lake|db/source", "s3://lake|db/t"),
+        ("s3://lake|db/source", "s3://results|athena"),
+    }
+    assert columns(rows, "feeds_column", "dag.load") == {
+        ("s3://lake|db/source|a", "s3://lake|db/t|b", "IDENTITY")
+    }
+
+
+def test_outputs_that_the_provider_left_out_are_those_of_the_statements(tmp_path: Path) -> None:
+    query = """
+        insert into marts.t (a) select a from public.sales;
+        with c as (select a from public.sales) insert into marts.u (a) select a from c;
+        unload ('select a from public.sales') to 's3://out/unloaded/' iam_role default
+    """
+    rows = merged(tmp_path, sql(query, SALES))
+    assert {target for _, _, target, _ in feeds(rows)} == {f"{MARTS}t", f"{MARTS}u", "s3://out|unloaded"}
+    rows = merged(tmp_path, sql(query.rpartition(";")[2], SALES, outputs=()))
+    assert feeds(rows) == {("dag.load", SALES, "s3://out|unloaded", "overwrite")}
+
+
+def test_an_input_that_no_statement_names_feeds_each_output(tmp_path: Path) -> None:
+    """The code of a task adds it (`emit_query_lineage`)."""
+    query = "insert into marts.t (a) select a from public.sales; select 1 from public.event"
+    rows = merged(tmp_path, sql(query, SALES, EVENT, "s3://in|a"))
+    assert {source for _, source, *_ in feeds(rows)} == {SALES, "s3://in|a"}
+
+
+@pytest.mark.parametrize("scheme", ["snowflake", "awsathena"])
+def test_assets_or_the_query_name_the_warehouse_of_a_hook(tmp_path: Path, scheme: str) -> None:
+    wanted = f"{scheme}://host|db.s.x", f"{scheme}://host|db.s.t"
+    by_asset = data_api(
+        "insert into s.t select a from s.x",
+        operator_class="PythonOperator",
+        outlets=[{"uri": f"{scheme}://host/db/s/t"}],
+    )
+    by_query = data_api("insert into db.s.t select a from db.s.x", operator_class="PythonOperator")
+    by_query[1]["run"]["facets"]["externalQuery"] = {"externalQueryId": "1", "source": f"{scheme}://host"}
+    for events in (by_asset, by_query):
+        rows = merged(tmp_path, *events)
+        assert {tuple(map(str.lower, edge[1:3])) for edge in feeds(rows)} == {wanted}
+
+
+def test_tags_of_older_providers_are_those_of_the_dag(tmp_path: Path) -> None:
+    loaded = task("COMPLETE", "06:00", "r1", **IN_OUT)
+    loaded["run"]["facets"]["airflow"]["dag"] = {"tags": "['tickit', 'daily']"}
+    assert jobs(merged(tmp_path, loaded))["dag.load"]["tags"] == ["daily", "tickit"]
+
+
+def check_names(rows: Rows) -> set[tuple[str, str]]:
+    return {(row["name"], row["status"]) for row in rows if row["label"] == "assertion"}
+
+
+def test_checks_in_facets_replace_those_of_the_operator(tmp_path: Path) -> None:
+    """Since common-sql 2.0; a branch that a task takes is no check."""
+    column = {"assertion": "min", "success": True, "column": "total", "name": "total.min"}
+    branch = {**column, "name": "branch", "severity": "info", "success": False}
+    facets = {"dataQualityAssertions": {"assertions": [column, branch]}}
+    mapping = {"total": {"min": {"geq_to": 0, "success": True}}}
+    operator = {"operator_class": "SQLColumnCheckOperator", "column_mapping": mapping}
+    rows = merged(tmp_path, task("COMPLETE", "06:00", "r1", inputs=[dataset(SALES, facets)], task=operator))
+    assert check_names(rows) == {("total.min", "passed")}
+
+
+def test_tests_of_a_run_are_those_of_its_only_input(tmp_path: Path) -> None:
+    tests = [
+        {"name": "any", "type": "expression_is_true", "status": "fail", "severity": "error"},
+        {"name": "own", "type": "min", "status": "pass", "params": {"tested_table": "public.Sales"}},
+        {"name": "other", "type": "min", "status": "pass", "params": {"tested_table": "public.event"}},
+    ]
+    event = task("FAIL", "06:00", "r1", inputs=[SALES], task={"operator_class": "SQLCheckOperator"})
+    event["run"]["facets"]["test"] = {"tests": tests}
+    assert check_names(merged(tmp_path, event)) == {("any", "failed"), ("own", "passed")}
+
+
+def test_a_copied_column_has_no_expression(tmp_path: Path) -> None:
+    """`RedshiftToS3Operator` describes it as "identical"."""
+    field = {
+        "inputFields": [{"namespace": WAREHOUSE, "name": "dev.public.sales", "field": "a"}],
+        "transformationType": "IDENTITY",
+        "transformationDescription": "identical",
+    }
+    copied = dataset("s3://out|t", {"columnLineage": {"fields": {"a": field}}})
+    rows = merged(tmp_path, task("COMPLETE", "06:00", "r1", inputs=[SALES], outputs=[copied]))
+    assert [row.get("expression") for row in rows if row["label"] == "feeds_column"] == [None]

@@ -79,6 +79,7 @@ def test_the_events_of_a_run_are_combined_in_any_order() -> None:
         at=1793512800000 + 5 * 60_000,
         failed=False,
         duration_ms=5 * 60_000,
+        began_at=1793512800000,
     )
 
     for order in itertools.permutations([*events, events[2]]):
@@ -272,7 +273,12 @@ SQL = job_type("SPARK", "SQL_JOB")
                 producer=AIRFLOW,
                 run_facets={"airflow": {"dagRun": {"run_id": "scheduled__2026-11-01"}}},
             ),
-            JobRun(JobKey("airflow", "daily.load.copy"), "daily.load.copy", "r1", "scheduled__2026-11-01"),
+            JobRun(
+                JobKey("airflow", "daily.load.copy"),
+                "daily.load.copy",
+                "tests scheduled__2026-11-01 daily.load.copy",
+                "scheduled__2026-11-01",
+            ),
             id="Airflow's task",
         ),
         pytest.param(
