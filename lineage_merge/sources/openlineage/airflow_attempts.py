@@ -1,7 +1,7 @@
 """Which attempts of Airflow's tasks count, by all events of a DAG run. Pure.
 
-The end of a DAG run has the state of each task (facet `airflowState`), which the task's own events may not show:
-a skipped task sends COMPLETE, a killed worker nothing, and a FAIL may or may not be followed by a retry.
+The end of a DAG run has the state of each task (facet `airflowState`), which the task's own events may not
+show: a skipped task sends COMPLETE, a killed worker nothing, and a FAIL may or may not be retried.
 """
 
 from collections.abc import Hashable, Iterator
@@ -33,7 +33,7 @@ class Attempt(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How an attempt counts, if its own events do not show it: `succeeded`, `failed` (`at`), or not at all."""
+    """How an attempt counts if its events do not show it: `succeeded` or `failed` (`at`), or not at all."""
 
     status: Literal["succeeded", "failed", "none"]
     at: int = 0

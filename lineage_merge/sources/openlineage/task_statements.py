@@ -33,6 +33,8 @@ _DIALECTS = {
     "sqlserver": "tsql",
     REDSHIFT_DATA_API.removesuffix(":"): "redshift",
 }
+# Dialects without schemas in databases.
+_TWO_LEVELS = ("mysql", "clickhouse")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +77,19 @@ def task_writes(
 
 
 def with_written(run: Run, query: str) -> Run:
-    """Return a run with the outputs of its statements that the provider left out, such as of UNLOAD."""
+    """Return a run with the outputs of its statements.
+
+    The provider leaves some out, such as the path of UNLOAD, and has tables that are renamed or dropped later.
+    """
     found = _statements(run, query, run.job["name"])
     if found is None:
         return run
-    known = {found.tables.add(key) for key in run.outputs}
-    targets = {write.target for write in found.lineage.writes} - known
-    added = _documents(found.tables.references[target] for target in targets)
-    return replace(run, outputs=dict(sorted({**run.outputs, **added}.items()))) if added else run
+    known = {key: found.tables.add(key) for key in run.outputs}
+    targets = {write.target for write in found.lineage.writes}
+    absent = (found.lineage.dropped | found.lineage.renamed.keys()) - targets
+    added = _documents(found.tables.references[target] for target in targets.difference(known.values()))
+    outputs = {key: run.outputs[key] for key, target in known.items() if target not in absent}
+    return replace(run, outputs=dict(sorted({**outputs, **added}.items())))
 
 
 def with_tables(run: Run, query: str, warehouse: Warehouse) -> Run:
@@ -175,13 +182,22 @@ class WarehouseTables:
     references: dict[str, Reference] = field(default_factory=dict)
 
     def of_table(self, table: exp.Table, database: tuple[str, ...], variables: Variables) -> str | None:
-        """Return the dataset of a table; None if its name has a variable."""
+        """Return the dataset of a table; None if its name has a variable or is incomplete.
+
+        In Redshift, whose search path ends with `public`, the merge completes it.
+        """
+        namespace, name_of_database = self.warehouse
+        scheme = _dialect(namespace)
         parts = [part.name for part in table.parts]
         if any(variables.in_name(part) for part in parts):
             return None
-        if self.warehouse.database and len(parts) < 3:
-            parts = [self.warehouse.database, *([""] if len(parts) == 1 else []), *parts]
-        return self._add(Reference(self.warehouse.namespace, join_name(parts)))
+        levels = 2 if scheme in _TWO_LEVELS else 3
+        if name_of_database and len(parts) < 3:
+            parts = [name_of_database, *([""] if len(parts) == 1 else []), *parts]
+        is_complete = len(parts) >= levels and "" not in parts
+        return (
+            self._add(Reference(namespace, join_name(parts))) if is_complete or scheme == "redshift" else None
+        )
 
     def of_path(self, path: str, variables: Variables) -> str | None:
         """Return the dataset of a path; None if it has a variable, or no file system."""
