@@ -1,6 +1,7 @@
 """Graphs of real events of several clients: exported, valid, read again without loss, twice."""
 
 import json
+from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -35,16 +36,32 @@ def exported(rows: Rows, folder: Path) -> list[str]:
 
 
 def lineage(rows: Rows) -> set[tuple[Any, ...]]:
-    """Edges between datasets and columns, and the columns with their types."""
+    """Edges between datasets and columns with their jobs, the columns with their types, results of checks."""
     edges = {
-        (row["label"], row["from"], row["to"], row.get("transformation"), row.get("expression"))
+        (
+            row["label"],
+            row["from"],
+            row["to"],
+            row["job_name"],
+            row.get("transformation"),
+            row.get("expression"),
+        )
         for row in rows
         if row["label"] in ("feeds", "feeds_column", "influences")
     }
-    fed = {end for _, *ends, _, _ in edges for end in ends}
-    return edges | {
+    fed = {end for _, *ends, _, _, _ in edges for end in ends}
+    columns = {
         (row["id"], row.get("data_type")) for row in rows if row["label"] == "column" and row["id"] in fed
     }
+    overwritten = {row["id"] for row in rows if row.get("write_mode") == "overwrite"}
+    return edges | columns | {("overwrite", edge) for edge in overwritten} | set(checks(rows).items())
+
+
+def checks(rows: Rows) -> Counter[tuple[Any, ...]]:
+    """How many checks have a name and a status."""
+    return Counter(
+        (row["name"], row["status"]) for row in rows if row["label"] == "assertion" and row.get("status")
+    )
 
 
 @pytest.mark.parametrize(

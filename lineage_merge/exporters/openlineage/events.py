@@ -192,6 +192,8 @@ def _output(flow: Flow, known: Mapping[str, DatasetSchema], columns: Mapping[str
     lineage = column_lineage(flow, columns)
     if lineage:
         facets["columnLineage"] = lineage
+    if {feed.properties.get("write_mode") for feed in flow.feeds} == {"overwrite"}:
+        facets["lifecycleStateChange"] = _OVERWRITTEN
     return OutputDataset(*name_parts(flow.target)[1:], facets=facets)
 
 
@@ -199,6 +201,9 @@ def _facets(identifier: str, known: Mapping[str, DatasetSchema]) -> dict[str, An
     return dict(of_dataset(known[identifier])) if identifier in known else {}
 
 
+_OVERWRITTEN = lifecycle_state_change_dataset.LifecycleStateChangeDatasetFacet(
+    lifecycle_state_change_dataset.LifecycleStateChange.OVERWRITE, producer=PRODUCER
+)
 _DROPPED = lifecycle_state_change_dataset.LifecycleStateChangeDatasetFacet(
     lifecycle_state_change_dataset.LifecycleStateChange.DROP, producer=PRODUCER
 )
@@ -256,19 +261,24 @@ def check_events(export: Export) -> Iterator[RunEvent]:
         title = title_of_id(dataset.id)
         # Tables of two clusters may have the same name.
         shown = title if titles[title] == 1 else f"{namespace}|{name}"
-        groups: dict[tuple[str, str], list[DatasetCheck]] = defaultdict(list)
+        groups: dict[tuple[str, str, int], list[DatasetCheck]] = defaultdict(list)
+        same: Counter[tuple[str, ...]] = Counter()
         for check in checked.checks:
             if "status" in check.assertion.properties and "last_run_at" in check.assertion.properties:
                 dag = check.assertion.dags[0]  # an assertion belongs to one DAG, which is part of its id
-                groups[dag, str(check.assertion.properties.get("job_type", ""))].append(check)
-        for (dag, job_type), checks in sorted(groups.items()):
+                job_type = str(check.assertion.properties.get("job_type", ""))
+                # Two jobs may have the same check, with different results.
+                shown_check = dag, job_type, *_shown(check)
+                groups[dag, job_type, same[shown_check]].append(check)
+                same[shown_check] += 1
+        for (dag, job_type, number), checks in sorted(groups.items()):
             at = max(check.assertion.properties["last_run_at"] for check in checks)
             ended = utc_moment(at)
             if ended is None:
                 continue
             job = Job(
                 export.settings.get("namespace") or dataset.environment,
-                f"{dag}.{job_type}.{shown}.test",
+                f"{dag}.{job_type}.{shown}.test{number + 1 if number else ''}",
                 {
                     "jobType": job_type_job.JobTypeJobFacet(
                         processingType="BATCH",
@@ -288,7 +298,7 @@ def check_events(export: Export) -> Iterator[RunEvent]:
                 facets=dict(of_dataset(checked.schema)),
             )
             yield RunEvent(
-                run=Run(_run_id(dataset.id, dag, job_type, at)),
+                run=Run(_run_id(dataset.id, dag, job_type, at, *([number] if number else ()))),
                 eventType=RunState.COMPLETE,
                 eventTime=moment(ended),
                 job=job,
@@ -302,15 +312,22 @@ def _run_id(*parts: object) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_URL, "|".join(map(str, ("checks", *parts)))))
 
 
+def _shown(check: DatasetCheck) -> tuple[str, str, str]:
+    """Return kind, column ("": none) and name of a check, as its event has them."""
+    kind = str(check.assertion.properties.get("assertion_type", "")) or check.assertion.name
+    return kind, str(check.column.qualified_name if check.column else ""), check.assertion.name
+
+
 def _assertion(check: DatasetCheck) -> Any:
     properties = check.assertion.properties
+    kind, column, name = _shown(check)
     values = {
-        "assertion": str(properties.get("assertion_type", "")) or check.assertion.name,
+        "assertion": kind,
         # A check that did not run to its end did not succeed.
         "success": properties["status"] == "passed",
-        "column": check.column.qualified_name if check.column else None,
+        "column": column or None,
         "severity": properties.get("severity"),
-        "name": check.assertion.name,
+        "name": name,
         "description": properties.get("description"),
     }
     return _Assertion(

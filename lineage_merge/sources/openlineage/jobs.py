@@ -19,6 +19,8 @@ _INTEGRATION = re.compile(r"integration/([a-z0-9_-]+)", re.IGNORECASE)
 _DBT_COMMAND = re.compile(r"(?:\.build\.(?:run|snapshot)|\.snapshot)$")
 UNKNOWN = "openlineage"
 _QUERY = "QUERY"
+# The producer of the events of our exporter, without its version.
+_EXPORTER = "urn:lineage-merge:"
 
 
 class JobRun(NamedTuple):
@@ -41,6 +43,8 @@ def job_of(run: Run) -> JobRun:
     job_type = _job_type(run)
     name = run.job["name"]
     framework = _framework(run)
+    if run.producer.startswith(_EXPORTER):
+        return _exported(run, job_type, framework)
     match job_type:
         case "spark":
             return _spark(run, framework)
@@ -96,6 +100,14 @@ def own_name(run: Run) -> str:
     if parent and name.startswith(f"{parent}."):
         return name.removeprefix(f"{parent}.")
     return name.partition(".")[2]
+
+
+def _exported(run: Run, job_type: str, framework: str) -> JobRun:
+    """Return the job that `export openlineage` named ``dag.type.name``, also of the event of one output."""
+    exported = str((_facet(run, "parent").get("job") or {}).get("name") or run.job["name"])
+    name = exported.partition(f".{job_type}.")[2] or exported
+    run_id = parent_run(run) or run.run_id
+    return JobRun(JobKey(job_type, name), name, run_id, run_id, framework)
 
 
 def _airflow(run: Run, framework: str) -> JobRun:

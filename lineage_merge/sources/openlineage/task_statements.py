@@ -79,7 +79,7 @@ def task_writes(
 def with_written(run: Run, query: str) -> Run:
     """Return a run with the outputs of its statements.
 
-    The provider leaves some out, such as the path of UNLOAD, and has tables that are renamed or dropped later.
+    The provider leaves some out, such as the path of UNLOAD, and has tables that are then renamed or dropped.
     """
     found = _statements(run, query, run.job["name"])
     if found is None:
