@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
 import pytest
 import yaml
@@ -64,7 +65,8 @@ class DataZone:
             return self._post(request)
         if operation == "Search":
             return self._search(request.body)
-        assert "processingStatus=FAILED" in query
+        asked = parse_qs(query)
+        assert asked["processingStatus"] == ["FAILED"]
         items = [
             {
                 "id": "a" * 14,
@@ -73,7 +75,9 @@ class DataZone:
             }
             for job, created in self.failed.items()
         ]
-        return 200, {"items": items} if items else {}
+        first = int(asked.get("nextToken", ["0"])[0])
+        more = {"nextToken": str(first + 2)} if len(items) > first + 2 else {}
+        return 200, {"items": items[first : first + 2], **more} if items else {}
 
     def _post(self, request: Request) -> Answer:
         if self.throttled:
@@ -429,10 +433,12 @@ def test_doctor_reads_events_and_assets(datazone: DataZone) -> None:
 
     today = datetime.now(UTC)
     datazone.assets = []
-    datazone.failed = {"daily.spark.load": today - timedelta(days=1), "corrected": today - timedelta(days=8)}
+    ages = {"daily.spark.load": 1, "daily.spark.a": 2, "daily.spark.b": 3, "corrected": 8}
+    datazone.failed = {job: today - timedelta(days=days) for job, days in ages.items()}
     events, assets = examine("datazone", config)
     assert (events.state, assets.state) == ("warning", "warning")
-    assert "1 event of the last 7 days could not be processed: daily.spark.load" in events.message
+    shown = "daily.spark.a, daily.spark.b, daily.spark.load"
+    assert f"3 events of the last 7 days could not be processed: {shown}" in events.message
 
     datazone.denied = "Search"
     (_, denied) = examine("datazone", config)

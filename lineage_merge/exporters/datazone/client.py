@@ -14,6 +14,8 @@ from lineage_merge.model.errors import ConfigError, ExportDenied, ExportError, E
 # The most that a page may have.
 _PAGE = 50
 _ATTEMPTS = 8
+# More failed events are not counted.
+_MOST_FAILURES = 1_000
 # What a policy of the role, or its membership in the domain, allows.
 _NOT_ALLOWED = frozenset({"AccessDeniedException", "UnauthorizedException"})
 # Nothing that is sent next can succeed.
@@ -76,17 +78,19 @@ class Domain:
                         yield table
 
     def failed_jobs(self, since: datetime) -> list[str]:
-        """Return the jobs of events that DataZone accepted but could not process: the newest, one page."""
+        """Return the jobs of events since a time that DataZone accepted but could not process, newest first."""
+        pages = self._client.get_paginator("list_lineage_events").paginate(
+            domainIdentifier=self._domain,
+            processingStatus="FAILED",
+            sortOrder="DESCENDING",
+            timestampAfter=since,
+            PaginationConfig={"PageSize": _PAGE, "MaxItems": _MOST_FAILURES},
+        )
         with self._errors("datazone:ListLineageEvents"):
-            answer = self._client.list_lineage_events(
-                domainIdentifier=self._domain,
-                processingStatus="FAILED",
-                sortOrder="DESCENDING",
-                maxResults=_PAGE,
-            )
+            items = [item for page in pages for item in page.get("items", ())]
         summaries = [
             each.get("eventSummary", {}).get("openLineageRunEventSummary", {})
-            for each in answer.get("items", ())
+            for each in items
             if each.get("createdAt", since) >= since
         ]
         return [summary.get("job", {}).get("name", "?") for summary in summaries]
