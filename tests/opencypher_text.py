@@ -12,6 +12,8 @@ _KEYWORDS = frozenset(
     "MATCH OPTIONAL RETURN WITH UNWIND WHERE ORDER BY ASC DESC SKIP LIMIT UNION ALL DISTINCT AS"
     " IS NULL NOT STARTS ENDS CONTAINS AND OR XOR IN CASE WHEN THEN ELSE END TRUE FALSE".split()
 )
+# Of openCypher 9, for future use: no name without quotes.
+_RESERVED = frozenset("ADD CONSTRAINT DO DROP FOR MANDATORY OF REQUIRE SCALAR UNIQUE".split())
 _FUNCTIONS = frozenset(
     "exists coalesce endNode head id last length properties size startNode toBoolean toFloat toInteger type"
     " avg collect count max min percentileDisc stDev percentileCont stDevP sum"
@@ -55,6 +57,8 @@ def undocumented(query: str) -> Iterator[str]:
                         yield f"the function {text}"
                 elif text.isupper():
                     yield f"the keyword {text}"
+                elif text.upper() in _RESERVED:
+                    yield f"the reserved word {text} as a name"
                 plain += "x"
             case "name":
                 plain += "x"

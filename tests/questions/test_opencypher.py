@@ -259,6 +259,7 @@ def test_queries_use_what_neptune_documents(name: str) -> None:
         ("MATCH (a) RETURN reduce(s = 0, x IN keys(a) | s)", "the function reduce"),
         ("MATCH (a) WHERE any(x IN labels(a) WHERE x = 'table') RETURN a", "the function any"),
         ("MATCH (a) RETURN apoc.coll.sort(labels(a))", "the function sort"),
+        ("MATCH (a) RETURN a.name AS of", "the reserved word of"),
     ],
 )
 def test_what_neptune_does_not_document_is_recognized(query: str, construct: str) -> None:

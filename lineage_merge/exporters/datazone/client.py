@@ -78,7 +78,7 @@ class Domain:
                         yield table
 
     def failed_jobs(self, since: datetime) -> list[str]:
-        """Return the jobs of events since a time that DataZone accepted but could not process, newest first."""
+        """Return the jobs of events since a time that DataZone could not process, newest first."""
         pages = self._client.get_paginator("list_lineage_events").paginate(
             domainIdentifier=self._domain,
             processingStatus="FAILED",

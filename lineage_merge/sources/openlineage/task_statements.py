@@ -4,9 +4,11 @@ Airflow's provider gives each output the inputs of all statements, and the colum
 names of the query, not of the table; it takes a column without a table's name to be one of the first table.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from sqlglot import Dialect, exp
 
@@ -33,6 +35,10 @@ _DIALECTS = {
     "sqlserver": "tsql",
     REDSHIFT_DATA_API.removesuffix(":"): "redshift",
 }
+_WRITES = re.compile(
+    r"\b(?:insert|create|merge|update|delete|copy|unload|replace|into|alter|drop)\b", re.IGNORECASE
+)
+_LITERAL, _NUMBER = re.compile(r"'[^']*'"), re.compile(r"\b\d+\b")
 # Dialects without schemas in databases.
 _TWO_LEVELS = ("mysql", "clickhouse")
 
@@ -81,15 +87,33 @@ def with_written(run: Run, query: str) -> Run:
 
     The provider leaves some out, such as the path of UNLOAD, and has tables that are then renamed or dropped.
     """
-    found = _statements(run, query, run.job["name"])
-    if found is None:
+    warehouse = _warehouse(run)
+    if not warehouse or not _WRITES.search(query):
         return run
-    known = {key: found.tables.add(key) for key in run.outputs}
+    text = query if ":/" in query else _NUMBER.sub("1", _LITERAL.sub("''", query))
+    targets = _targets(text, warehouse, run.job["name"], _names(run))
+    outputs = {key: each for key, each in run.outputs.items() if key not in targets.absent}
+    return replace(run, outputs=dict(sorted({**_documents(targets.added), **outputs}.items())))
+
+
+class _Targets(NamedTuple):
+    """What statements write and an event lacks, and its outputs that they rename or drop."""
+
+    added: frozenset[Reference]
+    absent: frozenset[DatasetKey]
+
+
+@lru_cache(maxsize=1024)
+def _targets(query: str, warehouse: str, application: str, known: "_Names") -> _Targets:
+    """Compare the targets of SQL with the outputs of its event; runs of a task differ in literals only."""
+    found = _read(query, warehouse, application, known, ())
+    tables, outputs = found.tables, {key: found.tables.add(key) for key, _, is_output in known if is_output}
     targets = {write.target for write in found.lineage.writes}
     absent = (found.lineage.dropped | found.lineage.renamed.keys()) - targets
-    added = _documents(found.tables.references[target] for target in targets.difference(known.values()))
-    outputs = {key: run.outputs[key] for key, target in known.items() if target not in absent}
-    return replace(run, outputs=dict(sorted({**outputs, **added}.items())))
+    return _Targets(
+        frozenset(tables.references[target] for target in targets.difference(outputs.values())),
+        frozenset(key for key, output in outputs.items() if output in absent),
+    )
 
 
 def with_tables(run: Run, query: str, warehouse: Warehouse) -> Run:
@@ -134,21 +158,42 @@ class _Statements:
         return [self.tables.references[key] for key in sorted(inputs - read - named)]
 
 
+_Names = tuple[tuple[DatasetKey, DatasetNames, bool], ...]
+
+
+def _names(run: Run) -> _Names:
+    """Return the datasets of an event with their names, and whether each is an output."""
+    documents = {**run.inputs, **run.outputs}
+    return tuple((key, names_of(*key, each), key in run.outputs) for key, each in documents.items())
+
+
+def _warehouse(run: Run) -> str:
+    """Return the namespace of the tables in a run's SQL, "" if no dataset of the event names it.
+
+    Of an UNLOAD, only the sources are tables.
+    """
+    return next((key[0] for key in (*run.outputs, *run.inputs) if _dialect(key[0])), "")
+
+
 def _statements(run: Run, query: str, application: str) -> _Statements | None:
     """Read the SQL of a run; None if no dataset of the event names a warehouse."""
-    documents = {**run.inputs, **run.outputs}
-    # Of an UNLOAD, only the sources are tables.
-    warehouse = next((key[0] for key in (*run.outputs, *run.inputs) if _dialect(key[0])), "")
+    warehouse = _warehouse(run)
     if not warehouse:
         return None
+    documents = {**run.inputs, **run.outputs}
+    shapes = tuple((key, _shape(each)) for key, each in documents.items() if schema_fields(each))
+    return _read(query, warehouse, application, _names(run), shapes)
+
+
+def _read(
+    query: str, warehouse: str, application: str, known: _Names, shapes: tuple[tuple[DatasetKey, Shape], ...]
+) -> _Statements:
     dialect = _dialect(warehouse)
     script = _parsed(query, dialect)
-    tables = EventTables(
-        warehouse, application, {key: names_of(*key, each) for key, each in documents.items()}
-    )
+    tables = EventTables(warehouse, application, {key: names for key, names, _ in known})
     tables.learn_schema(script)
-    shapes = {tables.add(key): _shape(each) for key, each in documents.items() if schema_fields(each)}
-    lineage = Reader(Dialect.get_or_raise(dialect), tables).read(script, shapes)
+    of_key = {tables.add(key): shape for key, shape in shapes}
+    lineage = Reader(Dialect.get_or_raise(dialect), tables).read(script, of_key)
     return _Statements(script, lineage, tables)
 
 
