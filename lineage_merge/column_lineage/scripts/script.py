@@ -238,8 +238,15 @@ class _Reading(Creation):
             self._found.writes.append(Write(key, self._line, "append", None, reads, merge_columns(columns)))
 
     def _copy(self, copy: exp.Copy) -> None:
-        files = [file.name for file in copy.args.get("files") or () if isinstance(file, exp.Literal)]
-        if not copy.args.get("kind") or not files:
+        sources: list[exp.Expr] = copy.args.get("files") or []
+        files = [file.name for file in sources if _is_path(file)]
+        if not copy.args.get("kind"):
+            files = []
+        elif not files and len(sources) == 1 and _is_path(copy.this):
+            query = sources[0].unnest() if isinstance(sources[0], exp.Subquery) else sources[0]
+            self._into_path(query, copy.this.name, "append")
+            return
+        if not files:
             self._note("skipped", "unsupported statement: COPY that does not load files")
             return
         self._from_paths(copy.this, files, "append")
@@ -323,3 +330,8 @@ class _Reading(Creation):
             key = self._key(table)
             if not self._temporaries.drop(table, key) and key is not None:
                 self._found.dropped.add(key)
+
+
+def _is_path(source: exp.Expr) -> bool:
+    """Return whether a part of COPY is a path: a text, which is a table's name in Snowflake's dialect."""
+    return isinstance(source.this if isinstance(source, exp.Table) else source, exp.Literal)

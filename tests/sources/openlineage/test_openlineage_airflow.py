@@ -646,6 +646,15 @@ def test_outputs_that_the_provider_left_out_are_those_of_the_statements(tmp_path
     assert feeds(rows) == {("dag.load", SALES, "s3://out|unloaded", "overwrite")}
 
 
+def test_a_table_that_the_script_renames_is_no_output(tmp_path: Path) -> None:
+    query = """
+        create table marts.t_new as select a from public.sales; drop table if exists marts.t;
+        alter table marts.t_new rename to t
+    """
+    rows = merged(tmp_path, sql(query, SALES, outputs=(f"{MARTS}t_new", f"{MARTS}t")))
+    assert feeds(rows) == {("dag.load", SALES, f"{MARTS}t", "overwrite")}
+
+
 def test_an_input_that_no_statement_names_feeds_each_output(tmp_path: Path) -> None:
     """The code of a task adds it (`emit_query_lineage`)."""
     query = "insert into marts.t (a) select a from public.sales; select 1 from public.event"

@@ -234,6 +234,22 @@ def test_copy_and_unload_of_redshift() -> None:
     assert found.problems == set()
 
 
+def test_copy_of_snowflake_loads_and_unloads() -> None:
+    found = lineage_of(
+        "copy into db.s.t from 's3://lake/in/' file_format = (type = csv);"
+        " copy into 's3://lake/out/' from (select a as b from db.s.u) file_format = (type = parquet);"
+        " copy into 's3://lake/all/' from db.s.u; copy into db.s.v from @db.s.stage/x/;",
+        "snowflake",
+    )
+
+    assert found.feeds == {
+        ("s3://lake/in/", "db.s.t"),
+        ("db.s.u", "s3://lake/out/"),
+        ("db.s.u", "s3://lake/all/"),
+    }
+    assert {column for column in found.columns if "out" in column} == {"db.s.u#a > s3://lake/out/#b IDENTITY"}
+
+
 def test_temporary_tables_of_redshift() -> None:
     found = lineage_of(
         "create temp table stage (like dw.t); insert into stage select id, name from raw.s;"
