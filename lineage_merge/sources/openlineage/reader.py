@@ -63,6 +63,11 @@ _NO_DATASETS = (
     "the event of its SQL has no datasets: Airflow's hook does not know the warehouse, or cannot parse it"
 )
 
+_NAME_WAREHOUSE = (
+    "Fix: if it is the former, give the task an inlet or outlet that is a table of the warehouse, such as"
+    " redshift://cluster.region:5439/database/schema/table"
+)
+
 
 class Text(NamedTuple):
     """An event of a file: its type, its subject, its location and its text."""
@@ -333,7 +338,7 @@ def _without_datasets(run: Run, context: Context) -> Iterator[Problem]:
     if applies and is_airflow(run) and changes_table(sql_without_datasets(run)):
         task = job_run.key.name
         warehouse = context.warehouse(run)
-        message = _NO_DATASETS
+        message = _NO_DATASETS if warehouse else f"{_NO_DATASETS}. {_NAME_WAREHOUSE}"
         if warehouse and not context.resolver.resolves(reference(warehouse.namespace, _ANY_TABLE, task)):
             message = _unknown_warehouse(task)
         yield Problem("not-joined", f"Airflow task {task}", "", message)

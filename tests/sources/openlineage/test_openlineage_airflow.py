@@ -463,6 +463,14 @@ def test_sql_that_cannot_be_read_is_no_matter_of_the_warehouse(tmp_path: Path) -
     assert ["cannot parse it" in each.message for each in problems if each.kind == "not-joined"] == [True]
 
 
+def test_a_hook_whose_warehouse_nothing_names_is_reported(tmp_path: Path) -> None:
+    events = data_api("insert into marts.t select a from public.x", operator_class="PythonOperator")
+    write_lines(tmp_path / "events.jsonl", events)
+    problems, rows = rows_of(tmp_path, **ONE)
+    assert rows == []
+    assert ["Fix: if it is" in each.message for each in problems if each.kind == "not-joined"] == [True]
+
+
 def test_a_failed_query_of_the_data_api_writes_nothing(tmp_path: Path) -> None:
     done, query = data_api("insert into marts.t select a from public.x", database="dev")
     rows = merged(tmp_path, {**done, "eventType": "FAIL"}, {**query, "eventType": "FAIL"}, **ONE)
