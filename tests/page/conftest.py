@@ -198,9 +198,9 @@ _FOLLOW = """
     search.value = "";
     search.dispatchEvent(new Event("input"));
   }
-  for (const each of document.querySelectorAll("#overview, #sidebar, #panel, #listing")) each.scrollTo(0, 0);
   history.pushState(null, "", link || "#");
   dispatchEvent(new PopStateEvent("popstate"));
+  for (const each of document.querySelectorAll("#overview, #sidebar, #panel, #listing")) each.scrollTo(0, 0);
 }
 """
 _HAS_SETTINGS = "() => localStorage.length > 0 || document.querySelector('dialog[open]') !== null"
