@@ -75,8 +75,8 @@ def test_the_page_is_usable_by_keyboard_alone(opened: Opened, captures: Path) ->
     assert page.locator("body").get_attribute("data-view") == "pipeline"
 
 
-def test_results_are_announced(opened: Opened, captures: Path) -> None:
-    page = opened(captures)
+def test_results_are_announced(shown: Opened, captures: Path) -> None:
+    page = shown(captures)
     said = page.locator("#said")
     page.locator("#search").fill("stg_sales")
     expect(said).to_contain_text("result")

@@ -31,7 +31,6 @@ def test_begins_with_the_pipelines(opened: Opened, large_page: Path) -> None:
     assert page.locator("#counts").text_content() == "3,001 datasets"
     assert page.locator("*").count() < MAX_ELEMENTS
 
-
     # Those below the window are drawn on the scroll.
     drawn = page.locator(".band").count()
     assert drawn < 13

@@ -44,7 +44,9 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = PageGraph()
     for number, name in enumerate(HOSTILE):
         named = {"name": name, "dag": f"dag {number}"}
-        source = made.dataset("s3://b", f"s/{number}", (name,), "file", **named, description=name, tags=(name,))
+        source = made.dataset(
+            "s3://b", f"s/{number}", (name,), "file", **named, description=name, tags=(name,)
+        )
         target = made.dataset("s3://b", f"t/{number}/{name}", (name,), "file", **named)
         made.feeds(source, target, name, operations=name, dag=f"dag {number}")
         made.column_feeds((source, name), (target, name), "TRANSFORMATION", name)
