@@ -129,10 +129,11 @@ def review(
                 on_progress("comparing manifests")
                 places = (base or "", base_catalog or "", inside)
                 result = _review_dbt(project, *places, config, options.dag, graph)
-        from lineage_merge.cli.review_output import print_review_result
+            from lineage_merge.cli.review_output import print_review_result
+
+            print_review_result(result, options, out, scope, base or "", config.policies)
         from lineage_merge.review.findings import Severity
 
-        print_review_result(result, options, out, scope, base or "")
         if fail_on != "none" and result.at_least(Severity(fail_on)):
             raise CheckFailed(f"the review failed: {result.summary}")
 

@@ -15,6 +15,7 @@ from lineage_merge.questions.result import answer_header
 from lineage_merge.review.review_formats import review_as_json, review_markdown, review_sarif
 
 if TYPE_CHECKING:
+    from lineage_merge.config import Policy
     from lineage_merge.questions.scoped_graph import GraphScope
     from lineage_merge.review.findings import Assessed, ReviewResult
 
@@ -22,13 +23,21 @@ _MAX_NAMES = 3
 
 
 def print_review_result(
-    result: "ReviewResult", options: QueryOptions, out: str | None, scope: "GraphScope", base: str
+    result: "ReviewResult",
+    options: QueryOptions,
+    out: str | None,
+    scope: "GraphScope",
+    base: str,
+    policies: "Sequence[Policy]" = (),
 ) -> None:
-    """Print the findings in the format of the options; with `out` a table, and write them to this file."""
+    """Print the findings in the format of the options; with `out` a table, and write them to this file.
+
+    The page asks the graph for more. By the policies it says what is stale.
+    """
     if out:
-        storage.write_text(out, _text(result, options, scope, base))
+        storage.write_text(out, _text(result, options, scope, base, policies))
     if not out and options.format != "table":
-        click.echo(_text(result, options, scope, base).encode("utf-8", "replace"), nl=False)
+        click.echo(_text(result, options, scope, base, policies).encode("utf-8", "replace"), nl=False)
         return
     if result.findings:
         console = make_console()
@@ -40,7 +49,13 @@ def print_review_result(
         click.echo(f"note: {note}", err=True)
 
 
-def _text(result: "ReviewResult", options: QueryOptions, scope: "GraphScope", base: str) -> str:
+def _text(
+    result: "ReviewResult",
+    options: QueryOptions,
+    scope: "GraphScope",
+    base: str,
+    policies: "Sequence[Policy]",
+) -> str:
     match options.format:
         case "markdown":
             return review_markdown(result)
@@ -49,18 +64,20 @@ def _text(result: "ReviewResult", options: QueryOptions, scope: "GraphScope", ba
         case "sarif":
             return json_text(review_sarif(result)) + "\n"
         case "html":
-            return _page(result, options, base)
+            return _page(result, options, base, policies)
     header = answer_header("review", scope, {"base": base})
     return json_text({**header, **review_as_json(result)}) + "\n"
 
 
-def _page(result: "ReviewResult", options: QueryOptions, base: str) -> str:
+def _page(result: "ReviewResult", options: QueryOptions, base: str, policies: "Sequence[Policy]") -> str:
     from lineage_merge.cli.question_commands import now_ms
     from lineage_merge.exporters.page import Options, render_review
     from lineage_merge.model.times import utc_time
+    from lineage_merge.questions.staleness import Expectations
 
-    about = Options(title="Lineage review", source=options.folder or "", made_at=utc_time(now_ms()))
-    return render_review(result, about, base)
+    now = now_ms()
+    about = Options(title="Lineage review", source=options.folder or "", made_at=utc_time(now))
+    return render_review(result, about, base, Expectations(now, policies=policies))
 
 
 def _table(result: "ReviewResult", limit: int | None) -> AnswerTable:

@@ -1,6 +1,6 @@
 """A scripted history of two DAGs at three moments, and its page."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -40,8 +40,8 @@ def daily(moment: int) -> Made:
     return made
 
 
-def weekly(moment: int, name: str = "customers") -> Made:
-    """The dbt models: another expression and owner, and a new model, at 2."""
+def weekly(moment: int, names: Iterable[str] = ("customers",)) -> Made:
+    """The dbt models: another expression and owner, and new models, at 2."""
     model = ("dbt", "model.shop.revenue")
     made = _nodes("weekly", {ORDERS: "table", REVENUE: "table"})
     made.node(REVENUE, owners=["anna" if moment < 2 else "ben"])
@@ -49,7 +49,7 @@ def weekly(moment: int, name: str = "customers") -> Made:
     expression = "sum(amount)" if moment < 2 else "sum(amount - refund)"
     how = {"transformation": "AGGREGATION", "expression": expression}
     made.feeds_column(model, (ORDERS, "amount"), (REVENUE, "total"), **how)
-    if moment == 2:
+    for name in names if moment == 2 else ():
         mart, job = f"{MARTS}{encode(name)}", ("dbt", f"model.shop.{name}")
         made.node(mart).job(*job, {mart: [ORDERS]}, project="shop", at=_time(moment, 5))
         made.nodes[dataset(mart)] |= {"name": name, "qualified_name": f"dev.marts.{name}"}
@@ -80,12 +80,12 @@ def _time(moment: int, hour: int) -> int:
     return at(f"{TIMES[moment]}T0{hour}:00")
 
 
-def write(location: str, name: str = "customers") -> MadeHistory:
-    """Write the history; `name`: of the new model."""
+def write(location: str, *names: str) -> MadeHistory:
+    """Write the history; `names`: of the new models, by default of one."""
     history = MadeHistory(location)
     for moment, day in enumerate(TIMES):
         history.full(f"{day}T04:00", _succeeded(daily(moment)))
-        history.full(f"{day}T05:00", _succeeded(weekly(moment, name)))
+        history.full(f"{day}T05:00", _succeeded(weekly(moment, names or ("customers",))))
     return history
 
 

@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Request, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Request, ViewportSize, expect, sync_playwright
 from playwright.sync_api import Error as PlaywrightError
 
 from lineage_merge.exporters.page import Options, render
@@ -19,13 +20,17 @@ from tests.page.page_reading import Opened, OpenedOnPhone
 CAPTURES = Path(__file__).parents[1] / "data" / "page_captures.json"
 WIDE: ViewportSize = {"width": 1440, "height": 900}
 PHONE: ViewportSize = {"width": 390, "height": 844}
+# Generous: only a page that hangs fails on a slow and busy machine.
+TIMEOUT_MS = 30_000
+expect.set_options(timeout=TIMEOUT_MS)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """Start the installed Chromium (`CHROMIUM` names one that is not on PATH).
 
-    Module scope, because its thread counts as an event loop, which breaks servers that other tests start.
+    Not for the whole session, because its thread counts as an event loop, which breaks servers that other
+    tests start.
     """
     program = chromium.program()
     if program is None:
@@ -36,11 +41,17 @@ def browser() -> Iterator[Browser]:
         started.close()
 
 
-@pytest.fixture(scope="module")
-def profile(browser: Browser) -> Iterator[BrowserContext]:
-    """Create a profile without network access, for the tests of a module."""
+def _profile(browser: Browser) -> BrowserContext:
+    """Create a profile without network access and animations."""
     made = browser.new_context(viewport=WIDE, offline=True, reduced_motion="reduce")
-    made.set_default_timeout(10_000)
+    made.set_default_timeout(TIMEOUT_MS)
+    return made
+
+
+@pytest.fixture(scope="package")
+def profile(browser: Browser) -> Iterator[BrowserContext]:
+    """Create the profile of `context`."""
+    made = _profile(browser)
     yield made
     made.close()
 
@@ -52,48 +63,99 @@ def context(profile: BrowserContext) -> Iterator[BrowserContext]:
     profile.clear_permissions()
     for page in profile.pages:
         try:
-            _reset(page)
+            page.evaluate("location.protocol === 'file:' && localStorage.clear()")
+            page.goto("about:blank")
+            _reset_window(page)
         except PlaywrightError:  # such as a page that hangs: the next test gets another one
             page.close()
 
 
-def _reset(page: Page) -> None:
-    page.evaluate("location.protocol === 'file:' && localStorage.clear()")
-    page.goto("about:blank")
-    page.emulate_media(reduced_motion="reduce", color_scheme="light")
+def _reset_window(page: Page) -> None:
+    page.emulate_media(media="null", reduced_motion="reduce", color_scheme="light")
     if page.viewport_size != WIDE:
         page.set_viewport_size(WIDE)
     page.mouse.move(0, 0)
 
 
+@pytest.fixture(scope="package")
+def phone_profile(browser: Browser) -> Iterator[BrowserContext]:
+    """Create the profile of `phone`."""
+    made = browser.new_context(viewport=PHONE, has_touch=True, offline=True, reduced_motion="reduce")
+    made.set_default_timeout(TIMEOUT_MS)
+    yield made
+    made.close()
+
+
 @pytest.fixture
-def phone(browser: Browser) -> Iterator[OpenedOnPhone]:
+def phone(phone_profile: BrowserContext) -> Iterator[OpenedOnPhone]:
     """Open a file on a phone."""
-    context = browser.new_context(viewport=PHONE, has_touch=True, reduced_motion="reduce")
 
     def open_page(file: Path, link: str = "") -> Page:
-        page = context.new_page()
-        page.goto(f"{file.as_uri()}{link}")
-        page.wait_for_selector("html[data-ready]", state="attached")
+        page = phone_profile.new_page()
+        _load(page, file, link)
         return page
 
     yield open_page
-    context.close()
+    for page in phone_profile.pages:
+        page.close()
+
+
+def _load(page: Page, file: Path, link: str) -> None:
+    page.goto(f"{file.as_uri()}{link}")
+    page.wait_for_selector("html[data-ready]", state="attached")
+
+
+class Watch:
+    """Collects what pages write to the console, their errors and their requests."""
+
+    def __init__(self) -> None:
+        self.messages: list[str] = []
+        self.requested: list[str] = []
+        self.loaded: list[str] = []
+        self._pages: list[Page] = []
+
+    def page(self, page: Page) -> None:
+        """Listen to a page from now on."""
+        if page not in self._pages:
+            self._pages.append(page)
+            page.on("console", self._write)
+            page.on("pageerror", self._write)
+            page.on("request", self._request)
+
+    def load(self, page: Page, file: Path, link: str) -> None:
+        """Load a file, of which the request is expected."""
+        self.page(page)
+        self.loaded.append(file.as_uri())
+        _load(page, file, link)
+
+    def _write(self, message: object) -> None:
+        self.messages.append(getattr(message, "text", str(message)))
+
+    def _request(self, request: Request) -> None:
+        self.requested.append(request.url.partition("#")[0])
+
+    def end(self) -> None:
+        """Stop to listen."""
+        for page in self._pages:
+            page.remove_listener("console", self._write)
+            page.remove_listener("pageerror", self._write)
+            page.remove_listener("request", self._request)
 
 
 @pytest.fixture
-def opened(context: BrowserContext, tmp_path: Path) -> Iterator[Opened]:
-    """Open a graph or a file as a page; fail on console messages, errors and requests."""
-    complaints: list[str] = []
-    asked: list[str] = []
+def watch() -> Iterator[Watch]:
+    """Fail on console messages, errors, and requests for anything but the loaded files."""
+    watching = Watch()
+    yield watching
+    watching.end()
+    assert watching.messages == []
+    assert watching.requested == watching.loaded
+
+
+@pytest.fixture
+def opened(context: BrowserContext, watch: Watch, tmp_path: Path) -> Opened:
+    """Open a graph or a file as a page."""
     free = list(context.pages)
-    used: list[Page] = []
-
-    def complain(message: object) -> None:
-        complaints.append(getattr(message, "text", str(message)))
-
-    def ask(request: Request) -> None:
-        asked.append(request.url.partition("#")[0])
 
     def open_page(what: Subgraph | Path, link: str = "", focus: str = "") -> Page:
         file = what
@@ -102,23 +164,73 @@ def opened(context: BrowserContext, tmp_path: Path) -> Iterator[Opened]:
             file.write_text(render(what, Options(title="PageGraph", focus=focus)), encoding="utf-8")
         assert isinstance(file, Path)
         page = free.pop(0) if free else context.new_page()
-        used.append(page)
         page.bring_to_front()
-        page.on("console", complain)
-        page.on("pageerror", complain)
-        page.on("request", ask)
-        page.goto(f"{file.as_uri()}{link}")
-        page.wait_for_selector("html[data-ready]", state="attached")
+        watch.load(page, file, link)
         return page
 
-    yield open_page
-    for page in used:
-        page.remove_listener("console", complain)
-        page.remove_listener("pageerror", complain)
-        page.remove_listener("request", ask)
-    assert complaints == []
-    assert [url for url in asked if not url.startswith("file:")] == []
-    assert len(asked) == len(used)  # the file itself, once for each page
+    return open_page
+
+
+@dataclass
+class Tab:
+    """A tab that retains its file from test to test."""
+
+    page: Page
+    file: Path | None = None
+
+
+@pytest.fixture(scope="package")
+def tab(browser: Browser) -> Iterator[Tab]:
+    """Create the tab of `shown`."""
+    made = _profile(browser)
+    yield Tab(made.new_page())
+    made.close()
+
+
+# As if the link had been opened: it holds the state, but not what is open, typed, focused and scrolled.
+_FOLLOW = """
+(link) => {
+  document.activeElement.blur();
+  document.body.dispatchEvent(new PointerEvent("pointerdown", { bubbles: true }));
+  document.body.click();
+  const search = document.getElementById("search");
+  if (search.value) {
+    search.value = "";
+    search.dispatchEvent(new Event("input"));
+  }
+  history.pushState(null, "", link || "#");
+  dispatchEvent(new PopStateEvent("popstate"));
+  for (const each of document.querySelectorAll("#overview, #sidebar, #panel, #listing")) each.scrollTo(0, 0);
+}
+"""
+_HAS_SETTINGS = "() => localStorage.length > 0 || document.querySelector('dialog[open]') !== null"
+
+
+@pytest.fixture
+def shown(tab: Tab, watch: Watch, request: pytest.FixtureRequest) -> Iterator[Opened]:
+    """Show a link of a file in a tab that has it already, in a quarter of the time of loading it.
+
+    For tests that change nothing but what a link holds: not the summary of a comparison or review.
+    """
+    failed = request.session.testsfailed
+    page = tab.page
+
+    def show(file: Path, link: str = "") -> Page:
+        page.bring_to_front()
+        watch.page(page)
+        if tab.file == file:
+            page.evaluate(_FOLLOW, link)
+        else:
+            watch.load(page, file, link)
+            tab.file = file
+        return page
+
+    yield show
+    if request.session.testsfailed > failed or page.evaluate(_HAS_SETTINGS):
+        page.evaluate("location.protocol === 'file:' && localStorage.clear()")
+        page.goto("about:blank")
+        tab.file = None
+    _reset_window(page)
 
 
 @pytest.fixture(scope="session")

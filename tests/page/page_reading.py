@@ -22,6 +22,18 @@ def follow(page: Page, link: str) -> None:
     )
 
 
+def eventually(page: Page, holds: Callable[[], bool]) -> None:
+    """Wait for what the page does after an event.
+
+    Playwright's `wait_for_function` cannot: the page's policy forbids to evaluate text, but at the first try.
+    """
+    for _ in range(600):
+        if holds():
+            return
+        page.wait_for_timeout(50)
+    assert holds()
+
+
 def show(page: Page, view: str) -> None:
     """Go to a view: overview, pipeline, column, list."""
     page.locator(f"#views [data-view='{view}']").click()

@@ -9,6 +9,7 @@ from lineage_merge.exporters.page import Options, render_review
 from lineage_merge.graph_format.elements import Edge, Vertex
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.questions.backends.in_memory import InMemory
+from lineage_merge.questions.staleness import Expectations
 from lineage_merge.review.assessment import review_dbt
 from lineage_merge.review.consequences import PolicySettings, everything
 from lineage_merge.review.findings import ReviewResult
@@ -26,6 +27,8 @@ PULL_REQUESTS = ("drop", "rename", "pii_path", "filter")
 MODEL = "model.shop.rpt_shipments"
 # Another reader of what changes, which only the graph has.
 REPORT = "dev|s3://reports|carriers"
+NOW = 1_767_427_200_000
+DAY_MS = 24 * 3_600_000
 
 
 def head() -> dict[str, Any]:
@@ -51,9 +54,13 @@ def merged() -> InMemory:
     source = "dev|duckdb://shop|shop.main.int_shipments"
     held = {"environment": "dev", "dag_name": ("nightly",)}
     job = {"environment": "dev", "dag_name": "nightly", "job_name": "report", "job_type": "spark"}
+    run = {"status": "succeeded", "last_run_at": NOW - 2 * DAY_MS}
+    check = {"name": "carriers_are_unique", "status": "failed", "failures": 3, "last_run_at": NOW - DAY_MS}
     added = (
         Vertex(REPORT, "file", {**held, "name": "carriers", "owners": ("ops@example.com",)}),
         Vertex(f"{REPORT}|carrier", "column", {**held, "name": "carrier"}),
+        Vertex("dev|nightly|spark|report", "job", {**held, "name": "report", "job_type": "spark", **run}),
+        Vertex("dev|nightly|assertion|dbt|carriers_are_unique", "assertion", {**held, **check}),
     )
     steps = (
         Edge("e1", "feeds", source, REPORT, job),
@@ -65,6 +72,8 @@ def merged() -> InMemory:
             {**job, "transformation": "IDENTITY"},
         ),
         Edge("e3", "has_column", REPORT, f"{REPORT}|carrier", {"environment": "dev", "dag_name": "nightly"}),
+        Edge("e4", "writes", "dev|nightly|spark|report", REPORT, job),
+        Edge("e5", "checks", "dev|nightly|assertion|dbt|carriers_are_unique", REPORT, job),
     )
     return InMemory([*vertices.values(), *added], [*edges.values(), *steps])
 
@@ -80,5 +89,6 @@ def save(folder: Path, found: ReviewResult | None = None) -> Path:
     """Write the page to a file."""
     options = Options(title="Lineage review", made_at="2026-01-03 08:00 UTC")
     file = folder / "review.html"
-    file.write_text(render_review(found or result(), options, "main"), encoding="utf-8")
+    expectations = Expectations(NOW, DAY_MS)
+    file.write_text(render_review(found or result(), options, "main", expectations), encoding="utf-8")
     return file

@@ -34,8 +34,8 @@ def effects(page: Page) -> dict[str, tuple[str, ...]]:
     }
 
 
-def test_dashboards_downstream_of_changes_are_listed_with_their_traces(opened: Opened, file: Path) -> None:
-    page = opened(file, COMPARED)
+def test_dashboards_downstream_of_changes_are_listed_with_their_traces(shown: Opened, file: Path) -> None:
+    page = shown(file, COMPARED)
     assert effects(page) == {
         "sales_dashboard": ("changed upstreamdev.marts.orders", "now traces back tos3://shop-raw/fx"),
         "new_dashboard": ("+ added",),
@@ -74,8 +74,8 @@ def test_a_trace_becomes_longer_or_shorter(
     }
 
 
-def test_an_affected_dashboard_is_selected_though_it_is_not_drawn(opened: Opened, file: Path) -> None:
-    page = opened(file, COMPARED)
+def test_an_affected_dashboard_is_selected_though_it_is_not_drawn(shown: Opened, file: Path) -> None:
+    page = shown(file, COMPARED)
     assert "sales_dashboard" not in cards(page)
     page.locator("#changes .item", has_text="sales_dashboard").click()
     assert selected(page) == ["sales_dashboard"]
@@ -99,8 +99,8 @@ def test_a_page_without_dashboards_has_no_such_section(opened: Opened, tmp_path:
     assert page.get_by_role("heading", name=TITLE).count() == 0
 
 
-def test_the_section_has_contrast_and_names(opened: Opened, file: Path) -> None:
-    page = opened(file, COMPARED)
+def test_the_section_has_contrast_and_names(shown: Opened, file: Path) -> None:
+    page = shown(file, COMPARED)
     page.get_by_role("heading", name=TITLE).scroll_into_view_if_needed()
     check_both_themes(page)
 

@@ -35,9 +35,9 @@ def saved(tmp_path: Path) -> Callable[[Page, str], bytes]:
 
 
 def test_svg_has_the_cards_and_lines(
-    opened: Opened, captures: Path, saved: Callable[[Page, str], bytes]
+    shown: Opened, captures: Path, saved: Callable[[Page, str], bytes]
 ) -> None:
-    page = opened(captures, TICKIT)
+    page = shown(captures, TICKIT)
     root = ElementTree.fromstring(saved(page, "svg"))  # the page's own file
     texts = {each.text for each in root.iter(f"{SVG}text")}
     assert {"stg_sales", "top_events_by_sales", "tickit_sales_ingest", "dbt · project tickit"} <= texts
@@ -53,9 +53,9 @@ def test_svg_of_hostile_names_is_well_formed(opened: Opened, saved: Callable[[Pa
 
 
 def test_png_has_the_size_of_the_view(
-    opened: Opened, captures: Path, saved: Callable[[Page, str], bytes]
+    shown: Opened, captures: Path, saved: Callable[[Page, str], bytes]
 ) -> None:
-    data = saved(opened(captures, TICKIT), "png")
+    data = saved(shown(captures, TICKIT), "png")
     assert data[:8] == b"\x89PNG\r\n\x1a\n"
     width, height = struct.unpack(">II", data[16:24])
     assert width > 2000
@@ -67,9 +67,9 @@ def rows(data: bytes) -> list[dict[str, str]]:
 
 
 def test_csv_of_a_trace_is_its_path(
-    opened: Opened, captures: Path, saved: Callable[[Page, str], bytes]
+    shown: Opened, captures: Path, saved: Callable[[Page, str], bytes]
 ) -> None:
-    page = opened(captures, TICKIT)
+    page = shown(captures, TICKIT)
     find(page, "stg_sales#pricepaid")
     found = {(row["step"], row["dataset"], row["column"], row["how"]) for row in rows(saved(page, "csv"))}
     assert ("-4", "s3://tickit-raw/sales", "pricepaid", "source") in found
@@ -77,9 +77,9 @@ def test_csv_of_a_trace_is_its_path(
 
 
 def test_csv_of_a_pipeline_has_its_feeds(
-    opened: Opened, captures: Path, saved: Callable[[Page, str], bytes]
+    shown: Opened, captures: Path, saved: Callable[[Page, str], bytes]
 ) -> None:
-    page = opened(captures, TICKIT)
+    page = shown(captures, TICKIT)
     drawn = page.evaluate("() => lineage.app.scene.edges.length")
     found = {(row["from"], row["to"]) for row in rows(saved(page, "csv"))}
     assert ("s3://tickit-lake/sales_dl", "dev.public.sales") in found
@@ -111,10 +111,10 @@ def test_names_and_links_are_copied(opened: Opened, captures: Path, context: Bro
 
 
 def test_each_view_can_be_exported(
-    opened: Opened, captures: Path, saved: Callable[[Page, str], bytes]
+    shown: Opened, captures: Path, saved: Callable[[Page, str], bytes]
 ) -> None:
     for view, text in [("overview", "tickit_staging"), ("list", "sales_dashboard")]:
-        page = opened(captures, f"#view={view}")
+        page = shown(captures, f"#view={view}")
         root = ElementTree.fromstring(saved(page, "svg"))
         assert text in {each.text for each in root.iter(f"{SVG}text")}
         assert len(rows(saved(page, "csv"))) == 74

@@ -1,7 +1,11 @@
 """Fields are folded under their column; a trace runs through them."""
 
+from pathlib import Path
+
+import pytest
 from playwright.sync_api import Page, expect
 
+from lineage_merge.exporters.page import Options, render
 from lineage_merge.model.elements import field_path
 from tests.page.page_graphs import PageGraph
 from tests.page.page_reading import Opened, card, columns
@@ -31,13 +35,20 @@ def made() -> PageGraph:
     return graph
 
 
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    written = tmp_path_factory.mktemp("fields") / "lineage.html"
+    written.write_text(render(made().graph(), Options()), encoding="utf-8")
+    return written
+
+
 def traced(page: Page) -> dict[str, list[str]]:
     names = page.locator("#world .card .head .name").all_inner_texts()
     return {name: columns(card(page, name)) for name in names}
 
 
-def test_fields_are_folded_under_their_column(opened: Opened) -> None:
-    page = opened(made().graph(), "#view=pipeline")
+def test_fields_are_folded_under_their_column(shown: Opened, file: Path) -> None:
+    page = shown(file, "#view=pipeline")
     crm = card(page, "crm")
     expect(crm.locator(".toggle")).to_have_text("2 col ▸")
     crm.locator(".toggle").click()
@@ -50,13 +61,13 @@ def test_fields_are_folded_under_their_column(opened: Opened) -> None:
     assert columns(crm) == ["id", "customer"]
 
 
-def test_a_trace_runs_through_fields(opened: Opened) -> None:
-    page = opened(made().graph(), "#dataset=dev%7Cs3%3A%2F%2Fb%7Cmart&column=mail")
+def test_a_trace_runs_through_fields(shown: Opened, file: Path) -> None:
+    page = shown(file, "#dataset=dev%7Cs3%3A%2F%2Fb%7Cmart&column=mail")
     assert traced(page) == {"crm": ["customer.email"], "users": ["whole.email"], "mart": ["mail"]}
 
 
-def test_a_column_covers_its_fields(opened: Opened) -> None:
-    page = opened(made().graph(), "#dataset=dev%7Cs3%3A%2F%2Fb%7Ccrm&column=customer")
+def test_a_column_covers_its_fields(shown: Opened, file: Path) -> None:
+    page = shown(file, "#dataset=dev%7Cs3%3A%2F%2Fb%7Ccrm&column=customer")
     assert traced(page) == {
         "crm": ["customer", "customer.city"],
         "users": ["whole", "whole.email"],
@@ -65,6 +76,6 @@ def test_a_column_covers_its_fields(opened: Opened) -> None:
     }
 
 
-def test_a_field_reaches_only_what_reads_it(opened: Opened) -> None:
-    page = opened(made().graph(), "#dataset=dev%7Cs3%3A%2F%2Fb%7Ccrm&column=customer.city")
+def test_a_field_reaches_only_what_reads_it(shown: Opened, file: Path) -> None:
+    page = shown(file, "#dataset=dev%7Cs3%3A%2F%2Fb%7Ccrm&column=customer.city")
     assert traced(page) == {"crm": ["customer.city"], "users": ["whole.city"], "places": ["city"]}

@@ -48,23 +48,17 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def panel(opened: Opened, file: Path) -> Callable[..., Page]:
+def panel(shown: Opened, file: Path) -> Callable[..., Page]:
     """Open the panel of a dataset, optionally of its column."""
-    pages: list[Page] = []
 
     def select(identifier: str, column: str = "") -> Page:
-        link = f"#dataset={quote(identifier)}" + (f"&column={column}" if column else "")
-        if not pages:
-            pages.append(opened(file, link))
-        else:
-            follow(pages[0], link)
-        return pages[0]
+        return shown(file, f"#dataset={quote(identifier)}" + (f"&column={column}" if column else ""))
 
     return select
 
 
-def test_a_card_shows_the_state_of_its_tests_and_its_run_in_words(opened: Opened, file: Path) -> None:
-    page = opened(file, "#view=pipeline")
+def test_a_card_shows_the_state_of_its_tests_and_its_run_in_words(shown: Opened, file: Path) -> None:
+    page = shown(file, "#view=pipeline")
     found = {
         (
             box.locator(".head .name").text_content(),
@@ -103,8 +97,8 @@ def test_a_group_shows_how_many_of_its_datasets_failed(opened: Opened) -> None:
     expect(card(page, "good")).not_to_contain_text("failed")
 
 
-def test_a_column_of_a_card_shows_its_failed_tests(opened: Opened, file: Path) -> None:
-    page = opened(file, f"#view=pipeline&open={quote(MAIN + 'stg_orders')}")
+def test_a_column_of_a_card_shows_its_failed_tests(shown: Opened, file: Path) -> None:
+    page = shown(file, f"#view=pipeline&open={quote(MAIN + 'stg_orders')}")
     rows = card(page, "stg_orders").locator(".column")
     assert {row.get_attribute("aria-label") for row in rows.all()} == {
         "column order_id, INTEGER",
@@ -201,10 +195,10 @@ def test_the_panel_says_what_a_dataset_is_compared_with(panel: Callable[..., Pag
     )
 
 
-def test_the_page_has_the_statuses_of_the_command(opened: Opened, file: Path) -> None:
+def test_the_page_has_the_statuses_of_the_command(shown: Opened, file: Path) -> None:
     statuses = "lineage.app.model.datasets.map((each) => [each.id, each.freshness.status])"
     found = freshness(shop_page.graph(), Expectations(shop_page.NOW))
-    assert dict(opened(file).evaluate(statuses)) == {each.dataset.id: each.status for each in found}
+    assert dict(shown(file).evaluate(statuses)) == {each.dataset.id: each.status for each in found}
 
 
 def test_the_owners_of_a_dataset_and_its_columns_are_filters(panel: Callable[..., Page]) -> None:
@@ -275,8 +269,8 @@ def test_only_http_addresses_become_links(opened: Opened) -> None:
             expect(page.locator("#panel")).to_contain_text(address.split("\n")[0].strip())
 
 
-def test_the_semantic_layer_has_kinds_of_its_own(opened: Opened, file: Path) -> None:
-    page = opened(file)
+def test_the_semantic_layer_has_kinds_of_its_own(shown: Opened, file: Path) -> None:
+    page = shown(file)
     boxes = {
         box.locator(".top bdi").text_content(): set(box.locator(".member bdi").all_text_contents())
         for box in page.locator(".box").all()
@@ -299,8 +293,8 @@ def test_the_semantic_layer_has_kinds_of_its_own(opened: Opened, file: Path) -> 
     assert set(page.locator("#listing .entry .two span").all_text_contents()) == {"stale · dbt metric"}
 
 
-def test_metrics_belong_to_their_dbt_project(opened: Opened, file: Path) -> None:
-    page = opened(file, "#view=pipeline")
+def test_metrics_belong_to_their_dbt_project(shown: Opened, file: Path) -> None:
+    page = shown(file, "#view=pipeline")
     labels = page.locator(".frame-label").evaluate_all("all => all.map((each) => each.title)")
     (label,) = labels
     assert label == (
@@ -342,8 +336,8 @@ FILTERS: list[tuple[str, set[str]]] = [
 ]
 
 
-def test_links_filter(opened: Opened, file: Path) -> None:
-    page = opened(file)
+def test_links_filter(shown: Opened, file: Path) -> None:
+    page = shown(file)
     for link, names in FILTERS:
         follow(page, f"#view=list&{link}")
         assert (link, set(entries(page))) == (link, names)
@@ -361,8 +355,8 @@ def test_a_link_with_a_value_that_is_not_offered_is_shown_in_the_filters(opened:
     assert entries(page) == ["raw_customers"]
 
 
-def test_the_search_finds_owners_and_tags(opened: Opened, file: Path) -> None:
-    page = opened(file, "#view=list")
+def test_the_search_finds_owners_and_tags(shown: Opened, file: Path) -> None:
+    page = shown(file, "#view=list")
     page.locator("#search").fill("pii")
     expect(page.locator("#results li").first).to_have_text("piitag of 3 datasets")
     page.keyboard.press("Enter")
@@ -375,8 +369,8 @@ def test_the_search_finds_owners_and_tags(opened: Opened, file: Path) -> None:
     assert "emailcolumn of shop.main_raw.raw_customersdev" in page.locator("#results li").all_text_contents()
 
 
-def test_failed_tests_stale_sources_and_missing_owners_are_worth_a_look(opened: Opened, file: Path) -> None:
-    page = opened(file)
+def test_failed_tests_stale_sources_and_missing_owners_are_worth_a_look(shown: Opened, file: Path) -> None:
+    page = shown(file)
     rows = page.locator("#sidebar .row:has(.warn)")
     looks = {(row.locator("bdi").inner_text(), row.locator(".two span").inner_text()) for row in rows.all()}
     assert looks == {
@@ -517,12 +511,12 @@ VIEWS = {
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_texts_have_contrast_and_controls_have_names(opened: Opened, file: Path, view: str) -> None:
-    check_both_themes(opened(file, VIEWS[view]))
+def test_texts_have_contrast_and_controls_have_names(shown: Opened, file: Path, view: str) -> None:
+    check_both_themes(shown(file, VIEWS[view]))
 
 
-def test_a_phone_shows_tests_and_owners(opened: Opened, file: Path) -> None:
-    page = opened(file, "#view=list&status=tests-failed")
+def test_a_phone_shows_tests_and_owners(shown: Opened, file: Path) -> None:
+    page = shown(file, "#view=list&status=tests-failed")
     page.set_viewport_size(PHONE)
     expect(page.locator(".entry").first).to_contain_text("1 test failed")
     page.locator(".entry", has_text="stg_customers").click()

@@ -1,8 +1,12 @@
 """Hostile names are shown as text; several DAGs and environments; cycles."""
 
+from pathlib import Path
+from urllib.parse import quote
+
 import pytest
 from playwright.sync_api import expect
 
+from lineage_merge.exporters.page import Options, render
 from tests.page import geometry
 from tests.page.page_graphs import PageGraph
 from tests.page.page_reading import (
@@ -34,20 +38,39 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_name_is_shown_as_it_is(opened: Opened, name: str) -> None:
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the page of a pipeline per name, in which everything has that name."""
     made = PageGraph()
-    source = made.dataset("s3://b", "source", (name,), "file", name=name, description=name, tags=(name,))
-    target = made.dataset("s3://b", f"t/{name}", (name,), "file", name=name)
-    made.feeds(source, target, name, operations=name)
-    made.column_feeds((source, name), (target, name), "TRANSFORMATION", name)
-    page = opened(made.graph())
-    assert page.locator(".box .member bdi").all_text_contents() == [name, name]
+    for number, name in enumerate(HOSTILE):
+        named = {"name": name, "dag": f"dag {number}"}
+        source = made.dataset(
+            "s3://b", f"s/{number}", (name,), "file", **named, description=name, tags=(name,)
+        )
+        target = made.dataset("s3://b", f"t/{number}/{name}", (name,), "file", **named)
+        made.feeds(source, target, name, operations=name, dag=f"dag {number}")
+        made.column_feeds((source, name), (target, name), "TRANSFORMATION", name)
+    file = tmp_path_factory.mktemp("hostile") / "lineage.html"
+    file.write_text(render(made.graph(), Options(title=HOSTILE[0])), encoding="utf-8")
+    return file
+
+
+def test_hostile_names_are_shown_as_they_are(shown: Opened, hostile: Path) -> None:
+    twice = sorted([*HOSTILE, *HOSTILE])
+    page = shown(hostile)
+    assert sorted(page.locator(".box .member bdi").all_text_contents()) == twice
     show(page, "list")
-    assert entries(page) == [name, name]
-    show(page, "pipeline")
-    assert cards(page) == [name, name]
+    assert sorted(entries(page)) == twice
+    assert cards(shown(hostile, "#view=pipeline")) == twice
     assert geometry.problems(page) == []
+    assert page.evaluate("window.hacked") is None
+
+
+@pytest.mark.parametrize("number", range(len(HOSTILE)), ids=HOSTILE)
+def test_a_hostile_name_is_found_and_traced(shown: Opened, hostile: Path, number: int) -> None:
+    name = HOSTILE[number]
+    page = shown(hostile, f"#view=pipeline&band={quote(f'dev|dag {number}')}")
+    assert cards(page) == [name, name]
     box = page.locator(".card").first
     box.locator(".toggle").click()
     assert columns(box) == [name]
@@ -58,7 +81,7 @@ def test_a_hostile_name_is_shown_as_it_is(opened: Opened, name: str) -> None:
     page.locator("#search").fill(name)
     expect(page.locator("#results li").first.locator("bdi").first).to_have_text(name, use_inner_text=False)
     page.keyboard.press("Enter")
-    again = opened(made.graph(), page.evaluate("location.hash"))
+    again = shown(hostile, page.evaluate("location.hash"))
     assert selected(again) == [name]
     assert page.evaluate("window.hacked") is None
 

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from lineage_merge.review.findings import Assessed, Finding, ReviewResult, Severity
 from tests.page import review_page
 from tests.page.page_reading import Opened, OpenedOnPhone, card, cards, columns, entries, focused
-from tests.page.test_page_accessibility import SCHEMES, axe_findings, check, check_both_themes
+from tests.page.test_page_accessibility import axe_findings, check, check_both_themes
 
 SHOP = "dev|duckdb://shop|shop.main."
 VIEWS = {
@@ -21,10 +21,10 @@ VIEWS = {
 }
 
 
-@pytest.fixture
-def reviewed(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def reviewed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the page of a review."""
-    return review_page.save(tmp_path)
+    return review_page.save(tmp_path_factory.mktemp("review"))
 
 
 def marks(page: Page) -> dict[str, str]:
@@ -37,8 +37,8 @@ def marks(page: Page) -> dict[str, str]:
     return found
 
 
-def test_the_page_opens_with_the_findings_and_marks_their_elements(opened: Opened, reviewed: Path) -> None:
-    page = opened(reviewed)
+def test_the_page_opens_with_the_findings_and_marks_their_elements(shown: Opened, reviewed: Path) -> None:
+    page = shown(reviewed)
     summary = "Review against main: 2 breaking, 1 policy, 2 changed, 3 info"
     expect(page.locator("#moments")).to_contain_text(summary)
     titles = ["Breaking2", "Policies violated1", "Changed2", "Information3"]
@@ -60,10 +60,8 @@ def test_the_page_opens_with_the_findings_and_marks_their_elements(opened: Opene
     assert columns(card(page, "carriers"), ".is-broken") == ["carrier"]
 
 
-def test_a_finding_leads_to_its_element_and_what_breaks_to_the_finding(
-    opened: Opened, reviewed: Path
-) -> None:
-    page = opened(reviewed)
+def test_a_finding_leads_to_its_element_and_what_breaks_to_the_finding(shown: Opened, reviewed: Path) -> None:
+    page = shown(reviewed)
     page.locator("#changes button.item", has_text="int_shipments").click()
     expect(page.locator("#panel h2")).to_have_text("carrier")
     expect(page.locator("#changes")).to_contain_text("removed, breaking")
@@ -76,16 +74,28 @@ def test_a_finding_leads_to_its_element_and_what_breaks_to_the_finding(
     expect(page.locator("#panel h2")).to_have_text("rpt_shipments")
 
 
-def test_lines_that_only_the_change_has_are_marked(opened: Opened, reviewed: Path) -> None:
-    page = opened(reviewed)
+def test_what_a_change_affects_has_the_facts_of_the_graph(shown: Opened, reviewed: Path) -> None:
+    page = shown(reviewed, VIEWS["dataset"])
+    expect(page.locator("#panel .fresh")).to_have_text("stale: older than 1 d · last update 2 d ago")
+    expect(page.locator("#panel .test summary")).to_contain_text("failed: 3 rows")
+    assert page.locator("#panel [data-owner]").all_text_contents() == ["ops@example.comdataset"]
+    expect(card(page, "carriers").locator(".dot")).to_have_attribute("aria-label", "succeeded, 1 test failed")
+    # What is new was not written yet.
+    shown(reviewed, f"#dataset={quote(f'{SHOP}rpt_shipments')}")
+    expect(page.locator("#panel h2")).to_have_text("rpt_shipments")
+    assert page.locator("#panel .fresh").count() == 0
+
+
+def test_lines_that_only_the_change_has_are_marked(shown: Opened, reviewed: Path) -> None:
+    page = shown(reviewed)
     added = page.locator(".line.is-added title").all_text_contents()
     assert [text.partition(":")[0] for text in added] == ["added"]
-    page.goto(f"{reviewed.as_uri()}{VIEWS['column']}")
+    shown(reviewed, VIEWS["column"])
     assert page.locator(".line.is-removed").count() == 3  # into int_shipments, and to both of its models
 
 
-def test_views_are_limited_to_what_changes_or_breaks(opened: Opened, reviewed: Path) -> None:
-    page = opened(reviewed)
+def test_views_are_limited_to_what_changes_or_breaks(shown: Opened, reviewed: Path) -> None:
+    page = shown(reviewed)
     everything = set(cards(page))
     page.locator("[data-changed='near']").click()
     near = set(cards(page))
@@ -115,16 +125,14 @@ def test_the_keyboard_reaches_findings_and_is_answered(opened: Opened, reviewed:
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_axe_finds_nothing_and_texts_have_contrast(opened: Opened, reviewed: Path, view: str) -> None:
-    page = opened(reviewed, VIEWS[view])
+def test_axe_finds_nothing_and_texts_have_contrast(shown: Opened, reviewed: Path, view: str) -> None:
+    page = shown(reviewed, VIEWS[view])
     check_both_themes(page)
-    for scheme in SCHEMES:
-        page.emulate_media(color_scheme=scheme)
-        assert axe_findings(page) == []
+    assert axe_findings(page) == []
 
 
-def test_a_print_has_the_findings_and_no_controls(opened: Opened, reviewed: Path) -> None:
-    page = opened(reviewed)
+def test_a_print_has_the_findings_and_no_controls(shown: Opened, reviewed: Path) -> None:
+    page = shown(reviewed)
     page.emulate_media(media="print")
     assert page.locator("#moments").is_hidden()
     expect(page.locator("#changes")).to_contain_text("renamed to net_revenue")

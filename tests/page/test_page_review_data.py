@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,11 @@ import pytest
 
 from lineage_merge.exporters.page import Options, render_review, selection
 from lineage_merge.exporters.page.review import review_data
+from lineage_merge.graph_format.elements import Edge, Vertex
 from lineage_merge.model.errors import ConfigError
+from lineage_merge.questions.backends.in_memory import InMemory
+from lineage_merge.questions.staleness import Expectations
+from lineage_merge.review.consequences import everything
 from lineage_merge.review.findings import Assessed, Finding, ReviewResult
 from tests.command_line import in_process
 from tests.page import review_page
@@ -48,6 +53,28 @@ def test_the_graph_has_what_the_change_adds_and_what_depends_on_it() -> None:
     } <= edges(data)
     # The Spark job still reads what is dropped.
     assert ("removed", "int_shipments#carrier", "carriers#carrier") not in edges(data)
+
+
+def test_the_last_runs_and_tests_of_inputs_are_shown_too() -> None:
+    """`dim_products` is read by what changes, and is not downstream of it."""
+    found, graph = review_page.result(), review_page.merged()
+    source = "dev|duckdb://shop|shop.main.dim_products"
+    edge = {"environment": "dev", "dag_name": "daily", "job_name": "load", "job_type": "spark"}
+    job = {"environment": "dev", "dag_name": ("daily",), "name": "load", "job_type": "spark"}
+    run = Vertex(
+        "dev|daily|spark|load", "job", {**job, "status": "succeeded", "last_run_at": review_page.NOW}
+    )
+    vertices, edges = everything(graph, None)
+    known = InMemory([*vertices, run], [*edges, Edge("w", "writes", run.id, source, edge)])
+    assert found.change
+    data = review_data(
+        replace(found, change=replace(found.change, graph=known)), "main", Expectations(review_page.NOW)
+    )
+    assert ["last run at", "2026-01-03 08:00:00 UTC"] in next(
+        each["facts"] for each in data["jobs"] if each["name"] == "load"
+    )
+    freshness = {each["id"]: each["freshness"][:2] for each in data["datasets"] if each["freshness"]}
+    assert freshness[source] == ["current", review_page.NOW]
 
 
 def git(folder: Path, *arguments: str) -> None:

@@ -1,30 +1,50 @@
 """Filters, selection and history of the page."""
 
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.page.page_graphs import WAREHOUSE, PageGraph
-from tests.page.page_reading import Opened, card, cards, choose_filter, click_in_graph, find, selected, show
+from lineage_merge.exporters.page import Options, render
+from tests.page.page_graphs import WAREHOUSE, PageGraph, large
+from tests.page.page_reading import (
+    Opened,
+    card,
+    cards,
+    choose_filter,
+    click_in_graph,
+    entries,
+    eventually,
+    find,
+    selected,
+    show,
+)
 
 
-@pytest.fixture
-def two_jobs(opened: Opened) -> Page:
-    """Two jobs that each write `c` from `a`, and one of them also `b`."""
+def saved(made: PageGraph, factory: pytest.TempPathFactory) -> Path:
+    file = factory.mktemp("selection") / "lineage.html"
+    file.write_text(render(made.graph(), Options()), encoding="utf-8")
+    return file
+
+
+@pytest.fixture(scope="module")
+def two_jobs_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = PageGraph()
     ids = {name: made.dataset(WAREHOUSE, f"dev.public.{name}", ("x",)) for name in "abc"}
     for job in ("first", "second"):
         made.feeds(ids["a"], ids["c"], job)
         made.feeds(ids["a"], ids["b"], job)
-    return opened(made.graph(), "#view=pipeline")
+    return saved(made, tmp_path_factory)
 
 
 @pytest.fixture
-def two_environments(opened: Opened) -> Page:
-    """The same pipeline in two environments, and a DAG beside it."""
+def two_jobs(shown: Opened, two_jobs_file: Path) -> Page:
+    """Two jobs that each write `c` and `b` from `a`."""
+    return shown(two_jobs_file, "#view=pipeline")
+
+
+@pytest.fixture(scope="module")
+def two_environments_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = PageGraph()
     for environment in ("dev", "prod"):
         made.environment = environment
@@ -32,7 +52,13 @@ def two_environments(opened: Opened) -> Page:
             made.dataset(WAREHOUSE, f"{environment}.public.{name}", ("x",)) for name in ("raw", "mart")
         )
         made.feeds(raw, mart, f"{environment}_job")
-    return opened(made.graph(), "#view=pipeline")
+    return saved(made, tmp_path_factory)
+
+
+@pytest.fixture
+def two_environments(shown: Opened, two_environments_file: Path) -> Page:
+    """The same pipeline in two environments."""
+    return shown(two_environments_file, "#view=pipeline")
 
 
 def lines(page: Page) -> list[str]:
@@ -46,12 +72,6 @@ def dimmed(page: Page) -> list[str]:
         for box in page.locator(".card").all()
         if box.locator(".head .name").evaluate("each => getComputedStyle(each).fontWeight") == "400"
     ]
-
-
-def history_length(page: Page) -> int:
-    """Return the number of entries of the history."""
-    found: int = page.evaluate("history.length")
-    return found
 
 
 def click_line(page: Page, job: str = "") -> None:
@@ -134,32 +154,29 @@ def test_a_visible_selection_is_retained(two_environments: Page) -> None:
     assert dimmed(page) == []
 
 
-def differs(page: Page, before: list[str]) -> bool:
-    return cards(page) != before
+# The length of the history ends at 50.
+COUNT_STEPS = """
+() => {
+  const { pushState } = history;
+  window.steps = 0;
+  history.pushState = (...given) => {
+    window.steps += 1;
+    pushState.apply(history, given);
+  };
+}
+"""
 
 
-def test_opening_a_group_is_one_step_back(opened: Opened, large_page: Path) -> None:
-    page = opened(large_page, "#view=pipeline")
-    for _ in range(6):
-        before, steps_before = cards(page), history_length(page)
+def test_opening_a_group_is_one_step_back(opened: Opened) -> None:
+    page = opened(large(400), "#view=pipeline")
+    page.evaluate(COUNT_STEPS)
+    for steps in (1, 2, 3):
+        before = cards(page)
         click_in_graph(page.locator(".card.group:not(.is-outside)").first)
-        eventually(page, partial(differs, page, before))
-        assert history_length(page) == steps_before + 1
+        assert cards(page) != before
+        assert page.evaluate("window.steps") == steps
     page.go_back()
     eventually(page, lambda: cards(page) == before)
-
-
-def eventually(page: Page, holds: Callable[[], bool]) -> None:
-    """Wait for a change that the page draws after an event."""
-    for _ in range(400):
-        if holds():
-            return
-        page.wait_for_timeout(50)
-    assert holds()
-
-
-def shown(page: Page) -> list[str]:
-    return sorted(page.locator("#listing .entry .two bdi").all_text_contents())
 
 
 def test_tags_owners_platforms_and_states_are_filters(opened: Opened) -> None:
@@ -176,7 +193,7 @@ def test_tags_owners_platforms_and_states_are_filters(opened: Opened) -> None:
         ("status", "none", ["one", "two"]),
     ]:
         choose_filter(page, what, value)
-        assert (what, value, shown(page)) == (what, value, left_over)
+        assert (what, value, sorted(entries(page))) == (what, value, left_over)
         page.locator("#clear").click()
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.command_line import in_process
 from tests.page import geometry
@@ -14,6 +14,7 @@ from tests.page.page_reading import (
     choose_filter,
     columns,
     entries,
+    eventually,
     find,
     focused,
     left,
@@ -56,15 +57,13 @@ def file(tickit_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def page(opened: Opened, file: Path) -> Page:
+def page(shown: Opened, file: Path) -> Page:
     """Return the pipeline view."""
-    page = opened(file)
-    show(page, "pipeline")
-    return page
+    return shown(file, "#view=pipeline")
 
 
-def test_the_overview_groups_datasets_by_place(opened: Opened, file: Path) -> None:
-    page = opened(file)
+def test_the_overview_groups_datasets_by_place(shown: Opened, file: Path) -> None:
+    page = shown(file)
     members = {
         box.locator(".top bdi").text_content(): box.locator(".member bdi").all_text_contents()
         for box in page.locator(".box").all()
@@ -76,8 +75,8 @@ def test_the_overview_groups_datasets_by_place(opened: Opened, file: Path) -> No
     assert geometry.problems(page) == []
 
 
-def test_the_index_leads_to_end_points_and_sources(opened: Opened, file: Path) -> None:
-    page = opened(file)
+def test_the_index_leads_to_end_points_and_sources(shown: Opened, file: Path) -> None:
+    page = shown(file)
     index = page.locator("#sidebar")
     assert index.locator("h2").all_text_contents()[0] == "Pipelines"
     assert {"End points", "Sources"} <= set(index.locator("h2").all_text_contents())
@@ -250,24 +249,17 @@ def test_search_finds_datasets_columns_and_jobs(page: Page) -> None:
     assert cards(page) == ["event", "event", "sales", "sales_dl"]
 
 
-@pytest.mark.parametrize(
-    ("typed", "first"),
-    [
+def test_search_is_tolerant(page: Page) -> None:
+    for typed, first in [
         ("sales dash", "sales_dashboard"),
         ("dash sales", "sales_dashboard"),
         ("emial", "email"),
         ("top 10 events", "top_events_by_sales"),
         ("snapshto", "users_snapshot"),
-    ],
-)
-def test_search_is_tolerant(page: Page, typed: str, first: str) -> None:
-    page.locator("#search").fill(typed)
-    expect(page.locator("#results li").first.locator(".found")).to_have_text(first)
-
-
-def test_search_looks_into_tags(page: Page) -> None:
-    page.locator("#search").fill("mart fct")
-    assert page.locator("#results .found").all_text_contents()[0] == "fct_sales"
+        ("mart fct", "fct_sales"),  # a tag and a part of the name
+    ]:
+        page.locator("#search").fill(typed)
+        expect(page.locator("#results li").first.locator(".found")).to_have_text(first)
 
 
 def test_arrow_keys_follow_lines_and_columns(page: Page) -> None:
@@ -298,7 +290,8 @@ def test_arrow_keys_follow_lines_and_columns(page: Page) -> None:
     assert page.locator("body").get_attribute("data-view") == "overview"
 
 
-def test_tab_reaches_one_card_and_single_keys_can_be_switched_off(page: Page) -> None:
+def test_tab_reaches_one_card_and_single_keys_can_be_switched_off(opened: Opened, file: Path) -> None:
+    page = opened(file, "#view=pipeline")
     assert page.locator(".card[tabindex='0']").count() == 1
     page.keyboard.press("l")
     assert page.locator("body").get_attribute("data-view") == "list"
@@ -332,8 +325,8 @@ def test_the_address_restores_the_view(page: Page, opened: Opened, file: Path) -
     card(page, "stg_sales").locator(".toggle").click()
     card(page, "stg_sales").locator(".head").click()
     page.locator("#zoom-in").click()
-    page.wait_for_function("location.hash.includes('window=')")
-    page.wait_for_timeout(600)  # the window is saved with a delay
+    # The window is saved with a delay.
+    eventually(page, lambda: bool(page.evaluate("location.hash === `#${lineage.app.link()}`")))
     again = opened(file, page.evaluate("location.hash"))
     assert cards(again) == ["stg_date", "stg_event", "stg_sales", "stg_users"]
     assert selected(again) == ["stg_sales"]
@@ -343,7 +336,7 @@ def test_the_address_restores_the_view(page: Page, opened: Opened, file: Path) -
     assert again.evaluate(numbers) == pytest.approx(page.evaluate(numbers), abs=1)
 
 
-def test_a_link_of_a_catalog_opens_the_trace(page: Page, opened: Opened, file: Path) -> None:
+def test_a_link_of_a_catalog_opens_the_trace(opened: Opened, file: Path) -> None:
     again = opened(file, "#dataset=dev%7Cs3%3A%2F%2Ftickit-raw%7Csales&column=pricepaid")
     assert again.locator("body").get_attribute("data-view") == "column"
     expect(again.locator("#crumb h2")).to_have_text("sales.pricepaid")
@@ -356,7 +349,7 @@ def test_back_undoes_a_step(page: Page) -> None:
     assert selected(page) == ["sales_dl"]
 
 
-def test_light_and_dark(page: Page, context: BrowserContext) -> None:
+def test_light_and_dark(page: Page) -> None:
     ground = "getComputedStyle(document.body).backgroundColor"
     light = page.evaluate(ground)
     page.emulate_media(color_scheme="dark")

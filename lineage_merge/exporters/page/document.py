@@ -20,7 +20,7 @@ from lineage_merge.exporters.page.topics import Topic
 from lineage_merge.graph_format.elements import Subgraph
 from lineage_merge.merge.report import Dismissed, NearMiss
 from lineage_merge.model.version import __version__
-from lineage_merge.questions.staleness import MEANINGS, Freshness
+from lineage_merge.questions.staleness import MEANINGS, Expectations, Freshness
 from lineage_merge.questions.usage import Usage
 from lineage_merge.review.findings import ReviewResult
 
@@ -77,9 +77,11 @@ def render_moments(
     return document({**data, **_about(options), **_first_view(near_misses, topics)})
 
 
-def render_review(result: ReviewResult, options: Options, base: str = "") -> str:
+def render_review(
+    result: ReviewResult, options: Options, base: str = "", expectations: Expectations | None = None
+) -> str:
     """Return the page of a review; `base`: the version before the change, as a display text."""
-    return document({**review_data(result, base), **_about(options)})
+    return document({**review_data(result, base, expectations), **_about(options)})
 
 
 def _first_view(near_misses: Iterable[NearMiss | Dismissed], topics: Iterable[Topic]) -> dict[str, Any]:

@@ -63,7 +63,7 @@ lineage.dom = (() => {
       : null;
 
   const state = (which, words = lineage.processes.STATES[which]) =>
-    element("span", { class: `dot is-${which}`, role: "img", "aria-label": words });
+    element("span", { class: `dot is-${which}`, ...(words ? { role: "img", "aria-label": words } : { "aria-hidden": "true" }) });
 
   const byId = (id) => document.getElementById(id);
 

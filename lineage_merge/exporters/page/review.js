@@ -211,7 +211,7 @@ lineage.compare = (() => {
     };
   }
 
-  // Of runs and freshness, a review knows nothing.
+  // The number of findings is in the place of the changes of a week.
   const week = () => ({ number: review.findings.length, words: review.findings.length === 1 ? "finding" : "findings", title: words(), isAll: true });
 
   return {

@@ -11,7 +11,7 @@
         notes     [text]
 
 An element is [dataset's id, column's name], with "" for the dataset itself. `datasets` and the other lists
-have, beside the graph before the change, what the change adds.
+have, beside the graph before the change with its last runs, tests, freshness and usage, what the change adds.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,6 +23,8 @@ from lineage_merge.exporters.page.selection import limited
 from lineage_merge.graph_format.elements import COLUMN, Subgraph, Vertex, subgraph
 from lineage_merge.infra.redaction import redact_sql
 from lineage_merge.model.elements import dataset_of
+from lineage_merge.questions.staleness import Expectations, freshness_within
+from lineage_merge.questions.usage import usages
 from lineage_merge.review.consequences import downstream
 from lineage_merge.review.findings import Assessed, ReviewResult
 from lineage_merge.review.graph_change import EdgeKey, GraphChange
@@ -34,17 +36,20 @@ _PARTS = frozenset({"test", "input", "source"})
 _ACTIONS = {"added": "added", "removed": "removed", "dropped": "removed"}
 
 
-def review_data(result: ReviewResult, base: str = "") -> dict[str, Any]:
+def review_data(
+    result: ReviewResult, base: str = "", expectations: Expectations | None = None
+) -> dict[str, Any]:
     """Return the data of a review: what changed, everything downstream, and what those read.
 
-    Raises `ConfigError` if that exceeds the maximum of a page.
+    Freshness is by the expectations; without them, there is none. Raises `ConfigError` if the datasets exceed
+    the maximum of a page.
     """
     change = result.change
     places = [_place(each, change) for each in result.findings]
     added = _additions(result, change, places) if change else []
     graph = _shown(change, {dataset for dataset, _ in places}, added) if change else Subgraph()
     return {
-        **page_data(graph),
+        **_with_facts(graph, change, expectations),
         "review": {
             "base": safe(base),
             "findings": [_finding(each, place) for each, place in zip(result.findings, places, strict=True)],
@@ -89,6 +94,24 @@ def _shown(change: GraphChange, starts: set[str], added: Sequence[Vertex]) -> Su
     owned = graph.edges_to([vertex.id for vertex in inputs], ["has_column"])
     elements = limited([*vertices, *added, *inputs], "use another format")
     return subgraph(elements, chain(edges, owned, change.edges))
+
+
+def _with_facts(
+    shown: Subgraph, change: GraphChange | None, expectations: Expectations | None
+) -> dict[str, Any]:
+    """Return the data of the graph, with what the graph before the change knows of the elements."""
+    if change is None:
+        return page_data(shown)
+    graph = change.graph
+    edges = graph.edges_to(sorted(shown.vertices), ["writes", "checks"])
+    sources = graph.vertices(sorted({edge.from_id for edge in edges} - shown.vertices.keys()))
+    complete = subgraph([*shown.vertices.values(), *sources], chain(shown.edges, edges))
+    datasets = [vertex.id for vertex in shown.datasets]
+    assessed = freshness_within(graph, datasets, expectations) if expectations else []
+    # A graph of one version's files has never been updated, which says nothing.
+    fresh = [each for each in assessed if each.reasons != ("no_known_update",)]
+    read = [vertex for vertex in shown.vertices.values() if vertex.is_dataset or vertex.label == COLUMN]
+    return page_data(complete, fresh, usages(graph, read))
 
 
 def _element(vertex: Vertex) -> list[str]:
