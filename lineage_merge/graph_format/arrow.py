@@ -18,7 +18,7 @@ def arrow_schema(ddl: str, without: Collection[str] = ()) -> Any:
     import pyarrow as pa
 
     types = {"string": pa.string(), "bigint": pa.int64(), "array<string>": pa.list_(pa.string())}
-    columns = (each.split() for each in ddl.split(", "))
+    columns = (column.split() for column in ddl.split(", "))
     named = ((name.strip("`"), types[declared]) for name, declared in columns)
     return pa.schema([(name, kind) for name, kind in named if name not in without])
 
@@ -71,8 +71,8 @@ def _values(column: Any) -> list[Any]:
     import pyarrow as pa
 
     if not pa.types.is_string(column.type):
-        found: list[Any] = column.to_pylist()
-        return found
+        values: list[Any] = column.to_pylist()
+        return values
     # Not a Python object per row.
     encoded = column.combine_chunks().dictionary_encode()
     texts = [*encoded.dictionary.to_pylist(), None]

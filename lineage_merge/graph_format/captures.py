@@ -61,18 +61,18 @@ class CaptureDocument:
 def parse_capture(location: str, text: str) -> CaptureDocument:
     """Parse a document; `location` names it in errors. Raises `DocumentError`."""
     try:
-        found = json.loads(text.removeprefix("\ufeff"))
+        content = json.loads(text.removeprefix("\ufeff"))
     except (ValueError, RecursionError):
         raise DocumentError(location, "", "is not valid JSON") from None
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
         remedy = "create it with capture(...).save(FILE)"
         raise DocumentError(location, "format", f"is not {FORMAT!r}: not captured lineage", remedy)
-    if found.get("version") != VERSION:
+    if content.get("version") != VERSION:
         raise DocumentError(location, "version", f"is unknown: version {VERSION} is supported")
-    job = found.get("job")
+    job = content.get("job")
     named = {
-        "environment": found.get("environment"),
-        "dag_name": found.get("dag_name"),
+        "environment": content.get("environment"),
+        "dag_name": content.get("dag_name"),
         "job.type": job.get("type") if isinstance(job, dict) else None,
         "job.name": job.get("name") if isinstance(job, dict) else None,
     }
@@ -84,17 +84,17 @@ def parse_capture(location: str, text: str) -> CaptureDocument:
         dag_name=str(named["dag_name"]),
         job_type=str(named["job.type"]),
         job_name=str(named["job.name"]),
-        nodes=_rows(location, found, "nodes", ("id", "label")),
-        edges=_rows(location, found, "edges", ("id", "label", "from", "to")),
-        clauses=_clauses(location, found),
-        notes=[str(note) for note in found.get("notes") or ()],
+        nodes=_rows(location, content, "nodes", ("id", "label")),
+        edges=_rows(location, content, "edges", ("id", "label", "from", "to")),
+        clauses=_clauses(location, content),
+        notes=[str(note) for note in content.get("notes") or ()],
     )
 
 
 def _clauses(location: str, document: Mapping[str, Any]) -> list[Clause]:
     rows = _rows(location, document, "clauses", Clause._fields)
-    for number, each in enumerate(rows):
-        if each["kind"] not in CLAUSE_KINDS:
+    for number, row in enumerate(rows):
+        if row["kind"] not in CLAUSE_KINDS:
             problem = f"is unknown: {', '.join(CLAUSE_KINDS)} are supported"
             raise DocumentError(location, f"clauses[{number}].kind", problem)
     return [Clause(row["kind"], row["text"]) for row in rows]

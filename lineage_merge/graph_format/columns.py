@@ -10,11 +10,11 @@ from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
-from itertools import islice
 from typing import Any, Protocol
 
 from lineage_merge.graph_format.arrow import arrow_schema, table_of_lines
 from lineage_merge.graph_format.schema import Row
+from lineage_merge.infra.batches import batched
 from lineage_merge.infra.storage import Slice, StoredFile, is_s3, read_bytes, read_lines, shown
 from lineage_merge.model.errors import IntermediateError
 
@@ -96,7 +96,7 @@ def opened_parquet(file: str) -> Any:
     try:
         source: Any = BytesIO(read_bytes(file)) if is_s3(file) else file.removeprefix("file://")
         opened = parquet.ParquetFile(source)
-        texts = [each.name for each in opened.schema_arrow if each.type == pa.string()]
+        texts = [field.name for field in opened.schema_arrow if field.type == pa.string()]
         encoded = [name for name in texts if name not in _UNIQUE]
         return parquet.ParquetFile(source, metadata=opened.metadata, read_dictionary=encoded)
     except (pa.ArrowException, OSError):
@@ -115,7 +115,7 @@ def _known_names(file: Any) -> Iterator[str]:
         statistics = [
             metadata.row_group(group).column(number).statistics for group in range(metadata.num_row_groups)
         ]
-        if any(each is None or not each.has_null_count or each.num_values for each in statistics):
+        if any(group is None or not group.has_null_count or group.num_values for group in statistics):
             yield metadata.schema.column(number).path.partition(".")[0]
 
 
@@ -154,12 +154,12 @@ class JsonColumns:
                 for name, column in zip(block.column_names, block.columns, strict=True):
                     if column.null_count < len(column):
                         earlier = parts.setdefault(name, [rows] if rows else [])
-                        earlier += (_encoded(each, name) for each in column.chunks)
+                        earlier += (_encoded(chunk, name) for chunk in column.chunks)
                 rows += block.num_rows
                 for name, earlier in parts.items():
                     if block.column(name).null_count == block.num_rows:
                         earlier.append(block.num_rows)
-            self._loaded = _Table({name: joined(each, name) for name, each in parts.items()}, rows)
+            self._loaded = _Table({name: joined(part, name) for name, part in parts.items()}, rows)
         return self._loaded
 
     def _blocks(self) -> Iterator[Any]:
@@ -170,7 +170,7 @@ class JsonColumns:
         schema = None
         for file in self.files:
             lines = (line for _, line in read_lines(Slice(file.location, 0, file.size)) if line.strip())
-            while batch := list(islice(lines, _LINES)):
+            for batch in batched(lines, _LINES):
                 schema = schema or self._schema(batch[0])
                 text = b"".join(batch)
                 if _SURROGATE.search(text):
@@ -293,12 +293,12 @@ def joined(parts: Iterable[Any], name: str) -> Any:
     import pyarrow as pa
 
     given = list(parts)
-    arrays = [_encoded(each, name) for each in given if not isinstance(each, int)]
+    arrays = [_encoded(array, name) for array in given if not isinstance(array, int)]
     if not arrays:
         return None
     kind = arrays[0].type
     encoded = iter(arrays)
-    filled = [pa.nulls(each, kind) if isinstance(each, int) else next(encoded) for each in given]
+    filled = [pa.nulls(array, kind) if isinstance(array, int) else next(encoded) for array in given]
     if len(filled) == 1:
         return filled[0]
     chunks = pa.chunked_array(filled, kind)
@@ -334,10 +334,8 @@ def values_at(columns: Columns, name: str, positions: Sequence[int]) -> list[Any
     column = columns.column(name) if len(positions) else None
     if column is None:
         return [None] * len(positions)
-    found = column.take(position_array(positions))
-    values: list[Any] = (
-        found.dictionary_decode() if pa.types.is_dictionary(found.type) else found
-    ).to_pylist()
+    rows = column.take(position_array(positions))
+    values: list[Any] = (rows.dictionary_decode() if pa.types.is_dictionary(rows.type) else rows).to_pylist()
     return values
 
 

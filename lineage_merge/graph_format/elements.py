@@ -108,7 +108,7 @@ def subgraph(vertices: Iterable[Vertex], edges: Iterable[Edge] = ()) -> Subgraph
     """Return vertices and edges by id, without duplicates; edges without both ends are omitted."""
     by_id = {vertex.id: vertex for vertex in sorted(vertices, key=lambda vertex: vertex.id)}
     there = {edge.id: edge for edge in edges if edge.from_id in by_id and edge.to_id in by_id}
-    ordered = sorted(there.values(), key=lambda each: (each.from_id, each.to_id, each.label, each.id))
+    ordered = sorted(there.values(), key=lambda edge: (edge.from_id, edge.to_id, edge.label, edge.id))
     return Subgraph(by_id, tuple(ordered))
 
 
@@ -172,11 +172,11 @@ def normalize_properties(values: Mapping[str, Any]) -> dict[str, Any]:
         if value is None:
             continue
         many = list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
-        many = [each for each in many if each is not None]
+        many = [value for value in many if value is not None]
         if not many:
             continue
         if key in SETS and isinstance(value, list | tuple | set | frozenset):
-            properties[key] = tuple(sorted(str(each) for each in many))
+            properties[key] = tuple(sorted(str(value) for value in many))
         else:
             properties[key] = int(many[0]) if key in LONGS else many[0]
     return properties
@@ -203,9 +203,9 @@ def with_other_properties(row: dict[str, Any]) -> dict[str, Any]:
         return row
     others = json.loads(text, object_hook=_untyped)
     values = {
-        name: (found if "from" not in row else found[0])
-        for name, found in others.items()
-        if isinstance(found, list) and name not in _KEYS_OF_ROWS
+        name: (values if "from" not in row else values[0])
+        for name, values in others.items()
+        if isinstance(values, list) and name not in _KEYS_OF_ROWS
     }
     return {**{name: value for name, value in row.items() if name != OTHER_PROPERTIES}, **values}
 
@@ -214,8 +214,8 @@ def _untyped(value: dict[str, Any]) -> Any:
     """Convert GraphSON: ``{"@type": "g:Int64", "@value": 7}`` to 7, a map to a dict."""
     if value.keys() != {"@type", "@value"}:
         return value
-    found = value["@value"]
-    return dict(zip(found[::2], found[1::2], strict=True)) if value["@type"] == "g:Map" else found
+    members = value["@value"]
+    return dict(zip(members[::2], members[1::2], strict=True)) if value["@type"] == "g:Map" else members
 
 
 def vertex_of_row(row: dict[str, Any], dags: Iterable[str] | None = None) -> Vertex:

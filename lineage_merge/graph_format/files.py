@@ -272,18 +272,18 @@ def flaws(spark: SparkSession, folder: str, limit: int = 100) -> tuple[int, list
     Returns the number of elements and the first flaws. Raises `IntermediateError` if the files cannot be
     read.
     """
-    found: list[Flaw] = []
+    flaws: list[Flaw] = []
     elements = 0
     for kind in (NODES, EDGES):
         with _translated_errors(_path(folder, kind)):
             texts = _texts(spark, folder, kind).cache()
             elements += texts.count()
-            found += texts.mapPartitions(partial(_check, kind)).take(limit)
+            flaws += texts.mapPartitions(partial(_check, kind)).take(limit)
             texts.unpersist()
-    if not found:
+    if not flaws:
         with _translated_errors(folder):
-            found = [*_reference_flaws(*read(spark, folder), limit)]
-    return elements, found[:limit]
+            flaws = [*_reference_flaws(*read(spark, folder), limit)]
+    return elements, flaws[:limit]
 
 
 def _reference_flaws(nodes: DataFrame, edges: DataFrame, limit: int) -> Iterator[Flaw]:
@@ -357,7 +357,7 @@ def _lines_with_non_strings(spark: SparkSession, path: str, kind: FileKind) -> l
             F.col(f"element.{name}").rlike(f"(?s){_NON_STRING}"), F.lit(False)
         )
     for name in sets:
-        has_suspect = F.exists(f"element.{name}", lambda each: each.rlike(f"(?s){_NON_STRING}"))
+        has_suspect = F.exists(f"element.{name}", lambda text: text.rlike(f"(?s){_NON_STRING}"))
         is_suspect = is_suspect | F.coalesce(has_suspect, F.lit(False))
     # A text may match as well: only these lines are parsed.
     suspects = spark.read.text(path).select("value", element).where(is_suspect).select("value")
@@ -373,7 +373,7 @@ def _non_string_lines(texts: list[str], sets: list[str], rows: Iterable[Any]) ->
             yield row.value
             continue
         values = [element.get(name) for name in texts]
-        values += [each for name in sets for each in element.get(name) or ()]
+        values += [text for name in sets for text in element.get(name) or ()]
         if not all(value is None or isinstance(value, str) for value in values):
             yield row.value
 

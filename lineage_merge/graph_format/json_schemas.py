@@ -84,8 +84,8 @@ def snapshot_columns() -> str:
     """Return the columns of an embedded graph's snapshot, with their types, as JSON."""
 
     def columns(keys: Iterable[str], declared: Iterable[Property]) -> dict[str, str]:
-        found = dict.fromkeys(keys, "string")
-        return found | {item.name: "set" if item.many else item.type for item in declared}
+        types = dict.fromkeys(keys, "string")
+        return types | {item.name: "set" if item.many else item.type for item in declared}
 
     vertices = columns(NODE_KEYS, NODE_PROPERTIES) | {"dag_name": "set"}
     return json.dumps({"vertices": vertices, "edges": columns(EDGE_KEYS, EDGE_PROPERTIES)}, indent=2) + "\n"

@@ -22,12 +22,13 @@ import gzip
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from lineage_merge.graph_format.schema import EDGE_KEYS, EDGE_PROPERTIES, NODE_KEYS, NODE_PROPERTIES, Property
+from lineage_merge.infra.batches import batched
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.infra.storage import make_folder, write_file
 from lineage_merge.model.errors import IntermediateError, LineageMergeError
@@ -156,7 +157,7 @@ def write_parts(
 
     `largest_file`: approximate maximum size in bytes. Raises `SourceError` if the folder is not writable.
     """
-    blocks = _blocks(iter(elements))
+    blocks = _blocks(elements)
     written = files = 0
     with TemporaryDirectory(prefix="lineage-merge-") as temporary:
         file = Path(temporary, "part.csv.gz")
@@ -173,9 +174,9 @@ def _edge_lines(row: Sequence[Any]) -> tuple[str]:
     return (edge_line(row),)
 
 
-def _blocks(elements: Iterator[Iterable[str]]) -> Iterator[tuple[int, str]]:
+def _blocks(elements: Iterable[Iterable[str]]) -> Iterator[tuple[int, str]]:
     """Yield numbers of elements, with their lines as one text."""
-    while block := list(islice(elements, _ELEMENTS_PER_BLOCK)):
+    for block in batched(elements, _ELEMENTS_PER_BLOCK):
         yield len(block), "\n".join(chain.from_iterable(block)) + "\n"
 
 

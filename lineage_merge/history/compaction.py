@@ -100,8 +100,8 @@ def plan_compaction(
     plans = []
     for scope, names in zip(scopes, merge_index.merge_names(location, scopes), strict=True):
         files = merge_index.entry_names(location, scope)
-        found = merge_index.read_records(location, [(scope, name) for name in names])
-        records = [record for record in found if record]
+        recorded = merge_index.read_records(location, [(scope, name) for name in names])
+        records = [record for record in recorded if record]
         merges = surplus([record.name for record in records], retention, now)
         unused = unreferenced(files, records, merges, now)
         plans.append(CompactionPlan(scope, tuple(merges), tuple(unused), len(records) - len(merges)))

@@ -112,20 +112,22 @@ def search_rows(
     Of a row group only the columns of conditions are read, unless a row matches. Raises `SourceError`, and
     `IntermediateError` if a file is damaged.
     """
-    found: list[Row] = []
+    rows: list[Row] = []
     for location, file in opened_files(folder):
-        numbers = {file.metadata.schema.column(each).path: each for each in range(file.metadata.num_columns)}
-        names = [each for each in file.schema_arrow.names if columns is None or each in columns]
+        numbers = {
+            file.metadata.schema.column(index).path: index for index in range(file.metadata.num_columns)
+        }
+        names = [name for name in file.schema_arrow.names if columns is None or name in columns]
         try:
             for group in range(file.num_row_groups):
                 mask = _mask(file, group, numbers, conditions)
                 if mask is not None:
                     known = _with_values(file.metadata.row_group(group), numbers, names)
                     table = file.read_row_group(group, columns=known, use_threads=False).filter(mask)
-                    found += table.to_pylist()
+                    rows += table.to_pylist()
         except OSError:  # of Arrow
             raise damaged_file(location) from None
-    return [{name: value for name, value in row.items() if value is not None} for row in found]
+    return [{name: value for name, value in row.items() if value is not None} for row in rows]
 
 
 def _mask(file: Any, group: int, numbers: Mapping[str, int], conditions: Sequence[Condition]) -> Any:

@@ -17,6 +17,7 @@ from lineage_merge.graph_format.schema import Row, edge_ddl, node_ddl
 from lineage_merge.history.fingerprints import Sums, add_sums, sums_of
 from lineage_merge.history.layout import PARTITION_KEYS, Kind
 from lineage_merge.infra import storage
+from lineage_merge.infra.batches import batched
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.model.errors import IntermediateError, SourceMissing
 
@@ -53,7 +54,7 @@ def write_rows(rows: Rows[Row], kind: Kind, folder: str, spark: "SparkSession | 
         storage.make_folder(folder)
         with rows.engine.own_errors():
             parts = rows.map_numbered_partitions(partial(_write_partition, kind, folder)).collect()
-        return WrittenFile(sum(each for each, _ in parts), add_sums(sums for _, sums in parts))
+        return WrittenFile(sum(number for number, _ in parts), add_sums(sums for _, sums in parts))
     if spark is None:
         raise IntermediateError(f"{storage.shown(folder)}: {NEEDS_PYARROW}")
     from lineage_merge.graph_format import files
@@ -64,10 +65,9 @@ def write_rows(rows: Rows[Row], kind: Kind, folder: str, spark: "SparkSession | 
 def _write_partition(kind: Kind, folder: str, number: int, rows: Iterable[Row]) -> Iterator[tuple[int, Sums]]:
     schema = arrow_schema(_DDL[kind], PARTITION_KEYS)
     ordered = sorted(rows, key=lambda row: (row[_SORTED_BY[kind]], row["id"]))
-    for start in range(0, len(ordered), _FILE_ROWS):
-        part = ordered[start : start + _FILE_ROWS]
+    for part_number, part in enumerate(batched(ordered, _FILE_ROWS)):
         with TemporaryDirectory(prefix="lineage-merge-") as work:
-            file = Path(work, f"part-{number:05}-{start // _FILE_ROWS:05}.parquet")
+            file = Path(work, f"part-{number:05}-{part_number:05}.parquet")
             write_parquet(file, part, schema, COMPRESSION, GROUP_ROWS)
             storage.write_file(f"{folder}/{file.name}", file)
     yield len(ordered), sums_of(ordered)
@@ -102,7 +102,7 @@ def missing_files(folder: str, problem: str) -> IntermediateError:
 
 def _files(folder: str) -> list[str]:
     try:
-        found = storage.list_files(folder)
+        files = storage.list_files(folder)
     except SourceMissing:
         return []
-    return [file.location for file in found if file.location.endswith(".parquet")]
+    return [file.location for file in files if file.location.endswith(".parquet")]

@@ -51,17 +51,17 @@ def sums_of(rows: Iterable[Row]) -> list[int]:
             if (value := row[name]) is not None
         ]
         value = _hash(f"[{', '.join(pairs)}]")
-        for each in _described(row):
-            number = numbers.get(each)
+        for element in _described(row):
+            number = numbers.get(element)
             if number is None:
-                number = numbers[each] = _number(each)
+                number = numbers[element] = _number(element)
             sums[number] += value
-    return [each & _MASK for each in sums]
+    return [total & _MASK for total in sums]
 
 
 def add_sums(several: Iterable[Sums]) -> list[int]:
     """Return the sums of the rows of several parts. Pure."""
-    return [sum(each) & _MASK for each in zip(*several, strict=True)] or [0] * _SUMS
+    return [sum(numbers) & _MASK for numbers in zip(*several, strict=True)] or [0] * _SUMS
 
 
 def write_sums(location: str, scope: DagScope, name: MergeName, sums: Sums) -> None:

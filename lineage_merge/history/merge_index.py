@@ -29,23 +29,23 @@ _MOVES = "the moves of a merge"
 def environments(location: str) -> list[str]:
     """Return the environments of a history, sorted."""
     names = storage.children(f"{location.rstrip('/')}/{MERGES}")
-    return [each for each in map(layout.environment_of, names) if each]
+    return [environment for environment in map(layout.environment_of, names) if environment]
 
 
 def scopes(location: str, environment: str | None = None, dag: str | None = None) -> list[DagScope]:
     """Return the environments and DAGs of a history, sorted; None: any."""
     dag_scopes: list[DagScope] = []
-    for each in environments(location) if environment is None else [environment]:
-        names = storage.children(layout.environment_folder(location, MERGES, each))
+    for recorded_environment in environments(location) if environment is None else [environment]:
+        names = storage.children(layout.environment_folder(location, MERGES, recorded_environment))
         dags = (layout.dag_name_of(name) for name in names)
-        dag_scopes += [DagScope(each, name) for name in dags if name and dag in (None, name)]
+        dag_scopes += [DagScope(recorded_environment, name) for name in dags if name and dag in (None, name)]
     return dag_scopes
 
 
 def merge_names(location: str, scopes: Sequence[DagScope]) -> list[list[MergeName]]:
     """Return the merges of each DAG, oldest first."""
     listed = storage.children_of([layout.scope_folder(location, MERGES, scope) for scope in scopes])
-    return [sorted(name for each in names if (name := layout.name_of(each))) for names in listed]
+    return [sorted(name for file_name in names if (name := layout.name_of(file_name))) for names in listed]
 
 
 def read_records(location: str, merges: Sequence[ScopedName]) -> list[MergeRecord | None]:
@@ -74,10 +74,10 @@ def newest_until(
     """
     for _ in range(_LISTINGS):
         names = [
-            [each for each in name if time is None or each.time <= time]
+            [merge for merge in name if time is None or merge.time <= time]
             for name in merge_names(location, scopes)
         ]
-        newest = [(scope, found[-1]) for scope, found in zip(scopes, names, strict=True) if found]
+        newest = [(scope, merges[-1]) for scope, merges in zip(scopes, names, strict=True) if merges]
         records = dict(zip(newest, read_records(location, newest), strict=True))
         if None not in records.values():
             by_scope = {scope: record for (scope, _), record in records.items()}
@@ -105,36 +105,36 @@ def read_moves(
     """
     folder = layout.environment_folder(location, MOVES, environment)
     dags = [dag for child in storage.children(folder) if (dag := layout.dag_name_of(child))]
-    found: list[tuple[MergeName, str]] = []
+    files: list[tuple[MergeName, str]] = []
     for dag in dags:
         scope = DagScope(environment, dag)
         for child in storage.children(layout.scope_folder(location, MOVES, scope), str(after)):
             name = layout.name_of(child)
             if name and after < name <= until:
-                found.append((name, layout.json_file(location, layout.MOVES, scope, name)))
-    texts = storage.read_texts([file for _, file in found])
-    moves = [(name, _moves(text, file)) for (name, file), text in zip(found, texts, strict=True) if text]
+                files.append((name, layout.json_file(location, layout.MOVES, scope, name)))
+    texts = storage.read_texts([file for _, file in files])
+    moves = [(name, _moves(text, file)) for (name, file), text in zip(files, texts, strict=True) if text]
     return sorted(moves, key=itemgetter(0))
 
 
 def _moves(text: str, file: str) -> dict[str, str]:
-    found = parse_object(text, MOVES_MIGRATIONS, storage.shown(file), _MOVES)
+    content = parse_object(text, MOVES_MIGRATIONS, storage.shown(file), _MOVES)
     try:
-        return {str(old): str(new) for old, new in found["moves"].items()}
+        return {str(old): str(new) for old, new in content["moves"].items()}
     except (KeyError, AttributeError):
         raise IntermediateError(f"{storage.shown(file)}: not {_MOVES}") from None
 
 
 def entry_names(location: str, scope: DagScope, after: MergeName | None = None) -> set[MergeName]:
     """Return the merges that have files besides their object in the index, completed or not."""
-    found: set[MergeName] = set()
+    merges: set[MergeName] = set()
     for kind in KINDS:
         start = f"{layout.ENTRY}{after}" if after else ""
         for child in storage.children(layout.scope_folder(location, kind, scope), start):
-            found |= {name} if (name := layout.name_of(child)) else set()
+            merges |= {name} if (name := layout.name_of(child)) else set()
     for child in storage.children(layout.scope_folder(location, DETAILS, scope), str(after or "")):
-        found |= {name} if (name := layout.name_of(child)) else set()
-    return {merge_name for merge_name in found if after is None or merge_name > after}
+        merges |= {name} if (name := layout.name_of(child)) else set()
+    return {merge_name for merge_name in merges if after is None or merge_name > after}
 
 
 def write_details(file: str, report: Report | None, config: Config) -> None:
@@ -152,9 +152,9 @@ def _redacted(report: Report) -> dict[str, Any]:
 
 def read_report(location: str, scope: DagScope, record: MergeRecord) -> Report | None:
     """Return the report of a merge; of one that changed nothing that of the merge which it repeats."""
-    names = [each for each in (record.name, record.runs, record.entry) if each]
+    names = [version for version in (record.name, record.runs, record.entry) if version]
     texts = storage.read_texts([layout.json_file(location, DETAILS, scope, name) for name in names])
-    text = next((each for each in texts if each is not None), None)
+    text = next((version_text for version_text in texts if version_text is not None), None)
     if text is None:
         return None
     try:

@@ -21,19 +21,19 @@ def parse_object(text: str, migrations: Migrations, where: str, what: str) -> di
     damaged text.
     """
     try:
-        found: dict[str, Any] = json.loads(text)
-        version = found["format"]
+        content: dict[str, Any] = json.loads(text)
+        version = content["format"]
         if isinstance(version, int) and version > FORMAT:
             raise IntermediateError(
                 f"{where}: written by a newer version of lineage_merge (history format {version}, this one"
                 f" reads {FORMAT}). Fix: pip install --upgrade lineage-merge"
             )
         while version != FORMAT:
-            found = migrations[version](found)
-            version = found["format"]
+            content = migrations[version](content)
+            version = content["format"]
     except (ValueError, KeyError, TypeError, AttributeError):
         raise IntermediateError(f"{where}: not {what}") from None
-    return found
+    return content
 
 
 # Of objects of older formats.
@@ -91,20 +91,20 @@ class MergeRecord:
 
 # Fields that are stored as they are, with their defaults.
 _PLAIN: Mapping[str, Any] = {
-    each.name: each.default for each in fields(MergeRecord) if isinstance(each.default, int | str)
+    field.name: field.default for field in fields(MergeRecord) if isinstance(field.default, int | str)
 }
 
 
 def parse_record(text: str, where: str) -> MergeRecord:
     """Return the merge of an object; one of an older format is migrated. Raises `IntermediateError`."""
-    found = parse_object(text, MIGRATIONS, where, _WHAT)
+    content = parse_object(text, MIGRATIONS, where, _WHAT)
     try:
         return MergeRecord(
-            name=_required(found["merge"]),
-            kind=found["kind"],
-            entry=_name(found["entry"]),
-            runs=_name(found["runs"]),
-            **{name: type(default)(found[name]) for name, default in _PLAIN.items()},
+            name=_required(content["merge"]),
+            kind=content["kind"],
+            entry=_name(content["entry"]),
+            runs=_name(content["runs"]),
+            **{name: type(default)(content[name]) for name, default in _PLAIN.items()},
         )
     except (ValueError, KeyError, TypeError, AttributeError):
         raise IntermediateError(f"{where}: not {_WHAT}") from None

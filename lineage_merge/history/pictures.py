@@ -63,7 +63,7 @@ def merges_until(location: str, moment: Moment, environment: str | None = None) 
         )
     time = _time_of(location, scopes, moment)
     newest = merge_index.newest_until(location, scopes, time)
-    scoped_merges = [ScopedMerge(scope, each) for scope, each in zip(scopes, newest, strict=True) if each]
+    scoped_merges = [ScopedMerge(scope, merge) for scope, merge in zip(scopes, newest, strict=True) if merge]
     if not scoped_merges:
         first = min((name[0].time for name in merge_index.merge_names(location, scopes) if name), default=0)
         raise NotFound(f"no merge until {moment}; the history begins at {shown_time(first)}")
@@ -74,16 +74,16 @@ def _time_of(location: str, scopes: Sequence[DagScope], moment: Moment) -> int:
     """Return the time of a moment, looked up if it is a merge."""
     if not moment.merge:
         return moment.time
-    found = {
+    matching = {
         name
         for names in merge_index.merge_names(location, scopes)
         for name in names
         if name.id.startswith(moment.merge)
     }
-    if len(found) != 1:
-        problem = "several merges begin with" if found else "unknown merge:"
-        raise NotFound(f"{problem} {moment.merge}", tuple(sorted(map(str, found))))
-    return found.pop().time
+    if len(matching) != 1:
+        problem = "several merges begin with" if matching else "unknown merge:"
+        raise NotFound(f"{problem} {moment.merge}", tuple(sorted(map(str, matching))))
+    return matching.pop().time
 
 
 class Picture(NamedTuple):
@@ -155,12 +155,12 @@ def entry_columns(location: str, scope: DagScope, record: MergeRecord) -> Pictur
         layout.entry_folder(location, kind, scope, record.entry) for kind in ENTRY_KINDS
     )
     nodes, edges = read_columns(nodes_folder), read_columns(edges_folder)
-    for folder, found, stored in (
+    for folder, read, stored in (
         (nodes_folder, nodes.num_rows, record.vertices),
         (edges_folder, edges.num_rows, record.edges),
     ):
-        if found != stored:
-            raise missing_files(folder, f"{found:,} of {stored:,} rows")
+        if read != stored:
+            raise missing_files(folder, f"{read:,} of {stored:,} rows")
     if not record.runs:
         return Picture(nodes, edges)
     runs = read_columns(layout.entry_folder(location, "runs", scope, record.runs))

@@ -62,27 +62,28 @@ def merges_of(location: str, environment: str | None = None, dag: str | None = N
     """Return all merges, oldest first. Raises `NotFound` if the history has none."""
     scopes = merge_index.scopes(location, environment, dag)
     listed = merge_index.merge_names(location, scopes)
-    names = [(scope, name) for scope, found in zip(scopes, listed, strict=True) for name in found]
+    names = [(scope, name) for scope, merges in zip(scopes, listed, strict=True) for name in merges]
     records = merge_index.read_records(location, names)
-    found = [ScopedMerge(scope, each) for (scope, _), each in zip(names, records, strict=True) if each]
-    if not found:
-        limits = [each for each in (dag, environment) if each]
+    merges = [ScopedMerge(scope, record) for (scope, _), record in zip(names, records, strict=True) if record]
+    if not merges:
+        limits = [limit for limit in (dag, environment) if limit]
         where = f" of {' in '.join(limits)}" if limits else ""
         raise NotFound(f"{storage.shown(location)}: no history{where}")
-    return sorted(found, key=lambda each: each.record.name)
+    return sorted(merges, key=lambda merge: merge.record.name)
 
 
 def timeline(location: str, element: Vertex, merges: Sequence[ScopedMerge]) -> list[TimelineEvent]:
     """Return the events of an element, oldest first. `merges`: all of its environment, oldest first."""
     own = [scoped_merge for scoped_merge in merges if scoped_merge.scope.environment == element.environment]
     if element.label == JOB:
-        own = [each for each in own if each.scope.dag_name in element.dags]
+        own = [merge for merge in own if merge.scope.dag_name in element.dags]
     moved = former_ids(location, element, own)
-    facts = {each: _read_all(location, each, element, own) for each in (*moved, element.id)}
-    first = next((each for each in own if facts[element.id].get(_key(each, element))), None)
+    facts = {identifier: _read_all(location, identifier, element, own) for identifier in (*moved, element.id)}
+    first = next((merge for merge in own if facts[element.id].get(_key(merge, element))), None)
     # A former id that existed beside the element was another dataset until it was moved.
     counts_from = {
-        each: name if first and first.record.name < name else MergeName(0, "") for each, name in moved.items()
+        identifier: name if first and first.record.name < name else MergeName(0, "")
+        for identifier, name in moved.items()
     } | {element.id: MergeName(0, "")}
     events: list[TimelineEvent] = []
     newest: dict[DagScope, ScopedMerge] = {}
@@ -90,11 +91,11 @@ def timeline(location: str, element: Vertex, merges: Sequence[ScopedMerge]) -> l
     for merge in own:
         newest[merge.scope] = merge
         after = _combined(
-            (each.record, found)
+            (latest.record, fact)
             for identifier, start in counts_from.items()
             if start <= merge.record.name
-            for each in newest.values()
-            if (found := facts[identifier].get(_key(each, element)))
+            for latest in newest.values()
+            if (fact := facts[identifier].get(_key(latest, element)))
         )
         events += _events(merge, before, after)
         before = after
@@ -109,10 +110,10 @@ def former_ids(location: str, element: Vertex, merges: Sequence[ScopedMerge]) ->
     wanted: dict[str, MergeName | None] = {element.id: None}
     for name, ids in reversed(merge_index.read_moves(location, element.environment, first, last)):
         for old, new in ids.items():
-            for each, later in [*wanted.items()]:
-                if each == new or each.startswith(f"{new}|"):
-                    wanted.setdefault(old + each[len(new) :], later or name)
-    return {each: name for each, name in wanted.items() if name}
+            for identifier, later in [*wanted.items()]:
+                if identifier == new or identifier.startswith(f"{new}|"):
+                    wanted.setdefault(old + identifier[len(new) :], later or name)
+    return {identifier: name for identifier, name in wanted.items() if name}
 
 
 def _key(merge: ScopedMerge, element: Vertex) -> _Read | None:
@@ -144,7 +145,7 @@ def _read_all(
 
     with ThreadPoolExecutor(_READERS, thread_name_prefix="history") as pool:
         facts = dict(zip(first.values(), pool.map(read, first.values()), strict=True))
-    return {key: facts[each] for key, each in same.items()}
+    return {key: facts[identifier] for key, identifier in same.items()}
 
 
 def _combined(states: Iterable[tuple[MergeRecord, Facts]]) -> Facts | None:

@@ -21,6 +21,7 @@ from typing import IO, Any, NamedTuple, TypeVar
 
 from lineage_merge.infra import input_budget
 from lineage_merge.infra.aws import boto_client, s3_answer, s3_error
+from lineage_merge.infra.batches import batched
 from lineage_merge.infra.redaction import redact
 from lineage_merge.model.errors import (
     DocumentError,
@@ -308,9 +309,9 @@ def delete_file(location: str) -> None:
 
 
 def _delete_s3(s3: Any, bucket: str, keys: list[str]) -> None:
-    for start in range(0, len(keys), _MAX_DELETED):
-        batch = [{"Key": key} for key in keys[start : start + _MAX_DELETED]]
-        answer = s3.delete_objects(Bucket=bucket, Delete={"Objects": batch, "Quiet": True})
+    for batch in batched(keys, _MAX_DELETED):
+        objects = [{"Key": key} for key in batch]
+        answer = s3.delete_objects(Bucket=bucket, Delete={"Objects": objects, "Quiet": True})
         for error in answer.get("Errors", ()):
             raise s3_answer(f"s3://{bucket}/{error.get('Key', '')}", error.get("Code", ""), _buckets)
 

@@ -281,7 +281,7 @@ def _label(incoming: str, stored: tuple[str, ...], precedence: Precedence) -> st
         return incoming
     if precedence == "tie":
         return max(incoming, *stored)
-    return max([each for each in stored if each != incoming] or stored)
+    return max([value for value in stored if value != incoming] or stored)
 
 
 def _precedence(node: Mapping[str, Any], stored: StoredVertex, builds: bool) -> Precedence:

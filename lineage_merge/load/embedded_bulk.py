@@ -9,11 +9,11 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from typing import Any, Literal
 
 from lineage_merge.graph_format.neptune_csv import EDGE_FIELDS, VERTEX_FIELDS
 from lineage_merge.graph_format.schema import FIRST_SEEN
+from lineage_merge.infra.batches import batched
 from lineage_merge.infra.embedded.element_batches import Kind, arrow, encoded_tables, table_schema
 from lineage_merge.infra.embedded.element_transfer import (
     ElementClient,
@@ -86,10 +86,9 @@ def _write_partition(
     kind: Kind, endpoint: Endpoint, done: Counter, rows: Iterable[tuple[Any, ...]]
 ) -> Iterator[GraphError]:
     """Write the rows of one partition; yields an error as data, because workers change raised ones."""
-    remaining = iter(rows)
     try:
         with ElementClient(endpoint.url) as client:
-            while chunk := list(islice(remaining, _ROWS)):
+            for chunk in batched(rows, _ROWS):
                 for number, batch in encoded_tables(kind, _table(kind, chunk), created=(FIRST_SEEN,)):
                     _send(client, batch)
                     if endpoint.traffic:

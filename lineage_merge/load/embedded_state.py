@@ -52,8 +52,8 @@ def stored_vertices(
     pa = arrow()
     vertices = tables.vertices
     wanted = pa.compute.is_in(vertices["id"], texts(ids))
-    found = vertices.filter(pa.compute.or_(wanted, tagged(vertices, environment, dag_name)))
-    rows = [with_other_properties(row) for row in rows_of_table(found)]
+    wanted_vertices = vertices.filter(pa.compute.or_(wanted, tagged(vertices, environment, dag_name)))
+    rows = [with_other_properties(row) for row in rows_of_table(wanted_vertices)]
     built: frozenset[str] = frozenset()
     if any(tag != dag_name for row in rows for tag in row.get("dag_name", ())):
         built = _built_by_others(tables.edges, dag_name)

@@ -58,10 +58,10 @@ def read_graph_state(ids: Rows[str], endpoint: Endpoint, environment: str, dag_n
     if endpoint.graph_file:
         return _read_embedded(ids, endpoint, environment, dag_name)
     read: Callable[[Iterable[str]], Iterator[Any]] = partial(_read, endpoint, partial(_elements, dag_name))
-    found = vertex_ids(ids, endpoint, environment, dag_name).map_partitions(read).cache()
+    elements = vertex_ids(ids, endpoint, environment, dag_name).map_partitions(read).cache()
     return GraphState(
-        found.filter(lambda element: isinstance(element, StoredVertex)),
-        found.filter(lambda element: isinstance(element, StoredEdge)),
+        elements.filter(lambda element: isinstance(element, StoredVertex)),
+        elements.filter(lambda element: isinstance(element, StoredEdge)),
     )
 
 
@@ -99,8 +99,8 @@ def read_picture(engine: Engine, endpoint: Endpoint, environment: str, dag_name:
     The rows have all stored properties, and those of vertices the DAG's tag only.
     """
     ids = vertex_ids(engine.empty(), endpoint, environment, dag_name)
-    found = ids.map_partitions(partial(_read, endpoint, partial(_rows, dag_name))).cache()
-    return Picture(found.filter(lambda row: "from" not in row), found.filter(lambda row: "from" in row))
+    rows = ids.map_partitions(partial(_read, endpoint, partial(_rows, dag_name))).cache()
+    return Picture(rows.filter(lambda row: "from" not in row), rows.filter(lambda row: "from" in row))
 
 
 def read_runs(engine: Engine, endpoint: Endpoint, environment: str, dag_name: str) -> Rows[Row]:
@@ -137,8 +137,8 @@ def tagged_ids(g: GraphTraversalSource, environment: str, dag_name: str, label: 
 
 def with_label(vertices: GraphTraversal, label: str) -> GraphTraversal:
     """Continue with the vertices that have all parts of a label."""
-    for each in labels_of(label):
-        vertices = vertices.has_label(each)
+    for label_part in labels_of(label):
+        vertices = vertices.has_label(label_part)
     return vertices
 
 
@@ -189,13 +189,13 @@ def _pages(
     `counts`: number of results per label.
     """
     for label, count in sorted(counts.items()):
-        found: dict[str, Found] = {}
+        results: dict[str, Found] = {}
         for start in range(0, count, _PAGE_SIZE):
-            found.update((key(each), each) for each in execute(partial(_page, query, label, start)))
-        if len(found) < count:
+            results.update((key(result), result) for result in execute(partial(_page, query, label, start)))
+        if len(results) < count:
             # The order of pages is not guaranteed.
-            found.update((key(each), each) for each in execute(partial(query, label=label)))
-        yield from found.values()
+            results.update((key(result), result) for result in execute(partial(query, label=label)))
+        yield from results.values()
 
 
 def _page(
@@ -231,20 +231,22 @@ def _elements(
         if vertex.tagged:
             tagged.append(vertex.id)
         yield vertex
-    for found in execute.reads(partial(edges_from, dag_name=dag_name), tagged):
-        yield from _edges(found)
+    for edges in execute.reads(partial(edges_from, dag_name=dag_name), tagged):
+        yield from _edges(edges)
 
 
 def _vertices(dag_name: str, execute: GremlinExecutor, ids: Iterable[str]) -> Iterator[StoredVertex]:
-    for found in execute.reads(vertices_by_id, ids):
-        others = {each["id"]: {*each["properties"].get("dag_name", ())} - {dag_name} for each in found}
+    for vertices in execute.reads(vertices_by_id, ids):
+        others = {
+            vertex["id"]: {*vertex["properties"].get("dag_name", ())} - {dag_name} for vertex in vertices
+        }
         shared = [identifier for identifier, names in others.items() if names]
         built = set(execute(partial(built_by_others, ids=shared, dag_name=dag_name))) if shared else set()
-        for each in found:
-            identifier, values = each["id"], each["properties"]
+        for vertex in vertices:
+            identifier, values = vertex["id"], vertex["properties"]
             yield StoredVertex(
                 identifier,
-                each["label"],
+                vertex["label"],
                 stored_vertex_values(values),
                 dag_name in values.get("dag_name", ()),
                 tuple(sorted(others[identifier])),
@@ -253,15 +255,15 @@ def _vertices(dag_name: str, execute: GremlinExecutor, ids: Iterable[str]) -> It
 
 
 def _edges_by_id(execute: GremlinExecutor, ids: Iterable[str]) -> Iterator[StoredEdge]:
-    for found in execute.reads(edges_by_id, ids):
-        yield from _edges(found)
+    for edges in execute.reads(edges_by_id, ids):
+        yield from _edges(edges)
 
 
-def _edges(found: list[dict[str, Any]]) -> Iterable[StoredEdge]:
+def _edges(elements: list[dict[str, Any]]) -> Iterable[StoredEdge]:
     """Return each edge once; if it is stored with both ids, the interim one."""
     edges: dict[str, StoredEdge] = {}
-    for each in found:
-        edge = _stored_edge(each)
+    for element in elements:
+        edge = _stored_edge(element)
         if edge.interim or edge.id not in edges:
             edges[edge.id] = edge
     return edges.values()
@@ -277,8 +279,8 @@ def _rows(dag_name: str, execute: GremlinExecutor, ids: Iterable[str]) -> Iterat
     """Yield the rows of vertices and of the DAG's edges that start at them."""
     vertices = list(ids)
     yield from _node_rows(dag_name, execute, vertices)
-    for found in execute.reads(partial(edges_from, dag_name=dag_name), vertices):
-        for identifier, edge in {each["id"].removesuffix(INTERIM): each for each in found}.items():
+    for edges in execute.reads(partial(edges_from, dag_name=dag_name), vertices):
+        for identifier, edge in {edge["id"].removesuffix(INTERIM): edge for edge in edges}.items():
             keys = {"id": identifier, "label": edge["label"], "from": edge["from"], "to": edge["to"]}
             values = stored_edge_values(edge["properties"]) | stored_first_seen(edge["properties"])
             yield {**keys, "dag_name": dag_name, **values}
@@ -364,11 +366,11 @@ def edges_at(g: GraphTraversalSource, vertex: str) -> GraphTraversal:
 
 def take_snapshot(execute: GremlinExecutor, vertex: str) -> VertexSnapshot | None:
     """Read a vertex with its edges; None if it is missing."""
-    found = execute(lambda g: vertices_by_id(g, [vertex]))
-    if not found:
+    vertices = execute(lambda g: vertices_by_id(g, [vertex]))
+    if not vertices:
         return None
     edge_ends = execute(lambda g: edges_at(g, vertex))
     edges = {end["id"]: missing_edge(end) for end in edge_ends}
     return VertexSnapshot(
-        vertex, found[0]["label"], found[0]["properties"], tuple(edges.values()), len(edge_ends)
+        vertex, vertices[0]["label"], vertices[0]["properties"], tuple(edges.values()), len(edge_ends)
     )

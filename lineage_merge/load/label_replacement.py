@@ -105,7 +105,7 @@ def _replace(endpoint: Endpoint, execute: GremlinExecutor, vertex: str, old_labe
             continue
         # The vertex may be dropped although the response was lost.
         sent = current
-        if done[0] and (found := take_snapshot(execute, vertex)) and found.label == label:
+        if done[0] and (snapshot := take_snapshot(execute, vertex)) and snapshot.label == label:
             _finish(endpoint, execute, together, after, suffix)
             return 1
     raise GraphRejected(f"label not changed to {label}, concurrent changes: {vertex}")
@@ -160,9 +160,9 @@ def _repair(endpoint: Endpoint, ids: Iterable[str]) -> Iterable[int]:
     with open_executor(endpoint) as execute:
         for batch in by_request(ids):
             # Both ends of an edge may be in the batch.
-            found = {each["id"]: each for each in execute(partial(interim_edges, ids=batch))}
-            if found:
-                replace_interim_edges(endpoint, execute, [missing_edge(each) for each in found.values()])
+            interim = {edge["id"]: edge for edge in execute(partial(interim_edges, ids=batch))}
+            if interim:
+                replace_interim_edges(endpoint, execute, [missing_edge(edge) for edge in interim.values()])
     return ()
 
 

@@ -176,9 +176,9 @@ def count_differences(
     )
     if unchanged is not None:
         keys = keys.union(unchanged.map_partitions(partial(_counted, _keys_of_unchanged)))
-    found = keys.reduce_by_key(add).collect()
+    counts = keys.reduce_by_key(add).collect()
     by_kind: dict[str, Counter[str]] = defaultdict(Counter)
-    for (kind, change, _), count in found:
+    for (kind, change, _), count in counts:
         by_kind[kind][change] += count
     return DiffCounts(
         nodes=dict(by_kind["node"]),
@@ -187,10 +187,10 @@ def count_differences(
         interim=by_kind["interim"].total(),
         column_job_types=frozenset(
             job_type
-            for (kind, change, job_type), _ in found
+            for (kind, change, job_type), _ in counts
             if kind == "edge" and job_type and change != "unmatched"
         ),
-        changed_runs=sum(count for key, count in found if key == ("node", "changed", _RUN)),
+        changed_runs=sum(count for key, count in counts if key == ("node", "changed", _RUN)),
     )
 
 

@@ -99,8 +99,8 @@ def read_run(endpoint: Endpoint, environment: str, dag_name: str) -> dict[str, l
     """Read the values of the vertex; empty if it is missing."""
     run = run_id(environment, dag_name)
     with open_executor(endpoint) as execute:
-        found = execute(lambda g: g.V(run).value_map("load_token", "state", "touched"))
-    return dict(found[0]) if found else {}
+        values = execute(lambda g: g.V(run).value_map("load_token", "state", "touched"))
+    return dict(values[0]) if values else {}
 
 
 def dry_run_start(properties: Mapping[str, list[Any]]) -> StartedLoad:
@@ -168,8 +168,8 @@ def end(target: LoadTarget, result: LoadResult, report: Report | None, state: Ru
 def has_other_dags(target: LoadTarget) -> bool:
     """Return whether any other DAG of the environment was ever loaded: only loads write tags."""
     with open_executor(target.endpoint) as execute:
-        found = execute(partial(other_runs, environment=target.environment, dag_name=target.dag_name))
-    return bool(found)
+        others = execute(partial(other_runs, environment=target.environment, dag_name=target.dag_name))
+    return bool(others)
 
 
 def other_runs(g: GraphTraversalSource, environment: str, dag_name: str) -> GraphTraversal:
@@ -197,8 +197,8 @@ def read_last_load(endpoint: Endpoint, environment: str, dag_name: str) -> LastL
     """Read when the last load of a DAG ended."""
     run = run_id(environment, dag_name)
     with open_executor(endpoint) as execute:
-        found = execute(lambda g: g.V(run).value_map("last_merged_at", "load_token"))
-    values = found[0] if found else {}
+        runs = execute(lambda g: g.V(run).value_map("last_merged_at", "load_token"))
+    values = runs[0] if runs else {}
     return LastLoad(int(values.get("last_merged_at", [0])[0]), "load_token" in values)
 
 

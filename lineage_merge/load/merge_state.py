@@ -93,9 +93,9 @@ def _read(
     execute: GremlinExecutor, target: LoadTarget, number: int, known: tuple[str, ...]
 ) -> list[Entry] | None:
     """Read the entries of a shard; None if they are missing or do not match the digest."""
-    found = execute(partial(state_texts, ids=[shard_id(target.environment, target.dag_name, number)]))
+    texts = execute(partial(state_texts, ids=[shard_id(target.environment, target.dag_name, number)]))
     try:
-        entries = decode_entries(found[0])
+        entries = decode_entries(texts[0])
     except (IndexError, ValueError):
         return None
     return entries if digest_of_entries(entries) == known[number] else None
@@ -107,7 +107,7 @@ def read_unmatched(target: LoadTarget, first: int, number: int) -> list[Entry] |
     None if they are missing or damaged.
     """
     entries: list[Entry] = []
-    ids = [shard_id(target.environment, target.dag_name, first + each) for each in range(number)]
+    ids = [shard_id(target.environment, target.dag_name, first + index) for index in range(number)]
     with open_executor(target.endpoint) as execute:
         for start in range(0, number, _SHARDS_PER_READ):
             batch = ids[start : start + _SHARDS_PER_READ]

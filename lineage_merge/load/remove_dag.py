@@ -131,13 +131,13 @@ def _drop_state(execute: GremlinExecutor, pipeline: Pipeline) -> None:
 def _remove_job(execute: GremlinExecutor, pipeline: Pipeline) -> Removed:
     edges = 0
     touched: set[str] = set(execute(lambda g: own_vertices_of(g, pipeline).id_()))
-    while found := execute(lambda g: _with_ends(edges_of(g, pipeline).limit(IDS_PER_REQUEST))):
-        for each in found:
+    while edges_left := execute(lambda g: _with_ends(edges_of(g, pipeline).limit(IDS_PER_REQUEST))):
+        for edge in edges_left:
             for end in ("from", "to"):
-                touched.add(each[end])
-                if each[f"{end}_label"] == "column":
-                    touched.add(dataset_of(each[end]))
-        ids = [each["id"] for each in found]
+                touched.add(edge[end])
+                if edge[f"{end}_label"] == "column":
+                    touched.add(dataset_of(edge[end]))
+        ids = [edge["id"] for edge in edges_left]
         execute(partial(drop_edges, ids=ids))
         edges += len(ids)
     unused = partial(unused_vertices, dag_name=pipeline.dag_name)

@@ -97,12 +97,12 @@ class Name:
                 yield NameCorrection("move", self.id, others[0])
         elif self.is_tagged:
             yield from (NameCorrection("edges", self.id, other) for other in others)
-        for each in self.stored:
-            yield from self._stored_name_changes(each)
+        for vertex in self.stored:
+            yield from self._stored_name_changes(vertex)
 
     def _stored_name_changes(self, stored: StoredName) -> Iterator[NameCorrection]:
         # A location without a rule may still have a name from another source.
-        targets = {each for each, hows in self.resolves_to.items() if stored.resolved or ALIAS in hows}
+        targets = {target for target, hows in self.resolves_to.items() if stored.resolved or ALIAS in hows}
         is_own = bool(stored.resolved) and OWN in self.resolves_to.get(self.id, ())
         if is_own and not stored.elsewhere:
             yield NameCorrection("ignore", stored.id, value=stored.alias)
@@ -208,8 +208,8 @@ def replaced_edges(
     if not canonical_ids:
         return frozenset()
     shared = edges.engine.share({dataset: sorted(ids) for dataset, ids in canonical_ids.items()})
-    found = edges.flat_map(partial(_replacement_ids, shared, environment, dag_name))
-    return frozenset(found.group(itemgetter(0), _replaced).collect())
+    replacements = edges.flat_map(partial(_replacement_ids, shared, environment, dag_name))
+    return frozenset(replacements.group(itemgetter(0), _replaced).collect())
 
 
 def _replacement_ids(
@@ -235,6 +235,6 @@ def _candidate_ends(canonical_ids: Mapping[str, list[str]], edge: Row, end: str)
     return [edge[end], *(canonical + suffix for canonical in canonical_ids.get(dataset, ()))]
 
 
-def _replaced(_id: str, found: list[tuple[str, str | None]]) -> Iterable[str]:
-    replaced = {old for _, old in found if old}
-    return replaced if any(old is None for _, old in found) else ()
+def _replaced(_id: str, replacements: list[tuple[str, str | None]]) -> Iterable[str]:
+    replaced = {old for _, old in replacements if old}
+    return replaced if any(old is None for _, old in replacements) else ()

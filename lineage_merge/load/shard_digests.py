@@ -161,8 +161,10 @@ def encode_entries(entries: Iterable[Entry]) -> str:
 def decode_entries(text: str) -> list[Entry]:
     """Decode entries. Raises ValueError if the text is damaged."""
     try:
-        found: list[Any] = json.loads(zlib.decompress(base64.b64decode(text)).decode(errors="surrogatepass"))
-        return [Entry(kind, identifier, digest) for kind, identifier, digest in found]
+        entries: list[Any] = json.loads(
+            zlib.decompress(base64.b64decode(text)).decode(errors="surrogatepass")
+        )
+        return [Entry(kind, identifier, digest) for kind, identifier, digest in entries]
     except (zlib.error, TypeError) as error:
         raise ValueError(str(error)) from None
 

@@ -55,13 +55,13 @@ def drop_if_unchanged(
 
 def _move(endpoint: Endpoint, execute: GremlinExecutor, duplicate: str, canonical: str) -> int:
     for attempt in range(_ATTEMPTS):
-        found = take_snapshot(execute, duplicate)
-        if found is None:
+        snapshot = take_snapshot(execute, duplicate)
+        if snapshot is None:
             return 1 if attempt else 0
         # Each DAG has its own edge to a column.
         column_ids = [
             edge.to_id
-            for edge in found.edges
+            for edge in snapshot.edges
             if edge.label == "has_column"
             and edge.from_id == duplicate
             and edge.to_id.startswith(f"{duplicate}|")
@@ -71,32 +71,32 @@ def _move(endpoint: Endpoint, execute: GremlinExecutor, duplicate: str, canonica
         ]
         new_ids = {
             duplicate: canonical,
-            **{each.id: canonical + each.id[len(duplicate) :] for each in columns},
+            **{column.id: canonical + column.id[len(duplicate) :] for column in columns},
         }
-        _copy(endpoint, execute, [found, *columns], new_ids)
+        _copy(endpoint, execute, [snapshot, *columns], new_ids)
         for column in columns:
             execute(
                 partial(drop_if_unchanged, vertex=column.id, edge_count=column.edge_count, dags=column.dags)
             )
-        edge_count = found.edge_count - len(column_ids)
-        execute(partial(drop_if_unchanged, vertex=duplicate, edge_count=edge_count, dags=found.dags))
+        edge_count = snapshot.edge_count - len(column_ids)
+        execute(partial(drop_if_unchanged, vertex=duplicate, edge_count=edge_count, dags=snapshot.dags))
     if take_snapshot(execute, duplicate) is None:
         return 1
     raise GraphRejected(f"not moved to {canonical}, concurrent changes: {duplicate}")
 
 
 def _copy(
-    endpoint: Endpoint, execute: GremlinExecutor, found: list[VertexSnapshot], new_ids: dict[str, str]
+    endpoint: Endpoint, execute: GremlinExecutor, snapshots: list[VertexSnapshot], new_ids: dict[str, str]
 ) -> None:
     def vertices() -> Iterator[Upsert]:
-        for vertex_snapshot in found:
+        for vertex_snapshot in snapshots:
             existing = take_snapshot(execute, new_ids[vertex_snapshot.id])
             known = frozenset(existing.values) if existing else frozenset()
             label = one_label(existing.label if existing else vertex_snapshot.label)
             identity = frozenset() if vertex_snapshot.label == "column" else _NOT_MOVED
             yield vertex_snapshot.upsert(new_ids[vertex_snapshot.id], label, known | identity)
 
-    edges = {edge.id: edge for vertex_snapshot in found for edge in vertex_snapshot.edges}
+    edges = {edge.id: edge for vertex_snapshot in snapshots for edge in vertex_snapshot.edges}
     copies = (_copy_of(edge, new_ids) for edge in edges.values())
     # An edge between duplicate and canonical vertex would become a loop.
     without_loops = (edge for edge in copies if edge.from_id != edge.to_id)

@@ -162,5 +162,5 @@ def _node_batches(rows: Iterable[Row]) -> Iterator[list[Upsert]]:
                 yield row
 
     for group in (others(), jobs):
-        found: Iterator[Upsert] = (upsert for row in group for upsert in upserts.vertex_upserts(row))
-        yield from upserts.batches(found)
+        group_upserts: Iterator[Upsert] = (upsert for row in group for upsert in upserts.vertex_upserts(row))
+        yield from upserts.batches(group_upserts)

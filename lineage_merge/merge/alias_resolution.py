@@ -31,16 +31,18 @@ class Aliases:
 
     def canonical_ids(self) -> dict[str, str]:
         """Return the canonical id of each resolved alias."""
-        return {alias: each.canonical_id for alias, each in self.resolved.items()}
+        return {alias: alias_target.canonical_id for alias, alias_target in self.resolved.items()}
 
     def without(self, ids: Iterable[str]) -> "Aliases":
         """Return the aliases without those that resolve to one of these ids."""
         excluded = set(ids)
-        dropped = {alias for alias, each in self.resolved.items() if each.canonical_id in excluded}
+        dropped = {
+            alias for alias, alias_target in self.resolved.items() if alias_target.canonical_id in excluded
+        }
         return Aliases(
-            {alias: each for alias, each in self.candidates.items() if alias not in dropped},
-            {alias: each for alias, each in self.rules.items() if alias not in dropped},
-            {alias: each for alias, each in self.resolved.items() if alias not in dropped},
+            {alias: targets for alias, targets in self.candidates.items() if alias not in dropped},
+            {alias: rules for alias, rules in self.rules.items() if alias not in dropped},
+            {alias: alias_target for alias, alias_target in self.resolved.items() if alias not in dropped},
         )
 
 
@@ -59,20 +61,22 @@ def find_aliases(records: Rows[Record]) -> Aliases:
     return _resolve(dict(records.flat_map(_by_alias).reduce_by_key(_merge).collect()))
 
 
-def _resolve(found: Mapping[str, _Candidates]) -> Aliases:
+def _resolve(collected: Mapping[str, _Candidates]) -> Aliases:
     """Resolve each alias that has one candidate, through any number of other aliases."""
-    candidates = {source: sorted(each.targets) for source, each in sorted(found.items())}
+    candidates = {
+        source: sorted(alias_candidates.targets) for source, alias_candidates in sorted(collected.items())
+    }
     steps = {source: targets[0] for source, targets in candidates.items() if len(targets) == 1}
     resolved: dict[str, ResolvedAlias] = {}
     for source, target in resolve_aliases(steps).items():
-        each = found[source]
+        alias_candidates = collected[source]
         # The properties of an alias in the middle of a chain do not describe the dataset at its end.
-        properties = each.targets[target] if target == steps[source] else {}
-        resolved[source] = ResolvedAlias(target, properties, sorted(each.aliases))
+        properties = alias_candidates.targets[target] if target == steps[source] else {}
+        resolved[source] = ResolvedAlias(target, properties, sorted(alias_candidates.aliases))
         candidates[source] = [target]
     for source in steps.keys() - resolved.keys():
         del candidates[source]
-    return Aliases(candidates, {source: found[source].rule for source in candidates}, resolved)
+    return Aliases(candidates, {source: collected[source].rule for source in candidates}, resolved)
 
 
 def resolve_aliases(steps: Mapping[str, str]) -> dict[str, str]:
@@ -104,7 +108,7 @@ def _by_alias(record: Record) -> Iterator[tuple[str, _Candidates]]:
 def _merge(one: _Candidates, other: _Candidates) -> _Candidates:
     # A known alias takes precedence over an assumed one.
     if one.authority != other.authority:
-        return max(one, other, key=lambda each: each.authority)
+        return max(one, other, key=lambda alias_candidates: alias_candidates.authority)
     for target, properties in other.targets.items():
         known = one.targets.get(target)
         # Records with the same target normally agree; if they differ, the result must not depend on order.
@@ -138,9 +142,13 @@ class IdentityRow(NamedTuple):
 
 def identities(records: Rows[Record], aliases: Aliases) -> Rows[IdentityRow]:
     """Return each name with its canonical id. A rule may resolve to an alias, which is resolved here."""
-    known = {alias_id: each[0] for alias_id, each in aliases.candidates.items() if len(each) == 1}
+    known = {
+        alias_id: canonical_ids[0]
+        for alias_id, canonical_ids in aliases.candidates.items()
+        if len(canonical_ids) == 1
+    }
     engine = records.engine
-    of_aliases = engine.rows((IdentityRow(*each, ALIAS) for each in known.items()), engine.parallelism)
+    of_aliases = engine.rows((IdentityRow(*pair, ALIAS) for pair in known.items()), engine.parallelism)
     return records.flat_map(partial(_identity, known)).union(of_aliases).distinct()
 
 

@@ -108,7 +108,7 @@ def _temporary(globs: tuple[str, ...], run_local: bool, used: tuple[str, _Uses])
         return
     path = path_of_id(identifier)
     # "s3://b/tmp/*" includes the folder itself: the generated last segment is not part of its name.
-    is_temporary = any(fnmatchcase(each, glob) for each in (path, f"{path}/") for glob in globs)
+    is_temporary = any(fnmatchcase(spelling, glob) for spelling in (path, f"{path}/") for glob in globs)
     if is_temporary or (run_local and uses.is_run_local):
         yield identifier, "/".join(part for part in path.split("/") if not is_generated(part))
 

@@ -127,10 +127,10 @@ class Flows:
         seen: set[bytes] = {start}
         waiting = [start]
         while waiting:
-            for each in self._targets.get(waiting.pop(), ()):
-                if each not in seen:
-                    seen.add(each)
-                    waiting.append(each)
+            for target in self._targets.get(waiting.pop(), ()):
+                if target not in seen:
+                    seen.add(target)
+                    waiting.append(target)
             if len(seen) > self._max_visited:
                 return set()
         self._left -= len(seen)

@@ -23,11 +23,11 @@ _MAX_VISITED = 10_000_000
 
 def unmet(elements: Rows[Row], report: Report, expect: "Expect") -> tuple[str, ...]:
     """Return a line for each expectation that a merge does not meet."""
-    found = []
+    missed = []
     joined = report.datasets_joined
     if joined < expect.joined_at_least:
-        found.append(f"{joined} of at least {expect.joined_at_least} expected datasets are joined")
-    return (*found, *_unconnected(elements, expect.joined))
+        missed.append(f"{joined} of at least {expect.joined_at_least} expected datasets are joined")
+    return (*missed, *_unconnected(elements, expect.joined))
 
 
 def fail_if_unmet(report: Report) -> None:
@@ -46,17 +46,17 @@ def _unconnected(elements: Rows[Row], pairs: Iterable[tuple[str, str]]) -> Itera
         return
     texts: dict[str, set[str]] = defaultdict(set)
     for text, spellings in wanted.items():
-        for each in spellings:
-            texts[each].add(text)
+        for name in spellings:
+            texts[name].add(text)
     shared = elements.engine.share(frozenset(texts))
     ids: dict[str, set[str]] = defaultdict(set)
     for spelling, identifier in elements.map_partitions(partial(_named, shared)).collect():
         for text in texts[spelling]:
             ids[text].add(identifier)
     by_id: dict[str, list[str]] = defaultdict(list)
-    for text, found in ids.items():
-        for each in found:
-            by_id[each].append(text)
+    for text, datasets in ids.items():
+        for dataset in datasets:
+            by_id[dataset].append(text)
     jobs = elements.engine.share(dict(by_id))
     for text, target in elements.map_partitions(partial(_written_by, jobs)).collect():
         ids[text].add(target)
@@ -71,14 +71,14 @@ def _unconnected(elements: Rows[Row], pairs: Iterable[tuple[str, str]]) -> Itera
 
 def _spellings(text: str) -> frozenset[str]:
     """Return a name in lower case, and the canonical name of a URI or of ``namespace|name``."""
-    found = {text.lower()}
+    spellings = {text.lower()}
     namespace, separator, name = text.partition("|")
     try:
         named = naming.name_dataset(namespace, name) if separator else naming.name_uri(text)
-        found.add("|".join(named.name).lower())
+        spellings.add("|".join(named.name).lower())
     except NamingError:
         pass
-    return frozenset(found)
+    return frozenset(spellings)
 
 
 def _named(texts: Shared[frozenset[str]], rows: Iterable[Row]) -> Iterator[tuple[str, str]]:

@@ -101,9 +101,9 @@ class Rules:
 
     def _unknown_warehouse(self, table: str) -> str:
         """Return why the warehouse of a table is unknown, and the rule that names it."""
-        found = "no Redshift namespace"
+        configured = "no Redshift namespace"
         if self.warehouses:
-            found = "several Redshift namespaces: " + ", ".join(map(self._described, self.warehouses))
+            configured = "several Redshift namespaces: " + ", ".join(map(self._described, self.warehouses))
         warehouse = self.warehouses[0] if self.warehouses else "redshift://cluster.region:5439"
         dataset = naming.name_dataset(warehouse, table, self.defaults).name.name
         parts = ["database", "schema"][: max(2 - dataset.count("."), 0)]
@@ -113,7 +113,7 @@ class Rules:
             "dataset": f"{warehouse}|{'.'.join([*parts, dataset])}",
         }
         return (
-            f"a temporary directory of Redshift's table {table}, but the configuration has {found}."
+            f"a temporary directory of Redshift's table {table}, but the configuration has {configured}."
             f" Fix: add to merge.rules: {json.dumps(rule)}"
         )
 
@@ -174,8 +174,8 @@ def _groups(rule: Rule, ref: Reference) -> Mapping[str, str] | None:
     if not rule.match:
         # Without a pattern, the application alone decides: only for generated paths, not all it accesses.
         return {} if _ends_generated(ref.name) else None
-    found = _pattern(rule.match).search(ref.name)
-    return {name: text or "" for name, text in found.groupdict().items()} if found else None
+    match = _pattern(rule.match).search(ref.name)
+    return {name: text or "" for name, text in match.groupdict().items()} if match else None
 
 
 def _ends_generated(uri: str) -> bool:

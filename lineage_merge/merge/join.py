@@ -113,7 +113,7 @@ def _resolved(canonical_ids: Shared[dict[str, str]], records: Iterable[Record]) 
 
 
 def _row(environment: str, dag_name: str, element: tuple[Key, Facts]) -> Row:
-    key, found = element
+    key, facts = element
     if isinstance(key, EdgeKey):
-        return property_rows.edge_row(key, found, environment, dag_name)
-    return property_rows.node_row(key, found, environment, dag_name)
+        return property_rows.edge_row(key, facts, environment, dag_name)
+    return property_rows.node_row(key, facts, environment, dag_name)

@@ -33,10 +33,10 @@ def _dataset_of(row: Row) -> str:
 
 
 def _described(rules: Sequence[MetadataRule], _dataset: str, rows: Iterable[Row]) -> Iterator[Row]:
-    found = list(rows)
-    dataset = next((row for row in found if row["label"] in DATASET_LABELS), None)
+    elements = list(rows)
+    dataset = next((row for row in elements if row["label"] in DATASET_LABELS), None)
     names = _names(dataset) if dataset else set()
-    for row in found:
+    for row in elements:
         if row["label"] == _COLUMN:
             column = str(row.get("qualified_name") or row.get("name") or "")
             of_column = [rule for rule in rules if rule.column and column_matches(column, rule.column)]
@@ -59,13 +59,13 @@ def _names(dataset: Row) -> set[str]:
 
 def _combined(row: Row, rules: Iterable[MetadataRule], names: set[str]) -> Row:
     matching = [rule for rule in rules if dataset_matches(names, rule.dataset)]
-    found: Row = {name: row.get(name) or [] for name in _SETS}
+    changed: Row = {name: row.get(name) or [] for name in _SETS}
     for rule in matching:
-        found["tags"] = sorted({*found["tags"], *rule.tags})
-        found["owners"] = sorted({*found["owners"], *rule.owners})
+        changed["tags"] = sorted({*changed["tags"], *rule.tags})
+        changed["owners"] = sorted({*changed["owners"], *rule.owners})
         if rule.description and not row.get("description"):
-            found.setdefault("description", rule.description)
-    return {**row, **found}
+            changed.setdefault("description", rule.description)
+    return {**row, **changed}
 
 
 def glob_names(dataset_id: str, qualified_name: str = "") -> set[str]:

@@ -49,7 +49,10 @@ ASSUMED = "assumed_transformation"
 SEVERAL = ("via", "operations", "expression")
 MAX_EXPRESSION_LENGTH = 1000
 # The order in which transformations are listed: direct ones first.
-TRANSFORMATIONS = (*(each.name for each in Transformation), *(each.value for each in InfluenceKind))
+TRANSFORMATIONS = (
+    *(transformation.name for transformation in Transformation),
+    *(influence.value for influence in InfluenceKind),
+)
 
 _Sets = Mapping[str, Iterable[str]]
 
@@ -271,10 +274,10 @@ def node_row(identifier: str, facts: Facts, environment: str, dag_name: str) -> 
                 row[item.name] = [f"{encode(dag_name)}|{value}" for value in sorted(values)]
             else:
                 row[item.name] = sorted(values)
-        elif (found := facts.best.get(item.name)) is not None and not (
+        elif (fact := facts.best.get(item.name)) is not None and not (
             item.name == "location" and label == "file"  # the name of a file is its path
         ):
-            row[item.name] = found[1]
+            row[item.name] = fact[1]
     return row
 
 
@@ -294,9 +297,12 @@ def edge_row(key: EdgeKey, facts: Facts, environment: str, dag_name: str) -> Row
 
 def _of_edge(item: Property, facts: Facts) -> str | int | None:
     if item.name == "transformation":
-        found = {*facts.sets.get(item.name, ()), *facts.sets.get(ASSUMED, ())}
+        transformations = {*facts.sets.get(item.name, ()), *facts.sets.get(ASSUMED, ())}
         return (
-            ",".join(transformation for transformation in TRANSFORMATIONS if transformation in found) or None
+            ",".join(
+                transformation for transformation in TRANSFORMATIONS if transformation in transformations
+            )
+            or None
         )
     if item.name == "assumed":
         return "true" if ASSUMED in facts.sets and "transformation" not in facts.sets else None

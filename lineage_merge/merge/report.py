@@ -111,12 +111,12 @@ class Report:
         counts: Counter[str] = Counter()
         for rules, datasets in self.joined_by:
             counts.update(dict.fromkeys(rules, datasets))
-        return tuple(Joined(*each) for each in sorted(counts.items()))
+        return tuple(Joined(*item) for item in sorted(counts.items()))
 
     @property
     def datasets_joined(self) -> int:
         """The number of datasets that any rule joined."""
-        return sum(each.datasets for each in self.joined_by)
+        return sum(item.datasets for item in self.joined_by)
 
     def of_kind(self, kind: str) -> list[Problem]:
         """Return the problems of one kind."""
@@ -127,7 +127,7 @@ class Report:
         """Parse the output of `as_json`; unknown keys are ignored."""
         values: dict[str, Any] = {name: stored[name] for name in cls.__match_args__ if name in stored}
         values |= {
-            name: tuple(parse(each) for each in stored.get(name, ())) for name, parse in _PARSERS.items()
+            name: tuple(parse(item) for item in stored.get(name, ())) for name, parse in _PARSERS.items()
         }
         return cls(**{"read": {}, "nodes": {}, "edges": {}, **values})
 
@@ -159,11 +159,11 @@ def _known(kind: type[Problem | NearMiss | Dismissed], stored: Mapping[str, Any]
 
 # Of the lists in JSON: how their items are parsed.
 _PARSERS: Mapping[str, Callable[[Any], Any]] = {
-    "joined_by": lambda each: JoinedBy(tuple(each["rules"]), each["datasets"]),
-    "problems": lambda each: Problem(**_known(Problem, each)),
-    "near_misses": lambda each: NearMiss(**{**_known(NearMiss, each), "evidence": tuple(each["evidence"])}),
-    "dismissed_near_misses": lambda each: Dismissed(
-        **{**_known(Dismissed, each), "evidence": tuple(each["evidence"])}
+    "joined_by": lambda item: JoinedBy(tuple(item["rules"]), item["datasets"]),
+    "problems": lambda item: Problem(**_known(Problem, item)),
+    "near_misses": lambda item: NearMiss(**{**_known(NearMiss, item), "evidence": tuple(item["evidence"])}),
+    "dismissed_near_misses": lambda item: Dismissed(
+        **{**_known(Dismissed, item), "evidence": tuple(item["evidence"])}
     ),
     "not_retired": str,
     "unmet": str,

@@ -54,28 +54,28 @@ class _Part(NamedTuple):
 def complete_report(records: Rows[Record], merged: Merged, config: Config) -> Report:
     """Return the report of a merge with these records as input."""
     of_merge = facts(records, merged).cache()
-    found = of_facts(of_merge)
-    found = with_near_misses(found, near_misses(merged.elements, config, uses=of_merge.flat_map(_uses)))
+    report = of_facts(of_merge)
+    report = with_near_misses(report, near_misses(merged.elements, config, uses=of_merge.flat_map(_uses)))
     return replace(
-        found,
-        not_retired=why_not_retired(config, found),
-        unmet=unmet(merged.elements, found, config.merge.expect),
+        report,
+        not_retired=why_not_retired(config, report),
+        unmet=unmet(merged.elements, report, config.merge.expect),
     )
 
 
-def with_near_misses(found: Report, added: NearMisses) -> Report:
+def with_near_misses(report: Report, added: NearMisses) -> Report:
     """Add the near misses and their notes to a report."""
-    found = replace(found, near_misses=added.found, dismissed_near_misses=added.dismissed)
+    report = replace(report, near_misses=added.found, dismissed_near_misses=added.dismissed)
     if not added.notes:
-        return found
+        return report
     number = len(added.notes)
-    kinds = found.by_source.get(MERGE, {})
+    kinds = report.by_source.get(MERGE, {})
     of_merge = {**kinds, "notice": kinds.get("notice", 0) + number}
     return replace(
-        found,
-        problems=(*found.problems, *added.notes),
-        totals={**found.totals, "notice": found.totals.get("notice", 0) + number},
-        by_source={**found.by_source, MERGE: of_merge},
+        report,
+        problems=(*report.problems, *added.notes),
+        totals={**report.totals, "notice": report.totals.get("notice", 0) + number},
+        by_source={**report.by_source, MERGE: of_merge},
     )
 
 
@@ -95,9 +95,9 @@ def facts(records: Rows[Record], merged: Merged) -> Rows[ReportFact]:
     )
 
 
-def of_facts(found: Rows[ReportFact]) -> Report:
+def of_facts(facts: Rows[ReportFact]) -> Report:
     """Build the report of these facts."""
-    return _total(found.map_partitions(_part).collect())
+    return _total(facts.map_partitions(_part).collect())
 
 
 def _uses(fact: ReportFact) -> Iterator[tuple[str, Uses]]:
@@ -159,9 +159,9 @@ def _add(one: int | Uses, other: int | Uses) -> int | Uses:
     raise TypeError("a number and the uses of a dataset have the same key")
 
 
-def _part(found: Iterable[ReportFact]) -> Iterator[_Part]:
+def _part(facts: Iterable[ReportFact]) -> Iterator[_Part]:
     part = _Part(Counter(), defaultdict(list))
-    for key, value in found:
+    for key, value in facts:
         if isinstance(value, Uses):
             rules = value.rules | {SAME_NAME} if len(value.types_of_flows()) > 1 else value.rules
             if rules:
@@ -184,7 +184,7 @@ def _disconnected(dataset: str, uses: Uses) -> Problem | None:
     is_of_dbt = dataset.partition("|")[2].startswith(DBT_NAMESPACE)
     if "dbt" in readers and not uses.writers and not is_of_dbt:
         return Problem("no-producer", dataset, "", "dbt reads it, nothing writes it")
-    writer = max((each.job_type for each in uses.writers if each.job_type != "dbt"), default="")
+    writer = max((writer.job_type for writer in uses.writers if writer.job_type != "dbt"), default="")
     if writer and not readers:
         return Problem("no-consumer", dataset, "", f"{writer.capitalize()} writes it, nothing reads it")
     return None
@@ -215,7 +215,7 @@ def _total(parts: Iterable[_Part]) -> Report:
         read=dict(of("read")),
         nodes=dict(of("node")),
         edges=dict(of("edge")),
-        joined_by=tuple(JoinedBy(*each) for each in of("joined")),
+        joined_by=tuple(JoinedBy(*item) for item in of("joined")),
         assumed=counts["assumed",],
         problems=tuple(sorted(shown, key=lambda example: (example.kind, *_order(example)))),
         totals=dict(sorted(totals.items())),

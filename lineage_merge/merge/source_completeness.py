@@ -69,14 +69,16 @@ def assess(config: "Config", report: Report) -> SourceCompleteness:
 
 def why_not_retired(config: "Config", report: Report) -> tuple[str, ...]:
     """Return a line for each source of which nothing is retired: its name and the reason."""
-    found = []
+    reasons = []
     for source, settings in registry.configured(config):
         rejected = _rejected(report, source.key)
         if rejected and (source.by_project or source.retire_after):
-            found.append(f"{source.name}: {rejected} {'document' if rejected == 1 else 'documents'} rejected")
+            reasons.append(
+                f"{source.name}: {rejected} {'document' if rejected == 1 else 'documents'} rejected"
+            )
         if source.retire_after and not source.retire_after(settings):
-            found.append(f"{source.name}: retire_after is 0")
-    return tuple(found)
+            reasons.append(f"{source.name}: retire_after is 0")
+    return tuple(reasons)
 
 
 def _rejected(report: Report, key: str) -> int:

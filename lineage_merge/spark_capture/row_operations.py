@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
+from lineage_merge.infra.batches import batched
 from lineage_merge.sources.spline.documents import ROW_OPERATIONS
 from lineage_merge.spark_capture.plan_tree import (
     Json,
@@ -249,11 +250,6 @@ def _projected(query: PlanNode, tree: list[Json], row: int, position: int) -> Pl
     return build_tree(tree, lambda: query.java.projections().apply(row).apply(position))
 
 
-def _rows(values: Sequence[PlanNode], length: int) -> Iterator[Sequence[PlanNode]]:
-    """Return the rows that an instruction writes: none, one, or one to delete and one to insert."""
-    return (values[start : start + length] for start in range(0, len(values), length))
-
-
 _INSTRUCTIONS = ("matchedInstructions", "notMatchedInstructions", "notMatchedBySourceInstructions")
 
 
@@ -266,7 +262,8 @@ def _merged(target: _Target, rows: PlanNode) -> RowOperation:
     new_rows = (
         row
         for instruction in instructions
-        for row in _rows(instruction.children[1:], len(names))
+        # An instruction writes no row, one, or one to delete and one to insert.
+        for row in batched(instruction.children[1:], len(names))
         if not _is_deleted(names[0], row[0].fields)
     )
     assigned = (_Assigned(*pair) for row in new_rows for pair in zip(names, row, strict=True))

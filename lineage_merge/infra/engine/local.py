@@ -10,6 +10,7 @@ from itertools import chain
 from threading import Lock
 from typing import Any, Generic
 
+from lineage_merge.infra.batches import batched
 from lineage_merge.infra.engine.rows import Counter, Engine, Key, Rows, Shared, T, U, V, W
 
 
@@ -116,7 +117,7 @@ class LocalRows(Rows[T]):
     def repartition(self, partitions: int) -> Rows[T]:
         rows = list(self._all())
         size = max(1, -(-len(rows) // partitions))
-        return LocalRows(self._engine, [rows[at : at + size] for at in range(0, len(rows), size)])
+        return LocalRows(self._engine, list(batched(rows, size)))
 
     def repartition_by(self, key: Callable[[T], Key], partitions: int) -> Rows[T]:
         parts: list[list[T]] = [[] for _ in range(partitions)]

@@ -54,8 +54,8 @@ def _iam(gremlin: Gremlin) -> Iam:
         if not url:
             continue
         _reject_insecure(f"gremlin.{key}", url)
-        if found := region_of(_host(url)):
-            regions.add(found)
+        if url_region := region_of(_host(url)):
+            regions.add(url_region)
     if gremlin.region:
         if regions - {gremlin.region}:
             raise ConfigError("gremlin.region", f"the endpoint is in {', '.join(sorted(regions))}")

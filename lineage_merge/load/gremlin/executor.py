@@ -14,13 +14,14 @@ from concurrent.futures import CancelledError, Future
 from contextlib import ExitStack, closing, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain
 from typing import Any, TypeVar
 
 from gremlin_python.driver.client import Client
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource
 from gremlin_python.process.traversal import Bytecode
 
+from lineage_merge.infra.batches import batched
 from lineage_merge.infra.traversal_source import source
 from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.gremlin.connection import Endpoint, host_and_port, open_client, time_limit
@@ -276,9 +277,7 @@ def open_executor(endpoint: Endpoint) -> Iterator[GremlinExecutor]:
 
 def by_request(items: Iterable[Item]) -> Iterator[list[Item]]:
     """Yield the items in lists of as many as one request may name."""
-    remaining = iter(items)
-    while batch := list(islice(remaining, IDS_PER_REQUEST)):
-        yield batch
+    return batched(items, IDS_PER_REQUEST)
 
 
 def send(
@@ -345,8 +344,7 @@ def _complete(
 
 
 def _send_parts(client: ReconnectingClient, batch: list[Upsert], size: int, retries: RetryState) -> None:
-    for start in range(0, len(batch), size):
-        part = batch[start : start + size]
+    for part in batched(batch, size):
         _complete(client, part, client.send(upserts.bytecode(part)), retries.for_part())
 
 

@@ -39,11 +39,11 @@ _NAMES_CACHED = 1024
 def _constants() -> dict[int, bytes]:
     """Return the bytes of enumeration members, by `id`: their own hash is a function in Python."""
     writer = GraphBinaryWriter()
-    found = {}
+    encoded = {}
     for kind in (T, Merge, Cardinality, Direction):
         for member in kind:
-            found[id(member)] = bytes(writer.write_object(member))
-    return found
+            encoded[id(member)] = bytes(writer.write_object(member))
+    return encoded
 
 
 _CONSTANTS = _constants()
@@ -134,12 +134,12 @@ class _FastReader(GraphBinaryReader):  # type: ignore[misc] # gremlinpython has 
         if kind == _STRING_NOT_NULL:
             return read(_read_length(read(4))[0]).decode()
         if kind == _MAP_NOT_NULL:
-            found: dict[Any, Any] = {}
+            content: dict[Any, Any] = {}
             for _ in range(_read_length(read(4))[0]):
                 key = self.to_object(buff)
                 # Like gremlinpython: lists and maps as keys become hashable.
-                found[key if type(key) is str else HashableDict.of(key)] = self.to_object(buff)
-            return found
+                content[key if type(key) is str else HashableDict.of(key)] = self.to_object(buff)
+            return content
         if kind == _LIST_NOT_NULL:
             return [self.to_object(buff) for _ in range(_read_length(read(4))[0])]
         buff.seek(-len(kind), SEEK_CUR)

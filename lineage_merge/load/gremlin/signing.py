@@ -85,12 +85,12 @@ def credentials(iam: Iam) -> "Credentials":
         return cached
     from botocore.credentials import RefreshableCredentials
 
-    found = _of_chain(iam.region)
-    if isinstance(found, RefreshableCredentials):
+    credentials = _of_chain(iam.region)
+    if isinstance(credentials, RefreshableCredentials):
         # They refresh themselves, and reading them again costs a request. Others (environment variables,
         # files) may change before the next connection, and are read again.
-        _REFRESHABLE[iam] = found
-    return found
+        _REFRESHABLE[iam] = credentials
+    return credentials
 
 
 _REFRESHABLE: dict[Iam, "Credentials"] = {}
@@ -105,13 +105,13 @@ def _session(region: str) -> Any:
 
 
 def _of_chain(region: str) -> "Credentials":
-    found: Credentials | None = _session(region).get_credentials()
-    if found is None:
+    credentials: Credentials | None = _session(region).get_credentials()
+    if credentials is None:
         raise GraphDenied(
             "no AWS credentials: gremlin.iam_auth requires a role, a profile or AWS_ACCESS_KEY_ID and"
             " AWS_SECRET_ACCESS_KEY"
         )
-    return found
+    return credentials
 
 
 @lru_cache
@@ -147,7 +147,7 @@ def region_of_chain() -> str:
     from botocore.session import Session
 
     try:
-        found: str | None = Session().get_config_variable("region")
+        region: str | None = Session().get_config_variable("region")
     except BotoCoreError:  # missing profile
-        found = None
-    return found or os.environ.get("AWS_REGION", "")
+        region = None
+    return region or os.environ.get("AWS_REGION", "")

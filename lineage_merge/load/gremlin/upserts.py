@@ -86,8 +86,8 @@ class VertexUpsert:
             return [["property", Cardinality.single, key, value] for key, value in self.single]
         key, value = self.unless_newer
         traversal: GraphTraversal = __.not_(__.has(key, P.gt(value)))
-        for name, each in self.single:
-            traversal = traversal.property(Cardinality.single, name, each)
+        for key, value in self.single:
+            traversal = traversal.property(Cardinality.single, key, value)
         return [["sideEffect", traversal.bytecode]]
 
 

@@ -155,8 +155,8 @@ class Api:
         payload = self._call("get_loader_job_status", loadId=identifier)
         overall = payload.get("overallStatus", {})
         files: dict[str, int] = {}
-        for each in payload.get("feedCount", ()):
-            files |= each
+        for counts in payload.get("feedCount", ()):
+            files |= counts
         code, source = str(overall.get("status", "")), str(overall.get("fullUri", ""))
         done, number = files.get(COMPLETED, 0), sum(files.values())
         return Status(code, frozenset({code, *files}), source, done, number)

@@ -133,7 +133,7 @@ def configured(gremlin: config.Gremlin, endpoint: Endpoint) -> BulkLoad | None:
     if gremlin.mode == "gremlin" or settings is None or gremlin.endpoint == config.EMBEDDED:
         return None
     url = settings.endpoint or _loader_url(endpoint)
-    hosts = [urlsplit(each).hostname or "" for each in (url, endpoint.url)]
+    hosts = [urlsplit(address).hostname or "" for address in (url, endpoint.url)]
     signed_for = endpoint.iam.region if endpoint.iam else ""
     region = next(filter(None, [signed_for, gremlin.region, *map(region_of, hosts)]), "") or region_of_chain()
     if not region:
@@ -267,9 +267,9 @@ def _outdated(endpoint: Endpoint, rows: Iterable[_JobRun]) -> Iterator[str]:
         for batch in by_request(rows):
             for name in ("described_at", "last_run_at"):
                 known = {row.id: row.at for row in batch if row.name == name}
-                for found in execute(partial(last_runs, ids=list(known), name=name)) if known else ():
-                    if found["at"] > known[found["id"]]:
-                        yield found["id"]
+                for stored in execute(partial(last_runs, ids=list(known), name=name)) if known else ():
+                    if stored["at"] > known[stored["id"]]:
+                        yield stored["id"]
                         return
 
 

@@ -98,8 +98,12 @@ def _merge_signature(edge: Compared) -> Iterable[tuple[_Signature, bool]]:
     return ((_signature(edge.row), False),) if is_of_job and "job_type" in edge.row else ()
 
 
-def _count_renamed(_key: _Signature, found: list[tuple[_Signature, bool]]) -> Iterable[int]:
-    return (sum(is_deleted for _, is_deleted in found),) if not all(each for _, each in found) else ()
+def _count_renamed(_key: _Signature, edges: list[tuple[_Signature, bool]]) -> Iterable[int]:
+    return (
+        (sum(is_deleted for _, is_deleted in edges),)
+        if not all(is_deleted for _, is_deleted in edges)
+        else ()
+    )
 
 
 def _refusal(count: int, stored: int, jobs: list[str], examples: tuple[str, ...]) -> str:

@@ -55,17 +55,19 @@ def scope_of(comparison: Comparison, coverage: SourceCompleteness) -> PruneScope
     each stored job of the DAG.
     """
     jobs: Rows[tuple[_Project, _Times]] = comparison.nodes.flat_map(_project_of_merge)
-    found = jobs.union(comparison.vertices.flat_map(_stored_project)).reduce_by_key(_latest).collect()
-    incoming = [(project, times) for project, times in found if project.in_merge]
-    stored = [(project, times) for project, times in found if not project.in_merge]
+    jobs_found = jobs.union(comparison.vertices.flat_map(_stored_project)).reduce_by_key(_latest).collect()
+    incoming = [(project, times) for project, times in jobs_found if project.in_merge]
+    stored = [(project, times) for project, times in jobs_found if not project.in_merge]
     complete = {kind for kind, is_complete in coverage.projects.items() if is_complete}
-    known = {each.name: times for each, times in incoming if each.job_type in complete and each.project}
-    newer = {each.name for each, times in stored if _is_newer(times, known.get(each.name))}
+    known = {
+        project.name: times for project, times in incoming if project.job_type in complete and project.project
+    }
+    newer = {project.name for project, times in stored if _is_newer(times, known.get(project.name))}
     projects = frozenset(known.keys() - newer)
-    types = {*coverage.job_types, *(each.job_type for each, _ in incoming)} if coverage.runs else set()
+    types = {*coverage.job_types, *(project.job_type for project, _ in incoming)} if coverage.runs else set()
     everything = all(
-        each.name in projects if each.job_type in coverage.projects else each.job_type in types
-        for each, _ in stored
+        project.name in projects if project.job_type in coverage.projects else project.job_type in types
+        for project, _ in stored
     )
     # A worker that cannot read columns (for example without a SQL parser) must not delete all of them.
     return PruneScope(projects, coverage, everything, comparison.counts.column_job_types)

@@ -39,14 +39,14 @@ def compare_changes(merge: MergeOutput, target: LoadTarget) -> Comparison | None
     sizes = dict(shards.map(lambda shard: (shard.number, len(shard.elements))).collect())
     if shard_digests.shard_count(sum(sizes.values()), len(last.shards)) != len(last.shards):
         return None
-    found = merge_state.compare_shards(shards, sizes.keys(), target, last.shards).cache()
-    if not found.filter(attrgetter("is_damaged")).is_empty():
+    differing = merge_state.compare_shards(shards, sizes.keys(), target, last.shards).cache()
+    if not differing.filter(attrgetter("is_damaged")).is_empty():
         return None
     unmatched = merge_state.read_unmatched(target, len(last.shards), last.left)
     if unmatched is None:
         return None
-    removed = engine.rows(unmatched).union(found.flat_map(attrgetter("removed")))
-    changed_nodes, changed_edges = _rows_of(found.flat_map(attrgetter("changed")))
+    removed = engine.rows(unmatched).union(differing.flat_map(attrgetter("removed")))
+    changed_nodes, changed_edges = _rows_of(differing.flat_map(attrgetter("changed")))
     existing = read_elements(
         changed_nodes.map(_id).union(removed.flat_map(partial(_id_of, "v"))),
         changed_edges.map(_id).union(removed.flat_map(partial(_id_of, "e"))),
@@ -63,7 +63,7 @@ def compare_changes(merge: MergeOutput, target: LoadTarget) -> Comparison | None
     compared_nodes = diff.compare_nodes(changed_nodes, edges, existing, drops_values=merge.drops_values)
     compared_nodes = compared_nodes.cache()
     compared_edges = diff.compare_edges(changed_edges, existing).cache()
-    unchanged = found.flat_map(attrgetter("unchanged"))
+    unchanged = differing.flat_map(attrgetter("unchanged"))
     counts = count_differences(compared_nodes, compared_edges, existing.edges, unchanged)
     if not counts.total("unmatched"):
         # Only deletions depend on all unchanged elements.

@@ -5,6 +5,7 @@ from functools import partial
 from operator import attrgetter
 from typing import NamedTuple
 
+from lineage_merge.infra.batches import batched
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load import merge_run, merge_state, shard_digests
 from lineage_merge.load.diff import Compared
@@ -118,11 +119,10 @@ def _store_state(merge: MergeOutput, target: LoadTarget, plan: LoadPlan) -> RunS
     if not merge_state.write_shards(shards, target, engine.share(changed)):
         return None
     elements_left = compared.nodes.union(compared.edges).filter(_is_unmatched)
-    unmatched = elements_left.map(lambda each: Entry("e" if "from" in each.row else "v", _id(each))).collect()
-    texts = [
-        encode_entries(unmatched[start : start + SHARD_ELEMENTS])
-        for start in range(0, len(unmatched), SHARD_ELEMENTS)
-    ]
+    unmatched = elements_left.map(
+        lambda element: Entry("e" if "from" in element.row else "v", _id(element))
+    ).collect()
+    texts = [encode_entries(entries) for entries in batched(unmatched, SHARD_ELEMENTS)]
     if not all(merge_state.write_texts(target, enumerate(texts, start=number))):
         return None
     merge_state.drop_surplus_shards(target, number + len(texts), len(last.shards) + last.left)

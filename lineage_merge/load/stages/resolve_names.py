@@ -52,7 +52,7 @@ def resolve_names(merge: MergeOutput, target: LoadTarget) -> ResolvedNames:
             if alias_id not in canonical_ids
         }
     if stored_under_alias:
-        new_ids = engine.share({alias_id: each.id for alias_id, each in stored_under_alias.items()})
+        new_ids = engine.share({alias_id: vertex.id for alias_id, vertex in stored_under_alias.items()})
         nodes = vertex_merge.rename_nodes(nodes, engine.share(stored_under_alias)).cache()
         edges = vertex_merge.rename_edges(edges, new_ids, environment, dag_name).cache()
         existing = read_graph_state(nodes.flat_map(node_id).union(alias_ids), endpoint, environment, dag_name)
@@ -87,8 +87,8 @@ def _stored_duplicates(canonical_ids: Mapping[str, str], existing: GraphState) -
     if not canonical_ids:
         return {}
     alias_ids = existing.vertices.engine.share(frozenset(canonical_ids))
-    found = existing.vertices.flat_map(partial(_dataset_if_in, alias_ids)).collect()
-    return {alias_id: canonical_ids[alias_id] for alias_id in sorted(found)}
+    aliases_stored = existing.vertices.flat_map(partial(_dataset_if_in, alias_ids)).collect()
+    return {alias_id: canonical_ids[alias_id] for alias_id in sorted(aliases_stored)}
 
 
 def _dataset_if_in(ids: Shared[frozenset[str]], vertex: StoredVertex) -> Iterable[str]:

@@ -163,12 +163,12 @@ def drop_run_properties(g: GraphTraversalSource, job: str, names: list[str], at:
     return g.V(job).not_(__.has("last_run_at", P.gt(long(at)))).properties(*names).drop()
 
 
-def _repair(environment: str, dag_name: str, endpoint: Endpoint, found: Iterable[StoredEdge]) -> None:
+def _repair(environment: str, dag_name: str, endpoint: Endpoint, interim: Iterable[StoredEdge]) -> None:
     """Replace interim ids that a killed label replacement has left."""
     own = {"environment": environment, "dag_name": dag_name}
     edges = [
         EdgeUpsert(*edge[:4], tuple(upserts.typed(edge.properties | own).items()), only_if_missing=True)
-        for edge in found
+        for edge in interim
     ]
     with open_executor(endpoint) as execute:
         replace_interim_edges(endpoint, execute, edges)

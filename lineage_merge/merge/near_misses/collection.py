@@ -134,24 +134,25 @@ def _pairs(
     unwritten, notes = _bounded([part.unwritten for part in parts], "without producer")
     if not unwritten:
         return [], Settings(), ()
-    keys = {key for each in unwritten for key in index_keys(parts_of(each.id))}
+    keys = {key for dataset in unwritten for key in index_keys(parts_of(dataset.id))}
     shared_keys = engine.share(frozenset(keys))
     alike = uses.map_partitions(partial(_written_alike, shared_keys)).map_partitions(_first)
     written, more = _bounded(alike.collect(), "with similar names")
-    found = candidates(unwritten, written)
-    if not found:
+    found_candidates = candidates(unwritten, written)
+    if not found_candidates:
         return [], Settings(), (*notes, *more)
-    ids = frozenset(end.id for candidate in found for end in (candidate.read, candidate.written))
+    ids = frozenset(end.id for candidate in found_candidates for end in (candidate.read, candidate.written))
     confirming = _confirming(
-        parts, {end.namespace for candidate in found for end in (candidate.read, candidate.written)}
+        parts,
+        {end.namespace for candidate in found_candidates for end in (candidate.read, candidate.written)},
     )
     if details_of is None:
         details, flows = details_and_flows(elements, ids, confirming)
     else:
         details, flows = details_of(ids, confirming), Flows.of(elements)
-    selected = pairs(found, details.columns, flows.reaches, details.tables, dismissals.applies)
-    jobs = {each.id: each.jobs for each in (*unwritten, *written)}
-    confirmed = frozenset(_namespace_of(each) for each in confirming - details.placed)
+    selected = pairs(found_candidates, details.columns, flows.reaches, details.tables, dismissals.applies)
+    jobs = {dataset.id: dataset.jobs for dataset in (*unwritten, *written)}
+    confirmed = frozenset(_namespace_of(dataset) for dataset in confirming - details.placed)
     return selected, settings_of(config, jobs, confirmed, details), (*notes, *more)
 
 
@@ -160,14 +161,14 @@ def as_near_misses(selected: list[Pair], settings: Settings, dismissals: Dismiss
     fix = fixes(selected[:_MAX_FIXED], settings)
     return tuple(
         NearMiss(
-            each.written.id,
-            each.read.id,
-            int(each.score),
-            each.evidence,
-            *fix[each.read.id, each.written.id],
-            dismissals.note(each),
+            pair.written.id,
+            pair.read.id,
+            int(pair.score),
+            pair.evidence,
+            *fix[pair.read.id, pair.written.id],
+            dismissals.note(pair),
         )
-        for each in selected[:MAX_NEAR_MISSES]
+        for pair in selected[:MAX_NEAR_MISSES]
     )
 
 
@@ -247,11 +248,13 @@ def _without_producer(rows: Iterable[tuple[str, Uses]]) -> Iterator[_Reads]:
 
 def _confirming(parts: Iterable[_Reads], namespaces: set[str]) -> frozenset[str]:
     """Return datasets in these namespaces that one type of job writes and another one reads."""
-    found: dict[str, list[str]] = defaultdict(list)
+    by_namespace: dict[str, list[str]] = defaultdict(list)
     for part in parts:
         for namespace in namespaces & part.confirming.keys():
-            found[namespace] += part.confirming[namespace]
-    return frozenset(identifier for ids in found.values() for identifier in sorted(ids)[:_MAX_CONFIRMING])
+            by_namespace[namespace] += part.confirming[namespace]
+    return frozenset(
+        identifier for ids in by_namespace.values() for identifier in sorted(ids)[:_MAX_CONFIRMING]
+    )
 
 
 def _namespace_of(identifier: str) -> str:
@@ -267,12 +270,12 @@ def _is_confirming(uses: Uses) -> bool:
 def _bounded(parts: Iterable[_Listed], what: str) -> tuple[list[OpenDataset], tuple[Problem, ...]]:
     """Return datasets up to the limit, the smallest ids, with a note if there are more."""
     listed = list(parts)
-    found = sorted((dataset for part in listed for dataset in part.datasets), key=attrgetter("id"))
+    datasets = sorted((dataset for part in listed for dataset in part.datasets), key=attrgetter("id"))
     total = sum(part.total for part in listed)
     if total <= MAX_DATASETS:
-        return found, ()
+        return datasets, ()
     note = f"only the first {MAX_DATASETS:,} of {total:,} datasets {what} were compared"
-    return found[:MAX_DATASETS], (Problem("notice", "near misses", "", note),)
+    return datasets[:MAX_DATASETS], (Problem("notice", "near misses", "", note),)
 
 
 def _first(rows: Iterable[OpenDataset]) -> Iterator[_Listed]:
@@ -292,10 +295,10 @@ def details_and_flows(
 ) -> tuple[Details, Flows]:
     """Read the details of datasets, and the edges between all datasets, in one pass."""
     shared, named = elements.engine.share(ids), elements.engine.share(ids | others)
-    found = elements.map_numbered_partitions(partial(_inspect, shared, named)).reduce_by_key(_add_found)
+    inspected = elements.map_numbered_partitions(partial(_inspect, shared, named)).reduce_by_key(_add_found)
     details = Details()
     flows: list[bytes] = []
-    for (_, key), value in found.collect():
+    for (_, key), value in inspected.collect():
         if isinstance(value, set):
             details.columns[str(key)] = _smallest(value)
         elif isinstance(value, bytes):
@@ -314,22 +317,22 @@ def _inspect(
 ) -> Iterator[tuple[_Key, _Found]]:
     """Yield columns and names of `ids`, flows, and names of `named` that the configuration decides."""
     wanted, known = ids.value, named.value
-    found: dict[str, set[str]] = defaultdict(set)
+    by_dataset: dict[str, set[str]] = defaultdict(set)
     flows = bytearray()
     for row in rows:
         label = row["label"]
         if label == "has_column":
             if row["from"] in wanted:
-                columns = found[row["from"]]
+                columns = by_dataset[row["from"]]
                 columns.add(_column(row))
                 if len(columns) > 2 * MAX_COLUMNS:
-                    found[row["from"]] = _smallest(columns)
+                    by_dataset[row["from"]] = _smallest(columns)
         elif label == "feeds":
             pack_flow(flows, row)
         elif row["id"] in (known if row.get("resolved_names") else wanted) and label in DATASET_LABELS:
-            yield ("names", row["id"]), {each: row[each] for each in _NAMES if each in row}
+            yield ("names", row["id"]), {name: row[name] for name in _NAMES if name in row}
     yield ("flows", number), bytes(flows)
-    for dataset, columns in found.items():
+    for dataset, columns in by_dataset.items():
         yield ("columns", dataset), columns
 
 

@@ -28,7 +28,7 @@ class Dismissals:
 
     def of(self, pair: Pair) -> DismissedNearMiss | None:
         """Return the dismissal that applies to a pair."""
-        return next((each for each in self._of(pair) if not self._why_not(each, pair)), None)
+        return next((entry for entry in self._of(pair) if not self._why_not(entry, pair)), None)
 
     def applies(self, pair: Pair) -> bool:
         """Whether a pair is dismissed."""
@@ -36,8 +36,8 @@ class Dismissals:
 
     def note(self, pair: Pair) -> str:
         """Return why a dismissal of a pair no longer applies, "" if it has none."""
-        reasons = ((each, self._why_not(each, pair)) for each in self._of(pair))
-        return next((f"dismissed by {each.by} {why}: {each.reason}" for each, why in reasons if why), "")
+        reasons = ((entry, self._why_not(entry, pair)) for entry in self._of(pair))
+        return next((f"dismissed by {entry.by} {why}: {entry.reason}" for entry, why in reasons if why), "")
 
     def unmatched(self, pairs: Collection[Pair], *, is_environment: bool) -> Iterator[Problem]:
         """Yield a notice for each dismissal of none of the pairs.
@@ -45,16 +45,16 @@ class Dismissals:
         Of a single merge (not `is_environment`) only with a similar pair: others may be of another DAG.
         """
         texts = {f"{dataset_text(pair.written.id)} and {dataset_text(pair.read.id)}" for pair in pairs}
-        for index, each in enumerate(self._entries):
-            if any(_is_of(each, pair) for pair in pairs):
+        for index, entry in enumerate(self._entries):
+            if any(_is_of(entry, pair) for pair in pairs):
                 continue
-            similar = did_you_mean(f"{each.written} and {each.read}", texts)
+            similar = did_you_mean(f"{entry.written} and {entry.read}", texts)
             if similar or is_environment:
-                message = f"no near miss of {each.written} and {each.read}{similar or '; remove the entry'}"
+                message = f"no near miss of {entry.written} and {entry.read}{similar or '; remove the entry'}"
                 yield Problem("notice", MERGE, f"{KEY}[{index}]", redact(message))
 
     def _of(self, pair: Pair) -> Iterable[DismissedNearMiss]:
-        return (each for each in self._entries if _is_of(each, pair))
+        return (entry for entry in self._entries if _is_of(entry, pair))
 
     def _why_not(self, dismissal: DismissedNearMiss, pair: Pair) -> str:
         if dismissal.until and dismissal.until < self._today:
@@ -82,7 +82,7 @@ def is_stronger(dismissal: DismissedNearMiss, score: int, evidence: Sequence[str
 
 def fingerprint(evidence: Iterable[str]) -> str:
     """Return 8 hexadecimal digits of the evidence of a pair."""
-    of_pair = "\n".join(each for each in evidence if not each.endswith(SAME_MANNER))
+    of_pair = "\n".join(reason for reason in evidence if not reason.endswith(SAME_MANNER))
     return hashlib.sha256(of_pair.encode()).hexdigest()[:8]
 
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from lineage_merge import naming
+from lineage_merge.infra.batches import batched
 from lineage_merge.infra.redaction import MASK
 from lineage_merge.merge.near_misses.names import NameParts, parts_of
 from lineage_merge.merge.near_misses.pairs import Pair
@@ -69,24 +70,24 @@ def fixes(pairs: Sequence[Pair], settings: Settings) -> dict[tuple[str, str], Fi
 
     Pairs that the fix of another one also joins have the same fix.
     """
-    found: dict[tuple[str, str], Fix] = {}
+    fixes: dict[tuple[str, str], Fix] = {}
     catalogs = {pair.ids: _spark_catalog(pair, settings) for pair in pairs}
-    found |= {ids: fix for ids, fix in catalogs.items() if fix}
-    _fix_namespaces([pair for pair in pairs if pair.ids not in found], settings, found)
-    rest = [pair for pair in pairs if pair.ids not in found]
+    fixes |= {ids: fix for ids, fix in catalogs.items() if fix}
+    _fix_namespaces([pair for pair in pairs if pair.ids not in fixes], settings, fixes)
+    rest = [pair for pair in pairs if pair.ids not in fixes]
     for pair in rest:
         fix = _default_schema(pair, settings)
         if fix:
-            found[pair.ids] = fix
-    return found | fix_by_rules([pair for pair in rest if pair.ids not in found], settings)
+            fixes[pair.ids] = fix
+    return fixes | fix_by_rules([pair for pair in rest if pair.ids not in fixes], settings)
 
 
-def _fix_namespaces(pairs: Sequence[Pair], settings: Settings, found: dict[tuple[str, str], Fix]) -> None:
+def _fix_namespaces(pairs: Sequence[Pair], settings: Settings, fixes: dict[tuple[str, str], Fix]) -> None:
     """Find namespaces that are wrong: most near misses of their tables are in one other namespace."""
     read_from = {pair.read.namespace for pair in pairs}
     # If the namespaces of both sides are configured, that of what is read.
     configured = sorted(
-        {each.namespace for each in settings.namespaces}, key=lambda each: (each not in read_from, each)
+        {rule.namespace for rule in settings.namespaces}, key=lambda name: (name not in read_from, name)
     )
     for namespace in configured:
         if namespace in settings.confirmed:
@@ -106,16 +107,16 @@ def _fix_namespaces(pairs: Sequence[Pair], settings: Settings, found: dict[tuple
         )
         if not moves:
             continue
-        (new, number), *_ = sorted(moves.items(), key=lambda each: (-each[1], each[0]))
+        (new, number), *_ = sorted(moves.items(), key=lambda move: (-move[1], move[0]))
         if 2 * number < len(of_namespace):
             continue
-        of_settings = [each for each in settings.namespaces if each.namespace == namespace]
+        of_settings = [rule for rule in settings.namespaces if rule.namespace == namespace]
         fix = _namespace_fix(of_settings, new)
         joined: list[Pair] = []
         table: NameParts | None = None
         for pair in pairs:
             own, other = _sides(pair, namespace)
-            if pair.ids in found or own.namespace != namespace:
+            if pair.ids in fixes or own.namespace != namespace:
                 continue
             if _renamed(new, own.name) == (other.namespace, other.name):
                 joined.append(pair)
@@ -124,7 +125,7 @@ def _fix_namespaces(pairs: Sequence[Pair], settings: Settings, found: dict[tuple
                 joined.append(pair)
                 table = table or own
         fix = _with_defaults(fix, namespace, new, table, settings.default_schemas)
-        found |= {pair.ids: fix for pair in joined}
+        fixes |= {pair.ids: fix for pair in joined}
 
 
 def _with_defaults(fix: Fix, old: str, new: str, table: NameParts | None, defaults: Mapping[str, str]) -> Fix:
@@ -213,9 +214,9 @@ def _is_temporary_directory(path: NameParts, namespace: str, settings: Settings,
 
     `without`: a configured namespace that is replaced.
     """
-    configured = {each.namespace for each in settings.namespaces} - {without}
+    configured = {rule.namespace for rule in settings.namespaces} - {without}
     warehouses = {
-        each for each in {*configured, *settings.default_schemas, namespace} if each.startswith(_REDSHIFT)
+        name for name in {*configured, *settings.default_schemas, namespace} if name.startswith(_REDSHIFT)
     }
     in_s3 = path.namespace.startswith("s3://") and "redshift" in path.id.lower()
     return warehouses == {namespace} and in_s3 and "." in path.leaf
@@ -231,12 +232,12 @@ class _Mapping(NamedTuple):
 
 def fix_by_rules(pairs: Iterable[Pair], settings: Settings) -> dict[tuple[str, str], Fix]:
     """Return rules for pairs, one for all that differ in the same manner; an empty fix if no rule matches."""
-    found: dict[tuple[str, str], Fix] = {}
+    fixes: dict[tuple[str, str], Fix] = {}
     groups: dict[_Mapping, list[tuple[Pair, NameParts, NameParts]]] = defaultdict(list)
     for pair in pairs:
         ends = _matched_end(pair, settings)
         if ends is None:
-            found[pair.ids] = Fix()
+            fixes[pair.ids] = Fix()
             continue
         source, target = ends
         above = _prefix(source), _prefix(target)
@@ -248,12 +249,11 @@ def fix_by_rules(pairs: Iterable[Pair], settings: Settings) -> dict[tuple[str, s
         )
         groups[key].append((pair, source, target))
     for mapping, members in sorted(groups.items()):
-        for start in range(0, len(members), _MAX_ALTERNATIVES):
-            batch = members[start : start + _MAX_ALTERNATIVES]
+        for batch in batched(members, _MAX_ALTERNATIVES):
             fix = _rule(mapping, [(source, target) for _, source, target in batch], settings)
             for pair, _, _ in batch:
-                found[pair.ids] = fix
-    return found
+                fixes[pair.ids] = fix
+    return fixes
 
 
 def _matched_end(pair: Pair, settings: Settings) -> tuple[NameParts, NameParts] | None:
@@ -279,7 +279,7 @@ def _can_be_in_rule(source: NameParts, target: NameParts) -> bool:
 
 
 def _has_jdbc_url(table: NameParts) -> bool:
-    is_plain = all(_PLAIN.fullmatch(each) for each in (*table.containers, table.leaf))
+    is_plain = all(_PLAIN.fullmatch(segment) for segment in (*table.containers, table.leaf))
     return bool(table.containers) and is_plain and table.namespace.partition("://")[0] in _JDBC_SCHEMES
 
 

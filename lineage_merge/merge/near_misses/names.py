@@ -82,12 +82,12 @@ def parts_of(dataset: str) -> NameParts:
     is_path = _is_path(namespace)
     below: list[str] = []
     if is_path:
-        segments = [each for each in name.split("/") if each]
+        segments = [segment for segment in name.split("/") if segment]
     elif namespace.startswith("kafka:"):
         segments = [name]
     else:
         dotted = name.removeprefix("table/").replace("/", ".") if namespace.startswith("arn:") else name
-        segments = [each.value for each in split_name(dotted)]
+        segments = [segment.value for segment in split_name(dotted)]
     if is_path:
         while segments and is_generic(segments[-1]):
             below.insert(0, segments.pop())
@@ -146,7 +146,7 @@ def compare(read: NameParts, written: NameParts) -> Similarity | None:
     is_whole = points >= PLURAL and read.is_path == written.is_path and read.whole == written.whole
     return Similarity(
         points + PLACE * namespaces[0] + PLACE * place[0],
-        tuple(each for each in (evidence, place[1], namespaces[1]) if each),
+        tuple(text for text in (evidence, place[1], namespaces[1]) if text),
         is_whole,
     )
 
@@ -155,9 +155,9 @@ def _table_of_directory(read: NameParts, written: NameParts) -> Similarity | Non
     """Compare a table with a temporary directory named ``schema.table``, through which it is loaded."""
     if read.is_path or not written.is_path or "." not in written.leaf:
         return None
-    directory = [each.value for each in split_name(written.leaf)]
+    directory = [segment.value for segment in split_name(written.leaf)]
     table = [*read.containers, read.leaf]
-    if [each.lower() for each in table[-len(directory) :]] != [value.lower() for value in directory]:
+    if [value.lower() for value in table[-len(directory) :]] != [value.lower() for value in directory]:
         return None
     return Similarity(SAME_NAME + 2 * PLACE, (f"a directory named after the table {written.leaf}",))
 
@@ -177,13 +177,13 @@ def _compare_leaves(one: str, other: str) -> tuple[int, str] | None:
 
 def words_of(name: str) -> frozenset[str]:
     """Return the words of a name in lower case: ``{sales, dl}`` of ``sales_dl``."""
-    return frozenset(each for each in _SEPARATORS.split(re.sub(r"\W|_", "_", name.lower())) if each)
+    return frozenset(token for token in _SEPARATORS.split(re.sub(r"\W|_", "_", name.lower())) if token)
 
 
 def _adds_words(one: str, other: str) -> bool:
     """Whether one name is the other with more words, none of them a number: ``sales``, ``sales_dl``."""
     fewer, more = sorted((words_of(one), words_of(other)), key=len)
-    return bool(fewer) and fewer < more and not any(_DIGITS.search(each) for each in more - fewer)
+    return bool(fewer) and fewer < more and not any(_DIGITS.search(token) for token in more - fewer)
 
 
 def is_variant(one: str, other: str) -> bool:
@@ -217,7 +217,7 @@ def compare_namespaces(one: str, other: str) -> tuple[float, str] | None:
     if one == other:
         return 1.0, ""
     differ = "other namespaces"
-    schemes, hosts = zip(*(_scheme_and_host(each) for each in (one, other)), strict=True)
+    schemes, hosts = zip(*(_scheme_and_host(location) for location in (one, other)), strict=True)
     places = [_PORT.sub("", _ACCOUNT.sub("#", _REGION.sub("#", host))) for host in hosts]
     if schemes[0] == schemes[1]:
         if places[0] == places[1]:
@@ -265,7 +265,7 @@ def _compare_containers(
         return _compare_schemas(read, written)
     if not read.containers and not written.containers:
         return (1.0 if same_namespace else 0.5), ""
-    folders = [tuple(map(normalize, each.containers)) for each in (read, written)]
+    folders = [tuple(map(normalize, parts.containers)) for parts in (read, written)]
     if folders[0] == folders[1]:
         return 1.0, "" if same_namespace else "same folders"
     shared = 0
@@ -282,7 +282,9 @@ _UNKNOWN = 0.75
 
 def _compare_schemas(read: NameParts, written: NameParts) -> tuple[float, str]:
     pairs = [
-        tuple(each.containers[-1 - level] if level < len(each.containers) else "" for each in (read, written))
+        tuple(
+            parts.containers[-1 - level] if level < len(parts.containers) else "" for parts in (read, written)
+        )
         for level in range(max(len(read.containers), len(written.containers), 1))
     ]
     levels = len(pairs)

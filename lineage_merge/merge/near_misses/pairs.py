@@ -115,19 +115,19 @@ def candidates(unwritten: Iterable[OpenDataset], written: Iterable[OpenDataset])
         for key in set(index_keys(parts[identifier])):
             if key in groups:
                 groups[key][1].append(parts[identifier])
-    found: dict[str, dict[str, Candidate]] = defaultdict(dict)
+    of_reads: dict[str, dict[str, Candidate]] = defaultdict(dict)
     for of_name in groups.values():
         for read, other in _comparisons(*of_name, levels=3):
-            if other.id in found[read.id] or _same_project(reads[read.id], writes[other.id]):
+            if other.id in of_reads[read.id] or _same_project(reads[read.id], writes[other.id]):
                 continue
             names = compare(read, other)
             if names is not None:
                 penalty = ALREADY_READ if writes[other.id].is_read else 0
-                found[read.id][other.id] = Candidate(read, other, names, penalty)
+                of_reads[read.id][other.id] = Candidate(read, other, names, penalty)
     return [
-        each
-        for of_read in found.values()
-        for each in sorted(of_read.values(), key=_by_names)[:_MAX_CANDIDATES]
+        candidate
+        for of_read in of_reads.values()
+        for candidate in sorted(of_read.values(), key=_by_names)[:_MAX_CANDIDATES]
     ]
 
 
@@ -148,8 +148,8 @@ def _comparisons(
         return
     divided: dict[tuple[str, ...], tuple[list[NameParts], list[NameParts]]] = {}
     for side, all_of_side in enumerate((reads, writes)):
-        for each in all_of_side:
-            divided.setdefault(_division(each, levels), ([], []))[side].append(each)
+        for dataset in all_of_side:
+            divided.setdefault(_division(dataset, levels), ([], []))[side].append(dataset)
     for of_division in divided.values():
         if all(of_division):
             yield from _comparisons(*of_division, levels=levels - 1)
@@ -169,7 +169,7 @@ def _same_project(one: OpenDataset, other: OpenDataset) -> bool:
 
 
 def pairs(
-    found: Sequence[Candidate],
+    candidates: Sequence[Candidate],
     columns: Mapping[str, Collection[str]],
     reaches: Reaches,
     tables: Mapping[str, str] = _NO_TABLES,
@@ -182,12 +182,15 @@ def pairs(
     a copy explains (the read dataset feeds another one of at least the same similarity, or the written one is
     fed by one), and ambiguous ones. Of dismissed pairs, which are returned too, the next best one is also.
     """
-    scored = [(candidate, _of_columns(candidate, columns)) for candidate in found]
+    scored = [(candidate, _of_columns(candidate, columns)) for candidate in candidates]
     by_namespaces: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for each, _ in scored:
-        if each.names.is_whole and each.read.namespace != each.written.namespace:
-            by_namespaces[each.read.namespace, each.written.namespace].add(each.read.id)
-    rated = [_rated(_as_table(each, tables), by_columns, by_namespaces) for each, by_columns in scored]
+    for candidate, _ in scored:
+        read, written = candidate.read, candidate.written
+        if candidate.names.is_whole and read.namespace != written.namespace:
+            by_namespaces[read.namespace, written.namespace].add(read.id)
+    rated = [
+        _rated(_as_table(candidate, tables), by_columns, by_namespaces) for candidate, by_columns in scored
+    ]
     by_read: dict[str, list[Pair]] = defaultdict(list)
     copies: dict[str, list[Pair]] = defaultdict(list)
     for pair in rated:
@@ -198,10 +201,10 @@ def pairs(
             by_read[pair.read.id].append(pair)
     selected = []
     for of_read in by_read.values():
-        others = sorted(of_read, key=lambda each: (-each.score, each.written.id))
-        dismissed = [each for each in others if is_dismissed(_rounded(each))]
-        selected += [_rounded(each) for each in dismissed if not _explained(each, copies)]
-        others = [each for each in others if each not in dismissed]
+        others = sorted(of_read, key=lambda pair: (-pair.score, pair.written.id))
+        dismissed = [pair for pair in others if is_dismissed(_rounded(pair))]
+        selected += [_rounded(pair) for pair in dismissed if not _explained(pair, copies)]
+        others = [pair for pair in others if pair not in dismissed]
         is_ambiguous = len(others) > 1 and others[1].score == others[0].score
         selected += [
             _rounded(best) for best in others[:1] if not is_ambiguous and not _explained(best, copies)
@@ -241,7 +244,7 @@ def _rated(
     if names.is_whole and alike > 0:
         score += min(MAX_SAME_DIFFERENCE, SAME_DIFFERENCE * alike)
         evidence.append(f"{alike} {SAME_MANNER}")
-    shown = tuple(each for each in evidence if each)
+    shown = tuple(text for text in evidence if text)
     return Pair(read, written, score, shown, names.is_whole, names.points)
 
 
@@ -256,7 +259,7 @@ def _explained(pair: Pair, copies: Mapping[str, Sequence[Pair]]) -> bool:
 
 def _of_columns(candidate: Candidate, columns: Mapping[str, Collection[str]]) -> tuple[float, str]:
     """Return the points of the columns: none if they are unknown, negative if fewer than half are common."""
-    one, other = (set(columns.get(each.id, ())) for each in (candidate.read, candidate.written))
+    one, other = (set(columns.get(dataset.id, ())) for dataset in (candidate.read, candidate.written))
     if not one or not other:
         return 0, ""
     smaller = min(len(one), len(other))

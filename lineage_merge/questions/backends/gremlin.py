@@ -7,7 +7,6 @@ small. All traversals conform to Neptune's grammar: no lambdas, scripts or varia
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
@@ -23,6 +22,7 @@ from lineage_merge.graph_format.elements import (
     vertex_properties,
 )
 from lineage_merge.graph_format.schema import DATASET_LABELS, one_label
+from lineage_merge.infra.batches import batched
 from lineage_merge.questions.backends.indexed_graph import NAMES, SEARCHED
 from lineage_merge.questions.case_variants import case_variants
 from lineage_merge.questions.graph import Direction
@@ -392,6 +392,4 @@ def _edge(row: dict[str, Any]) -> Edge:
 
 
 def _batches(ids: Iterable[str]) -> Iterator[list[str]]:
-    left = iter(dict.fromkeys(ids))
-    while batch := list(islice(left, IDS_A_REQUEST)):
-        yield batch
+    return batched(dict.fromkeys(ids), IDS_A_REQUEST)

@@ -19,6 +19,7 @@ from lineage_merge.graph_format.elements import (
     Vertex,
 )
 from lineage_merge.graph_format.schema import DATASET_LABELS
+from lineage_merge.infra.batches import batched
 from lineage_merge.questions.case_variants import case_variants
 from lineage_merge.questions.graph import Direction
 
@@ -247,10 +248,10 @@ class IndexedGraph:
         """See `LineageGraph`."""
         wanted = (*VERTEX_LABELS, *EDGE_LABELS) if labels is None else labels
         vertices = [label for label in wanted if label in ALL_VERTEX_LABELS]
-        for batch in _batches(self._vertices.select(vertices, environment, dag) if vertices else ()):
+        for batch in batched(self._vertices.select(vertices, environment, dag) if vertices else (), _BATCH):
             yield from self._vertices.at(batch)
         edges = [label for label in wanted if label not in ALL_VERTEX_LABELS]
-        for batch in _batches(self._edges.select(edges, environment, dag) if edges else ()):
+        for batch in batched(self._edges.select(edges, environment, dag) if edges else (), _BATCH):
             yield from self._edges.at(batch)
 
     def _with_fields(self, columns: Sequence[int]) -> Sequence[int]:
@@ -327,8 +328,3 @@ def sorted_edges(ends: Iterable[tuple[int, int, int]]) -> Adjacency:
     ordered = sorted(ends, key=lambda each: each[0])
     here, there, edges = zip(*ordered, strict=True) if ordered else ((), (), ())
     return Adjacency(here, there, edges)
-
-
-def _batches(positions: Sequence[int]) -> Iterator[Sequence[int]]:
-    for start in range(0, len(positions), _BATCH):
-        yield positions[start : start + _BATCH]

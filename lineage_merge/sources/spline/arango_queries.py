@@ -9,12 +9,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
 from math import ceil, floor
 from typing import Any
 
 from arango.exceptions import ArangoServerError
 
+from lineage_merge.infra.batches import batched
 from lineage_merge.model.errors import SourceError, SourceMissing
 from lineage_merge.sources.spline import labels
 from lineage_merge.sources.spline.arango import MAX_NAMES, ArangoDatabase, database, readable_databases
@@ -133,7 +133,7 @@ def plan_labels(
     with database(settings) as db:
         return {
             document["_key"]: labels.present(wanted, document)
-            for some in in_parts(keys)
+            for some in by_request(keys)
             for document in db.query(LABELS_OF_PLANS, keys=some, **bind)
         }
 
@@ -147,7 +147,7 @@ def row_level_plans(settings: Arango, keys: Sequence[str]) -> set[str]:
     with database(settings) as db:
         return {
             owner.rpartition("/")[2]
-            for some in in_parts([f"executionPlan/{key}" for key in keys])
+            for some in by_request([f"executionPlan/{key}" for key in keys])
             for owner in db.query(query, owners=some, names=sorted(ROW_LEVEL))
         }
 
@@ -173,10 +173,10 @@ def plans(
 
         def fetch(collection: str, query: str, values: Sequence[str]) -> Iterator[Document]:
             if collection in collections:
-                for some in in_parts(values):
+                for some in by_request(values):
                     yield from db.query(query, **{"@collection": collection, "values": some})
 
-        while batch := list(islice(keys, PLANS_PER_REQUEST)):
+        for batch in batched(keys, PLANS_PER_REQUEST):
             found: dict[str, dict[str, list[Document]]] = {key: defaultdict(list) for key in batch}
             for collection, document in _documents(batch, fetch):
                 owner = str(document.get("_belongsTo") or document["_key"])
@@ -219,9 +219,9 @@ def _documents(
         waiting = reached
 
 
-def in_parts(items: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Yield ids or keys in as many as fit into one request."""
-    return (items[start : start + IDS_PER_REQUEST] for start in range(0, len(items), IDS_PER_REQUEST))
+def by_request(items: Iterable[str]) -> Iterator[list[str]]:
+    """Yield ids or keys in lists of as many as fit into one request."""
+    return batched(items, IDS_PER_REQUEST)
 
 
 # For messages about patterns that match nothing

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
-from itertools import islice
 from math import ceil
 from operator import itemgetter
 from typing import Any
 
 from lineage_merge.infra import input_budget
+from lineage_merge.infra.batches import batched
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.run_selection import PlanKey
@@ -104,7 +104,7 @@ def _fetch_events(context: Context, settings: Arango, span: tuple[int, int] | No
     """Yield problems and the wanted events, after checking the labels of their plans."""
     documents = arango_queries.events(settings, *span) if span else arango_queries.malformed_events(settings)
     rows = event_rows(context, "", (read("progress", document) for document in documents))
-    while batch := list(islice(rows, _EVENTS_PER_QUERY)):
+    for batch in batched(rows, _EVENTS_PER_QUERY):
         keys = sorted({row.plan for row in batch if row.wanted and row.unlabelled and row.plan})
         wanted = context.spline.labels
         present = arango_queries.plan_labels(settings, keys, wanted, context.snapshot("")) if keys else {}

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from lineage_merge.sources.airflow_support import ObservedJob
 from lineage_merge.sources.spline import labels
 from lineage_merge.sources.spline.arango import database
-from lineage_merge.sources.spline.arango_queries import LABELS_OF_PLANS, in_parts
+from lineage_merge.sources.spline.arango_queries import LABELS_OF_PLANS, by_request
 from lineage_merge.sources.spline.database_state import COMMITTED
 from lineage_merge.sources.spline.naming import application
 from lineage_merge.sources.spline.settings import Arango
@@ -41,7 +41,7 @@ def observed_jobs(settings: Arango, since: int, names: Sequence[str]) -> list[Ob
         ]
         dag_of_plan = {
             plan["_key"]: labels.first_value(names, plan["labels"], plan["extra"])
-            for keys in in_parts(sorted({str(row["plan"]) for row, dag_name in writes if not dag_name}))
+            for keys in by_request(sorted({str(row["plan"]) for row, dag_name in writes if not dag_name}))
             for plan in db.query(LABELS_OF_PLANS, keys=keys, heads=heads, **committed)
         }
     jobs: dict[str, ObservedJob] = {}
