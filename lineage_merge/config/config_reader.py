@@ -118,14 +118,14 @@ class ConfigReader:
         if not error.problem.startswith(UNKNOWN_KEY):
             return error.problem
         *_, name = re.split(r"[.\]]", error.path)
-        found = [key.dotted for key in self.settable if key.path[-1] == name]
-        if error.path in found:
+        matching = [key.dotted for key in self.settable if key.path[-1] == name]
+        if error.path in matching:
             # ``spline.export: x`` instead of a mapping.
             section, _, key = error.path.rpartition(".")
             return f"{UNKNOWN_KEY}: write {key} below {section}"
-        if not found:
+        if not matching:
             return error.problem
-        return f"{UNKNOWN_KEY}; did you mean {' or '.join(found[:3])}?"
+        return f"{UNKNOWN_KEY}; did you mean {' or '.join(matching[:3])}?"
 
     def _variable_hint(self, error: SchemaError) -> str:
         """Return what to do with a password in the file, "" for other errors."""
@@ -153,5 +153,5 @@ class ConfigReader:
         needs_scope: bool = True,
     ) -> Config:
         """Read and validate the configuration: `collect` and `parse`."""
-        found = self.collect(file, environ, flags)
-        return self.parse(found.settings, found.origins, needs_source=needs_source, needs_scope=needs_scope)
+        layers = self.collect(file, environ, flags)
+        return self.parse(layers.settings, layers.origins, needs_source=needs_source, needs_scope=needs_scope)

@@ -52,11 +52,11 @@ class SettingOrigins:
             for error in errors
             for finding in error.findings
         }
-        found = sorted(findings.values(), key=self._position)
-        if len(found) > MAX_FINDINGS:
-            more = ConfigError("", f"{len(found) - MAX_FINDINGS + 1} more errors", self.file)
-            found = [*found[: MAX_FINDINGS - 1], more]
-        first, *others = found
+        ordered = sorted(findings.values(), key=self._position)
+        if len(ordered) > MAX_FINDINGS:
+            more = ConfigError("", f"{len(ordered) - MAX_FINDINGS + 1} more errors", self.file)
+            ordered = [*ordered[: MAX_FINDINGS - 1], more]
+        first, *others = ordered
         return ConfigError(first.key, first.problem, first.origin, tuple(others))
 
     def _position(self, error: ConfigError) -> tuple[bool, int]:

@@ -104,7 +104,7 @@ def parse_policies(settings: Mapping[str, Any]) -> tuple[Policy, ...]:
 
 
 def _rule(key: str, entry: Mapping[str, Any]) -> PolicyRule:
-    kinds = [each for each in _KINDS if each in entry]
+    kinds = [kind for kind in _KINDS if kind in entry]
     if not kinds:
         raise ConfigError(key, f"requires {', '.join([*_KINDS][:-1])} or {[*_KINDS][-1]}")
     if len(kinds) > 1:
@@ -126,7 +126,7 @@ def _rule(key: str, entry: Mapping[str, Any]) -> PolicyRule:
 
 
 def _unknown_layers(key: str, rule: LayerRule, layers: Mapping[str, Any]) -> Sequence[ConfigError]:
-    named = [(f"{key}.layer", rule.layer), *((f"{key}.must_not_read", each) for each in rule.must_not_read)]
+    named = [(f"{key}.layer", rule.layer), *((f"{key}.must_not_read", layer) for layer in rule.must_not_read)]
     if not layers:
         example = 'query: {layers: {raw: "s3://*-raw/*", mart: "*.marts.*"}}'
         return [ConfigError(named[0][0], f"no layers are declared; example: {example}")]

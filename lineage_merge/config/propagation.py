@@ -46,12 +46,12 @@ def parse_propagation(settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Pr
     errors = ErrorCollector()
     propagation = {
         tag: Propagation(
-            frozenset(locations(each.get("stop_at", ()))),
-            locations(each.get("stop_at_functions", ())),
-            locations(each.get("stop_at_datasets", ())),
-            tuple(_all_cleared(tag, each.get("clear", ()), errors)),
+            frozenset(locations(rule.get("stop_at", ()))),
+            locations(rule.get("stop_at_functions", ())),
+            locations(rule.get("stop_at_datasets", ())),
+            tuple(_all_cleared(tag, rule.get("clear", ()), errors)),
         )
-        for tag, each in settings.items()
+        for tag, rule in settings.items()
     }
     errors.raise_errors()
     return propagation

@@ -59,9 +59,9 @@ def parse(
             with errors.collecting():
                 sources[section.key] = section.parse(settings[section.key])
     default_schemas: dict[str, str] = {}
-    for each, name in merge.get("default_schemas", {}).items():
+    for text, name in merge.get("default_schemas", {}).items():
         with errors.collecting():
-            key, schema = parse_default_schema(path_text(["merge", "default_schemas", each]), each, name)
+            key, schema = parse_default_schema(path_text(["merge", "default_schemas", text]), text, name)
             default_schemas[key] = schema
     rules: list[Rule] = []
     for index, rule in enumerate(merge.get("rules", ())):
@@ -100,7 +100,7 @@ def parse(
         strict=settings.get("strict", False),
     )
     errors.raise_errors()
-    lineage_sources = [each.key for each in sections if not each.is_catalog]
+    lineage_sources = [section.key for section in sections if not section.is_catalog]
     if needs_source and not any(config.sources.get(key) for key in lineage_sources):
         raise ConfigError("", f"no source: set {', '.join(lineage_sources[:-1])} or {lineage_sources[-1]}")
     return config

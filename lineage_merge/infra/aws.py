@@ -143,10 +143,10 @@ def secret(reference: str, setting: str) -> str:
     if not key:
         return text
     try:
-        found = json.loads(text)
+        secret = json.loads(text)
     except ValueError:
         raise ConfigError(setting, "the secret is not JSON, so it has no #key") from None
-    value = found.get(key) if isinstance(found, dict) else None
+    value = secret.get(key) if isinstance(secret, dict) else None
     if not isinstance(value, str):
         raise ConfigError(setting, f"the secret has no text under {key!r}")
     return value

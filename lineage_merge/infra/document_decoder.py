@@ -72,8 +72,8 @@ class DocumentDecoder:
 
     def error(self, document: object) -> SchemaError | None:
         """Return the error of a parsed document as `Checker.error` does; None if it is valid."""
-        found = self.read(document)
-        return found if isinstance(found, SchemaError) else None
+        outcome = self.read(document)
+        return outcome if isinstance(outcome, SchemaError) else None
 
     def _is_valid(self, document: Any) -> bool:
         return all(check.accepts(document) for check in self._checks)
@@ -129,9 +129,9 @@ class _Types:
         if any(self._inside.count(name) >= _MAX_DEPTH for name in references):
             return _NOTHING
         self._inside += references
-        found = self._of_merged(self._merged(schema))
+        check = self._of_merged(self._merged(schema))
         del self._inside[len(self._inside) - len(references) :]
-        return found
+        return check
 
     def _parts(self, schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         """Yield a schema and those that its values have to match as well."""
@@ -159,11 +159,11 @@ class _Types:
                     raise TypeError(f"different values of {keyword}: no type is made of them")
         return {keyword: value for keyword, value in merged.items() if value not in ([], {})}
 
-    def _condition(self, found: Mapping[str, Any], then: Mapping[str, Any]) -> _Check:
+    def _condition(self, condition: Mapping[str, Any], then: Mapping[str, Any]) -> _Check:
         """Return what `then` adds to the type of the documents that `found` matches."""
-        ((name, value),) = found["properties"].items()
-        if found.keys() - {"properties", "required"} or value.keys() not in ({"const"}, {"enum"}):
-            raise TypeError(f"no type is made of this condition: {found}")
+        ((name, value),) = condition["properties"].items()
+        if condition.keys() - {"properties", "required"} or value.keys() not in ({"const"}, {"enum"}):
+            raise TypeError(f"no type is made of this condition: {condition}")
         values = value["enum"] if "enum" in value else (value["const"],)
         return _Check(name, tuple(values), self._of({"type": "object", "allOf": [then]}))
 
@@ -211,8 +211,8 @@ class _Types:
         if not properties or (others and self._retains_all):
             self.is_partial |= bool(properties)
             return dict[str, Any]
-        fields = {name: self._of(each) for name, each in properties.items()}
-        optional = {name: NotRequired[each] for name, each in fields.items() if name not in required}
+        fields = {name: self._of(part) for name, part in properties.items()}
+        optional = {name: NotRequired[type_] for name, type_ in fields.items() if name not in required}
         return _typed_dict("Fields", fields | optional)
 
 

@@ -58,8 +58,8 @@ class Checker:
 
         types = Draft202012Validator.TYPE_CHECKER.redefine("number", _is_number)
         made = extend(Draft202012Validator, type_checker=types)  # type: ignore[no-untyped-call]
-        found: Draft202012Validator = made(self._schema)
-        return found
+        validator: Draft202012Validator = made(self._schema)
+        return validator
 
     def error(self, document: object) -> SchemaError | None:
         """Return the most relevant error of `document`; None if it is valid.
@@ -93,16 +93,16 @@ class Checker:
             return
         from jsonschema.exceptions import best_match
 
-        found = sorted(self._validator.iter_errors(document), key=_path_of)
-        for _, of_field in groupby(found, _path_of):
+        errors = sorted(self._validator.iter_errors(document), key=_path_of)
+        for _, of_field in groupby(errors, _path_of):
             alike = list(of_field)
             # A missing or unknown key and a contradiction of keys belong to the same object.
-            separate = [each for each in alike if each.validator in _OF_KEYS]
-            others = [each for each in alike if each.validator not in _OF_KEYS]
-            for each in separate:
-                yield from _schema_errors(each)
+            separate = [error for error in alike if error.validator in _OF_KEYS]
+            others = [error for error in alike if error.validator not in _OF_KEYS]
+            for missing in separate:
+                yield from _schema_errors(missing)
             best = best_match(iter(others))
-            if best is not None and not any(each.validator == "required" for each in separate):
+            if best is not None and not any(error.validator == "required" for error in separate):
                 yield from _schema_errors(best)
 
 
@@ -156,28 +156,28 @@ def _example(schema: Mapping[str, Any]) -> str:
     return first if isinstance(first, str) else json.dumps(first, ensure_ascii=False)
 
 
-def _problem(error: "ValidationError", expected: Any, schema: Any, found: str) -> str:
+def _problem(error: "ValidationError", expected: Any, schema: Any, actual: str) -> str:
     # Not jsonschema's own messages: they contain complete values, including secrets.
     keyword = str(error.validator)
     example = _example(schema)
     match keyword:
         case "type":
             allowed = [expected] if isinstance(expected, str) else expected
-            must = f"must be {' or '.join(_TYPES[each] for each in allowed)}"
-            problem = f"{must}: {example}, not {found}" if example else f"{must}, not {found}"
+            must = f"must be {' or '.join(_TYPES[name] for name in allowed)}"
+            problem = f"{must}: {example}, not {actual}" if example else f"{must}, not {actual}"
             is_entry = example and expected == "array" and isinstance(error.instance, dict)
             return f'{problem}; begin each entry with "- "' if is_entry else problem
         case "enum":
-            allowed = ["null" if each is None else str(each) for each in expected]
-            return f"must be {' or '.join(allowed)}, not {found}"
+            allowed = ["null" if value is None else str(value) for value in expected]
+            return f"must be {' or '.join(allowed)}, not {actual}"
         case "const":
-            return f"must be {expected}, not {found}"
+            return f"must be {expected}, not {actual}"
         case "pattern":
             problem = f"must be {schema.get(FORM, f'text like {expected}')}"
-            if found != _kind(error.instance):  # the value is hidden, and its type is right
-                problem += f", not {found}"
+            if actual != _kind(error.instance):  # the value is hidden, and its type is right
+                problem += f", not {actual}"
             hints = schema.get(HINTS, {}).items()
-            hint = next((hint for each, hint in hints if re.search(each, str(error.instance))), "")
+            hint = next((hint for pattern, hint in hints if re.search(pattern, str(error.instance))), "")
             if hint:
                 return f"{problem}: {hint}"
             return f"{problem}; example: {example}" if example else problem
@@ -191,8 +191,8 @@ def _problem(error: "ValidationError", expected: Any, schema: Any, found: str) -
         case "anyOf" if all("required" in option for option in expected):
             return f"requires {' or '.join(' and '.join(option['required']) for option in expected)}"
         case _ if keyword in _BOUNDS:
-            return f"must be {_BOUNDS[keyword]} {expected}, not {found}"
-    return f"violates {keyword}: {found}"
+            return f"must be {_BOUNDS[keyword]} {expected}, not {actual}"
+    return f"violates {keyword}: {actual}"
 
 
 def path_text(path: list[Any]) -> str:

@@ -72,8 +72,8 @@ class _TaskCounter:
         before = self._line
         if not before:
             return
-        found = (self._tracker.getStageInfo(identifier) for identifier in self._tracker.getActiveStageIds())
-        stages = [(each.numTasks, each.numCompletedTasks, each.stageId) for each in found if each]
+        infos = (self._tracker.getStageInfo(identifier) for identifier in self._tracker.getActiveStageIds())
+        stages = [(info.numTasks, info.numCompletedTasks, info.stageId) for info in infos if info]
         total, done, stage = max(stages, default=(0, 0, 0))
         with self._lock:
             # The line may have changed meanwhile.

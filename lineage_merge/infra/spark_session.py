@@ -282,6 +282,6 @@ def _cache_jvm_names(spark: SparkSession) -> None:
         parent: Any = spark.sparkContext._jvm
         with suppress(Py4JError):  # other versions of PySpark may have other names
             for part in name.split("."):
-                found = getattr(parent, part)
-                setattr(parent, part, found)
-                parent = found
+                child = getattr(parent, part)
+                setattr(parent, part, child)
+                parent = child

@@ -170,9 +170,9 @@ def subfolders(location: str) -> list[str]:
     with _translate_errors(location):
         if is_s3(location):
             bucket, key = _bucket_and_key(location.rstrip("/") + "/")
-            found = _s3().list_objects_v2(Bucket=bucket, Prefix=key, Delimiter="/", MaxKeys=_MAX_NAMES)
+            listing = _s3().list_objects_v2(Bucket=bucket, Prefix=key, Delimiter="/", MaxKeys=_MAX_NAMES)
             return [
-                f"s3://{bucket}/{entry['Prefix']}".rstrip("/") for entry in found.get("CommonPrefixes", ())
+                f"s3://{bucket}/{entry['Prefix']}".rstrip("/") for entry in listing.get("CommonPrefixes", ())
             ]
         root = _local(location)
         entries = islice(root.iterdir(), _MAX_NAMES) if root.is_dir() else ()
@@ -186,11 +186,11 @@ def children(folder: str, after: str = "") -> list[str]:
     """
     with _translate_errors(folder):
         if is_s3(folder):
-            found = _children_s3(_s3(), folder, after)
+            names = _children_s3(_s3(), folder, after)
         else:
             root = _local(folder)
-            found = [entry.name for entry in root.iterdir()] if root.is_dir() else []
-    return sorted(name for name in found if name > after and not name.startswith("."))
+            names = [entry.name for entry in root.iterdir()] if root.is_dir() else []
+    return sorted(name for name in names if name > after and not name.startswith("."))
 
 
 def children_of(folders: Sequence[str]) -> list[list[str]]:
@@ -211,11 +211,11 @@ def _children_s3(client: Any, folder: str, after: str) -> list[str]:
     pages = client.get_paginator("list_objects_v2").paginate(
         Bucket=bucket, Prefix=key, Delimiter="/", **({"StartAfter": key + after} if after else {})
     )
-    found: list[str] = []
+    keys: list[str] = []
     for page in pages:
-        found += [entry["Prefix"] for entry in page.get("CommonPrefixes", ())]
-        found += [entry["Key"] for entry in page.get("Contents", ())]
-    return [name.removeprefix(key).rstrip("/") for name in found if name != key]
+        keys += [entry["Prefix"] for entry in page.get("CommonPrefixes", ())]
+        keys += [entry["Key"] for entry in page.get("Contents", ())]
+    return [name.removeprefix(key).rstrip("/") for name in keys if name != key]
 
 
 def size_of(location: str) -> int:
@@ -505,8 +505,8 @@ def _similar(missing: Path) -> str:
     except (OSError, StopIteration, ValueError):
         return ""
     # Without endings, which alone would make names similar.
-    found = next((names[stem] for stem in similar_names(_stem(wanted), names, cutoff=0.7)), wanted)
-    return str(Path(parent, found, *below)) if found != wanted else ""
+    similar = next((names[stem] for stem in similar_names(_stem(wanted), names, cutoff=0.7)), wanted)
+    return str(Path(parent, similar, *below)) if similar != wanted else ""
 
 
 def _stem(name: str) -> str:

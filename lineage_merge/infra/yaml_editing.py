@@ -95,12 +95,12 @@ class _Places(NamedTuple):
     def end(self, node: Node, before: int | None = None) -> int:
         """Return the end of the content of a node, without comments and blank lines after it."""
         start, end = node.start_mark.index, node.end_mark.index if before is None else before
-        ends = (each.end_mark.index for each in self.tokens if isinstance(each, _CONTENT))
-        return max((each for each in ends if start <= each <= end), default=end)
+        ends = (token.end_mark.index for token in self.tokens if isinstance(token, _CONTENT))
+        return max((position for position in ends if start <= position <= end), default=end)
 
     def first_dash(self, node: Node) -> int:
         """Return the column of the items of a block sequence."""
-        dashes = (each.start_mark for each in self.tokens if isinstance(each, yaml.BlockEntryToken))
+        dashes = (token.start_mark for token in self.tokens if isinstance(token, yaml.BlockEntryToken))
         return next((int(mark.column) for mark in dashes if mark.index >= node.start_mark.index), 0)
 
 
@@ -146,11 +146,11 @@ def _candidates(text: str, places: _Places, path: Path, value: Any, at_node: _Ca
         return
     # The deepest parent that exists gets a key with all that is missing.
     parents = ((depth, places.find(path[:depth])) for depth in range(len(path)))
-    found = [(depth, parent) for depth, parent in parents if parent is not None and not _is_null(parent)]
-    if not found:
+    existing = [(depth, parent) for depth, parent in parents if parent is not None and not _is_null(parent)]
+    if not existing:
         yield _inserted(text, len(text), _block(_nested(path, value), 0, _newline(text)))
         return
-    depth, parent = found[-1]
+    depth, parent = existing[-1]
     empty, missing = places.find(path[: depth + 1]), _nested(path[depth + 1 :], value)
     if empty is None:
         yield from _added(text, places, parent, {path[depth]: missing})

@@ -16,7 +16,7 @@ class _Loader(yaml.SafeLoader):
     """Parses a date as text: JSON Schema, by which all values are checked, has no other dates."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012 (as in the base class)
-        first: [each for each in resolvers if each[0] != "tag:yaml.org,2002:timestamp"]
+        first: [resolver for resolver in resolvers if resolver[0] != "tag:yaml.org,2002:timestamp"]
         for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
 

@@ -34,9 +34,9 @@ class OpenedGraph:
         Without a stamp, and so read again, if its files may have changed meanwhile.
         """
         place = files_of(session)
-        found = stamp(place) if isinstance(place, Path) else ()
-        is_settled = all(changed < started_ns - _CLOCK_NS for _, _, changed in found)
-        return cls(session, stamp=found if is_settled else ())
+        files = stamp(place) if isinstance(place, Path) else ()
+        is_settled = all(changed < started_ns - _CLOCK_NS for _, _, changed in files)
+        return cls(session, stamp=files if is_settled else ())
 
     def is_current(self) -> bool:
         """Whether the next question may use it, which then does."""
@@ -75,8 +75,8 @@ def stamp(place: Path) -> _Stamp:
     """Return name, size and time of a file, or of the files of a folder; empty if they cannot be read."""
     try:
         files = sorted(filter(Path.is_file, place.rglob("*"))) if place.is_dir() else [place]
-        found = ((str(file), file.stat()) for file in files)
-        return tuple((name, status.st_size, status.st_mtime_ns) for name, status in found)
+        statuses = ((str(file), file.stat()) for file in files)
+        return tuple((name, status.st_size, status.st_mtime_ns) for name, status in statuses)
     except OSError:
         return ()
 

@@ -64,8 +64,8 @@ class OpenGraphs:
         submitted = thread.submit(_Question(question))
         try:
             async with asyncio.timeout(self._seconds):
-                found: _T = await asyncio.wrap_future(submitted.answer)
-                return found
+                answer: _T = await asyncio.wrap_future(submitted.answer)
+                return answer
         except TimeoutError:
             opening = thread.is_opening
             self._abandon(past, thread, submitted)
@@ -87,14 +87,14 @@ class OpenGraphs:
         if past in self._threads:
             self._threads.move_to_end(past)
             return self._threads[past]
-        self._abandoned = [each for each in self._abandoned if each.is_alive()]
+        self._abandoned = [thread for thread in self._abandoned if thread.is_alive()]
         if len(self._abandoned) >= _MAX_ABANDONED:
             raise Busy("earlier questions without an answer are still running. Fix: ask again later")
         if past.as_of:
             require_history(self._selection)
             older = [thread for thread in self._threads if thread.as_of]
-            for each in older[: max(len(older) - _MAX_PAST + 1, 0)]:
-                closed = self._threads.pop(each)
+            for opened in older[: max(len(older) - _MAX_PAST + 1, 0)]:
+                closed = self._threads.pop(opened)
                 closed.stop()
                 self._abandoned.append(closed)  # until it has ended
         selection = self._selection
@@ -119,11 +119,11 @@ class OpenGraphs:
         thread.stop()
         try:
             other = self._thread(past)
-            for each in waiting:
-                other.submit(each)
+            for question in waiting:
+                other.submit(question)
         except QueryError as error:
-            for each in waiting:
-                each.answer.set_exception(error)
+            for question in waiting:
+                question.answer.set_exception(error)
 
 
 class _Question:
@@ -193,7 +193,7 @@ class _GraphThread(threading.Thread):
         try:
             opened = self._open()
             with opened.session.hints():
-                found = None if question.is_abandoned else question.ask(opened.session)
+                answer = None if question.is_abandoned else question.ask(opened.session)
             if is_shared(opened.session):
                 self._close()
         except BaseException as error:  # noqa: BLE001 - raised where the question was asked
@@ -201,7 +201,7 @@ class _GraphThread(threading.Thread):
                 self._close()
             question.answer.set_exception(error)
             return
-        question.answer.set_result(found)
+        question.answer.set_result(answer)
 
     def _open(self) -> OpenedGraph:
         """Return the open graph, opened again if its files have changed."""

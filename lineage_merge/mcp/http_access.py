@@ -52,7 +52,7 @@ def allowed_names(port: int) -> TransportSecuritySettings:
 
     A page of another site has its own name, also where it resolves to this machine (DNS rebinding).
     """
-    hosts = [f"{each}:{port}" for each in ("127.0.0.1", "localhost", "[::1]")]
+    hosts = [f"{host}:{port}" for host in ("127.0.0.1", "localhost", "[::1]")]
     return TransportSecuritySettings(
         enable_dns_rebinding_protection=True,
         allowed_hosts=hosts,

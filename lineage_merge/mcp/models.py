@@ -16,10 +16,10 @@ def _listed(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     try:
-        found = json.loads(value)
+        content = json.loads(value)
     except ValueError:
         return [value]
-    return found if isinstance(found, list) else [value]
+    return content if isinstance(content, list) else [value]
 
 
 Text = Annotated[str, Field(max_length=MAX_NAME), AfterValidator(unescape)]

@@ -40,18 +40,18 @@ def compact(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def page(found: Found, question: str, size: int, cursor: str | None) -> dict[str, Any]:
+def page(answer: Found, question: str, size: int, cursor: str | None) -> dict[str, Any]:
     """Return the rows that fit `size` characters, from a cursor of the same question on.
 
     Raises `QueryError` if the cursor is one of another question, or the answer has changed.
     """
-    total = len(found.items)
+    total = len(answer.items)
     start = _position(cursor, question, total) if cursor else 0
-    header = fitted(plain(found.header), int(size * _HEADER_SHARE))
+    header = fitted(plain(answer.header), int(size * _HEADER_SHARE))
     left = size - len(compact(header)) - _ENVELOPE
     rows: list[dict[str, Any]] = []
-    for item in found.items[start:]:
-        values = found.row(item).model_dump(mode="json", exclude_defaults=True)
+    for item in answer.items[start:]:
+        values = answer.row(item).model_dump(mode="json", exclude_defaults=True)
         row = fitted(values, int(size * _ROW_SHARE))
         left -= len(compact(row)) + 1
         if left < 0 and rows:
@@ -64,19 +64,19 @@ def page(found: Found, question: str, size: int, cursor: str | None) -> dict[str
 
 def plain(header: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields that are not empty; ``cut`` says that a text of them was cut."""
-    found = {key: _dumped(value) for key, value in header.items() if value not in ("", None, [], {}, ())}
-    return {**found, "cut": True} if has_cut(header) else found
+    present = {key: _dumped(value) for key, value in header.items() if value not in ("", None, [], {}, ())}
+    return {**present, "cut": True} if has_cut(header) else present
 
 
 def fitted(values: dict[str, Any], size: int) -> dict[str, Any]:
     """Return values whose JSON has at most `size` characters; ``cut`` says that something was cut."""
     for longest, most in _LIMITS:
-        found: dict[str, Any] = _limited(values, longest, most)
-        if found != values:
-            found = {**found, "cut": True}
-        if len(compact(found)) <= size:
+        limited: dict[str, Any] = _limited(values, longest, most)
+        if limited != values:
+            limited = {**limited, "cut": True}
+        if len(compact(limited)) <= size:
             break
-    return found
+    return limited
 
 
 def _limited(value: Any, longest: int, most: int) -> Any:
@@ -84,9 +84,9 @@ def _limited(value: Any, longest: int, most: int) -> Any:
         # Escaped by the tools: here only what they forget, such as a label.
         return cut(visible(value), longest)
     if isinstance(value, list):
-        return [_limited(each, longest, most) for each in value[:most]]
+        return [_limited(member, longest, most) for member in value[:most]]
     if isinstance(value, dict):
-        limited = {cut(visible(key), longest): _limited(each, longest, most) for key, each in value.items()}
+        limited = {cut(visible(key), longest): _limited(part, longest, most) for key, part in value.items()}
         return dict(list(limited.items())[: most if most < _FEW else 2 * most])
     return value
 
@@ -95,7 +95,7 @@ def _dumped(value: Any) -> Any:
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json", exclude_defaults=True)
     if isinstance(value, list | tuple):
-        return [_dumped(each) for each in value]
+        return [_dumped(member) for member in value]
     return value
 
 

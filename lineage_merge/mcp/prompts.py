@@ -104,7 +104,7 @@ def text_of(prompt: Prompt, given: Mapping[str, str]) -> str:
     if "change" in filled and not change:
         filled["change"] = "not decided: omit the argument"
     # In one pass: a value may contain braces.
-    return _PLACEHOLDER.sub(lambda found: filled[found[1]], prompt.text)
+    return _PLACEHOLDER.sub(lambda match: filled[match[1]], prompt.text)
 
 
 def complete(session: Session, argument: str, typed: str) -> list[str]:
@@ -117,10 +117,10 @@ def complete(session: Session, argument: str, typed: str) -> list[str]:
         except LineageMergeError:
             return []
         edges = session.graph.edges_below([owner.id], ["has_column"])
-        found = session.graph.vertices({edge.to_id for edge in edges})
+        columns = session.graph.vertices({edge.to_id for edge in edges})
         names = [
             f"{dataset}#{vertex.qualified_name}"
-            for vertex in found
+            for vertex in columns
             if vertex.qualified_name.casefold().startswith(column.casefold())
         ]
         return sorted(escape(name) for name in names)

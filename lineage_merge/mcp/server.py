@@ -141,12 +141,12 @@ class LineageServer:
         cursor: str | None = getattr(given, "cursor", None)
         known = self._answers.get(question) if cursor else None
         if known and time.monotonic() - known[0] < _CACHE_SECONDS:
-            found = known[1]
+            complete_answer = known[1]
         else:
-            found = await self._ask(tool, given)
-        answer = page(found, question, self._size, cursor)
+            complete_answer = await self._ask(tool, given)
+        answer = page(complete_answer, question, self._size, cursor)
         if answer.get("truncated") or cursor:
-            self._answers[question] = (time.monotonic(), found)
+            self._answers[question] = (time.monotonic(), complete_answer)
             self._answers.move_to_end(question)
             while len(self._answers) > _CACHED:
                 self._answers.popitem(last=False)

@@ -51,7 +51,7 @@ class _OneLine(logging.Formatter):
         """Return one line, and the traceback if the variable asks for it."""
         message = " ".join(redact(record.getMessage()).split())
         line = f"{record.levelname.lower()}: {message}"
-        line = "".join(each if each.isprintable() else "?" for each in line)
+        line = "".join(character if character.isprintable() else "?" for character in line)
         if record.exc_info and os.environ.get(_TRACEBACK):
             return f"{line}\n{redact(self.formatException(record.exc_info))}"
         return line

@@ -52,12 +52,12 @@ class Busy(QueryError):
 def as_error(error: Exception) -> dict[str, Any]:
     """Return an error as JSON: its kind, one line, and candidates for a name."""
     kind, message = _explained(error)
-    found: dict[str, Any] = {"error": kind, "message": shown(message, _MESSAGE)}
+    answer: dict[str, Any] = {"error": kind, "message": shown(message, _MESSAGE)}
     if isinstance(error, NotFound | Ambiguous) and error.candidates:
-        found["candidates"] = [cut(text, _CANDIDATE) for text in texts(error.candidates[:_CANDIDATES])]
+        answer["candidates"] = [cut(text, _CANDIDATE) for text in texts(error.candidates[:_CANDIDATES])]
         if len(error.candidates) > _CANDIDATES:
-            found["more_candidates"] = len(error.candidates) - _CANDIDATES
-    return found
+            answer["more_candidates"] = len(error.candidates) - _CANDIDATES
+    return answer
 
 
 def is_expected(error: Exception) -> bool:
@@ -102,7 +102,7 @@ def _as_arguments(message: str) -> str:
 
 def _invalid(error: ValidationError) -> list[str]:
     problems = []
-    for each in error.errors(include_url=False, include_context=False, include_input=False)[:5]:
-        name = ".".join(map(str, each["loc"]))
-        problems.append(f"{shown(name, 60)}: {shown(each['msg'], 160)}")
+    for problem in error.errors(include_url=False, include_context=False, include_input=False)[:5]:
+        name = ".".join(map(str, problem["loc"]))
+        problems.append(f"{shown(name, 60)}: {shown(problem['msg'], 160)}")
     return problems

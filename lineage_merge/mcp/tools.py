@@ -83,7 +83,8 @@ _VALUES: Mapping[Kind, Callable[[Any], Any]] = {
 
 def tool_of(question: type[Question[Any]]) -> Tool:
     """Return the tool of a question, which has a `ToolText`."""
-    tool, answers = question.tool, [each for each in answers_of(question) if issubclass(each, RowsResult)]
+    tool = question.tool
+    answers = [answer for answer in answers_of(question) if issubclass(answer, RowsResult)]
     if tool is None or not answers:
         raise TypeError(f"{question.__name__} is not for assistants")
     parameters = [parameter for parameter in parameters_of(question) if "tool" in parameter.parameter.on]
@@ -223,14 +224,14 @@ _ALL = (
     ),
     *(tool_of(question) for question in _QUESTIONS if question.tool),
 )
-TOOLS: Mapping[str, Tool] = {each.name: each for each in _ALL}
+TOOLS: Mapping[str, Tool] = {tool.name: tool for tool in _ALL}
 
 
 def schema(model: type[BaseModel]) -> dict[str, Any]:
     """Return the JSON Schema of arguments or answers, short: assistants read it in each session."""
-    found = _shortened(model.model_json_schema())
-    found.pop("description", None)
-    return found
+    shortened = _shortened(model.model_json_schema())
+    shortened.pop("description", None)
+    return shortened
 
 
 def _shortened(schema: dict[str, Any]) -> dict[str, Any]:
@@ -238,9 +239,9 @@ def _shortened(schema: dict[str, Any]) -> dict[str, Any]:
     shorter: dict[str, Any] = {}
     for key, value in schema.items():
         if key in ("properties", "$defs"):
-            shorter[key] = {name: _shortened(each) for name, each in value.items()}
+            shorter[key] = {name: _shortened(property_schema) for name, property_schema in value.items()}
         elif key == "anyOf":
-            kinds = [_shortened(each) for each in value if each != {"type": "null"}]
+            kinds = [_shortened(kind) for kind in value if kind != {"type": "null"}]
             shorter |= kinds[0] if len(kinds) == 1 else {key: kinds}
         elif isinstance(value, dict):
             shorter[key] = _shortened(value)

@@ -50,7 +50,7 @@ def visible(text: str) -> str:
     """Return a text with its hidden characters escaped; escaped texts stay as they are."""
     if text.isprintable() and text.isascii():
         return text
-    return "".join(_escaped(each) if _is_hidden(each) else each for each in text)
+    return "".join(_escaped(character) if _is_hidden(character) else character for character in text)
 
 
 def unescape(text: str) -> str:
@@ -107,7 +107,7 @@ def _escaped(character: str) -> str:
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 
-def _character(found: re.Match[str]) -> str:
-    code = int(found[1] or found[2], 16)
+def _character(match: re.Match[str]) -> str:
+    code = int(match[1] or match[2], 16)
     is_surrogate = 0xD800 <= code <= 0xDFFF
-    return found[0] if code > _MAX_CODE_POINT or is_surrogate else chr(code)
+    return match[0] if code > _MAX_CODE_POINT or is_surrogate else chr(code)

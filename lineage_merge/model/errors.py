@@ -242,7 +242,7 @@ _CUTOFF = 0.6
 
 def similar_names(name: str, known: Iterable[str], number: int = 1, cutoff: float = _CUTOFF) -> list[str]:
     """Return the known names that are similar to a name in any case, the most similar first."""
-    by_lower = {each.lower(): each for each in known}
+    by_lower = {candidate.lower(): candidate for candidate in known}
     close_matches = get_close_matches(name.lower()[:_MAX_LENGTH], list(by_lower), n=number, cutoff=cutoff)
     return [by_lower[match_] for match_ in close_matches]
 

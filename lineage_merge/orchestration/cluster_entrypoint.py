@@ -236,14 +236,14 @@ def _record_failure(given: JobArguments, error: LineageMergeError) -> None:
 def failure(folder: str, attempt: str) -> Failure | None:
     """Return the failure of an attempt, if the folder contains its reason."""
     try:
-        found = json.loads(storage.read_text(f"{folder.rstrip('/')}/{FAILED}"))
+        outcome = json.loads(storage.read_text(f"{folder.rstrip('/')}/{FAILED}"))
     except (SourceError, ValueError):
         return None
-    if not isinstance(found, dict) or found.get("attempt") != attempt:
+    if not isinstance(outcome, dict) or outcome.get("attempt") != attempt:
         return None
-    code = found.get("exit_code")
+    code = outcome.get("exit_code")
     return Failure(
-        str(found.get("message")),
-        bool(found.get("permanent")),
+        str(outcome.get("message")),
+        bool(outcome.get("permanent")),
         code if isinstance(code, int) else LineageMergeError.exit_code,
     )

@@ -54,7 +54,7 @@ def build_demo(tickit: Path, company: Path, graph_file: Path, on_progress: Progr
     with TemporaryDirectory(prefix="lineage-merge-demo-") as work:
         moments = [*_moments(company, Path(work), now)]
         unchanging, *configs = (
-            CONFIGURATION.load(file, environ={}) for file in (tickit, *(each.config_file for each in moments))
+            CONFIGURATION.load(file, environ={}) for file in (tickit, *(step.config_file for step in moments))
         )
         history = history_location(unchanging, graph_file)
         if not history:

@@ -117,16 +117,16 @@ def build(spark: "SparkSession | None", config: Config, on_progress: ProgressCal
                 merged = join.merge(
                     records, config.environment, config.dag_name, config.merge, config.metadata
                 )
-                found = complete_report(records, merged, config)
-            building.count(**found.counts)
+                report = complete_report(records, merged, config)
+            building.count(**report.counts)
             return Built(
                 merged.nodes,
                 merged.edges,
                 merged.aliases.candidates,
                 job_runs(records),
                 identities(records, merged.aliases).cache(),
-                assess(config, found),
-                report=found,
+                assess(config, report),
+                report=report,
                 spark=spark,
                 owner=(config.environment, config.dag_name),
             )
@@ -253,7 +253,9 @@ def load_folder(
         built = Built(
             nodes,
             edges,
-            None if aliases is None else {each["source"]: each["candidates"] for each in aliases.collect()},
+            None
+            if aliases is None
+            else {alias["source"]: alias["candidates"] for alias in aliases.collect()},
             None if runs is None else _fewest(runs.collect()),
             None if resolved is None else resolved.map(IdentityRow.from_row),
             SourceCompleteness.from_json(report.get("coverage", {})),
@@ -357,10 +359,10 @@ def _owner_of(built: Built, config: Config) -> tuple[str, str]:
     """Return environment and DAG of the nodes."""
     if built.owner:
         return built.owner
-    found = built.nodes.map(_owner).distinct().collect()
-    if len(found) > 1:
+    owners = built.nodes.map(_owner).distinct().collect()
+    if len(owners) > 1:
         raise IntermediateError("the files contain several environments or DAGs: load each separately")
-    owner: tuple[str, str] = found[0] if found else (config.environment, config.dag_name)
+    owner: tuple[str, str] = owners[0] if owners else (config.environment, config.dag_name)
     if not all(owner):
         raise IntermediateError("the files have no nodes. Fix: set --environment and --dag-name to load them")
     return owner
@@ -374,14 +376,14 @@ def _report_of(folder: str) -> dict[str, Any]:
     """Return `report.json`; empty if it is missing."""
     file = f"{folder.rstrip('/')}/{REPORT}"
     try:
-        found = json.loads(read_text(file))
+        content = json.loads(read_text(file))
     except SourceMissing:
         return {}
     except ValueError:
         raise IntermediateError(f"{file}: not JSON") from None
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise IntermediateError(f"{file}: not a report")
-    return found
+    return content
 
 
 @contextmanager

@@ -49,7 +49,7 @@ def check(config: Config, folder: str, on_progress: ProgressCallback) -> dict[st
             for line in path_lines(violation, policies.subgraph):
                 on_progress(one_line(f"  {line}"))
     summary = summary_as_json(policies)
-    written = {**summary, "results": [result_as_json(each, policies.subgraph) for each in policies.results]}
+    written = summary | {"results": [result_as_json(item, policies.subgraph) for item in policies.results]}
     storage.write_text(f"{folder.rstrip('/')}/{POLICIES}", json.dumps(written, indent=2) + "\n")
     if policies.failed:
         raise PolicyViolated(f"policies are violated: {policies.summary}: {_examples(policies)}")
@@ -59,14 +59,14 @@ def check(config: Config, folder: str, on_progress: ProgressCallback) -> dict[st
 
 def counts(folder: str) -> dict[str, Any]:
     """Return the counts of a stored result."""
-    found: dict[str, Any] = json.loads(storage.read_text(f"{folder.rstrip('/')}/{POLICIES}"))
-    return {key: value for key, value in found.items() if key != "results"}
+    content: dict[str, Any] = json.loads(storage.read_text(f"{folder.rstrip('/')}/{POLICIES}"))
+    return {key: value for key, value in content.items() if key != "results"}
 
 
-def _examples(found: PolicyCheck) -> str:
+def _examples(policies: PolicyCheck) -> str:
     lines = [
         f"{result.policy.name}: {violation.title} {violation.message}"
-        for result in found.results
+        for result in policies.results
         if result.policy.severity == "error"
         for violation in result.violations
     ]

@@ -34,7 +34,7 @@ def read_all(
     on_progress: ProgressCallback = no_progress,
 ) -> Rows[Record]:
     """Read the records of sources; of catalogs only those about datasets that other sources reference."""
-    found: list[Rows[Record]] = []
+    parts: list[Rows[Record]] = []
     catalogs: list[tuple[Source, Rows[Any]]] = []
     for source in sources:
         with step("read"):
@@ -43,8 +43,8 @@ def read_all(
             if source.is_catalog:
                 catalogs.append((source, read))
             else:
-                found.append(of_source(read, source.key))
-    records = engine.union(found).cache()
+                parts.append(of_source(read, source.key))
+    records = engine.union(parts).cache()
     for source, catalog in catalogs:
         listed = catalog.cache()
         records = records.union(of_source(filter_referenced(listed, records), source.key)).cache()
@@ -53,7 +53,7 @@ def read_all(
 
 def configured_sources(config: Config) -> tuple[Source, ...]:
     """Return the configured sources in reading order."""
-    return tuple(each.source for each in registry.configured(config))
+    return tuple(source.source for source in registry.configured(config))
 
 
 def input_bytes(config: Config) -> int | None:
@@ -131,5 +131,5 @@ def merge(config: Config, on_progress: ProgressCallback = no_progress) -> LocalM
         records = read_all(LocalEngine(), config, resolver, configured_sources(config), on_progress).cache()
         on_progress("joining")
         merged = join.merge(records, config.environment, config.dag_name, config.merge, config.metadata)
-        found = complete_report(records, merged, config)
-    return LocalMerge(found, merged.elements)
+        report = complete_report(records, merged, config)
+    return LocalMerge(report, merged.elements)

@@ -100,12 +100,12 @@ def _print_kind(console: Console, report: "Report", kind: str, title: str, *, ev
         console.print(f"  ... and {more:,} more")
 
 
-def print_near_misses(console: Console, found: Sequence["NearMiss"], limit: int | None = None) -> None:
+def print_near_misses(console: Console, near_misses: Sequence["NearMiss"], limit: int | None = None) -> None:
     """Print near misses, those with the same fix together; of more than `limit` the best."""
-    if not found:
+    if not near_misses:
         return
     console.print(Text(f"\n{TITLE}:", style="bold"))
-    for line in near_miss_lines(found, limit):
+    for line in near_miss_lines(near_misses, limit):
         console.print(Text(line), soft_wrap=True)
 
 
@@ -116,22 +116,22 @@ def print_dismissed(console: Console, dismissed: Sequence["Dismissed"], *, every
     hint = "" if everything else "; --all lists them"
     number = counted(len(dismissed), "near miss is", "near misses are")
     console.print(Text(f"\n{number} dismissed{hint}", style="bold"))
-    for each in dismissed if everything else ():
-        console.print(Text(f"  written  {dataset_text(each.written)}"), soft_wrap=True)
-        console.print(Text(f"  read     {dataset_text(each.read)}"), soft_wrap=True)
-        until = f" until {each.until}" if each.until else ""
-        console.print(Text(f"           dismissed by {each.by}{until}: {each.reason}"), soft_wrap=True)
+    for pair in dismissed if everything else ():
+        console.print(Text(f"  written  {dataset_text(pair.written)}"), soft_wrap=True)
+        console.print(Text(f"  read     {dataset_text(pair.read)}"), soft_wrap=True)
+        until = f" until {pair.until}" if pair.until else ""
+        console.print(Text(f"           dismissed by {pair.by}{until}: {pair.reason}"), soft_wrap=True)
 
 
-def near_miss_lines(found: Sequence["NearMiss"], limit: int | None = None) -> Iterator[str]:
+def near_miss_lines(near_misses: Sequence["NearMiss"], limit: int | None = None) -> Iterator[str]:
     """Yield the lines about near misses."""
     best: dict[str, int] = {}
-    for number, each in enumerate(found):
-        best.setdefault(each.fix, number)
+    for number, near_miss in enumerate(near_misses):
+        best.setdefault(near_miss.fix, number)
     # The group of the best one first.
-    order = sorted(range(len(found)), key=lambda number: (best[found[number].fix], number))
-    shown = [found[number] for number in order][:limit]
-    for fix, group in groupby(shown, key=lambda each: each.fix):
+    order = sorted(range(len(near_misses)), key=lambda number: (best[near_misses[number].fix], number))
+    shown = [near_misses[number] for number in order][:limit]
+    for fix, group in groupby(shown, key=lambda near_miss: near_miss.fix):
         members = list(group)
         for member in members:
             yield f"  written  {dataset_text(member.written)}"
@@ -140,14 +140,14 @@ def near_miss_lines(found: Sequence["NearMiss"], limit: int | None = None) -> It
             if member.note:
                 yield f"           {member.note}"
         if fix:
-            number = sum(near_miss.fix == fix for near_miss in found)
+            number = sum(near_miss.fix == fix for near_miss in near_misses)
             joins = f"joins {number} near misses" if number > 1 else "joins them"
             yield f"  Fix: {members[0].fix_key} {joins}:"
             yield indent(fix.rstrip(), "    ")
         else:
             yield "  Fix: correct the name in the job or the project; no configuration joins them"
-    if len(shown) < len(found):
-        yield f"  ... and {len(found) - len(shown):,} more: {_COMMAND}"
+    if len(shown) < len(near_misses):
+        yield f"  ... and {len(near_misses) - len(shown):,} more: {_COMMAND}"
 
 
 def loaded_text(loaded: "LoadResult") -> str:

@@ -88,14 +88,14 @@ def outcomes(folder: str) -> tuple[dict[str, Any], dict[str, Any]]:
 def _json(folder: str, name: str, step: Step) -> dict[str, Any]:
     file = f"{folder.rstrip('/')}/{name}"
     try:
-        found = json.loads(storage.read_text(file))
+        content = json.loads(storage.read_text(file))
     except SourceMissing:
         raise IntermediateError(f"{file}: missing; the {step} step writes it") from None
     except ValueError:
-        found = None
-    if not isinstance(found, dict):
+        content = None
+    if not isinstance(content, dict):
         raise IntermediateError(f"{file}: not a JSON object of the {step} step")
-    return found
+    return content
 
 
 def _uses_local_disk(spark: "SparkSession", folder: str) -> bool:

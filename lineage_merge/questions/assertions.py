@@ -122,20 +122,22 @@ def _checks(
 ) -> Checks:
     ends = {(edge.from_id, edge.to_id) for edge in edges}
     known = {vertex.id: vertex for vertex in graph.vertices(sorted({end for pair in ends for end in pair}))}
-    found = []
+    checks = []
     for assertion, checked in ends:
         if assertion in known and checked in known:
             is_column = known[checked].label == COLUMN
             dataset = dataset_of(checked) if is_column else checked
-            found.append(Check(known[assertion], known[checked], dataset, distances.get(dataset)))
+            checks.append(Check(known[assertion], known[checked], dataset, distances.get(dataset)))
     if datasets is None:
-        datasets = {vertex.id: vertex for vertex in graph.vertices(sorted({each.dataset for each in found}))}
-    has_check = {each.dataset for each in found}
+        datasets = {item.id: item for item in graph.vertices(sorted({check.dataset for check in checks}))}
+    has_check = {check.dataset for check in checks}
     unchecked = [
-        each for each in datasets.values() if each.id not in has_check and each.label not in _NOT_CHECKED
+        dataset
+        for dataset in datasets.values()
+        if dataset.id not in has_check and dataset.label not in _NOT_CHECKED
     ]
-    unchecked.sort(key=lambda each: (distances.get(each.id, 0), each.id))
-    return Checks(tuple(sorted(found, key=_order)), datasets, tuple(unchecked))
+    unchecked.sort(key=lambda dataset: (distances.get(dataset.id, 0), dataset.id))
+    return Checks(tuple(sorted(checks, key=_order)), datasets, tuple(unchecked))
 
 
 def _order(check: Check) -> tuple[int, str, int, str, str]:
@@ -232,7 +234,7 @@ class AssertionsResult(RowsResult):
         counts = listed_counts(dict(sorted(Counter(statuses.values()).items())))
         yield f"{counted(len(statuses), 'test')}{self.coverage}{f': {counts}' if counts else ''}"
         if unchecked := self.found.unchecked:
-            titles = [each.title for each in unchecked[:_MOST_LISTED]]
+            titles = [dataset.title for dataset in unchecked[:_MOST_LISTED]]
             titles += [f"{len(unchecked) - len(titles):,} more"] if len(unchecked) > len(titles) else []
             yield f"{counted(len(unchecked), 'dataset')} without tests: {', '.join(titles)}"
 
@@ -272,21 +274,21 @@ class AssertionsQuestion(Question[AssertionsResult]):
     def answer(self, graph: ScopedGraph) -> AssertionsResult:
         start = graph.dataset_or_column(self.name) if self.name is not None else None
         if start is None:
-            found = all_checks(graph.graph, graph.environment, graph.dag)
+            checks = all_checks(graph.graph, graph.environment, graph.dag)
         else:
-            found = checks_upstream(graph.graph, start, depth=self.depth, dag=graph.dag)
-        shown = replace(found, checks=found.failed()) if self.failed else found
+            checks = checks_upstream(graph.graph, start, depth=self.depth, dag=graph.dag)
+        shown = replace(checks, checks=checks.failed()) if self.failed else checks
         note = ""
         if not shown.checks:
             where = f" of {start.title} and upstream" if start else ""
-            note = "no failed tests" if self.failed and found.checks else f"no tests{where}"
+            note = "no failed tests" if self.failed and checks.checks else f"no tests{where}"
             note = graph.empty_note(note)
         return AssertionsResult(
             question=self.question,
             scope=graph.scope,
             graph=subgraph(vertex for check in shown.checks for vertex in (check.assertion, check.checked)),
             note=note,
-            found=found,
+            found=checks,
             shown=shown,
             start=start,
             depth=self.depth,

@@ -110,7 +110,7 @@ class Situation:
 
     def is_old(self, dataset: str) -> bool:
         """Whether the age of a dataset exceeds an expected one."""
-        return any(each.unmet == "age" for each in self.expectations.of(self.updates[dataset]))
+        return any(expectation.unmet == "age" for expectation in self.expectations.of(self.updates[dataset]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,13 +126,15 @@ class Diagnosis:
         updates = self.situation.updates.values()
         jobs = {job.id: job for update in updates for job in update.jobs}
         assertions = {
-            check.assertion.id: check.assertion for found in self.situation.checks.values() for check in found
+            check.assertion.id: check.assertion
+            for checks in self.situation.checks.values()
+            for check in checks
         }
         by_type = Counter(is_freshness(assertion) for assertion in assertions.values())
         return {
             "datasets": len(self.situation.updates),
             "datasets_without_known_update": sum(
-                each.stores_rows and each.updated_at is None for each in updates
+                update.stores_rows and update.updated_at is None for update in updates
             ),
             "jobs": len(jobs),
             "jobs_without_known_run": sum("last_run_at" not in job.properties for job in jobs.values()),
@@ -164,7 +166,7 @@ def diagnose(
     checks: dict[str, list[Check]] = defaultdict(list)
     for check in checks_within(graph, scope).checks:
         checks[check.dataset].append(check)
-    first = next(each for each, distance in scope.distances.items() if distance == 0)
+    first = next(identifier for identifier, distance in scope.distances.items() if distance == 0)
     of_inputs = input_updates(updates, scope.inputs)
     newer = {update: of_inputs.newer(update, nearest=update != first) for update in updates}
     runs = _dag_runs(graph, start.environment, updates)
@@ -179,15 +181,15 @@ def find_causes(situation: Situation) -> tuple[Cause, ...]:
 
     A job or assertion of several datasets is returned once per kind, at the nearest.
     """
-    found = []
+    findings = []
     for dataset in situation.updates:
         distance = situation.upstream.distances[dataset]
         for number, (kind, rule) in enumerate(RULES.items()):
             for finding in rule(situation, dataset):
                 order = (distance, number, dataset, finding.element.id)
-                found.append((order, kind, dataset, finding))
+                findings.append((order, kind, dataset, finding))
     nearest: dict[tuple[Kind, str], Cause] = {}
-    for (distance, *_), kind, dataset, finding in sorted(found, key=lambda each: each[0]):
+    for (distance, *_), kind, dataset, finding in sorted(findings, key=lambda finding: finding[0]):
         if (kind, finding.element.id) not in nearest:
             path = situation.upstream.path(dataset)
             nearest[kind, finding.element.id] = Cause(kind, dataset, distance, path, finding)
@@ -212,8 +214,8 @@ def missing_runs(situation: Situation, dataset: str) -> Iterator[Finding]:
     if not update.stores_rows:
         return
     newer = situation.newer_inputs.get(dataset, {}) if dataset != situation.start else {}
-    updated = {each: situation.updates[each].updated_at or 0 for each in newer}
-    other = max(updated, key=lambda each: (updated[each], each), default=None)
+    updated = {source: situation.updates[source].updated_at or 0 for source in newer}
+    other = max(updated, key=lambda source: (updated[source], source), default=None)
     for job in update.jobs:
         at = job.properties.get("last_run_at")
         if at is None or job.properties.get("status") == FAILED:
@@ -235,12 +237,12 @@ def missing_runs(situation: Situation, dataset: str) -> Iterator[Finding]:
 
 def silent_writes(situation: Situation, dataset: str) -> Iterator[Finding]:
     """Yield the jobs of the dataset whose later runs did not report that they wrote it."""
-    found = situation.silent.get(dataset, {})
+    silences = situation.silent.get(dataset, {})
     for job in situation.updates[dataset].jobs:
         name = f"{job.properties.get('job_type')} {job.name}"
-        if name in found:
+        if name in silences:
             at = job.properties.get("last_run_at")
-            yield Finding(job, f"{job.name}: {found[name]}", ("jobs", "--search", job.name), at, SUCCEEDED)
+            yield Finding(job, f"{job.name}: {silences[name]}", ("jobs", "--search", job.name), at, SUCCEEDED)
 
 
 def stale_sources(situation: Situation, dataset: str) -> Iterator[Finding]:
@@ -289,9 +291,9 @@ def recent_changes(situation: Situation, dataset: str) -> Iterator[Finding]:
 def failed_tests(situation: Situation, dataset: str) -> Iterator[Finding]:
     """Yield the tests of the dataset and its columns that did not pass, each once."""
     failed = {
-        each.assertion.id: each
-        for each in situation.checks.get(dataset, ())
-        if each.status in NOT_PASSED and not is_freshness(each.assertion)
+        check.assertion.id: check
+        for check in situation.checks.get(dataset, ())
+        if check.status in NOT_PASSED and not is_freshness(check.assertion)
     }
     for check in failed.values():
         properties = check.assertion.properties
@@ -357,7 +359,7 @@ def _silent_writes(
 def _missed_run(situation: Situation, job: Vertex, at: int) -> tuple[str, int] | None:
     """Return a DAG of the job and a time since when most of its other jobs ran, if long after the job."""
     for dag in job.dags:
-        others = sorted(end for each, end in situation.dag_runs.get(dag, {}).items() if each != job.id)
+        others = sorted(end for job_id, end in situation.dag_runs.get(dag, {}).items() if job_id != job.id)
         if others and others[(len(others) - 1) // 2] - at > MISSED_AFTER_MS:
             return dag, others[(len(others) - 1) // 2]
     return None

@@ -117,18 +117,18 @@ def _through_fields(
                 below[structure].append(column)
         following: set[str] = set()
         for edge in sorted(
-            _at(graph, inside | below.keys(), labels, direction, dag), key=lambda each: each.id
+            _at(graph, inside | below.keys(), labels, direction, dag), key=lambda edge: edge.id
         ):
             here = edge.from_id if direction == "down" else edge.to_id
             followed = [passed_on(edge, column, direction) for column in below.get(here, ())]
             if here in inside:
                 followed.append(edge)
                 _contain(here, frontier, fields, walked)
-            walked.update((each.id, each) for each in followed)
+            walked.update((edge.id, edge) for edge in followed)
             if edge.label == _FEEDS:
-                following.update(each.to_id if direction == "down" else each.from_id for each in followed)
-        frontier = {each for each in following if covered.isdisjoint((each, *structures_of(each)))}
-        frontier = {each for each in frontier if frontier.isdisjoint(structures_of(each))}
+                following.update(edge.to_id if direction == "down" else edge.from_id for edge in followed)
+        frontier = {column for column in following if covered.isdisjoint((column, *structures_of(column)))}
+        frontier = {column for column in frontier if frontier.isdisjoint(structures_of(column))}
         hops += 1
     return walked
 
@@ -158,7 +158,7 @@ def with_derived(graph: LineageGraph, ids: Collection[str]) -> list[Vertex]:
     """Return the vertices of these ids; of a field that the graph does not have, one made of its id."""
     vertices = graph.vertices(sorted(ids))
     known = {vertex.id: vertex for vertex in vertices}
-    missing = sorted(each for each in ids if each not in known and is_field(each))
+    missing = sorted(identifier for identifier in ids if identifier not in known and is_field(identifier))
     if missing:
         above = {structure for field in missing for structure in structures_of(field)} - known.keys()
         known.update((vertex.id, vertex) for vertex in graph.vertices(sorted(above)))
@@ -167,7 +167,7 @@ def with_derived(graph: LineageGraph, ids: Collection[str]) -> list[Vertex]:
 
 
 def _derived(field: str, known: Mapping[str, Vertex]) -> Vertex:
-    above: Iterator[Vertex] = (known[each] for each in reversed(structures_of(field)) if each in known)
+    above: Iterator[Vertex] = (known[outer] for outer in reversed(structures_of(field)) if outer in known)
     structure = next(above, None)
     names = {"name": decode(field.rpartition("|")[2]), "qualified_name": dotted(column_of(field))}
     if structure is None:

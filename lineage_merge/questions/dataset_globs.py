@@ -24,7 +24,7 @@ class DatasetGlobs:
         self.globs = tuple(globs)
         self._patterns = {glob: _pattern([glob]) for glob in self.globs}
         owners = {glob: glob.rpartition("#")[0] for glob in self.globs if "#" in glob}
-        self._owners = {each: _pattern([owner]) for each, owner in owners.items()}
+        self._owners = {name: _pattern([owner]) for name, owner in owners.items()}
         # One comparison excludes most datasets.
         self._any = _pattern([*self.globs, *owners.values()])
 

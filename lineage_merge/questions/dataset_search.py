@@ -188,13 +188,13 @@ class DatasetsQuestion(Question[DatasetsResult]):
             raise QueryError(f"{flag('owners')} and {flag('without_owner')} exclude each other")
 
     def answer(self, graph: ScopedGraph) -> DatasetsResult:
-        found = self._found(graph)
+        result = self._found(graph)
         return DatasetsResult(
             question=self.question,
             scope=graph.scope,
-            graph=found.subgraph,
-            note="" if found.datasets else graph.empty_note("no matching dataset"),
-            found=found,
+            graph=result.subgraph,
+            note="" if result.datasets else graph.empty_note("no matching dataset"),
+            found=result,
             search=self.search,
             with_columns=self.columns,
         )
@@ -220,14 +220,14 @@ class DatasetsQuestion(Question[DatasetsResult]):
             selected.append(set(failures))
         if selected:
             ids = sorted(set.intersection(*selected))
-            found = [dataset for dataset in graph.vertices(ids) if contains_text(dataset, self.search)]
-            found.sort(key=lambda dataset: dataset.id)
+            matching = [dataset for dataset in graph.vertices(ids) if contains_text(dataset, self.search)]
+            matching.sort(key=lambda dataset: dataset.id)
         else:
             most = None if self.without_owner else self.limit
-            found = graph.search(self.search, DATASET_LABELS, environment, dag, most)
+            matching = graph.search(self.search, DATASET_LABELS, environment, dag, most)
         if self.without_owner:
-            found = [dataset for dataset in found if not values_of(dataset, "owners")]
-        datasets = {dataset.id: dataset for dataset in found[: self.limit]}
+            matching = [dataset for dataset in matching if not values_of(dataset, "owners")]
+        datasets = {dataset.id: dataset for dataset in matching[: self.limit]}
         return FoundDatasets(
             completed(graph, datasets, (), dag, columns=True) if self.columns else Subgraph(datasets),
             tuple(datasets.values()),
@@ -312,12 +312,12 @@ class SearchQuestion(Question[SearchResult]):
 
     def answer(self, graph: ScopedGraph) -> SearchResult:
         """Return the elements: of a text, exact names first."""
-        found, note = FoundDatasets(), ""
+        matching, note = FoundDatasets(), ""
         vertices: Sequence[Vertex]
         if self.kind == "dataset":
             conditions = {name: getattr(self, name) for name in _OF_DATASETS}
             datasets = DatasetsQuestion(self.text, **conditions).answer(graph)
-            vertices, found, note = datasets.datasets, datasets.found, datasets.note
+            vertices, matching, note = datasets.datasets, datasets.found, datasets.note
         elif self.kind == "job":
             jobs = JobsQuestion(self.text, failed=self.failed).answer(graph)
             vertices, note = jobs.jobs, jobs.note
@@ -331,7 +331,7 @@ class SearchQuestion(Question[SearchResult]):
             return (name != text, not name.startswith(text), vertex.id)
 
         items = sorted(vertices, key=order) if text else vertices
-        return SearchResult(question=self.question, scope=graph.scope, note=note, items=items, found=found)
+        return SearchResult(question=self.question, scope=graph.scope, note=note, items=items, found=matching)
 
     def _columns(self, scoped: ScopedGraph) -> list[Vertex]:
         """Return the columns with the text in their name, and with all tags; `QueryError` without both."""

@@ -218,10 +218,10 @@ def changed_subgraph(
         ids |= ends if change.kind not in ("column", "expression") else ends | set(map(dataset_of, ends))
     vertices = list(after.vertices(sorted(ids)))
     vertices += before.vertices(sorted(ids - {vertex.id for vertex in vertices}))
-    changed = {(each.from_id, each.to_id) for each in edges}
+    changed = {(edge.from_id, edge.to_id) for edge in edges}
     starts = sorted(vertex.id for vertex in vertices if vertex.label in (JOB, *DATASET_LABELS))
     unchanged = after.edges_from(starts, ["feeds", "writes"])
-    edges += [each for each in unchanged if (each.from_id, each.to_id) not in changed]
+    edges += [edge for edge in unchanged if (edge.from_id, edge.to_id) not in changed]
     return subgraph(vertices, edges), marks
 
 

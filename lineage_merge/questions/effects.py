@@ -178,17 +178,17 @@ def propagate(
 
     `starts`: states of the changed elements; `copied`: ids of edges that `copies_of_all` found.
     """
-    found = States(change)
+    states = States(change)
     leaving: Mapping[str, list[Edge]] = defaultdict(list)
     uses: list[Edge] = []
-    for each in edges:
-        (uses if each.to_id in exposures else leaving[each.from_id]).append(each)
+    for edge in edges:
+        (uses if edge.to_id in exposures else leaving[edge.from_id]).append(edge)
     waiting = list(starts.items())
     while waiting:
         identifier, state = waiting.pop()
-        if state in found.elements[identifier]:
+        if state in states.elements[identifier]:
             continue
-        found.elements[identifier].add(state)
+        states.elements[identifier].add(state)
         for edge in leaving.get(identifier, ()):
             if edge.label == "has_column":  # what becomes of a structure becomes of its fields
                 waiting.append((edge.to_id, state))
@@ -197,13 +197,13 @@ def propagate(
                 after = follow(change, state, step)
                 waiting.append((edge.to_id, after))
                 if job := job_of(edge):
-                    found.jobs[job].add(after)
-    for identifier, states in found.elements.items():
-        found.of_columns[dataset_of(identifier)].update(states)
+                    states.jobs[job].add(after)
+    for identifier, own_states in states.elements.items():
+        states.of_columns[dataset_of(identifier)].update(own_states)
     # Exposures have no columns: they may use any of what they read.
     for use in uses:
-        found.elements[use.to_id] |= {follow(change, state, Step(USE)) for state in found.of(use.from_id)}
-    return found
+        states.elements[use.to_id] |= {follow(change, state, Step(USE)) for state in states.of(use.from_id)}
+    return states
 
 
 def copies_of_all(graph: LineageGraph, edges: Iterable[Edge], dag: str | None = None) -> set[str]:
@@ -225,7 +225,7 @@ def copies_of_all(graph: LineageGraph, edges: Iterable[Edge], dag: str | None = 
 
 def _is_copy(edge: Edge) -> bool:
     held = edge.properties
-    names = {column_of(each) for each in (edge.from_id, edge.to_id)}
+    names = {column_of(identifier) for identifier in (edge.from_id, edge.to_id)}
     is_identity = edge.label == "feeds_column" and held.get("transformation") == "IDENTITY"
     return is_identity and not held.get("expression") and len(names) == 1
 
@@ -239,5 +239,5 @@ def _steps(edge: Edge, copies_all: bool) -> Iterator[Step]:
         yield Step(READ)
         return
     expression = str(edge.properties.get("expression", ""))
-    for each in str(edge.properties.get("transformation", "")).split(","):
-        yield Step(each.strip(), expression, copies_all)
+    for transformation in str(edge.properties.get("transformation", "")).split(","):
+        yield Step(transformation.strip(), expression, copies_all)

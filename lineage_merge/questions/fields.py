@@ -171,13 +171,13 @@ def frame_columns(row_type: type) -> dict[str, type]:
 
 def cells(row: Any, attributes: Iterable[str]) -> Iterator[str | int]:
     """Yield values for a table; "" if there is none. Properties of a row are shown as they are."""
-    declared = {each.attribute: each for each in fields_of(type(row))}
+    declared = {item.attribute: item for item in fields_of(type(row))}
     for attribute in attributes:
         value, field = getattr(row, attribute), declared.get(attribute)
         if value is None:
             yield ""
         elif field is not None and field.is_list:
-            yield ", ".join(str(_cell(field.kind, each)) for each in value)
+            yield ", ".join(str(_cell(field.kind, member)) for member in value)
         else:
             yield _cell(field.kind if field else Kind.VALUE, value)
 
@@ -211,7 +211,7 @@ def _plain(kind: Kind, value: Any, collection: type | None) -> Any:
     if value is None:
         return None
     if collection:
-        return collection(_plain(kind, each, None) for each in value)
+        return collection(_plain(kind, member, None) for member in value)
     if kind == Kind.ELEMENT:
         return value.id
     if kind == Kind.RECORD:
@@ -254,4 +254,4 @@ def unwrap(hint: Any, kinds: type[Enum]) -> Unwrapped:
 
 def metadata(hint: Any, wanted: type) -> Any:
     """Return the part of an annotation that is of a type; None if there is none."""
-    return next((each for each in getattr(hint, "__metadata__", ()) if isinstance(each, wanted)), None)
+    return next((note for note in getattr(hint, "__metadata__", ()) if isinstance(note, wanted)), None)

@@ -126,7 +126,7 @@ class FreshnessResult(RowsResult):
     @property
     def counts(self) -> Annotated[Counts, Shown("datasets by status")]:
         """The numbers of all assessed datasets by status."""
-        counts = Counter(each.status for each in self.assessed)
+        counts = Counter(dataset.status for dataset in self.assessed)
         return {status: counts[status] for status in MEANINGS}
 
     def row(self, item: Freshness) -> FreshnessRow:
@@ -166,7 +166,7 @@ class FreshnessResult(RowsResult):
 
     @cached_property
     def _titles(self) -> Mapping[str, str]:
-        return {each.dataset.id: each.dataset.title for each in self.assessed}
+        return {freshness.dataset.id: freshness.dataset.title for freshness in self.assessed}
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +213,7 @@ class FreshnessQuestion(Question[FreshnessResult]):
             environment=graph.environment,
             dag=graph.dag,
         )
-        datasets = [each for each in assessed if not self.stale or each.status == "stale"][: self.limit]
+        datasets = [row for row in assessed if not self.stale or row.status == "stale"][: self.limit]
         return FreshnessResult(
             question=self.question,
             scope=graph.scope,

@@ -61,7 +61,7 @@ def _of_datasets(graph: LineageGraph, changed: Vertex, depth: int | None, dag: s
     of_starts = graph.edges_from(sorted(starts), ["has_column"])
     own = {edge.to_id for edge in of_starts}
     reached = reached_columns(graph, own, "down", depth=depth, dag=dag)
-    columns = reached | own if changed.label == JOB else {each for each in reached if not _is_in(each, own)}
+    columns = reached | own if changed.label == JOB else {id_ for id_ in reached if not _is_in(id_, own)}
     affected = [dataset for dataset in reached_graph.datasets if dataset.id != changed.id]
     return Impact(
         reached_graph,
@@ -84,9 +84,7 @@ def _of_column(graph: LineageGraph, changed: Vertex, depth: int | None, dag: str
     indirectly_affected = {edge.to_id for edge in influencing} - owners
     hops = distances([changed.id], leaving)
     # What is at the maximum depth is not followed.
-    users = {
-        dataset_of(each) for each in columns | indirectly_affected if depth is None or hops[each] < depth
-    }
+    users = {dataset_of(id_) for id_ in columns | indirectly_affected if depth is None or hops[id_] < depth}
     used = graph.edges_from(sorted(users), ["feeds"], dag)
     targets = {vertex.id: vertex for vertex in graph.vertices({edge.to_id for edge in used})}
     using = [edge for edge in used if edge.to_id in targets and targets[edge.to_id].label == "exposure"]
@@ -104,7 +102,7 @@ def _of_column(graph: LineageGraph, changed: Vertex, depth: int | None, dag: str
         subgraph(known(columns | ends(followed)), followed),
         datasets=known(owners - {own}),
         indirectly_affected=known(indirectly_affected - exposures),
-        columns=known(each for each in columns if not _is_in(each, {changed.id})),
+        columns=known(column for column in columns if not _is_in(column, {changed.id})),
         jobs=_jobs(graph, followed),
         exposures=known(exposures),
         dags=_dags(followed),

@@ -305,10 +305,10 @@ class ImpactQuestion(Question[ImpactResult]):
         change = Change(self.change) if self.change else None
         changed = graph.element(self.name)
         affected = dependents(graph.graph, changed, change=change, depth=self.depth, dag=graph.dag)
-        found = {}
+        usage_by_id = {}
         if self.with_usage:
-            read = [each.vertex for each in affected.elements if each.kind in ("dataset", "column")]
-            found = usages(graph.graph, [*read, *([] if changed.label == JOB else [changed])])
+            read = [element.vertex for element in affected.elements if element.kind in ("dataset", "column")]
+            usage_by_id = usages(graph.graph, [*read, *([] if changed.label == JOB else [changed])])
         return ImpactResult(
             question=self.question,
             scope=graph.scope,
@@ -318,8 +318,8 @@ class ImpactQuestion(Question[ImpactResult]):
             tests=affected_tests(graph.graph, affected, graph.dag),
             change=self.change,
             depth=self.depth,
-            usage=_usage(affected, found.get(changed.id), graph.dag),
-            usages=found,
+            usage=_usage(affected, usage_by_id.get(changed.id), graph.dag),
+            usages=usage_by_id,
         )
 
 

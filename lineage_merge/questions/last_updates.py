@@ -77,7 +77,7 @@ class LastUpdate:
         # A newest row in the future of its check, such as a planned event, was loaded at an unknown time.
         is_possible = self.loaded_at is None or checked_at is None or self.loaded_at <= checked_at
         loaded_at = self.loaded_at if is_possible else None
-        known = [each for each in (self.written_at, loaded_at) if each is not None]
+        known = [moment for moment in (self.written_at, loaded_at) if moment is not None]
         return max(known, default=None) if self.stores_rows else None
 
     @cached_property
@@ -94,27 +94,28 @@ class LastUpdate:
 
 def last_updates(graph: LineageGraph, datasets: Iterable[Vertex]) -> dict[str, LastUpdate]:
     """Return the last updates by id. Runs and checks of all DAGs count."""
-    by_id = {each.id: each for each in datasets}
+    by_id = {dataset.id: dataset for dataset in datasets}
     writes = graph.edges_to(sorted(by_id), ["writes"])
     checks = graph.edges_to(sorted(by_id), ["checks"])
-    found = {
-        each.id: each for each in graph.vertices(sorted({write.from_id for write in (*writes, *checks)}))
+    vertices = {
+        writer.id: writer
+        for writer in graph.vertices(sorted({write.from_id for write in (*writes, *checks)}))
     }
     jobs, checked = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
     for write in writes:
         jobs[write.to_id].add(write.from_id)
     for check in checks:
-        vertex = found.get(check.from_id)
+        vertex = vertices.get(check.from_id)
         if vertex is not None and vertex.properties.get("assertion_type") == FRESHNESS:
             checked[check.to_id].add(check.from_id)
     return {
-        each: LastUpdate(dataset, _at(found, jobs[each]), _at(found, checked[each]))
-        for each, dataset in by_id.items()
+        identifier: LastUpdate(dataset, _at(vertices, jobs[identifier]), _at(vertices, checked[identifier]))
+        for identifier, dataset in by_id.items()
     }
 
 
-def _at(found: Mapping[str, Vertex], ids: Iterable[str]) -> tuple[Vertex, ...]:
-    return tuple(found[identifier] for identifier in sorted(ids) if identifier in found)
+def _at(vertices: Mapping[str, Vertex], ids: Iterable[str]) -> tuple[Vertex, ...]:
+    return tuple(vertices[identifier] for identifier in sorted(ids) if identifier in vertices)
 
 
 def _is_run(job: Vertex, status: str) -> bool:
@@ -154,19 +155,19 @@ class InputUpdates:
         distance = 0
         while frontier and not (nearest and newer):
             distance += 1
-            reached = {each for here in frontier for each in self.inputs.get(here, ())} - passed
-            passed |= reached
+            sources = {source for here in frontier for source in self.inputs.get(here, ())} - passed
+            passed |= sources
             frontier = []
-            for each in reached:
-                updated_at = _updated_at(self.updates, each)
-                if each in same_cycle:
-                    frontier.append(each)
+            for source in sources:
+                updated_at = _updated_at(self.updates, source)
+                if source in same_cycle:
+                    frontier.append(source)
                 elif updated_at is None:
                     # Without a cycle, only what shows a newer update is followed.
-                    if same_cycle or self.newest_behind.get(each, limit) > limit:
-                        frontier.append(each)
+                    if same_cycle or self.newest_behind.get(source, limit) > limit:
+                        frontier.append(source)
                 elif updated_at > limit:
-                    newer[each] = distance
+                    newer[source] = distance
         return newer
 
 
@@ -174,7 +175,7 @@ def input_updates(updates: Mapping[str, LastUpdate], inputs: Inputs) -> InputUpd
     """Return the updates of datasets and inputs."""
     pairs = [(source, target) for target, sources in inputs.items() for source in sources]
     groups = strongly_connected_components(pairs)
-    cycles = {each: group for group in groups for each in group}
+    cycles = {dataset: group for group in groups for dataset in group}
     return InputUpdates(updates, inputs, cycles, _newest_behind(updates, pairs))
 
 
@@ -184,16 +185,16 @@ def _newest_behind(updates: Mapping[str, LastUpdate], pairs: Iterable[tuple[str,
     for source, target in pairs:
         if _updated_at(updates, target) is None:
             readers[source].append(target)
-    known = [(update.updated_at, each) for each, update in updates.items() if update.updated_at is not None]
-    found: dict[str, int] = {}
+    known = [(update.updated_at, id_) for id_, update in updates.items() if update.updated_at is not None]
+    newest: dict[str, int] = {}
     for updated_at, start in sorted(known, reverse=True):
         left = [start]
         while left:
-            for each in readers.get(left.pop(), ()):
-                if each not in found:
-                    found[each] = updated_at
-                    left.append(each)
-    return found
+            for reader in readers.get(left.pop(), ()):
+                if reader not in newest:
+                    newest[reader] = updated_at
+                    left.append(reader)
+    return newest
 
 
 def _updated_at(updates: Mapping[str, LastUpdate], dataset: str) -> int | None:

@@ -27,7 +27,7 @@ class Layer(NamedTuple):
         """Whether a glob matches the dataset's path or name, ``namespace|name`` or qualified name."""
         _, namespace, name = name_parts(dataset.id)
         names = {dataset.title, f"{namespace}|{name}", name, dataset.properties.get("qualified_name", name)}
-        return any(fnmatch.fnmatchcase(each, glob) for each in names for glob in self.globs)
+        return any(fnmatch.fnmatchcase(name, glob) for name in names for glob in self.globs)
 
 
 class LayerViolation(NamedTuple):
@@ -76,12 +76,12 @@ def check_layers(
     """
     layer_of: dict[str, int] = {}
     counts = {layer.name: 0 for layer in layers} | {"": 0}
-    for each in graph.everything(environment, dag, DATASET_LABELS):
-        if isinstance(each, Vertex):
-            number = next((n for n, layer in enumerate(layers) if layer.holds(each)), None)
+    for element in graph.everything(environment, dag, DATASET_LABELS):
+        if isinstance(element, Vertex):
+            number = next((n for n, layer in enumerate(layers) if layer.holds(element)), None)
             counts[layers[number].name if number is not None else ""] += 1
             if number is not None:
-                layer_of[each.id] = number
+                layer_of[element.id] = number
     broken = {
         (source, target)
         for source, target in graph.pairs(["feeds"], environment, dag)
@@ -94,7 +94,7 @@ def check_layers(
         for edge in graph.edges_from(sorted({source for source, _ in broken}), ["feeds"], dag)
         if (edge.from_id, edge.to_id) in broken
     ]
-    found = completed(graph, ends(edges), edges)
+    subgraph = completed(graph, ends(edges), edges)
     breaches = tuple(
         LayerViolation(
             edge,
@@ -102,9 +102,9 @@ def check_layers(
             layers[layer_of[edge.to_id]].name,
             layer_of[edge.to_id] > layer_of[edge.from_id],
         )
-        for edge in found.edges
+        for edge in subgraph.edges
     )
-    return LayerCheck(breaches, counts, found)
+    return LayerCheck(breaches, counts, subgraph)
 
 
 @dataclass(frozen=True, slots=True)

@@ -223,10 +223,10 @@ class Upstream:
 
     def path(self, dataset: str) -> tuple[str, ...]:
         """Return the ids of a shortest path from a dataset to the start."""
-        found = [dataset]
-        while found[-1] in self.following:
-            found.append(self.following[found[-1]])
-        return tuple(found)
+        path = [dataset]
+        while path[-1] in self.following:
+            path.append(self.following[path[-1]])
+        return tuple(path)
 
 
 def upstream(
@@ -236,13 +236,13 @@ def upstream(
 
     For a column: the datasets of the columns from which it is computed.
     """
-    found = lineage(graph, start, "up", depth=depth, dag=dag)
+    answer = lineage(graph, start, "up", depth=depth, dag=dag)
     columns: frozenset[str] = frozenset()
-    datasets: Iterable[Vertex] = found.datasets
-    pairs = [(edge.from_id, edge.to_id) for edge in found.edges]
+    datasets: Iterable[Vertex] = answer.datasets
+    pairs = [(edge.from_id, edge.to_id) for edge in answer.edges]
     first = start.id
     if start.label == COLUMN:
-        columns = frozenset({start.id, *ends(found.edges)})
+        columns = frozenset({start.id, *ends(answer.edges)})
         datasets = graph.vertices(sorted(map(dataset_of, columns)))
         pairs = [(dataset_of(source), dataset_of(target)) for source, target in pairs]
         first = dataset_of(start.id)
@@ -253,8 +253,8 @@ def upstream(
 
 def inputs_of(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
     """Return the other datasets that feed each dataset, sorted."""
-    found: dict[str, set[str]] = defaultdict(set)
+    by_target: dict[str, set[str]] = defaultdict(set)
     for source, target in pairs:
         if source != target:
-            found[target].add(source)
-    return {target: tuple(sorted(sources)) for target, sources in found.items()}
+            by_target[target].add(source)
+    return {target: tuple(sorted(sources)) for target, sources in by_target.items()}

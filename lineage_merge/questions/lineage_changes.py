@@ -101,10 +101,10 @@ def compare_pictures(
 
 def counts(changes: Iterable[Change]) -> dict[Kind, dict[Action, int]]:
     """Return the numbers of changes, of all kinds and actions."""
-    found: dict[Kind, dict[Action, int]] = {kind: dict.fromkeys(ACTIONS, 0) for kind in KINDS}
+    counts: dict[Kind, dict[Action, int]] = {kind: dict.fromkeys(ACTIONS, 0) for kind in KINDS}
     for change in changes:
-        found[change.kind][change.action] += 1
-    return found
+        counts[change.kind][change.action] += 1
+    return counts
 
 
 def differences(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Difference, ...]:
@@ -150,12 +150,12 @@ def _grouped(edges: Iterable[Edge]) -> dict[_Ends, dict[str, str]]:
     """Return the values of the edges between two vertices, which several jobs may have."""
     values: dict[_Ends, dict[str, set[str]]] = {}
     for edge in edges:
-        found = values.setdefault((edge.from_id, edge.to_id), {})
+        properties = values.setdefault((edge.from_id, edge.to_id), {})
         for name, value in {"job": edge.job, **compared_values(edge)}.items():
-            found.setdefault(name, set()).add(value)
+            properties.setdefault(name, set()).add(value)
     return {
-        ends: {name: ", ".join(sorted(each)) for name, each in found.items()}
-        for ends, found in values.items()
+        ends: {name: ", ".join(sorted(texts)) for name, texts in properties.items()}
+        for ends, properties in values.items()
     }
 
 
@@ -168,11 +168,11 @@ def _changes(before: _Picture, after: _Picture) -> Iterator[Change]:
         kind: Kind = "column" if vertex.label == COLUMN else "job" if vertex.label == JOB else "dataset"
         if old is None or new is None:
             yield Change(kind, "removed" if new is None else "added", identifier, vertex.title)
-        elif found := differences(compared_values(old), compared_values(new)):
-            yield Change(kind, "changed", identifier, vertex.title, differences=found)
+        elif differing := differences(compared_values(old), compared_values(new)):
+            yield Change(kind, "changed", identifier, vertex.title, differences=differing)
     yield from _edge_changes("feed", before.feeds, after.feeds)
     both = (
-        {ends: each for ends, each in picture.expressions.items() if _has_dataset(ends[1], before, after)}
+        {ends: text for ends, text in picture.expressions.items() if _has_dataset(ends[1], before, after)}
         for picture in (before, after)
     )
     yield from _edge_changes("expression", *both)
@@ -189,12 +189,12 @@ def _edge_changes(
     title_of = title_of_id if kind == "feed" else column_title
     for ends in before.keys() | after.keys():
         old, new = before.get(ends), after.get(ends)
-        found = differences(old or {}, new or {})
-        if found:
+        differing = differences(old or {}, new or {})
+        if differing:
             action: Action = "added" if old is None else "removed" if new is None else "changed"
             source, target = ends
             title = f"{title_of(source)} -> {title_of(target)}"
-            yield Change(kind, action, target, title, source, found)
+            yield Change(kind, action, target, title, source, differing)
 
 
 def neighbors_of(
@@ -202,13 +202,13 @@ def neighbors_of(
 ) -> Limit:
     """Return a dataset or column with everything upstream or downstream of it, in any of the pictures."""
     is_column = start.label == COLUMN
-    found = {start.id}
+    ids = {start.id}
     for graph in graphs:
-        found |= (
+        ids |= (
             reached_columns(graph, [start.id], direction, dag=dag)
             if is_column
             else graph.reach([start.id], ["feeds"], direction, dag=dag)
         )
     if not is_column:
-        return Limit(frozenset(found))
-    return Limit(frozenset(map(dataset_of, found)), frozenset(found))
+        return Limit(frozenset(ids))
+    return Limit(frozenset(map(dataset_of, ids)), frozenset(ids))

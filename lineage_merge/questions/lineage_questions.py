@@ -242,7 +242,7 @@ def edges_on_paths(edges: Iterable[Edge], start: str, end: str, depth: int | Non
     """
     passed = [edge for edge in edges if start == end or (edge.to_id != start and edge.from_id != end)]
     from_start = distances([start], passed)
-    parts = {each for each in from_start if is_field(each) and end in structures_of(each)}
+    parts = {part for part in from_start if is_field(part) and end in structures_of(part)}
     to_end = distances([end, *structures_of(end), *parts], passed, "up", from_fields=True)
     return {
         edge

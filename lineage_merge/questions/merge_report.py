@@ -192,7 +192,7 @@ class NearMissesResult(NoGraphResult):
 
     def fields(self) -> dict[str, Any]:
         """Return the near misses that the configuration dismisses: who did it, why, and until which day."""
-        rows = [{**each._asdict(), "evidence": list(each.evidence)} for each in self.dismissed]
+        rows = [{**pair._asdict(), "evidence": list(pair.evidence)} for pair in self.dismissed]
         return {"dismissed_near_misses": rows}
 
 
@@ -213,7 +213,7 @@ class NearMissesQuestion(Question[NearMissesResult]):
         pairs, problems, dismissed = near_misses(
             graph.graph, replace(graph.config, environment=graph.environment)
         )
-        notes = [f"note: {': '.join(filter(None, (each.field, each.message)))}" for each in problems]
+        notes = [f"note: {': '.join(filter(None, (problem.field, problem.message)))}" for problem in problems]
         return NearMissesResult(
             question="near misses",
             scope=graph.scope,

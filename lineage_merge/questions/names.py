@@ -57,7 +57,7 @@ def check_scope(graph: LineageGraph, environment: str | None, dag: str | None) -
             f"unknown environment: {environment}{_listed(similar, 'the graph')}", tuple(environments)
         )
     if dag is not None:
-        dags = {name for each in graph.search("", labels, environment) for name in each.dags}
+        dags = {name for element in graph.search("", labels, environment) for name in element.dags}
         where = environment or "the graph"
         if dags:
             similar = did_you_mean(dag, dags)
@@ -88,7 +88,7 @@ def _resolve(
     like = like or _misspelt(graph, wanted, labels, environment, dag)
     where = f" in {environment}" if environment else ""
     more = "; similar names:" if like else ""
-    raise NotFound(f"not found{where}: {text}{more}", tuple(each.id for each in like))
+    raise NotFound(f"not found{where}: {text}{more}", tuple(vertex.id for vertex in like))
 
 
 def _misspelt(
@@ -98,14 +98,14 @@ def _misspelt(
     middle = len(text) // 2
     if middle < _MIN_HALF:
         return []
-    found: dict[str, list[Vertex]] = defaultdict(list)
+    by_name: dict[str, list[Vertex]] = defaultdict(list)
     for half in (text[:middle], text[middle:]):
-        for each in graph.search(half, labels, environment, dag, _COMPARED):
-            for name in {each.name.lower(), each.title.lower()}:
-                if each not in found[name]:
-                    found[name].append(each)
-    similar = similar_names(text, found, _SUGGESTED, cutoff=0.8)
-    return list(dict.fromkeys(each for name in similar for each in found[name]))[:_SUGGESTED]
+        for vertex in graph.search(half, labels, environment, dag, _COMPARED):
+            for name in {vertex.name.lower(), vertex.title.lower()}:
+                if vertex not in by_name[name]:
+                    by_name[name].append(vertex)
+    similar = similar_names(text, by_name, _SUGGESTED, cutoff=0.8)
+    return list(dict.fromkeys(vertex for name in similar for vertex in by_name[name]))[:_SUGGESTED]
 
 
 def _candidates(
@@ -115,7 +115,7 @@ def _candidates(
     names = _full_names(text)
     if "|" in text or names:
         environments = [environment] if environment else graph.environments() if names else []
-        ids = [text, *(dataset_id(each, name) for name in names for each in environments)]
+        ids = [text, *(dataset_id(env, name) for name in names for env in environments)]
         candidates = [
             vertex
             for vertex in graph.vertices(ids)
@@ -139,7 +139,7 @@ def _without_database(
         return []
     end = f".{text}".casefold()
     tables = graph.named(table, labels, environment, dag)
-    return [each for each in tables if each.qualified_name.casefold().endswith(end)]
+    return [table for table in tables if table.qualified_name.casefold().endswith(end)]
 
 
 def _full_names(text: str) -> list[DatasetName]:
@@ -155,10 +155,10 @@ def _full_names(text: str) -> list[DatasetName]:
         return []
 
 
-def _require_unique(text: str, found: Sequence[Vertex]) -> Vertex:
-    if len(found) == 1:
-        return found[0]
-    ids = tuple(sorted(vertex.id for vertex in found))
+def _require_unique(text: str, matching: Sequence[Vertex]) -> Vertex:
+    if len(matching) == 1:
+        return matching[0]
+    ids = tuple(sorted(vertex.id for vertex in matching))
     hint = "use a longer name, --environment or --dag"
     raise Ambiguous(f"ambiguous name: {text} ({len(ids)} matches; {hint}):", ids)
 
@@ -171,7 +171,7 @@ def _column(graph: LineageGraph, dataset: Vertex, column: str) -> Vertex:
     if vertices:
         return vertices[0]
     if len(ids) > 1:
-        structures = graph.vertices(sorted({each for field in ids for each in structures_of(field)}))
+        structures = graph.vertices(sorted({part for field in ids for part in structures_of(field)}))
         fields = [field for field in with_derived(graph, ids) if _is_possible(structures, field)]
         if fields:
             return _require_unique(f"{dataset.title}#{column}", fields)
@@ -188,7 +188,7 @@ def _paths(column: str) -> list[str]:
         return [column]
     dots = len(names) - 1
     joints = product((".", FIELD), repeat=dots) if dots <= _MAX_DOTS else [("." * dots), (FIELD * dots)]
-    return [names[0] + "".join(map("".join, zip(each, names[1:], strict=True))) for each in joints]
+    return [names[0] + "".join(map("".join, zip(joint, names[1:], strict=True))) for joint in joints]
 
 
 def _is_possible(structures: Iterable[Vertex], field: Vertex) -> bool:

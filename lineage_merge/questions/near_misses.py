@@ -31,11 +31,11 @@ def near_misses_of(
     graph: LineageGraph, config: "Config", datasets: Iterable[Vertex]
 ) -> list[NearMiss | Dismissed]:
     """Return the near misses of the environments of some datasets, dismissed ones at the end."""
-    found = [
+    runs = [
         near_misses(graph, replace(config, environment=environment))
         for environment in sorted({dataset.environment for dataset in datasets})
     ]
-    return [*(each for of in found for each in of.found), *(each for of in found for each in of.dismissed)]
+    return [pair for run in runs for pair in run.found] + [pair for run in runs for pair in run.dismissed]
 
 
 def _row(edge: Edge) -> Row:

@@ -63,7 +63,7 @@ def resolve_past(
     try:
         return _resolve(_nodes(location, list(newest.values())), text, environment, dag)
     except NotFound as error:
-        seen = {_entry(each) for each in newest.values()}
+        seen = {_entry(merge) for merge in newest.values()}
         for merge in reversed(merges):
             entry = _entry(merge)
             if entry in seen or merge.record.entry is None:
@@ -105,7 +105,7 @@ def _may_have(nodes: Columns, text: str) -> bool:
     dataset = text.rpartition("#")[0] or text
     last = max(dataset.rstrip("/").replace("|", "/").replace(".", "/").split("/")[-1:], default="")
     columns = [column for name in ("id", "location") if (column := nodes.column(name)) is not None]
-    masks = (pc.match_substring(distinct_texts(each), last, ignore_case=True) for each in columns)
+    masks = (pc.match_substring(distinct_texts(column), last, ignore_case=True) for column in columns)
     return any(pc.any(mask).as_py() for mask in masks)
 
 
@@ -129,14 +129,14 @@ def recent_changes(
     moments = (max(since, min(times)), until)
     before, after = (as_of(location, Moment("", moment), environment).graph for moment in moments)
     differences = {_key(picture): picture for picture in compare_pictures(before, after, environment)}
-    wanted = {key: each for key, each in differences.items() if _dataset_of(each) in datasets}
+    wanted = {key: id_ for key, id_ in differences.items() if _dataset_of(id_) in datasets}
     first: dict[_Key, ScopedMerge] = {}
     for scope in scopes if wanted else ():
         for merge, changed in _changes(location, scope, _records(location, scope, since, until)):
             for key in changed & wanted.keys():
-                first[key] = min(first.get(key, merge), merge, key=lambda each: each.record.name)
+                first[key] = min(first.get(key, merge), merge, key=lambda other: other.record.name)
     by_dataset: dict[str, dict[ScopedMerge, list[str]]] = {}
-    for key, merge in sorted(first.items(), key=lambda each: (each[1].record.name, each[0])):
+    for key, merge in sorted(first.items(), key=lambda item: (item[1].record.name, item[0])):
         by_dataset.setdefault(_dataset_of(wanted[key]), {}).setdefault(merge, []).append(_text(wanted[key]))
     return {
         dataset: [
@@ -160,7 +160,7 @@ def _records(location: str, scope: DagScope, since: int, until: int) -> list[Mer
     (names,) = merge_index.merge_names(location, [scope])
     earlier = [name for name in names if name.time < since][-1:]
     wanted = [*earlier, *(name for name in names if since <= name.time <= until)]
-    records = merge_index.read_records(location, [(scope, each) for each in wanted])
+    records = merge_index.read_records(location, [(scope, name) for name in wanted])
     return [record for record in records if record]
 
 

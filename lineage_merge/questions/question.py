@@ -169,13 +169,13 @@ def answers_of(question: type[Question[Any]]) -> tuple[type[Result], ...]:
 def parameters_of(question: type[Question[Any]]) -> tuple[Declared, ...]:
     """Return the parameters that can be given to a command or tool."""
     hints = get_type_hints(question, include_extras=True)
-    found = []
+    declared = []
     for field in fields(question):  # type: ignore[arg-type] # subclasses are dataclasses
         parameter = metadata(hints[field.name], Parameter)
         if parameter is not None:
             kind, value_type, is_list, _ = unwrap(hints[field.name], Input)
-            found.append(Declared(field.name, kind, value_type, is_list, field.default, parameter))
-    return tuple(found)
+            declared.append(Declared(field.name, kind, value_type, is_list, field.default, parameter))
+    return tuple(declared)
 
 
 def ask(question: Question[Answer], graph: ScopedGraph) -> Answer:

@@ -198,7 +198,7 @@ class RowsResult(Result):
 
         from lineage_merge.questions.formats.describe import one_line
 
-        lines = [Text(one_line(each)) for each in self.summary()]
+        lines = [Text(one_line(line)) for line in self.summary()]
         return [*self.csv_tables(), *([Text()] if self.items and lines else []), *lines]
 
     def csv_tables(self) -> Renderables:

@@ -151,7 +151,7 @@ def freshness(
         scope = upstream(graph, start, dag=dag)
         datasets, inputs = scope.datasets, scope.inputs
     else:
-        datasets = {each.id: each for each in graph.search("", DATASET_LABELS, environment, dag)}
+        datasets = {dataset.id: dataset for dataset in graph.search("", DATASET_LABELS, environment, dag)}
         inputs = inputs_of(graph.pairs(["feeds"], environment, dag))
     return assess(last_updates(graph, datasets.values()), inputs, expectations)
 
@@ -224,21 +224,21 @@ def _unknown(update: LastUpdate, shows_known: bool) -> tuple[Reason, ...]:
 def _nearest_upstream(wanted: set[str], inputs: Mapping[str, tuple[str, ...]]) -> dict[str, Nearest]:
     """Return the nearest upstream dataset among `wanted`, of each dataset that has one."""
     readers = _readers(inputs)
-    closest = {each: Nearest(0, each) for each in wanted}
+    closest = {dataset: Nearest(0, dataset) for dataset in wanted}
     nearest_upstream: dict[str, Nearest] = {}
     frontier = sorted(wanted)
     while frontier:
         candidates: dict[str, Nearest] = {}
         for here in frontier:
             distance, source = closest[here]
-            for each in readers[here]:
-                if each != source:
+            for reader in readers[here]:
+                if reader != source:
                     candidate = Nearest(distance + 1, source)
-                    candidates[each] = min(candidate, candidates.get(each, candidate))
-        for each, nearest in candidates.items():
-            nearest_upstream.setdefault(each, nearest)
+                    candidates[reader] = min(candidate, candidates.get(reader, candidate))
+        for reader, nearest in candidates.items():
+            nearest_upstream.setdefault(reader, nearest)
         frontier = sorted(candidates.keys() - closest.keys())
-        closest |= {each: candidates[each] for each in frontier}
+        closest |= {dataset: candidates[dataset] for dataset in frontier}
     return nearest_upstream
 
 

@@ -117,10 +117,10 @@ def propagate(
 
     `propagation`: settings by tag, `*` for tags without settings.
     """
-    found = propagate_ids(graph, tags, propagation, environment, dag)
-    needed = {carrier.id for carrier in found.carriers} | {stop.id for stop in found.stops}
-    read = with_derived(graph, needed - found.vertices.keys())
-    return replace(found, vertices={**found.vertices, **{vertex.id: vertex for vertex in read}})
+    propagated = propagate_ids(graph, tags, propagation, environment, dag)
+    needed = {carrier.id for carrier in propagated.carriers} | {stop.id for stop in propagated.stops}
+    read = with_derived(graph, needed - propagated.vertices.keys())
+    return replace(propagated, vertices={**propagated.vertices, **{vertex.id: vertex for vertex in read}})
 
 
 def propagate_ids(
@@ -137,10 +137,10 @@ def propagate_ids(
     """
     reach = read_reach(graph, tags, environment, dag, datasets or {})
     origins: dict[str, list[str]] = defaultdict(list)
-    for each in reach.tagged:
-        for tag in each.properties["tags"]:
+    for vertex in reach.tagged:
+        for tag in vertex.properties["tags"]:
             if tags is None or tag in tags:
-                origins[tag].append(each.id)
+                origins[tag].append(vertex.id)
     settings = {tag: propagation_of(tag, propagation) for tag in sorted(origins)}
     sources = _sources(graph, reach, settings.values(), dag)
     carriers: list[Carrier] = []
@@ -149,8 +149,8 @@ def propagate_ids(
         walk = _Walk(tag, reach, TagStops(of_tag, reach.datasets, sources))
         walk.run(origins[tag])
         carriers += sorted((*walk.carriers.values(), *walk.rows()), key=lambda carrier: carrier.id)
-        stops += sorted(walk.stopped(), key=lambda each: each.id)
-    known = {**{each.id: each for each in reach.tagged}, **reach.datasets}
+        stops += sorted(walk.stopped(), key=lambda stop: stop.id)
+    known = {**{vertex.id: vertex for vertex in reach.tagged}, **reach.datasets}
     return PropagatedTags(tuple(carriers), tuple(stops), known)
 
 
@@ -187,7 +187,7 @@ class _Walk:
     def run(self, origins: Iterable[str]) -> None:
         """Follow the tag from the elements that have it."""
         level: dict[str, Carrier] = {}
-        for origin in sorted(origins, key=lambda each: (each in self._reach.datasets, each)):
+        for origin in sorted(origins, key=lambda id_: (id_ in self._reach.datasets, id_)):
             self._arrive(level, Carrier(origin, self._tag, origin))
         while level:
             self._add_columns(level)
@@ -205,9 +205,9 @@ class _Walk:
     def stopped(self) -> list[Stop]:
         """Return the stops at elements that do not carry the tag by another path."""
         return [
-            each
-            for each in self._stopped.values()
-            if each.id not in self.carriers and each.id not in self._by_rows
+            stop
+            for stop in self._stopped.values()
+            if stop.id not in self.carriers and stop.id not in self._by_rows
         ]
 
     def _leave(self, carrier: Carrier, following: dict[str, Carrier]) -> None:
@@ -244,14 +244,14 @@ class _Walk:
 
     def _add_columns(self, level: dict[str, Carrier]) -> None:
         """Add the columns of datasets that carry the tag as a whole."""
-        for identifier in sorted(each for each in level if each in self._reach.datasets):
+        for identifier in sorted(element for element in level if element in self._reach.datasets):
             dataset = level[identifier]
             for column in self._reach.owned.get(identifier, ()):
                 self._arrive(level, Carrier(column, self._tag, dataset.origin, last=dataset.last))
 
     def _add_fields(self, level: dict[str, Carrier]) -> None:
         """Add the fields of columns that carry the tag."""
-        waiting = sorted(each for each in level if each in self._reach.fields)
+        waiting = sorted(element for element in level if element in self._reach.fields)
         for identifier in waiting:
             column = level[identifier]
             for part in self._reach.fields.get(identifier, ()):

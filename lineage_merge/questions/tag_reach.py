@@ -45,11 +45,11 @@ def read_reach(
 ) -> TagReach:
     """Read everything that these tags (None: any) can reach. `read`: datasets that are read already."""
     wanted = None if tags is None else sorted(set(tags))
-    found = graph.tagged((*DATASET_LABELS, COLUMN), environment, dag, wanted)
-    tagged = tuple(sorted(found, key=lambda each: each.id))
+    vertices = graph.tagged((*DATASET_LABELS, COLUMN), environment, dag, wanted)
+    tagged = tuple(sorted(vertices, key=lambda vertex: vertex.id))
     reading = _Reading(graph, dag)
-    tagged_datasets = {each.id: each for each in tagged if each.is_dataset}
-    reading.read({each.id for each in tagged if each.label == COLUMN}, set(tagged_datasets))
+    tagged_datasets = {vertex.id: vertex for vertex in tagged if vertex.is_dataset}
+    reading.read({vertex.id for vertex in tagged if vertex.label == COLUMN}, set(tagged_datasets))
     ids = reading.datasets | {edge.to_id for edge in reading.edges.values() if edge.label == "influences"}
     known = {identifier: read[identifier] for identifier in ids if identifier in read} | tagged_datasets
     datasets = known | {vertex.id: vertex for vertex in graph.vertices(sorted(ids - known.keys()))}
@@ -89,10 +89,10 @@ class _Reading:
 
     def _columns_of(self, datasets: set[str]) -> set[str]:
         edges = self.graph.edges_from(sorted(datasets), ["has_column"], self.dag)
-        found: dict[str, set[str]] = {dataset: set() for dataset in datasets}
+        columns: dict[str, set[str]] = {dataset: set() for dataset in datasets}
         for edge in edges:
-            found[edge.from_id].add(edge.to_id)
-        self.owned.update(found)
+            columns[edge.from_id].add(edge.to_id)
+        self.owned.update(columns)
         return {edge.to_id for edge in edges}
 
     def _follow(self, columns: set[str]) -> None:
@@ -102,7 +102,7 @@ class _Reading:
             reached = columns | self._add(edges)
             self._columns |= reached
             # Structures pass their fields on, but are not reached themselves.
-            above = {structure for each in reached if is_field(each) for structure in structures_of(each)}
+            above = {structure for id_ in reached if is_field(id_) for structure in structures_of(id_)}
             above -= self._columns
             passed = (
                 self.graph.edges_from(sorted(above), ["feeds_column", "influences"], self.dag)
@@ -145,7 +145,7 @@ class _Reading:
 
 
 def _by_start(edges: Iterable[Edge]) -> dict[str, tuple[Edge, ...]]:
-    found: dict[str, list[Edge]] = defaultdict(list)
-    for edge in sorted(edges, key=lambda each: (each.from_id, each.to_id, each.label, each.id)):
-        found[edge.from_id].append(edge)
-    return {start: tuple(some) for start, some in found.items()}
+    by_start: dict[str, list[Edge]] = defaultdict(list)
+    for edge in sorted(edges, key=lambda edge: (edge.from_id, edge.to_id, edge.label, edge.id)):
+        by_start[edge.from_id].append(edge)
+    return {start: tuple(some) for start, some in by_start.items()}

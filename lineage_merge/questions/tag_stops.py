@@ -45,20 +45,20 @@ def enclosing_function(
     """
     if len(expression) >= _MAX_LENGTH:
         return ""
-    known = {each.lower() for each in columns}
+    known = {column.lower() for column in columns}
     wanted = column.lower()
-    found: set[str] = set()
+    exact: set[str] = set()
     renamed: set[str] = set()
     is_all_inside = True
     for names, calls in _parsed(expression):
         inside = next((call for call in calls if _matches(call, functions)), "")
         if inside:
-            (found if wanted in names else renamed).add(inside)
+            (exact if wanted in names else renamed).add(inside)
         elif wanted in names or not names & known:
             return ""
         else:
             is_all_inside = False
-    return min(found or (renamed if is_all_inside else ()), default="")
+    return min(exact or (renamed if is_all_inside else ()), default="")
 
 
 def _matches(function: str, globs: Sequence[str]) -> bool:
@@ -83,13 +83,13 @@ def _parsed(expression: str) -> tuple[tuple[frozenset[str], tuple[str, ...]], ..
         return ()
     if _NAMED.search(expression):
         tree = tree.unalias()
-    written = {each.lower() for each in _CALL.findall(expression)}
-    found = []
+    written = {name.lower() for name in _CALL.findall(expression)}
+    calls = []
     for name in tree.find_all(exp.Identifier):
         whole = name.parent if isinstance(name.parent, exp.Column) else name
-        names = frozenset(str(each.name).lower() for each in whole.find_all(exp.Identifier))
-        found.append((names, tuple(each for each in _functions_around(whole) if each in written)))
-    return tuple(dict.fromkeys(found))
+        names = frozenset(str(identifier.name).lower() for identifier in whole.find_all(exp.Identifier))
+        calls.append((names, tuple(function for function in _functions_around(whole) if function in written)))
+    return tuple(dict.fromkeys(calls))
 
 
 def _functions_around(node: "exp.Expr") -> Iterator[str]:
@@ -170,11 +170,12 @@ class TagStops:
         if dataset not in self._cleared:
             names = self._names(dataset)
             self._cleared[dataset] = tuple(
-                each for each in self.settings.clear if dataset_matches(names, each.dataset)
+                rule for rule in self.settings.clear if dataset_matches(names, rule.dataset)
             )
         name = dotted(column_of(column))
-        found = next((each for each in self._cleared[dataset] if column_matches(name, each.column)), None)
-        return StopReason("cleared", found.reason) if found else None
+        rules = (rule for rule in self._cleared[dataset] if column_matches(name, rule.column))
+        rule = next(rules, None)
+        return StopReason("cleared", rule.reason) if rule else None
 
     def _glob_of(self, dataset: str) -> str:
         if dataset not in self._dataset_globs:
@@ -210,4 +211,4 @@ def sources_by_column(edges: Iterable[Edge]) -> dict[str, set[str]]:
 
 
 def _chains(edge: Edge) -> tuple[str, ...]:
-    return tuple(each for each in str(edge.properties.get("transformation", "")).split(",") if each)
+    return tuple(kind for kind in str(edge.properties.get("transformation", "")).split(",") if kind)

@@ -66,7 +66,7 @@ class Usage:
     @property
     def last_read(self) -> int | None:
         """The time of the last read, of the element itself or of `through`."""
-        times = (each.own_last_read for each in (self, *self.through))
+        times = (usage.own_last_read for usage in (self, *self.through))
         return max((time for time in times if time is not None), default=None)
 
     @property
@@ -75,7 +75,7 @@ class Usage:
         last_read = self.last_read
         if last_read is None or last_read == self.own_last_read:
             return None
-        return next(each.element for each in self.through if each.own_last_read == last_read)
+        return next(usage.element for usage in self.through if usage.own_last_read == last_read)
 
     @property
     def not_read_since(self) -> int | None:
@@ -90,18 +90,18 @@ class Usage:
         It is unknown if the element, or what is read with it, is not observed that long.
         """
         unknown = ""
-        for each in (self, *self.through):
-            if each.observed_from is None or each.observed_until is None:
+        for use in (self, *self.through):
+            if use.observed_from is None or use.observed_until is None:
                 reason = "not observed"
-            elif each.own_last_read is not None and each.own_last_read >= each.observed_until - duration_ms:
+            elif use.own_last_read is not None and use.own_last_read >= use.observed_until - duration_ms:
                 return Verdict(
                     "used", self.text if self._is_read else f"last read on {utc_date(self.last_read)}"
                 )
-            elif each.observed_until - each.observed_from < duration_ms:
-                reason = f"observed for {duration_text(each.observed_until - each.observed_from)} only"
+            elif use.observed_until - use.observed_from < duration_ms:
+                reason = f"observed for {duration_text(use.observed_until - use.observed_from)} only"
             else:
                 continue
-            unknown = unknown or (reason if each is self else f"{each.element.title}: {reason}")
+            unknown = unknown or (reason if use is self else f"{use.element.title}: {reason}")
         return Verdict("unknown", unknown) if unknown else Verdict("unused", self.text)
 
     @property
@@ -126,15 +126,18 @@ def usages(graph: LineageGraph, elements: Iterable[Vertex]) -> dict[str, Usage]:
     """Return the usage of datasets and columns by id, in their order."""
     starts = {element.id: element for element in elements}
     logs = _query_logs(graph, starts)
-    observed = {each: vertex for each, vertex in starts.items() if query_log_of(each) in logs}
+    observed = {id_: vertex for id_, vertex in starts.items() if query_log_of(id_) in logs}
     through = _through(graph, observed) if observed else {}
-    others = {other for found in through.values() for other in found}
+    others = {other for others_through in through.values() for other in others_through}
     vertices = starts | {vertex.id: vertex for vertex in graph.vertices(sorted(others - starts.keys()))}
     logs |= _query_logs(graph, vertices.keys() - starts.keys())
-    own = {each: _own_usage(vertex, logs.get(query_log_of(each))) for each, vertex in vertices.items()}
+    own = {id_: _own_usage(vertex, logs.get(query_log_of(id_))) for id_, vertex in vertices.items()}
     return {
-        each: replace(own[each], through=tuple(own[other] for other in through.get(each, ()) if other in own))
-        for each in starts
+        identifier: replace(
+            own[identifier],
+            through=tuple(own[other] for other in through.get(identifier, ()) if other in own),
+        )
+        for identifier in starts
     }
 
 
@@ -145,7 +148,7 @@ def query_log_of(identifier: str) -> str:
 
 
 def _query_logs(graph: LineageGraph, identifiers: Iterable[str]) -> dict[str, Vertex]:
-    ids = sorted({query_log_of(each) for each in identifiers})
+    ids = sorted({query_log_of(identifier) for identifier in identifiers})
     return {log.id: log for log in graph.vertices(ids)} if ids else {}
 
 
@@ -166,12 +169,12 @@ def _through(graph: LineageGraph, vertices: Mapping[str, Vertex]) -> dict[str, l
     seeds = _fields_and_structures(graph, vertices)
     readers: defaultdict[str, set[str]] = defaultdict(set)
     datasets: dict[str, Vertex] = {}
-    left = {*vertices, *(seed for found in seeds.values() for seed in found)}
+    left = {*vertices, *(seed for seeds_found in seeds.values() for seed in seeds_found)}
     passed = set(left)
     while left:
         edges = []
         for is_column, labels in _READS.items():
-            if starts := sorted(each for each in left if is_column_id(each) is is_column):
+            if starts := sorted(identifier for identifier in left if is_column_id(identifier) is is_column):
                 edges += graph.edges_from(starts, labels)
         new = {dataset_of(edge.to_id) for edge in edges} - datasets.keys()
         datasets |= {vertex.id: vertex for vertex in graph.vertices(sorted(new))} if new else {}
@@ -181,18 +184,18 @@ def _through(graph: LineageGraph, vertices: Mapping[str, Vertex]) -> dict[str, l
                 readers[edge.from_id].add(edge.to_id)
         left = {target for edge in edges for target in readers.get(edge.from_id, ())} - passed
         passed |= left
-    return {each: sorted(_reached(each, seeds.get(each, ()), readers)) for each in vertices}
+    return {id_: sorted(_reached(id_, seeds.get(id_, ()), readers)) for id_ in vertices}
 
 
 def _fields_and_structures(graph: LineageGraph, vertices: Mapping[str, Vertex]) -> dict[str, set[str]]:
     """Return of columns and fields, by id, the structures that contain them and their fields."""
-    columns = [each for each, vertex in vertices.items() if vertex.label == COLUMN]
-    found = {each: set(structures_of(each)) for each in columns}
+    columns = [identifier for identifier, vertex in vertices.items() if vertex.label == COLUMN]
+    edges_of = {column: set(structures_of(column)) for column in columns}
     for edge in graph.edges_below(sorted(columns), ["has_column"]) if columns else ():
         for structure in structures_of(edge.to_id):
-            if structure in found:
-                found[structure].add(edge.to_id)
-    return found
+            if structure in edges_of:
+                edges_of[structure].add(edge.to_id)
+    return edges_of
 
 
 def _reached(start: str, seeds: Iterable[str], readers: Mapping[str, set[str]]) -> set[str]:

@@ -138,7 +138,7 @@ def unused_result(
     return UsageResult(
         question=question,
         scope=graph.scope,
-        graph=subgraph(each.element for each in shown),
+        graph=subgraph(usage.element for usage in shown),
         note=note or ("" if shown else "nothing is unused"),
         unused_for=unused_for,
         usages=shown,
@@ -186,26 +186,26 @@ class UsageQuestion(Question[UsageResult]):
         unused_for = age_ms(self.unused_for, "unused_for")
         start = graph.dataset_or_column(self.name) if self.name is not None else None
         elements = _elements(graph.graph, start) if start else _observed_datasets(graph)
-        found = usages(graph.graph, [*elements, *([start] if start else [])])
-        assessed = sorted((found[each.id] for each in elements), key=_most_read_first)
+        usage_by_id = usages(graph.graph, [*elements, *([start] if start else [])])
+        assessed = sorted((usage_by_id[element.id] for element in elements), key=_most_read_first)
         shown = [
-            each for each in assessed if unused_for is None or each.verdict(unused_for).status == "unused"
+            usage for usage in assessed if unused_for is None or usage.verdict(unused_for).status == "unused"
         ][: self.limit]
         note = ""
-        if not any(each.is_observed for each in assessed):
+        if not any(usage.is_observed for usage in assessed):
             note = graph.empty_note(NOT_OBSERVED)
         elif not shown:
             note = "nothing is unused"
         return UsageResult(
             question=self.question,
             scope=graph.scope,
-            graph=subgraph(each.element for each in shown),
+            graph=subgraph(usage.element for usage in shown),
             note=note,
             start=start,
             unused_for=unused_for,
             usages=tuple(shown),
             assessed=tuple(assessed),
-            of_start=found[start.id] if start and start.label != COLUMN else None,
+            of_start=usage_by_id[start.id] if start and start.label != COLUMN else None,
         )
 
 
@@ -231,4 +231,4 @@ def _observed_datasets(graph: ScopedGraph) -> Sequence[Vertex]:
     if not logs:
         return []
     ids = graph.graph.ids(_READ_LABELS, graph.environment, graph.dag)
-    return graph.graph.vertices(sorted(each for each in ids if query_log_of(each) in logs))
+    return graph.graph.vertices(sorted(identifier for identifier in ids if query_log_of(identifier) in logs))

@@ -58,15 +58,15 @@ def recognize(parts: Iterable[Slice]) -> Kind | None:
     For messages about files without any document of the expected kind.
     """
     locations = sorted({part.location for part in parts})[:_RECOGNIZED_FILES]
-    found = [document_kind.of_bytes(read_beginning(location, _RECOGNIZED_BYTES)) for location in locations]
-    known = [kind for kind in found if kind is not None]
+    kinds = [document_kind.of_bytes(read_beginning(location, _RECOGNIZED_BYTES)) for location in locations]
+    known = [kind for kind in kinds if kind is not None]
     return next((kind for kind in known if kind is not document_kind.EMPTY), known[0] if known else None)
 
 
 def nothing_found(source: str, field: str, what: str, parts: Iterable[Slice], expected: Kind) -> Problem:
     """Return a notice that files contain no `what`, and what they contain instead, if it is known."""
-    found = recognize(parts)
-    others = f", but {found}" if found is not None and found is not expected else ""
+    actual = recognize(parts)
+    others = f", but {actual}" if actual is not None and actual is not expected else ""
     return Problem("notice", source, field, f"no {what} found in the configured files{others}")
 
 
@@ -128,13 +128,13 @@ def first_lines(file: StoredFile) -> Iterator[tuple[str, bytes]]:
     return islice(numbered(part), _TESTED_LINES)
 
 
-def until_damage(found: Iterable[Found]) -> Iterator[Found | Problem]:
+def until_damage(documents: Iterable[Found]) -> Iterator[Found | Problem]:
     """Yield what is found in a file of lines; if the file is corrupt, a problem replaces the rest.
 
     A log that was read while it was being compressed or copied loses only its end.
     """
     try:
-        yield from found
+        yield from documents
     except DocumentError as error:
         yield Problem("rejected", error.document, error.field, error.problem)
 
@@ -146,6 +146,6 @@ def parallel(engine: Engine, parts: list[Slice]) -> Rows[Slice]:
 
 def tasks(engine: Engine, parts: Iterable[Slice]) -> int:
     """Return the number of partitions for reading slices, and reserve their memory in the engine."""
-    found = list(parts)
-    engine.reserve(unpacked_bytes(found))
-    return max(engine.parallelism, ceil(stored_bytes(found) / SLICE_BYTES))
+    slices = list(parts)
+    engine.reserve(unpacked_bytes(slices))
+    return max(engine.parallelism, ceil(stored_bytes(slices) / SLICE_BYTES))

@@ -208,7 +208,7 @@ def schema_of(package: str) -> dict[str, Any]:
 
 def _with_references(node: Any) -> Any:
     if isinstance(node, list):
-        return [_with_references(each) for each in node]
+        return [_with_references(member) for member in node]
     if not isinstance(node, dict):
         return node
     own = {name: _with_references(child) for name, child in node.items() if name != "$ref"}

@@ -50,8 +50,8 @@ def unmatched(patterns: Patterns, names: Rows[Names]) -> list[str]:
     """Return the globs that match none of the names."""
     if not patterns.globs:
         return []
-    found = set(names.map_partitions(partial(_matched, globs=patterns.globs)).collect())
-    return [glob for glob in patterns.globs if glob not in found]
+    matched = set(names.map_partitions(partial(_matched, globs=patterns.globs)).collect())
+    return [glob for glob in patterns.globs if glob not in matched]
 
 
 def existing(names: Rows[Names]) -> Existing:
@@ -63,26 +63,26 @@ def existing(names: Rows[Names]) -> Existing:
     )
 
 
-def notices(patterns: Patterns, globs: Iterable[str], found: Existing) -> list[Problem]:
+def notices(patterns: Patterns, globs: Iterable[str], existing: Existing) -> list[Problem]:
     """Return the notices for globs that match nothing."""
-    listed = list_names(found)
+    listed = list_names(existing)
     return [
         Problem(
             "notice",
             patterns.source,
             patterns.key,
-            redact(f"no {patterns.what} matches {glob}; found: {listed}{similar(glob, found.names)}"),
+            redact(f"no {patterns.what} matches {glob}; found: {listed}{similar(glob, existing.names)}"),
         )
         for glob in globs
     ]
 
 
-def list_names(found: Existing) -> str:
+def list_names(existing: Existing) -> str:
     """Return ``a, b, ... (12 in all)``, or ``none``."""
-    if not found.names:
+    if not existing.names:
         return "none"
-    shown = ", ".join(found.names[:_SHOWN])
-    return shown if found.number <= _SHOWN else f"{shown}, ... ({found.number:,} in all)"
+    shown = ", ".join(existing.names[:_SHOWN])
+    return shown if existing.number <= _SHOWN else f"{shown}, ... ({existing.number:,} in all)"
 
 
 def similar(glob: str, names: Sequence[str]) -> str:
@@ -92,8 +92,8 @@ def similar(glob: str, names: Sequence[str]) -> str:
     if in_other_case:
         return f"; did you mean {in_other_case}?"
     text = lower.strip("*?")
-    if found := did_you_mean(text, names):
-        return found
+    if suggestion := did_you_mean(text, names):
+        return suggestion
     # ``tikit_*``: the beginning of a name, which may be one character longer.
     beginnings = {name[: len(text) + 1].lower(): name for name in reversed(names)}
     close = similar_names(text, beginnings, cutoff=0.85)
@@ -114,5 +114,5 @@ def _matched(names: Iterable[Names], globs: Sequence[str]) -> Iterator[str]:
 
 
 def _some(names: Iterable[str]) -> Iterator[Existing]:
-    found = list(names)
-    yield Existing(nsmallest(_MAX_NAMES, found), len(found))
+    all_names = list(names)
+    yield Existing(nsmallest(_MAX_NAMES, all_names), len(all_names))

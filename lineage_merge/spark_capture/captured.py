@@ -123,7 +123,7 @@ class Captured:
         storage.write_text(file, document.text())
 
     def _require_target(self, before: str) -> None:
-        if any(each.namespace == "dataframe" for each in self._referred()):
+        if any(reference.namespace == "dataframe" for reference in self._referred()):
             raise CaptureError(f"no target: set target= to the dataset that will be written, before {before}")
 
     def _referred(self) -> list[Reference]:
@@ -205,14 +205,14 @@ def _clauses(plan: PlanColumns, texts: ExpressionTexts) -> Iterator[tuple[str, s
     for operation in plan.bottom_up:
         name = str(plan.operations[operation].get("name"))
         if name == "Filter":
-            for each in plan.parameter(operation, "condition"):
-                yield from (("filter", texts.text(part)) for part in _conditions(plan, each))
+            for condition in plan.parameter(operation, "condition"):
+                yield from (("filter", texts.text(part)) for part in _conditions(plan, condition))
         elif name == "Join":
             kind = str(plan.params(operation).get("joinType") or "").lower()
             on = sorted(
                 texts.text(part)
-                for each in plan.parameter(operation, "condition")
-                for part in _conditions(plan, each)
+                for condition in plan.parameter(operation, "condition")
+                for part in _conditions(plan, condition)
             )
             yield "join", " ".join((kind, "join", *(["on", " and ".join(on)] if on else []))).strip()
         elif name == "Aggregate":
@@ -224,7 +224,7 @@ def _clauses(plan: PlanColumns, texts: ExpressionTexts) -> Iterator[tuple[str, s
         elif name in _SETS:
             yield "set operation", name.lower()
         elif name in _LIMITS:
-            values = [texts.text(each.value) for each in plan.uses.get(operation, ())]
+            values = [texts.text(use.value) for use in plan.uses.get(operation, ())]
             yield "limit", " ".join((name.removeprefix("Global").lower(), *values))
 
 
@@ -232,8 +232,8 @@ def _conditions(plan: PlanColumns, expression: str) -> Iterator[str]:
     """Yield the parts of a conjunction."""
     waiting = [expression]
     while waiting:
-        each = waiting.pop()
-        if each in plan.expressions and plan.class_name(each).rpartition(".")[2] == "And":
-            waiting.extend(reversed(plan.arguments.get(each, ())))
+        part = waiting.pop()
+        if part in plan.expressions and plan.class_name(part).rpartition(".")[2] == "And":
+            waiting.extend(reversed(plan.arguments.get(part, ())))
         else:
-            yield each
+            yield part

@@ -57,10 +57,10 @@ class Expressions:
 
     def reference(self, root: PlanNode, names: AttributeIds, outer: AttributeIds) -> Ref:
         """Return a reference to the value of an expression; `outer` has the names of the outer query."""
-        found: dict[int, Ref] = {}
+        refs: dict[int, Ref] = {}
         for node in bottom_up(root):
-            found[id(node)] = self._one(node, [found[id(child)] for child in node.children], names, outer)
-        return found[id(root)]
+            refs[id(node)] = self._one(node, [refs[id(child)] for child in node.children], names, outer)
+        return refs[id(root)]
 
     def data_type(self, data_type: Any) -> dict[str, str]:
         """Return ``{"dataType": id}``, or an empty dict if the type is unknown."""
@@ -105,7 +105,7 @@ class Expressions:
                 return self.function("Exists", "exists", [])
             if name == "ScalarSubquery":
                 selected = selected[:1]
-            return self.function(SELECTED, "select", [{"__attrId": each} for each in selected])
+            return self.function(SELECTED, "select", [{"__attrId": attribute} for attribute in selected])
         params = {key: node.fields[key] for key in _PARAMS if node.fields.get(key) is not None}
         if name == "SortOrder":
             params["direction"] = "DESC" if "Desc" in singleton(node.fields.get("direction")) else "ASC"
@@ -191,8 +191,8 @@ def _type_document(data_type: Any) -> tuple[dict[str, Any], list[tuple[str, Any]
     inner: list[tuple[str, Any]] = []
     match data_type.get("type") if isinstance(data_type, dict) else "":
         case "struct":
-            inner = [(sql_type(each.get("type")), each.get("type")) for each in data_type.get("fields") or ()]
-            names = [str(each["name"]) for each in data_type.get("fields") or ()]
+            inner = [(sql_type(part.get("type")), part.get("type")) for part in data_type.get("fields") or ()]
+            names = [str(field["name"]) for field in data_type.get("fields") or ()]
             listed = [
                 {"name": name, "dataTypeId": part} for name, (part, _) in zip(names, inner, strict=True)
             ]

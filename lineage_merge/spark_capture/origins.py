@@ -45,7 +45,7 @@ class Origin:
             yield f"{'    ' * depth}└── {text}{' (above)' if seen else ''}"
             if not seen:
                 opened.add(id(origin))
-                waiting.extend((each.text, each, depth + 1) for each in reversed(origin.of))
+                waiting.extend((source.text, source, depth + 1) for source in reversed(origin.of))
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -58,13 +58,13 @@ class Origins(tuple[Origin, ...]):
 
     def named(self, name: str) -> Origin:
         """Return the first column of that name, ignoring case. Raises `KeyError`."""
-        for each in self:
-            if each.name.lower() == name.lower():
-                return each
+        for origin in self:
+            if origin.name.lower() == name.lower():
+                return origin
         raise KeyError(name)
 
     def __str__(self) -> str:
-        return "\n".join(str(each) for each in self)
+        return "\n".join(str(origin) for origin in self)
 
 
 @dataclass(slots=True)
@@ -90,7 +90,7 @@ class _OriginReader:
         self._attributes = Attributes(plan)
         self._attributes.graph.complete()
         self._texts = ExpressionTexts(plan)
-        columns = (each for key in plan.reads if not plan.queries(key) for each in plan.output(key))
+        columns = (attribute for key in plan.reads if not plan.queries(key) for attribute in plan.output(key))
         # Columns of metadata tables, and pseudo-columns.
         self._metadata = {column for column in columns if column not in self._attributes.graph.columns}
         self._steps: dict[Node, _Step] = {}
@@ -101,10 +101,10 @@ class _OriginReader:
         values = self._plan.output(below[0]) if below else ()
         self._walk(values)
         names = [redact_sql(column.name) for column in column_lineage(self._plan).columns]
-        found = [self._origin(value) for value in values]
+        origins = [self._origin(value) for value in values]
         return Origins(
             origin if origin.name == name else _renamed(origin, name)
-            for name, origin in zip(names, found, strict=True)
+            for name, origin in zip(names, origins, strict=True)
         )
 
     def _walk(self, values: Sequence[Node]) -> None:
@@ -138,19 +138,19 @@ class _OriginReader:
     def _parts(self, computing: Node) -> tuple[Node, ...]:
         """Return the nearest attributes and columns of sources."""
         graph = self._attributes.graph
-        found: dict[Node, None] = {}
+        nodes: dict[Node, None] = {}
         seen = {computing}
-        waiting = [each.node for each in reversed(graph.inputs.get(computing, ()))]
+        waiting = [computed.node for computed in reversed(graph.inputs.get(computing, ()))]
         while waiting:
             node = waiting.pop()
             if node in seen:
                 continue
             seen.add(node)
             if node in self._plan.attributes or node in graph.columns:
-                found[node] = None
+                nodes[node] = None
             else:
-                waiting.extend(each.node for each in reversed(graph.inputs.get(node, ())))
-        return tuple(found)
+                waiting.extend(computed.node for computed in reversed(graph.inputs.get(node, ())))
+        return tuple(nodes)
 
     def _origin(self, start: Node) -> Origin:
         """Assemble the origin from the leaves; cycles are cut where they close."""
@@ -187,13 +187,13 @@ class _OriginReader:
         return redact_sql(str((attribute or {}).get("name") or node.rpartition("/")[2]))
 
     def _sources(self, node: Node) -> tuple[Origin, ...]:
-        found = []
+        origins = []
         for source, column in self._attributes.graph.columns[node]:
             reference = self._tables.get(source.name, source)
             name = self._names.resolve(reference).name
             shown = path_of(name) if name and not reference.namespace else redact(reference.name)
-            found.append(Origin(redact_sql(dotted(column)), "", shown))
-        return tuple(found)
+            origins.append(Origin(redact_sql(dotted(column)), "", shown))
+        return tuple(origins)
 
 
 def _renamed(origin: Origin, name: str) -> Origin:

@@ -76,8 +76,8 @@ class PlanDocument:
     ) -> Document:
         """Return the plan below a write with the columns `target`: attributes, as trees of one node each."""
         top = self._read(root, {})
-        for each in target:
-            self._typed(self._named(each, self._renamed[id(root)]), each)
+        for attribute in target:
+            self._typed(self._named(attribute, self._renamed[id(root)]), attribute)
         reads = [operation for operation in self._operations if _READS in operation]
         others = [operation for operation in self._operations if _READS not in operation]
         for read in reads:
@@ -150,11 +150,11 @@ class PlanDocument:
                 tree = build_tree(field, lambda index=count: self._metadata.top(node, index))  # type: ignore[misc]
                 count += 1
                 return self._parameter(tree, names, outer)
-            return [value(each) for each in field] if isinstance(field, list) else None
+            return [value(member) for member in field] if isinstance(field, list) else None
 
-        found = {name: value(field) for name, field in node.fields.items() if isinstance(field, list)}
+        lists = {name: value(field) for name, field in node.fields.items() if isinstance(field, list)}
         plain = _PLAIN & node.fields.keys()
-        made = {**found, **{name: node.fields[name] for name in plain}}
+        made = {**lists, **{name: node.fields[name] for name in plain}}
         if kind := singleton(node.fields.get("joinType")):
             made["joinType"] = _WORD.sub(" ", kind).upper()  # as the agent writes it: LEFT OUTER
         return made
@@ -177,7 +177,7 @@ class PlanDocument:
         if node.name in _PASSING:
             return below[0]
         if node.name in _LISTING:
-            return [self._named(each[0], names) for each in node.fields.get(_LISTING[node.name]) or ()]
+            return [self._named(tree[0], names) for tree in node.fields.get(_LISTING[node.name]) or ()]
         if node.name == "WithCTE":
             return below[-1]
         if node.name == "Window":
@@ -188,8 +188,8 @@ class PlanDocument:
         if node.name == "Join" and singleton(node.fields.get("joinType")) in _ONE_SIDE:
             return below[0]
         if node.name == "Join" and "ExistenceJoin" not in singleton(node.fields.get("joinType")):
-            return [attribute for each in below for attribute in each]
-        return [self._named(each, names) for each in self._metadata.output(node)]
+            return [attribute for attributes in below for attribute in attributes]
+        return [self._named(attribute, names) for attribute in self._metadata.output(node)]
 
     def _union(self, node: PlanNode, made: Document) -> list[str]:
         """Add new attributes: Spark continues with those of the first side."""
@@ -197,8 +197,8 @@ class PlanDocument:
         if self._expressions.has_structs:
             # Their fields are matched by position.
             for child, side in zip(node.children, sides, strict=True):
-                for identifier, each in zip(side, self._metadata.output(child), strict=False):
-                    self._typed(identifier, each)
+                for identifier, attribute in zip(side, self._metadata.output(child), strict=False):
+                    self._typed(identifier, attribute)
         renamed = dict(self._renamed[id(node)])
         output: list[str] = []
         for parts in zip(*sides, strict=False):
@@ -214,8 +214,8 @@ class PlanDocument:
     def _generate(self, node: PlanNode, made: Document) -> list[str]:
         generator = made["params"].get("generator")
         new = []
-        for each in node.fields.get("generatorOutput") or ():
-            identifier = self._named(each[0], {})
+        for tree in node.fields.get("generatorOutput") or ():
+            identifier = self._named(tree[0], {})
             if generator and "childRefs" not in self._attributes[identifier]:
                 self._attributes[identifier]["childRefs"] = [generator]
             new.append(identifier)
@@ -245,7 +245,7 @@ class PlanDocument:
         if node.name == "InMemoryRelation":
             self._cached(node, made)
             return
-        attributes = [each[0] for each in node.fields.get("output") or ()] or self._metadata.output(node)
+        attributes = [tree[0] for tree in node.fields.get("output") or ()] or self._metadata.output(node)
         if node.name == "CTERelationRef":
             # The first reference to a CTE has the attributes of its definition.
             ids = [expression_id(attribute) for attribute in attributes]
@@ -284,19 +284,19 @@ class PlanDocument:
         if batch is not None:
             made["childIds"] = [self._read(batch, {})]
             return
-        found = rdd_sources(node.java.rdd())
-        if found.uris:
+        sources = rdd_sources(node.java.rdd())
+        if sources.uris:
             key = f"op-{len(self._operations)}"
-            self._operations.append({"id": key, "name": "RDD", "childIds": [], _READS: list(found.uris)})
+            self._operations.append({"id": key, "name": "RDD", "childIds": [], _READS: list(sources.uris)})
             made["childIds"] = [key]
-        for each in found.unknown:
-            what = f"an RDD ({each}) whose sources Spark does not report"
+        for rdd in sources.unknown:
+            what = f"an RDD ({rdd}) whose sources Spark does not report"
             self.problems.append(Problem("not-joined", self._document_name, "LogicalRDD", what))
 
     def _cached(self, node: PlanNode, made: Document) -> None:
         """Add the plan that a cached DataFrame was computed from."""
-        attributes = [each[0] for each in node.fields.get("output") or ()] or self._metadata.output(node)
-        self._outputs[id(node)] = [self._named(each, {}) for each in attributes]
+        attributes = [tree[0] for tree in node.fields.get("output") or ()] or self._metadata.output(node)
+        self._outputs[id(node)] = [self._named(attribute, {}) for attribute in attributes]
         below = self._metadata.cached(node)
         if below is None:
             what = "a cached DataFrame whose sources Spark does not report"

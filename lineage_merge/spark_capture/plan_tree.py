@@ -68,21 +68,21 @@ def build_tree(listed: list[Json], find: Callable[[], Any] | None = None) -> Pla
     root = _node(listed[0])
     root._find = find
     waiting = [(root, int(listed[0]["num-children"]))]
-    for each in listed[1:]:
+    for listed_node in listed[1:]:
         while not waiting[-1][1]:
             waiting.pop()
         parent, missing = waiting[-1]
         waiting[-1] = (parent, missing - 1)
-        child = _node(each)
+        child = _node(listed_node)
         child._parent, child._index = parent, len(parent.children)
         parent.children.append(child)
-        waiting.append((child, int(each["num-children"])))
+        waiting.append((child, int(listed_node["num-children"])))
     return root
 
 
-def _node(each: Json) -> PlanNode:
-    fields = {name: value for name, value in each.items() if name not in ("class", "num-children")}
-    return PlanNode(str(each["class"]), fields)
+def _node(listed: Json) -> PlanNode:
+    fields = {name: value for name, value in listed.items() if name not in ("class", "num-children")}
+    return PlanNode(str(listed["class"]), fields)
 
 
 def is_tree(value: object) -> bool:
@@ -90,9 +90,9 @@ def is_tree(value: object) -> bool:
     return bool(isinstance(value, list) and value and isinstance(value[0], dict) and "class" in value[0])
 
 
-def _value(found: Any) -> Any:
+def _value(option: Any) -> Any:
     """Return the value of a Scala `Option`; anything else is returned as it is."""
-    return found.get() if str(found.getClass().getName()) == "scala.Some" else found
+    return option.get() if str(option.getClass().getName()) == "scala.Some" else option
 
 
 def bottom_up(root: PlanNode) -> list[PlanNode]:

@@ -64,7 +64,7 @@ def row_operation(command: PlanNode) -> RowOperation | None:
         return reader(command)
     # Hudi's commands contain Spark's.
     fields = (tree for field in command.fields if (tree := _operation_in(command, field)))
-    return next((found for tree in fields if (found := _READERS[tree.name](tree))), None)
+    return next((operation for tree in fields if (operation := _READERS[tree.name](tree))), None)
 
 
 def _operation_in(command: PlanNode, field: str) -> PlanNode | None:
@@ -290,7 +290,7 @@ def _merge(
             part for clause in listed for part in clause.children if _assignment(part, target) is None
         ]
         assigned = (
-            found for clause in listed for part in clause.children if (found := _assignment(part, target))
+            value for clause in listed for part in clause.children if (value := _assignment(part, target))
         )
         kind = {"object": "org.apache.spark.sql.catalyst.plans.FullOuter$"}
         fields = {"joinType": kind, "condition": [condition] if condition else []}

@@ -56,14 +56,14 @@ def relation_of(node: PlanNode) -> SparkRelation | None:
     return SparkRelation(problem=f"{node.name} is unknown, and so are its sources")
 
 
-def _without_pseudo_columns(found: SparkRelation, node: PlanNode, source: Any) -> SparkRelation:
+def _without_pseudo_columns(relation: SparkRelation, node: PlanNode, source: Any) -> SparkRelation:
     """Return the relation with the names of the columns that it has and its source does not."""
-    output = {str(each[0].get("name")) for each in node.fields.get("output") or ()}
+    output = {str(tree[0].get("name")) for tree in node.fields.get("output") or ()}
     stored = {str(field["name"]) for field in json.loads(str(source.schema().json()))["fields"]}
     if str(source.getClass().getSimpleName()) == _CHANGE_DATA_FEED:
         stored.difference_update(DELTA_CHANGE)
     pseudo = sorted(output - stored)
-    return replace(found, params={**found.params, PSEUDO_COLUMNS: pseudo}) if pseudo else found
+    return replace(relation, params={**relation.params, PSEUDO_COLUMNS: pseudo}) if pseudo else relation
 
 
 def _version_1(node: PlanNode) -> SparkRelation:
@@ -137,10 +137,10 @@ def version_2(java: Any) -> SparkRelation:
 
 def _class_name(relation: Any) -> str:
     """Return the class of a relation; Delta's are anonymous subclasses of Spark's."""
-    found = relation.getClass()
-    while not str(found.getSimpleName()):
-        found = found.getSuperclass()
-    return str(found.getSimpleName())
+    java_class = relation.getClass()
+    while not str(java_class.getSimpleName()):
+        java_class = java_class.getSuperclass()
+    return str(java_class.getSimpleName())
 
 
 def jdbc(options: Any) -> SparkRelation:
@@ -190,16 +190,16 @@ def rdd_sources(rdd: Any) -> RddSources:
     seen: set[int] = set()
     waiting = [rdd]
     while waiting and len(seen) < _MAX_RDDS:
-        each = waiting.pop()
-        if each.id() in seen:
+        rdd = waiting.pop()
+        if rdd.id() in seen:
             continue
-        seen.add(each.id())
-        name = str(each.getClass().getSimpleName())
-        files = _files(name, each)
+        seen.add(rdd.id())
+        name = str(rdd.getClass().getSimpleName())
+        files = _files(name, rdd)
         if files is not None:
             uris.update(dict.fromkeys(files))
             continue
-        below = [dependency.rdd() for dependency in items(each.dependencies())]
+        below = [dependency.rdd() for dependency in items(rdd.dependencies())]
         if not below and name not in _RDD_CONSTANTS:
             unknown[name] = None
         waiting.extend(below)
@@ -220,7 +220,7 @@ def _files(name: str, rdd: Any) -> list[str] | None:
     except (Py4JError, TypeError):
         return None
     # A comma in a path is escaped.
-    return [re.sub(r"\\(.)", r"\1", each) for each in re.split(r"(?<!\\),", folders)] if folders else None
+    return [re.sub(r"\\(.)", r"\1", folder) for folder in re.split(r"(?<!\\),", folders)] if folders else None
 
 
 def _of_partitions(partitions: list[Any]) -> list[str]:
@@ -293,8 +293,8 @@ class JvmSession:
         """Add the field of an operation that its JSON lacks."""
         field = _NESTED.get(node.name)
         if field and node.fields.get(field) is None:
-            found = getattr(node.java, field)()
-            rows = [self._expressions_of(found.apply(index).toList()) for index in range(found.size())]
+            matrix = getattr(node.java, field)()
+            rows = [self._expressions_of(matrix.apply(index).toList()) for index in range(matrix.size())]
             node.fields = {**node.fields, field: rows}
 
     def _expressions_of(self, sequence: Any) -> list[list[Json]]:
@@ -322,7 +322,7 @@ class JvmSession:
             plan = execution.analyzed()
             is_sink = str(plan.getClass().getSimpleName()).startswith("WriteToMicroBatch")
             below = plan.query() if is_sink else plan
-            if wanted and wanted == {expression_id(each) for each in self.attributes(below.output())}:
+            if wanted and wanted == {expression_id(item) for item in self.attributes(below.output())}:
                 return self.tree(below)
         return None
 
@@ -334,7 +334,7 @@ class JvmSession:
         for stream in self._known_streams():
             for leaf in items(stream.analyzedPlan().collectLeaves()):
                 is_source = str(leaf.getClass().getSimpleName()) == "StreamingRelationV2"
-                if is_source and wanted == {expression_id(each) for each in self.attributes(leaf.output())}:
+                if is_source and wanted == {expression_id(item) for item in self.attributes(leaf.output())}:
                     return version_2(leaf)
         return SparkRelation(problem="the source of a stream that is no longer known")
 
@@ -372,7 +372,7 @@ class JvmSession:
 
 
 def _output_ids(node: PlanNode) -> set[int]:
-    return {expression_id(each[0]) for each in node.fields.get("output") or ()}
+    return {expression_id(tree[0]) for tree in node.fields.get("output") or ()}
 
 
 def type_of(error: Py4JJavaError) -> str:

@@ -81,8 +81,8 @@ def _identified(database: str, table: str) -> dict[str, Any]:
 
 
 def _parts(session: JvmSession, text: str) -> list[Any]:
-    found = session.java.sessionState().sqlParser().parseMultipartIdentifier(text)
-    return [found.apply(index) for index in range(found.size())]
+    parts = session.java.sessionState().sqlParser().parseMultipartIdentifier(text)
+    return [parts.apply(index) for index in range(parts.size())]
 
 
 def whole_path(session: JvmSession, text: str) -> str:

@@ -146,14 +146,14 @@ def _relation(session: JvmSession, plan: Any) -> Write:
     if table.isDefined():
         target = table_target(session, table.get(), append=not plan.overwrite())
         # Hudi matches the columns by position, behind its own.
-        own = tuple(str(each.name()) for each in items(plan.logicalRelation().output()))
+        own = tuple(str(attribute.name()) for attribute in items(plan.logicalRelation().output()))
         columns = tuple(name for name in own if not name.startswith("_hoodie_"))
         is_whole = len(columns) == plan.query().output().size()
         return plan.query(), replace(target, columns=columns) if is_whole else target
     if str(relation.getClass().getSimpleName()) != "JDBCRelation":
         raise CaptureError(f"INSERT into {relation.getClass().getSimpleName()}: unknown target")
-    found = jdbc(relation.jdbcOptions())
-    return plan.query(), WriteTarget(found.uris[0], append=not plan.overwrite(), data_format="jdbc")
+    source = jdbc(relation.jdbcOptions())
+    return plan.query(), WriteTarget(source.uris[0], append=not plan.overwrite(), data_format="jdbc")
 
 
 def _version_2(session: JvmSession, plan: Any) -> Write | None:
@@ -177,10 +177,10 @@ def _version_2_as_select(session: JvmSession, plan: Any) -> Write:
 def _location(catalog: Any, identifier: Any) -> str:
     """Return the location of a table, "" if the table does not exist, or has none."""
     try:
-        found = catalog.loadTable(identifier).properties().get("location")
+        location = catalog.loadTable(identifier).properties().get("location")
     except Py4JError:
         return ""
-    return str(found or "")
+    return str(location or "")
 
 
 def _saved(session: JvmSession, plan: Any) -> Write:

@@ -43,7 +43,7 @@ class WriteDocument:
     @property
     def plan(self) -> Plan:
         """Return the document as the source `spline` reads it."""
-        parts = {collection: tuple(found) for collection, found in documents(self.document).items()}
+        parts = {collection: tuple(values) for collection, values in documents(self.document).items()}
         return Plan(str(self.document["id"]), parts["executionPlan"][0], parts)
 
     def elements(self) -> Iterator[Element]:
@@ -70,8 +70,8 @@ def write_document(
     `CaptureError` for a stream, and for a write whose target Spark does not report; `SourceError` if Spark
     cannot serialize the plan.
     """
-    found = written(session, plan)
-    return _document(session, found, job, document_name, plan_id) if found else None
+    write = written(session, plan)
+    return _document(session, write, job, document_name, plan_id) if write else None
 
 
 def query_document(
@@ -112,7 +112,7 @@ def _write(into: WriteTarget) -> Document:
 
 def _rename(document: Document, columns: tuple[str, ...]) -> None:
     """Set the names of the written columns, as a DataSource V2 table lists its own."""
-    listed = [f"{each}#{position}" for position, each in enumerate(columns)]
+    listed = [f"{column}#{position}" for position, column in enumerate(columns)]
     params = document["operations"]["write"]["params"]
     params["table"] = {**params.get("table", {}), "output": listed}
 
@@ -135,14 +135,14 @@ def numbered(names: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     ``a, A, b`` are ``a, A_2, b``: the graph compares column names without case.
     """
     given = tuple(names)
-    taken = {each.lower() for each in given}
+    taken = {name.lower() for name in given}
     seen: set[str] = set()
-    found: list[str] = []
+    chosen: list[str] = []
     for name in given:
         new, number = name, 1
         while new.lower() in seen or (number > 1 and new.lower() in taken):
             number += 1
             new = f"{name}_{number}"
         seen.add(new.lower())
-        found.append(new)
-    return tuple(found), tuple(new for new, name in zip(found, given, strict=True) if new != name)
+        chosen.append(new)
+    return tuple(chosen), tuple(new for new, name in zip(chosen, given, strict=True) if new != name)

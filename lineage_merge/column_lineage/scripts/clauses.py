@@ -20,7 +20,7 @@ def is_value(table: exp.Table) -> bool:
     clause = select.args.get("from_")
     around = [clause.this] if clause is not None else []
     around += [join.this for join in select.args.get("joins") or ()]
-    names = {fold(each.alias) for each in around if each is not table and each.alias}
+    names = {fold(alias.alias) for alias in around if alias is not table and alias.alias}
     return fold(parts[0].name) in names
 
 
@@ -75,9 +75,9 @@ def _add_ctes(query: object, clause: exp.Expr | None) -> None:
 
 def location_of(create: exp.Create) -> str:
     """Return the path in a CREATE, "" without one."""
-    found = create.find(exp.LocationProperty)
-    if found is not None and isinstance(found.this, exp.Expr):
-        return str(found.this.name)
+    location = create.find(exp.LocationProperty)
+    if location is not None and isinstance(location.this, exp.Expr):
+        return str(location.this.name)
     for options in create.find_all(exp.OptionsProperty):
         for expression in options.expressions:
             if expression.name.lower() == "path" and isinstance(expression.args.get("value"), exp.Expr):

@@ -64,10 +64,10 @@ def read_project(
             break
         shapes = learned
     locations = {
-        each.key: each.location for file in (*described, *files) for each in file.created if each.location
+        item.key: item.location for file in (*described, *files) for item in file.created if item.location
     }
-    procedures = {name for each in (*ordered, *schema) for name in each.procedures}
-    noted = tuple(_with_unknown_calls(each, procedures) for each in files)
+    procedures = {name for file in (*ordered, *schema) for name in file.procedures}
+    noted = tuple(_with_unknown_calls(file, procedures) for file in files)
     return ProjectLineage(noted, shapes, reader.datasets, locations)
 
 
@@ -85,13 +85,13 @@ def _shapes(
     files: Sequence[FileLineage], schema: Sequence[FileLineage], dialect: Dialect, known: Shapes
 ) -> dict[str, Shape]:
     shapes: dict[str, Shape] = {}
-    for each in (each for file in (*files, *schema) for each in file.created):
-        before = shapes.get(each.key)
+    for created in (created for file in (*files, *schema) for created in file.created):
+        before = shapes.get(created.key)
         # Of several statements that create a table, one with complete columns takes precedence, then the
         # first.
-        better = before is None or (each.shape.complete and not before.complete)
-        if each.shape.declared and better:
-            shapes[each.key] = _typed(each.shape, before)
+        better = before is None or (created.shape.complete and not before.complete)
+        if created.shape.declared and better:
+            shapes[created.key] = _typed(created.shape, before)
     for file in (*schema, *files):
         for key, action in file.altered:
             shapes[key] = alter_shape(shapes.get(key, NOTHING), action, dialect)

@@ -7,10 +7,10 @@ from lineage_merge.column_lineage.scripts.writes import Reads
 from lineage_merge.column_lineage.sql.derivation import ColumnOrigin, DerivationStep, with_steps
 
 
-def follow_renames(found: FileLineage) -> None:
+def follow_renames(lineage: FileLineage) -> None:
     """Return the lineage with the final names of tables that the file renames, such as swapped tables."""
-    made = {each.key for each in found.created}
-    names = {old: new for old, new in found.renamed.items() if old in made}
+    made = {created.key for created in lineage.created}
+    names = {old: new for old, new in lineage.renamed.items() if old in made}
     if not names:
         return
 
@@ -24,20 +24,20 @@ def follow_renames(found: FileLineage) -> None:
     def renamed(_: str, origin: ColumnOrigin, step: DerivationStep) -> tuple[ColumnOrigin, DerivationStep]:
         return origin._replace(dataset=last(origin.dataset)), step
 
-    for write in found.writes:
+    for write in lineage.writes:
         write.target = last(write.target)
         write.reads = _renamed_reads(write.reads, last)
         write.columns = [(name, with_steps(derivation, renamed, name)) for name, derivation in write.columns]
         write.influences = {o._replace(dataset=last(o.dataset)): k for o, k in write.influences.items()}
-    found.created = [
-        Created(last(each.key), each.line, each.label, each.shape, each.location) for each in found.created
+    lineage.created = [
+        Created(last(item.key), item.line, item.label, item.shape, item.location) for item in lineage.created
     ]
-    found.read = {last(key) for key in found.read}
-    found.dropped -= set(names.values())
+    lineage.read = {last(key) for key in lineage.read}
+    lineage.dropped -= set(names.values())
 
 
 def _renamed_reads(reads: Reads, last: Callable[[str], str]) -> Reads:
-    found = Reads()
+    renamed = Reads()
     for key, read in reads.items():
-        found.add(last(key), read.via, rows=read.rows)
-    return found
+        renamed.add(last(key), read.via, rows=read.rows)
+    return renamed

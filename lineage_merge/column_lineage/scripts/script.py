@@ -46,26 +46,26 @@ class Reader:
 
     def ddl(self, script: Script) -> FileLineage:
         """Return the tables that a file creates with a column list."""
-        found = self._ddl.get(id(script))
-        if found is None:
+        cached = self._ddl.get(id(script))
+        if cached is None:
             statements = tuple(statement for statement in script.statements if is_ddl(statement.tree))
             only = Script(script.name, statements, script.variables)
-            found = (script, _Reading(only, self.dialect, self.datasets, {}).whole())
-            self._ddl[id(script)] = found
-        return found[1]
+            cached = (script, _Reading(only, self.dialect, self.datasets, {}).whole())
+            self._ddl[id(script)] = cached
+        return cached[1]
 
     def read(self, script: Script, shapes: Shapes) -> FileLineage:
         """Read a file, with the known `shapes` of tables. The result must not be modified."""
         _, readings = self._read.setdefault(id(script), (script, []))
-        for asked, found in readings:
+        for asked, reading_of in readings:
             if all(shapes.get(key) == shape for key, shape in asked.items()):
-                return found
+                return reading_of
         reading = _Reading(
             script, self.dialect, self.datasets, shapes, assume_insert_names=self._assume_insert_names
         )
-        found = reading.whole()
-        readings.append((reading.asked, found))
-        return found
+        reading_of = reading.whole()
+        readings.append((reading.asked, reading_of))
+        return reading_of
 
 
 class _Reading(Creation):
@@ -252,8 +252,8 @@ class _Reading(Creation):
         self._from_paths(copy.this, files, "append")
 
     def _from_paths(self, target: exp.Expr, paths: list[str], mode: Mode) -> None:
-        table, key = self._named(target)
-        sources = {found for path in paths if (found := self._path(path)) is not None}
+        table, target_key = self._named(target)
+        sources = {key for path in paths if (key := self._path(path)) is not None}
         reads = Reads()
         for source in sources:
             reads.add(source)
@@ -261,8 +261,8 @@ class _Reading(Creation):
         temporary = self._temporary(table)
         if temporary is not None:
             temporary.add_rows([], {}, reads, overwrite=mode == "overwrite")
-        elif key is not None:
-            self._found.writes.append(Write(key, self._line, mode, None, reads, columns_lost=True))
+        elif target_key is not None:
+            self._found.writes.append(Write(target_key, self._line, mode, None, reads, columns_lost=True))
 
     # ---- existing rows
 

@@ -39,8 +39,8 @@ class Shape:
 
     def type_of(self, name: str) -> str:
         """Return the data type of a column, "" if it is unknown."""
-        found = (column for column in self.columns if fold(column.name) == fold(name))
-        return next((column.data_type or column.built_type for column in found), "")
+        matching = (column for column in self.columns if fold(column.name) == fold(name))
+        return next((column.data_type or column.built_type for column in matching), "")
 
     def table(self, key: str) -> KnownTable:
         """Return the table in the form that query analysis needs."""

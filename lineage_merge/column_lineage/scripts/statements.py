@@ -62,8 +62,8 @@ def split(text: str, parameter: Callable[[str], str]) -> Iterator[Statement]:
     """Return the statements of a file; `parameter` returns the replacement of ``:name``."""
     pieces: list[str] = []
     line = begun = 1
-    for found in _PIECE.finditer(text):
-        kind, piece = found.lastgroup, found[0]
+    for match in _PIECE.finditer(text):
+        kind, piece = match.lastgroup, match[0]
         if kind == "tag":
             kind = "quoted"
         if kind == "end":

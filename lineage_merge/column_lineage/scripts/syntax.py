@@ -140,7 +140,7 @@ def _parsed(text: str, dialect: Dialect, variables: Variables) -> Tree:
 def _inner(quoted: str) -> str:
     if dollars := _DOLLARS.match(quoted):
         return quoted[len(dollars[0]) : -len(dollars[0])]
-    return re.sub(r"''|\\(.)", lambda found: found[1] or "'", quoted[1:-1], flags=re.DOTALL)
+    return re.sub(r"''|\\(.)", lambda match: match[1] or "'", quoted[1:-1], flags=re.DOTALL)
 
 
 def _one(text: str, dialect: Dialect, variables: Variables) -> exp.Expr:

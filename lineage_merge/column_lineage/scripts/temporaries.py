@@ -57,11 +57,11 @@ class Temporaries:
 
     def drop(self, table: exp.Table, key: str | None) -> bool:
         """Remove a table; False if there is none of this name."""
-        found = self.find(table, key)
+        known = self.find(table, key)
         for names in (self._by_name, self._by_key):
-            for name in [name for name, each in names.items() if each is found and found is not None]:
+            for name in [name for name, other in names.items() if other is known and known is not None]:
                 del names[name]
-        return found is not None
+        return known is not None
 
 
 def dropped_again(

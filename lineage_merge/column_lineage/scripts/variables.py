@@ -29,7 +29,7 @@ class Variables:
         Values set in the file (Hive's ``SET hivevar:db=dw``) are used if none is configured. Line numbers do
         not change.
         """
-        self.known = {**{found[1]: _unquoted(found[2]) for found in _SET.finditer(text)}, **self.known}
+        self.known = {**{match[1]: _unquoted(match[2]) for match in _SET.finditer(text)}, **self.known}
         return _TEMPLATE.sub(self._of_template, text)
 
     def placeholder(self, template: str) -> str:
@@ -43,7 +43,7 @@ class Variables:
 
     def restored(self, text: str) -> str:
         """Return a text with the variables as they were written."""
-        return _STAND_IN.sub(lambda found: self.unknown[int(found[1])], text)
+        return _STAND_IN.sub(lambda match: self.unknown[int(match[1])], text)
 
     def is_variable(self, name: str) -> bool:
         """Return whether a parsed name is just a variable."""
@@ -51,10 +51,10 @@ class Variables:
 
     def in_name(self, restored: str) -> bool:
         """Return whether a name, as written, depends on a variable without a value."""
-        return any(each in restored for each in self.unknown)
+        return any(name in restored for name in self.unknown)
 
-    def _of_template(self, found: re.Match[str]) -> str:
-        template = found[0]
+    def _of_template(self, match: re.Match[str]) -> str:
+        template = match[0]
         lines = "\n" * template.count("\n")
         if template.startswith(("{%", "{#")):
             return lines or " "

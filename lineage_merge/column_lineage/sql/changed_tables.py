@@ -57,6 +57,6 @@ def base_of(table: exp.Expr, with_: exp.Expr | None) -> tuple[exp.Expr, dict[str
 
 def _is_same(table: exp.Table, target: exp.Table) -> bool:
     """Return whether two names are of one table; one of them may have fewer parts."""
-    parts, wanted = ([fold(part.name) for part in each.parts] for each in (table, target))
+    parts, wanted = ([fold(part.name) for part in name.parts] for name in (table, target))
     length = min(len(parts), len(wanted))
     return parts[-length:] == wanted[-length:]

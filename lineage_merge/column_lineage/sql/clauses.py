@@ -46,8 +46,8 @@ class Clauses:
             if not self._ordinal(part, scope, items, InfluenceKind.GROUP_BY):
                 parts.append(part)
         for key in ("grouping_sets", "cube", "rollup"):
-            found = group.args.get(key)
-            parts += [part for part in found if isinstance(part, exp.Expr)] if isinstance(found, list) else []
+            keys = group.args.get(key)
+            parts += [part for part in keys if isinstance(part, exp.Expr)] if isinstance(keys, list) else []
         self._values.influence(parts, scope, InfluenceKind.GROUP_BY)
 
     def order(self, order: exp.Expr, scope: QueryScope, items: list[Item]) -> None:

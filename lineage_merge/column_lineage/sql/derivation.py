@@ -74,10 +74,10 @@ def derived(
     """
     texts = (text,)
     if not passing:
-        return {origin: DerivationStep(frozenset(found), texts) for origin, found in kinds.items()}
+        return {origin: DerivationStep(frozenset(own_kinds), texts) for origin, own_kinds in kinds.items()}
     return {
-        origin: DerivationStep(frozenset(found), texts, frozenset(passing.get(origin, ())))
-        for origin, found in kinds.items()
+        origin: DerivationStep(frozenset(own_kinds), texts, frozenset(passing.get(origin, ())))
+        for origin, own_kinds in kinds.items()
     }
 
 
@@ -89,11 +89,11 @@ def influences_of(origins: Iterable[ColumnOrigin], kind: InfluenceKind) -> Influ
 def merge_columns(columns: Iterable[tuple[str, Derivation]]) -> Columns:
     """Merge the columns of several branches."""
     names: dict[str, str] = {}
-    found: dict[str, list[Derivation]] = {}
+    by_name: dict[str, list[Derivation]] = {}
     for name, derivation in columns:
         names.setdefault(name.casefold(), name)
-        found.setdefault(name.casefold(), []).append(derivation)
-    return [(names[key], merged(derivations)) for key, derivations in found.items()]
+        by_name.setdefault(name.casefold(), []).append(derivation)
+    return [(names[key], merged(derivations)) for key, derivations in by_name.items()]
 
 
 class Structure(dict[ColumnOrigin, DerivationStep]):

@@ -57,9 +57,9 @@ class TableNames:
 
     def find(self, table: exp.Table, preferred: Iterable[str]) -> str | None:
         """Return the only dataset that `table` can refer to, or the only one of `preferred`."""
-        found = self.candidates(table)
-        wanted = {self.same.get(uid, uid) for uid in preferred} if len(found) > 1 else set()
-        for candidates in (found, [uid for uid in found if uid in wanted]):
+        matching = self.candidates(table)
+        wanted = {self.same.get(uid, uid) for uid in preferred} if len(matching) > 1 else set()
+        for candidates in (matching, [uid for uid in matching if uid in wanted]):
             if len(candidates) == 1:
                 return candidates[0]
         return None
@@ -145,8 +145,8 @@ class PartOfTable:
         """Return the columns of the part: none of metadata has an origin."""
         if self.part == "metadata":
             return Relation([AllColumns(None)])
-        found = Relation.of(table)
-        return Relation([*found.items, *(NamedColumn(name, {}) for name in self.added)], base=found.base)
+        whole = Relation.of(table)
+        return Relation([*whole.items, *(NamedColumn(name, {}) for name in self.added)], base=whole.base)
 
 
 def part_of_table(table: exp.Table, platform: str) -> PartOfTable | None:
@@ -164,7 +164,7 @@ def part_of_table(table: exp.Table, platform: str) -> PartOfTable | None:
         return PartOfTable(_named([*parts[:-1], exp.to_identifier(name, quoted=True)]), "metadata")
     if platform not in _DOTTED:
         return None
-    names = [each.name for each in parts]
+    names = [part.name for part in parts]
     if len(parts) == _FORMAT_AND_PATH and names[0].lower() == _ICEBERG:
         return _part_of_path(parts[0], names[1])
     if len(parts) < _DATABASE_OR_CATALOG:
@@ -178,10 +178,10 @@ def part_of_table(table: exp.Table, platform: str) -> PartOfTable | None:
 
 def _part_of_path(table_format: exp.Expr, path: str) -> PartOfTable | None:
     """Return the part in ``iceberg.`s3://lake/orders#branch_audit```."""
-    found = part_of_path(path)
-    if found is None:
+    part = part_of_path(path)
+    if part is None:
         return None
-    return PartOfTable(_named([table_format, exp.to_identifier(found[0], quoted=True)]), found[1])
+    return PartOfTable(_named([table_format, exp.to_identifier(part[0], quoted=True)]), part[1])
 
 
 def _named(parts: list[exp.Expr]) -> exp.Table:

@@ -85,13 +85,13 @@ def _record_function_names(tree: exp.Expr, text: str) -> None:
         start = _start(node)
         if start is not None:
             end = node.meta["end"] + 1
-            found = _NAME.fullmatch(text, start, end) if _ARGUMENTS.match(text, end) else None
+            match = _NAME.fullmatch(text, start, end) if _ARGUMENTS.match(text, end) else None
         elif isinstance(node, _WITHOUT_POSITION) and (first := _first_argument(node)) is not None:
-            found = _CALLED.search(text, max(0, first - _MAX_NAME), first)
+            match = _CALLED.search(text, max(0, first - _MAX_NAME), first)
         else:
-            found = None
-        if found is not None:
-            node.meta[_WRITTEN] = found[1].lower()
+            match = None
+        if match is not None:
+            node.meta[_WRITTEN] = match[1].lower()
 
 
 def _start(node: exp.Expr) -> int | None:

@@ -98,8 +98,8 @@ class Projections:
     def _resolved(self, column: exp.Column, scope: QueryScope) -> ResolvedColumn | None:
         parts = [part.name for part in column.parts]
         if len(parts) > 1:
-            found = scope.qualified(parts)
-            parts = parts if found is None else [found[1], *found[2]]
+            qualified = scope.qualified(parts)
+            parts = parts if qualified is None else [qualified[1], *qualified[2]]
         elif fold(parts[0]) in scope.aliases and not any(
             source.relation.knows(parts[0]) for source in scope.sources.values()
         ):
@@ -119,7 +119,7 @@ class Projections:
             items = star(scope)
         else:
             path = tuple(fold(step.name) for step in _parts(part)[:-1])
-            source = next((found for inner in scope.chain() if (found := inner.named(path))), None)
+            source = next((relation for inner in scope.chain() if (relation := inner.named(path))), None)
             items = self._fields(part, scope) if source is None else list(source.relation.items)
         if last.args.get("ilike"):
             self._note("selects columns by a pattern", "")

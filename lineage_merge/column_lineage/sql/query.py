@@ -73,8 +73,8 @@ class Queries:
 
         A `*` inside of it reads what is named of it outside.
         """
-        found = self._values.named_origins | relation.influences.keys()
-        return found.union(*(item.derivation for item in relation.known()))
+        origins = self._values.named_origins | relation.influences.keys()
+        return origins.union(*(item.derivation for item in relation.known()))
 
     def _inner(self, query: exp.Expr, scope: QueryScope) -> Relation:
         return self._relation(query, scope.ctes, scope)
@@ -303,11 +303,11 @@ class Queries:
             cte = scope.ctes.get(fold(table.name))
             if cte is not None:
                 return Relation(cte.items, cte.influences, None, cte.rest)
-        found = self._table_of(table)
-        if isinstance(found, Relation):
-            return Relation(found.items, found.influences, None, found.rest)
-        if found is not None:
-            return Relation.of(found)
+        resolved = self._table_of(table)
+        if isinstance(resolved, Relation):
+            return Relation(resolved.items, resolved.influences, None, resolved.rest)
+        if resolved is not None:
+            return Relation.of(resolved)
         if not isinstance(table.this, exp.Identifier):
             relation, _ = self._functions.read(table.this, [], "", scope)
             return relation
@@ -359,7 +359,7 @@ def flows(columns: Iterable[tuple[str, Derivation]]) -> Iterator[ColumnFlow[str]
             yield ColumnFlow(origin.dataset, origin.column, name, listed(step.kinds), expression)
 
 
-def influences(found: Influences) -> Iterator[Influence[str]]:
+def influences(derived: Influences) -> Iterator[Influence[str]]:
     """Yield the influences on the rows of a dataset."""
-    for origin, kinds in sorted(found.items()):
+    for origin, kinds in sorted(derived.items()):
         yield Influence(origin.dataset, origin.column, tuple(sorted(kinds)))

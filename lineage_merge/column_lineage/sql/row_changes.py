@@ -197,7 +197,7 @@ def _written(then: exp.Expr, target: exp.Expr, source: exp.Expr) -> tuple[list[e
     if isinstance(then, exp.Update):
         if not then.expressions:  # DuckDB's UPDATE without SET
             return [_all_of(source)], False, True
-        star = next((each for each in then.expressions if isinstance(each, exp.Star)), None)
+        star = next((expression for expression in then.expressions if isinstance(expression, exp.Star)), None)
         if star is not None:
             return [_all_of(source, star)], True, False
         prefixes = {fold(target.alias_or_name), fold(target.name)}

@@ -208,8 +208,8 @@ class QueryScope:
             relations = [source.relation for source in scope.sources.values()]
             certain = [relation for relation in relations if relation.knows(name)]
             if certain:
-                found = [relation.find(name) or {} for relation in certain]
-                return found[0] if all(other == found[0] for other in found) else None
+                columns = [relation.find(name) or {} for relation in certain]
+                return columns[0] if all(other == columns[0] for other in columns) else None
             if key in scope.aliases:
                 return scope.aliases[key]
             possible = [relation for relation in relations if relation.may_have(name)]

@@ -269,10 +269,10 @@ class _Namer:
     def _case(self, case: exp.Case) -> _Value:
         text = "CASE"
         kinds: set[str] = set()
-        results = [each.args["true"] for each in case.args["ifs"]]
-        for each, result in zip(case.args["ifs"], results, strict=True):
+        results = [branch.args["true"] for branch in case.args["ifs"]]
+        for branch, result in zip(case.args["ifs"], results, strict=True):
             condition = (
-                self._value(each.this) if case.this is None else self._compared("=", case.this, each.this)
+                self._value(branch.this) if case.this is None else self._compared("=", case.this, branch.this)
             )
             value = self._value(result)
             text += f" WHEN {condition.text} THEN {value.text}"
@@ -363,7 +363,7 @@ def _literal(node: exp.Literal) -> _Value:
     text = node.name
     if node.is_string:
         # The parser has unescaped the text.
-        if not text.isprintable() or any(each in text for each in "'\"\\"):
+        if not text.isprintable() or any(character in text for character in "'\"\\"):
             raise _UnknownNameError
         return _Value(text, "string")
     if not text.replace(".", "", 1).isdecimal() or str(Decimal(text)) != text:

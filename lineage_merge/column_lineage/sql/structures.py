@@ -290,7 +290,7 @@ class Structures:
             return [source.relation.row() for source in scope.sources.values() if not source.hidden]
         names = part.parts[:-1] if isinstance(part, exp.Column) else []
         path = tuple(fold(name.name) for name in names)
-        source = next((found for inner in scope.chain() if (found := inner.named(path))), None)
+        source = next((relation for inner in scope.chain() if (relation := inner.named(path))), None)
         return [] if source is None else [source.relation.row()]
 
     def _inserted(self, node: exp.Expr, scope: QueryScope) -> Derivation:

@@ -134,10 +134,10 @@ class KnownTable:
             return
         star, possible = only(self.stars, name)
         if star is not None:
-            found = star.find(name)
+            column = star.find(name)
             # Finding it in the table of the star may already have added it here.
-            if found is not None and not self.knows(name):
-                self.add(name, found)
+            if column is not None and not self.knows(name):
+                self.add(name, column)
         elif possible:
             self.add(name)
 

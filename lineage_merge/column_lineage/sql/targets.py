@@ -26,9 +26,9 @@ def by_position(relation: Relation, names: Sequence[str], *, may_be_fewer: bool)
         if not isinstance(item, NamedColumn):
             break
         last.append(item)
-    found = list(zip(names, (item.derivation for item in first), strict=False))
-    found += zip(reversed(names), (item.derivation for item in last), strict=False)
-    return found, notes.UNKNOWN_STAR
+    matched = list(zip(names, (item.derivation for item in first), strict=False))
+    matched += zip(reversed(names), (item.derivation for item in last), strict=False)
+    return matched, notes.UNKNOWN_STAR
 
 
 def with_partition_columns(relation: Relation, names: Sequence[str]) -> tuple[Relation, Columns]:
@@ -47,12 +47,12 @@ def with_partition_columns(relation: Relation, names: Sequence[str]) -> tuple[Re
 
 def by_name(relation: Relation, names: Iterable[str]) -> tuple[Columns, str]:
     """Return the columns under the query's own names; `names` are those that the target certainly has."""
-    found = [(item.name, item.derivation) for item in relation.known() if item.name]
-    known = {fold(name) for name, _ in found}
+    columns = [(item.name, item.derivation) for item in relation.known() if item.name]
+    known = {fold(name) for name, _ in columns}
     for name in names:
         if fold(name) not in known:
             star, _ = only(relation.stars, name)
             derivation = star.find(name) if star is not None else None
             if derivation:
-                found.append((name, derivation))
-    return found, "" if relation.closed else notes.UNKNOWN_STAR
+                columns.append((name, derivation))
+    return columns, "" if relation.closed else notes.UNKNOWN_STAR

@@ -85,5 +85,5 @@ def reason(error: Exception, first_line: int = 1) -> str:
     return type(error).__name__
 
 
-def _token(found: re.Match[str]) -> str:
-    return "the end" if found[1] == "SENTINEL" else found[2]
+def _token(match: re.Match[str]) -> str:
+    return "the end" if match[1] == "SENTINEL" else match[2]

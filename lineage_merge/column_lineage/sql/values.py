@@ -162,10 +162,10 @@ class Values:
             derivation, fields = self.bound[fold(parts[0])], parts[1:]
         elif len(parts) == 1:
             return self._unqualified(column, parts[0], scope)
-        elif (found := scope.qualified(parts)) is None:
+        elif (qualified := scope.qualified(parts)) is None:
             derivation, fields = self._unqualified(column, parts[0], scope), parts[1:]
         else:
-            source, name, fields = found
+            source, name, fields = qualified
             if _is_pseudo_column(name, [source.relation]):
                 return {}
             derivation = source.relation.find(name)
@@ -227,26 +227,26 @@ class Values:
         pending: _Pending = [(expression, kind, not is_whole)]
         while pending:
             node, kind, is_passed = pending.pop()
-            found: Derivation
+            derivation: Derivation
             if isinstance(node, exp.Column | exp.Star):
                 if isinstance(node, exp.Star) or isinstance(node.this, exp.Star):
-                    found = self._all(node, scope)
+                    derivation = self._all(node, scope)
                 else:
-                    found = self.column(node, scope)
+                    derivation = self.column(node, scope)
             elif type(node) in structures.read_types and structures.reads(node):
-                found = structures.read(node, scope)
+                derivation = structures.read(node, scope)
             elif isinstance(node, exp.Exists):
-                found, kind, is_passed = self._exists(node, scope), compose(kind, CONDITIONAL), False
+                derivation, kind, is_passed = self._exists(node, scope), compose(kind, CONDITIONAL), False
             elif isinstance(node, exp.Query):
                 relation = self._relation_of(node, scope)
                 scope.influence(relation.influences)
                 if is_passed and (relation.has_structure() or _is_structure(node)):
                     return None
-                found = merged(item.derivation for item in relation.named)
+                derivation = merged(item.derivation for item in relation.named)
             elif is_passed and type(node) in structures.constructor_types and structures.constructs(node):
                 return None
             elif self.bound and isinstance(node, exp.Identifier):
-                found = self.bound.get(fold(node.name), {}) if _is_variable(node) else {}
+                derivation = self.bound.get(fold(node.name), {}) if _is_variable(node) else {}
             else:
                 if is_passed:
                     pending += [
@@ -255,9 +255,9 @@ class Values:
                 else:
                     pending += [(part, how, False) for part, how in self._parts(node, kind, scope)]
                 continue
-            if is_passed and isinstance(found, Structure):
+            if is_passed and isinstance(derivation, Structure):
                 return None
-            for origin, step in found.items():
+            for origin, step in derivation.items():
                 _add_kinds(result, origin, kind, step.kinds)
                 if is_passed and step.passing:
                     _add_kinds(passing, origin, kind, step.passing)
@@ -319,7 +319,7 @@ def _add_kinds(
     if inner is UNCHANGED:  # as most
         known.add(kind)
     else:
-        known.update(compose(kind, each) for each in inner)
+        known.update(compose(kind, inner_kind) for inner_kind in inner)
 
 
 def _is_structure(query: exp.Query) -> bool:

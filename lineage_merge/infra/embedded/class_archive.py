@@ -150,8 +150,8 @@ def _age(path: Path) -> float:
 
 def _version(java_home: Path) -> int:
     """Return the major version by the file that a JDK has for it. Raises `OSError` without one."""
-    found = _VERSION.search((java_home / "release").read_text())
-    return int(found[1]) if found else 0
+    match = _VERSION.search((java_home / "release").read_text())
+    return int(match[1]) if match else 0
 
 
 def _key(java_home: Path, class_path: Sequence[Path]) -> str:

@@ -54,8 +54,8 @@ def arrow() -> Any:
 def columns() -> Mapping[Kind, Mapping[str, ColumnType]]:
     """Return the declared columns of vertices and edges with their types."""
     text = Path(__file__).with_name("columns.json").read_text(encoding="utf-8")
-    found: Mapping[Kind, Mapping[str, ColumnType]] = json.loads(text)
-    return found
+    types: Mapping[Kind, Mapping[str, ColumnType]] = json.loads(text)
+    return types
 
 
 def table_schema(kind: Kind) -> Any:
@@ -68,10 +68,10 @@ def table_schema(kind: Kind) -> Any:
 
 def table_of(kind: Kind, rows: Iterable[Mapping[str, Any]]) -> Any:
     """Return rows of node or edge files as a table of a snapshot."""
-    found: Iterable[Mapping[str, Any]] = rows
+    elements: Iterable[Mapping[str, Any]] = rows
     if kind == "vertices":
-        found = ({**row, "dag_name": _as_list(row.get("dag_name"))} for row in rows)
-    return arrow().Table.from_pylist(list(found), table_schema(kind))
+        elements = ({**row, "dag_name": _as_list(row.get("dag_name"))} for row in rows)
+    return arrow().Table.from_pylist(list(elements), table_schema(kind))
 
 
 def _as_list(value: Any) -> Any:
@@ -81,16 +81,16 @@ def _as_list(value: Any) -> Any:
 def decode(kind: Kind, header: Mapping[str, Any], data: Any) -> Any:
     """Return a batch as a record batch of `table_schema`. `data`: Arrow's buffer after the header."""
     pa = arrow()
-    rows, found, position = header["rows"], {}, 0
+    rows, arrays_by_name, position = header["rows"], {}, 0
     for column in header["columns"]:
         buffers: list[Any] = []
         for size in column["buffers"]:
             # Without a bitmap, all rows have a value.
             buffers.append(data.slice(position, size) if size or buffers else None)
             position += -(-size // _ALIGNED) * _ALIGNED
-        found[column["name"]] = _array(column["type"], rows, buffers)
+        arrays_by_name[column["name"]] = _array(column["type"], rows, buffers)
     schema = table_schema(kind)
-    arrays = [found.get(field.name) for field in schema]
+    arrays = [arrays_by_name.get(field.name) for field in schema]
     arrays = [
         pa.nulls(rows, field.type) if array is None else array
         for field, array in zip(schema, arrays, strict=True)

@@ -70,17 +70,17 @@ class ElementClient:
                 response.read()
                 return None
             on_start()
-            found: dict[Kind, list[object]] = {"vertices": [], "edges": []}
+            received: dict[Kind, list[object]] = {"vertices": [], "edges": []}
             try:
                 for frame in _frames(response):
                     size = int.from_bytes(memoryview(frame)[:8], "little")
                     header = json.loads(bytes(memoryview(frame)[8 : 8 + size]))
                     data = frame.slice(8 + size)
-                    found[header["kind"]].append(decode(header["kind"], header, data))
+                    received[header["kind"]].append(decode(header["kind"], header, data))
             except (OSError, http.client.HTTPException) as error:
                 raise _unavailable(error) from None
         vertices, edges = (
-            pa.Table.from_batches(batches, table_schema(kind)) for kind, batches in found.items()
+            pa.Table.from_batches(batches, table_schema(kind)) for kind, batches in received.items()
         )
         return GraphTables(vertices, edges)
 

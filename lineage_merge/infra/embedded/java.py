@@ -47,11 +47,11 @@ def heap_megabytes(memory: int) -> int:
 
 def _memory_megabytes() -> int:
     """Return the memory of this machine or container."""
-    found = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     for file in _LIMITS:
         with suppress(OSError, ValueError):  # "max": no limit
-            found = min(found, int(Path(file).read_text()))
-    return found >> 20
+            memory = min(memory, int(Path(file).read_text()))
+    return memory >> 20
 
 
 def find_java() -> Path:
@@ -78,9 +78,9 @@ def _select() -> Java:
             return java
         else:
             rejected.append(f"{candidate} is version {java.version}")
-    found = f" ({'; '.join(rejected)})" if rejected else ""
+    reasons = f" ({'; '.join(rejected)})" if rejected else ""
     raise JavaMissing(
-        f"no Java {OLDEST} to {NEWEST} on this machine{found}: "
+        f"no Java {OLDEST} to {NEWEST} on this machine{reasons}: "
         "run pip install 'lineage-merge[local]', or set JAVA_HOME to one"
     )
 

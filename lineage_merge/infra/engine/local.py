@@ -92,8 +92,8 @@ class LocalRows(Rows[T]):
         groups: dict[Key, list[T]] = {}
         for row in self._all():
             groups.setdefault(key(row), []).append(row)
-        found = [each for name, rows in groups.items() for each in function(name, rows)]
-        return LocalRows(self._engine, [found])
+        results = [result for name, rows in groups.items() for result in function(name, rows)]
+        return LocalRows(self._engine, [results])
 
     def combine(
         self: "LocalRows[tuple[Key, W]]",

@@ -63,9 +63,9 @@ class SparkEngine(Engine):
         return int(jvm.org.apache.spark.network.util.JavaUtils.byteStringAsMb(memory))
 
     def rows(self, items: Iterable[T], partitions: int | None = None) -> Rows[T]:
-        found = list(items)
-        number = max(1, min(len(found), partitions or self.parallelism, MAX_TASKS))
-        return SparkRows(self, self.spark.sparkContext.parallelize(found, number))
+        rows = list(items)
+        number = max(1, min(len(rows), partitions or self.parallelism, MAX_TASKS))
+        return SparkRows(self, self.spark.sparkContext.parallelize(rows, number))
 
     def of_frame(self, frame: DataFrame) -> Rows[Any]:
         """Return the rows of a DataFrame, as PySpark's `Row`."""
@@ -261,8 +261,8 @@ def grouped(
     for key, rows in groups.items():
         # A tenth of the time: a group's objects end with it, without cycles.
         with collection_off():
-            found = list(function(key, list(rows)))
-        yield from found
+            results = list(function(key, list(rows)))
+        yield from results
 
 
 class Combining(NamedTuple):

@@ -33,8 +33,8 @@ def replace(text: str, spans: Iterable[Span]) -> str:
 
 def _merged(spans: Iterable[Span]) -> Iterator[Span]:
     current: Span | None = None
-    found = (span for span in spans if span.start < span.end)
-    for span in sorted(found, key=lambda each: (each.start, -each.end)):
+    non_empty = (span for span in spans if span.start < span.end)
+    for span in sorted(non_empty, key=lambda span: (span.start, -span.end)):
         if current is None or span.start >= current.end:
             if current is not None:
                 yield current
@@ -132,7 +132,7 @@ class Quotes:
 
     def _toggle(self, name: str, start: int, end: int, *, opens: bool, closes: bool) -> None:
         """Open a literal, or close it and the ones inside of it."""
-        names = [each for each, _ in self._open]
+        names = [name for name, _ in self._open]
         if name in names:
             if closes:
                 depth = names.index(name)

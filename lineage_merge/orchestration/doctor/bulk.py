@@ -20,24 +20,24 @@ def examine(config: Config) -> Iterator[Diagnosis]:
     if config.gremlin.bulk is None:
         return
     try:
-        found = bulk_load.configured(config.gremlin, quick_endpoint(config))
+        bulk = bulk_load.configured(config.gremlin, quick_endpoint(config))
     except ConfigError as error:
         yield failed(LOADER, error, f"correct {error.key}")
         return
-    if found is None:
+    if bulk is None:
         yield from skipped_all((FILES, LOADER), "unused with this gremlin.mode or endpoint")
         return
-    yield _files(found.s3)
+    yield _files(bulk.s3)
     # An unused S3 prefix: lists all loads, and waits for none.
-    unused_prefix = f"{found.s3.rstrip('/')}/{uuid.uuid4().hex}/"
+    unused_prefix = f"{bulk.s3.rstrip('/')}/{uuid.uuid4().hex}/"
     try:
-        loader_jobs.await_earlier_loads(found.loader, unused_prefix, lambda _line: None)
+        loader_jobs.await_earlier_loads(bulk.loader, unused_prefix, lambda _line: None)
     except GraphError as error:
         fix = "allow neptune-db:ListLoaderJobs, GetLoaderJobStatus, StartLoaderJob and CancelLoaderJob"
         yield failed(LOADER, error, f"{fix} (deploy/iam), or correct gremlin.bulk.endpoint")
     else:
-        used = f"used for more than {found.min_changes:,} changes" if found.min_changes else "always used"
-        yield ok(LOADER, f"{found.loader.url} is available, {used}; its access to S3 is checked by a load")
+        used = f"used for more than {bulk.min_changes:,} changes" if bulk.min_changes else "always used"
+        yield ok(LOADER, f"{bulk.loader.url} is available, {used}; its access to S3 is checked by a load")
 
 
 def _files(s3: str) -> Diagnosis:

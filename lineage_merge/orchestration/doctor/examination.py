@@ -93,9 +93,9 @@ def examine(config: Config, checks: Sequence[Check] = CHECKS, seconds: float = S
     """
     running = [_Running(check, config) for check in checks]
     deadline = time.monotonic() + seconds
-    for each in running:
-        each.start()
-    return [diagnosis for each in running for diagnosis in each.diagnoses(deadline)]
+    for check in running:
+        check.start()
+    return [diagnosis for check in running for diagnosis in check.diagnoses(deadline)]
 
 
 class _Running:

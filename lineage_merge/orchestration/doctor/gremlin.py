@@ -70,7 +70,7 @@ def examine(config: Config) -> Iterator[Diagnosis]:
     signing = _signing(endpoint)
     yield from signing
     try:
-        if any(each.state == "failed" for each in signing):
+        if any(diagnosis.state == "failed" for diagnosis in signing):
             yield from skipped_all(_STEPS, f"{SIGNING} failed")
             return
         check(endpoint)

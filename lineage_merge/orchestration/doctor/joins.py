@@ -68,33 +68,33 @@ def _why_skipped(config: Config) -> str:
     return ""
 
 
-def _notices(found: list[Problem]) -> Iterator[Diagnosis]:
+def _notices(problems: list[Problem]) -> Iterator[Diagnosis]:
     """Yield what a run would print as notices, such as a pattern that matches no application."""
-    for each in found[:_MAX_NOTICES]:
-        place = ": ".join(filter(None, (each.document, each.field)))
-        yield warning(JOINS, f"{place}: {each.message}", "")
-    number = len(found) - _MAX_NOTICES
+    for problem in problems[:_MAX_NOTICES]:
+        place = ": ".join(filter(None, (problem.document, problem.field)))
+        yield warning(JOINS, f"{place}: {problem.message}", "")
+    number = len(problems) - _MAX_NOTICES
     if number > 0:
         yield warning(JOINS, f"{number} more notice{'s' * (number > 1)}", _BUILD)
 
 
-def _silent(found: list[Problem]) -> Iterator[Diagnosis]:
+def _silent(problems: list[Problem]) -> Iterator[Diagnosis]:
     """Yield the writes that a client may no longer report."""
-    for each in found[:_MAX_LISTED]:
-        yield warning(JOINS, f"{each.field}: {_short(each.document)}: {each.message}", _SEE_LOG)
-    number = len(found) - _MAX_LISTED
+    for problem in problems[:_MAX_LISTED]:
+        yield warning(JOINS, f"{problem.field}: {_short(problem.document)}: {problem.message}", _SEE_LOG)
+    number = len(problems) - _MAX_LISTED
     if number > 0:
         yield warning(
             JOINS, f"{number} more write{'s' * (number > 1)} that later runs did not report", _BUILD
         )
 
 
-def _unjoined(config: Config, found: Report) -> str:
+def _unjoined(config: Config, report: Report) -> str:
     """Return the sources between which nothing is joined, "" if something is.
 
     Sources that describe the same types of jobs may have no dataset in common: "" if there are no others.
     """
-    if any(each.rule == SAME_NAME and each.datasets for each in found.joined):
+    if any(joined.rule == SAME_NAME and joined.datasets for joined in report.joined):
         return ""
     sources = [source for source in configured_sources(config) if not source.is_catalog]
     if len({source.described_job_types for source in sources}) < 2:
@@ -103,33 +103,33 @@ def _unjoined(config: Config, found: Report) -> str:
     return f"{', '.join(first)} and {last}"
 
 
-def _finding(found: Report, unjoined: str, *, has_notices: bool) -> Diagnosis:
-    joined = found.datasets_joined
+def _finding(report: Report, unjoined: str, *, has_notices: bool) -> Diagnosis:
+    joined = report.datasets_joined
     text = f"joined {joined} datasets" if joined != 1 else "joined 1 dataset"
-    fix = _fix(found.near_misses)
-    if found.unmet:
-        error = TooFewJoined(f"merge.expect: {'; '.join(found.unmet)}")
+    fix = _fix(report.near_misses)
+    if report.unmet:
+        error = TooFewJoined(f"merge.expect: {'; '.join(report.unmet)}")
         return failed(
             JOINS, error, fix or "correct the configuration; lineage-merge build lists what is not joined"
         )
-    if not found.near_misses:
+    if not report.near_misses:
         if unjoined:
             return warning(JOINS, f"{text}; nothing joins {unjoined}", "" if has_notices else _CHECK_NAMES)
         return ok(JOINS, text)
-    number = len(found.near_misses)
+    number = len(report.near_misses)
     pairs = "; ".join(
         f"written {_short(miss.written)}, read {_short(miss.read)}"
-        for miss in found.near_misses[:_MAX_LISTED]
+        for miss in report.near_misses[:_MAX_LISTED]
     )
     more = f"; and {number - _MAX_LISTED} more" if number > _MAX_LISTED else ""
     return warning(JOINS, f"{text}; {number} near miss{'es' * (number > 1)}: {pairs}{more}", fix)
 
 
-def _fix(found: tuple[NearMiss, ...]) -> str:
+def _fix(near_misses: tuple[NearMiss, ...]) -> str:
     """Return the fixes of the best near misses, each on lines of its own, as YAML to paste."""
-    fixes = list(dict.fromkeys(near_miss.fix for near_miss in found if near_miss.fix))[:_MAX_LISTED]
+    fixes = list(dict.fromkeys(near_miss.fix for near_miss in near_misses if near_miss.fix))[:_MAX_LISTED]
     if not fixes:
-        return "correct the names in the jobs or the project" if found else ""
+        return "correct the names in the jobs or the project" if near_misses else ""
     return "change the configuration:\n" + "".join(fixes).rstrip()
 
 

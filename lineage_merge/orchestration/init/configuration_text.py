@@ -38,7 +38,7 @@ def text(proposal: Proposal, findings: Findings, folder: Path) -> str:
     head = ["# Written by lineage-merge init. Relative paths are relative to this file."]
     platforms = {project.findings.platform for project in proposal.projects}
     suggestions = [source.suggestion for source in SOURCES if source.suggestion]
-    tail = [each.lines for each in suggestions if not platforms.isdisjoint(each.platforms)]
+    tail = [suggestion.lines for suggestion in suggestions if not platforms.isdisjoint(suggestion.platforms)]
     tail += [] if proposal.gremlin_endpoint else [_EMBEDDED]
     return "\n".join([*head, *lines, *tail]) + "\n"
 

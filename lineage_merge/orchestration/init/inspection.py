@@ -119,18 +119,18 @@ def _read_all(config: Config, on_progress: ProgressCallback) -> JobFindings:
 
 def _raise_if_rejected(source: Source, records: list[Record]) -> None:
     """Raise the first problem of a source without a single valid document: it is another kind of file."""
-    found = [record.problem for record in records if isinstance(record, ProblemRecord)]
-    problems = [problem for problem in found if problem.kind in source.line_files.rejects]
+    own_problems = [record.problem for record in records if isinstance(record, ProblemRecord)]
+    problems = [problem for problem in own_problems if problem.kind in source.line_files.rejects]
     if problems:
         first = problems[0]
         raise DocumentError(first.document, first.field, f"{first.message}. Fix: {option_fix(source)}")
 
 
-def _raise_if_missing(inputs: Inputs, config: Config, found: JobFindings) -> None:
+def _raise_if_missing(inputs: Inputs, config: Config, findings: JobFindings) -> None:
     """Raise `SourceMissing` for files of lines without a job. A new database may be empty."""
     for source in configured_sources(config):
         key, locations, _ = inputs[source.key]
-        if key == source.line_files.key and not any(job.source == source.key for job in found.jobs):
+        if key == source.line_files.key and not any(job.source == source.key for job in findings.jobs):
             raise no_lineage(source, " ".join(locations), _recognized(locations))
 
 
@@ -157,9 +157,9 @@ def sample(config: Config, max_bytes: int, read_all: ReadAll) -> JobFindings:
         for source, settings in registry.configured(config)
     ]
     return JobFindings(
-        jobs=tuple(job for each in samples for job in each.jobs),
-        references=frozenset().union(*(each.references for each in samples)),
-        catalogs={name: namespace for each in samples for name, namespace in each.catalogs.items()},
+        jobs=tuple(job for sample in samples for job in sample.jobs),
+        references=frozenset().union(*(sample.references for sample in samples)),
+        catalogs={name: namespace for sample in samples for name, namespace in sample.catalogs.items()},
         is_sample=True,
     )
 

@@ -63,7 +63,7 @@ class Proposal:
             elif source_input := self.inputs.get(source.key):
                 settings[source.key] = discovery_of(source).settings(source_input, folder, namespaces)
         if self.default_schemas:
-            schemas = {namespace: each.schema for namespace, each in self.default_schemas.items()}
+            schemas = {namespace: default.schema for namespace, default in self.default_schemas.items()}
             settings["merge"] = {"default_schemas": schemas}
         if self.gremlin_endpoint:
             settings["gremlin"] = {"endpoint": self.gremlin_endpoint}
@@ -106,7 +106,7 @@ def propose(
 def with_namespaces(proposal: Proposal, findings: Findings, choices: Sequence[Choice]) -> Proposal:
     """Return the proposal with other namespaces, and the default schemas that they need."""
     projects = tuple(
-        each._replace(choice=choice) for each, choice in zip(proposal.projects, choices, strict=True)
+        project._replace(choice=choice) for project, choice in zip(proposal.projects, choices, strict=True)
     )
     by_namespace: dict[str, list[ProjectFindings]] = defaultdict(list)
     for project in projects:

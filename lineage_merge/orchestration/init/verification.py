@@ -44,30 +44,30 @@ def verify(config: Config, on_progress: ProgressCallback = no_progress) -> Verif
     if size is None or size > limit:
         return Verified(is_read=False)
     try:
-        found, elements = read_sources.merge(config, on_progress)
+        report, elements = read_sources.merge(config, on_progress)
     except InputTooLarge:
         return Verified(is_read=False)
     rows = elements.collect()
-    shared = dict(found.joined).get(SAME_NAME, 0)
+    shared = dict(report.joined).get(SAME_NAME, 0)
     return Verified(
-        report=found,
+        report=report,
         shared=shared,
-        reasons=() if shared else _why_not_joined(config, found),
+        reasons=() if shared else _why_not_joined(config, report),
         rejected=tuple(
-            ": ".join(filter(None, (each.document, each.field, each.message)))
-            for each in found.of_kind("rejected")[:_MAX_REJECTED]
+            ": ".join(filter(None, (problem.document, problem.field, problem.message)))
+            for problem in report.of_kind("rejected")[:_MAX_REJECTED]
         ),
         dataset=_dataset_to_ask_about(rows),
         datasets=sum(row["label"] in DATASET_LABELS for row in rows),
     )
 
 
-def _why_not_joined(config: Config, found: Report) -> tuple[str, ...]:
+def _why_not_joined(config: Config, report: Report) -> tuple[str, ...]:
     """Return why nothing is joined, as far as known."""
     sources = configured_sources(config)
     if len(sources) < 2:
         return (f"{sources[0].name} is the only source: there is nothing to join it with",)
-    problems = [each for kind in _REASONS for each in found.of_kind(kind)]
+    problems = [problem for kind in _REASONS for problem in report.of_kind(kind)]
     return tuple(f"{problem.document}: {problem.message}" for problem in problems[:_MAX_REASONS])
 
 
@@ -92,7 +92,7 @@ def _dataset_to_ask_about(rows: Iterable[Row]) -> str:
         ends = [key for key in datasets if key not in exposures]
     if not ends:
         return ""
-    best = min(ends, key=lambda key: (*(-each for each in _reach(key, inputs, kinds)), key))
+    best = min(ends, key=lambda key: (*(-number for number in _reach(key, inputs, kinds)), key))
     return _short_name(best, datasets)
 
 
@@ -102,9 +102,9 @@ def _reach(start: str, inputs: Mapping[str, set[str]], kinds: Mapping[str, set[s
     waiting = [start]
     job_types: set[str] = set()
     while waiting:
-        each = waiting.pop()
-        job_types |= kinds.get(each, set())
-        for source in inputs.get(each, set()) - seen:
+        dataset = waiting.pop()
+        job_types |= kinds.get(dataset, set())
+        for source in inputs.get(dataset, set()) - seen:
             seen.add(source)
             waiting.append(source)
     return len(job_types), len(seen)
@@ -114,7 +114,7 @@ def _short_name(dataset: str, datasets: Mapping[str, Row]) -> str:
     """Return the shortest name of a dataset that is unique."""
     row = datasets[dataset]
     for key in ("name", "qualified_name"):
-        names = Counter(each.get(key) for each in datasets.values())
+        names = Counter(properties.get(key) for properties in datasets.values())
         if row.get(key) and names[row[key]] == 1:
             return str(row[key])
     return dataset

@@ -59,17 +59,18 @@ def choose(project: ProjectFindings, jobs: JobFindings) -> Choice:
     """Choose the namespace whose tables on Spark's side are those of the project."""
     candidates = _candidates(project.platform, jobs)
     matches = {candidate: _best_match(project, candidate, jobs) for candidate in candidates}
-    ranks = {each: _rank(project, matched) for each, matched in matches.items()}
+    ranks = {namespace: _rank(project, matched) for namespace, matched in matches.items()}
     best = max(ranks.values(), default=(0, 0))
-    found = sorted(each for each, rank in ranks.items() if rank == best)
+    best_of = sorted(namespace for namespace, rank in ranks.items() if rank == best)
     if not any(best):
         if fixed := fixed_namespace(project.platform):
             return Choice(fixed, is_known=True)
         # Without a restriction to the platform, any table of Spark would be a candidate.
-        if project.platform not in _SCHEMES or not found:
+        if project.platform not in _SCHEMES or not best_of:
             return Choice(namespace_form(project.platform))
-        return Choice(found[0], alternatives=tuple(found[1:]), is_of_jobs=True)
-    return Choice(found[0], matches[found[0]], tuple(found[1:]), len(found) == 1, is_of_jobs=True)
+        return Choice(best_of[0], alternatives=tuple(best_of[1:]), is_of_jobs=True)
+    first, *others = best_of
+    return Choice(first, matches[first], tuple(others), not others, is_of_jobs=True)
 
 
 def given(namespace: str, project: ProjectFindings, jobs: JobFindings) -> Choice:
@@ -102,10 +103,10 @@ def default_schema(
     namespace: str, projects: Iterable[ProjectFindings], jobs: JobFindings
 ) -> DefaultSchema | None:
     """Return the default schema with which most datasets are joined; None if no default is needed."""
-    found = list(projects)
-    names = frozenset[str]().union(*(project.sources | project.built for project in found))
+    given_projects = list(projects)
+    names = frozenset[str]().union(*(project.sources | project.built for project in given_projects))
     without = _matched(namespace, "", names, jobs)
-    schemas = dict.fromkeys(schema for project in found for schema in project.schemas)
+    schemas = dict.fromkeys(schema for project in given_projects for schema in project.schemas)
     matches = [
         (schema, _matched(namespace, schema, names, jobs))
         for schema in schemas
@@ -158,12 +159,12 @@ def _with_common_words(
     Resolving each name with each namespace and default schema would take seconds for thousands of names.
     """
     words = {reference: set(_WORD.findall(reference.name.lower())) for reference in references}
-    tables = {each: _WORD.findall(each.lower())[-1:] for each in names}
+    tables = {name: _WORD.findall(name.lower())[-1:] for name in names}
     of_jobs = set[str]().union(*words.values())
     common = {word for last in tables.values() for word in last if word in of_jobs}
     return (
         frozenset(name for name, last in tables.items() if common.issuperset(last)),
-        frozenset(each for each, found in words.items() if not common.isdisjoint(found)),
+        frozenset(namespace for namespace, own_words in words.items() if not common.isdisjoint(own_words)),
     )
 
 
@@ -185,5 +186,5 @@ def _candidates(platform: str, jobs: JobFindings) -> list[str]:
 def tables(jobs: JobFindings) -> set[DatasetName]:
     """Return the tables that Spark's side reads and writes, with their canonical names."""
     resolver = DatasetResolver(_ENVIRONMENT, Rules(), jobs.catalogs)
-    found = (resolver.resolve(reference) for reference in jobs.references)
-    return {each.name for each in found if each.name and each.label == "table"}
+    datasets = (resolver.resolve(reference) for reference in jobs.references)
+    return {dataset.name for dataset in datasets if dataset.name and dataset.label == "table"}

@@ -56,13 +56,13 @@ def publish(
         if with_dependencies or wheels is not None:
             folder = Path(work, "wheels")
             folder.mkdir()
-            found = (
+            bundled = (
                 wheel_files.wheels(wheels)
                 if wheels is not None and not with_dependencies
                 else wheel_files.download(own, folder, index_options)
             )
             target = Path(work, f"{own.name.partition('-py3')[0]}.gluewheels.zip")
-            files.append(wheel_files.bundle(own, found, target))
+            files.append(wheel_files.bundle(own, bundled, target))
         if environment is not None:
             files.append(environment)
         locations = {file: f"{prefix.rstrip('/')}/{file.name}" for file in files}
@@ -98,9 +98,9 @@ def write(prefix: str, script: str, glue: dict[str, str], emr_serverless: str, v
 
     `glue`: arguments of every run of a Glue job; `emr_serverless`: the text of ``sparkSubmitParameters``.
     """
-    found = {"version": version, "script": script, "glue": glue, "emr_serverless": emr_serverless}
+    versions = {"version": version, "script": script, "glue": glue, "emr_serverless": emr_serverless}
     location = f"{prefix.rstrip('/')}/{LIST}"
-    storage.write_text(location, json.dumps(found, indent=2) + "\n")
+    storage.write_text(location, json.dumps(versions, indent=2) + "\n")
     return location
 
 
@@ -108,9 +108,9 @@ def read(prefix: str) -> dict[str, Any]:
     """Read the index. Raises `ConfigError` if nothing was published, `SourceError` without permission."""
     location = f"{prefix.rstrip('/')}/{LIST}"
     try:
-        found = json.loads(storage.read_text(location))
+        last = json.loads(storage.read_text(location))
     except SourceMissing as error:
         raise ConfigError("", f"{error.message}: run lineage-merge publish --s3 {prefix}") from None
     except ValueError:
         raise ConfigError("", f"{location}: not an index of lineage-merge publish") from None
-    return {"script": str(found["script"]), "glue": found["glue"], "emr_serverless": found["emr_serverless"]}
+    return {"script": str(last["script"]), "glue": last["glue"], "emr_serverless": last["emr_serverless"]}

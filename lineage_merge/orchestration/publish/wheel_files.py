@@ -38,8 +38,8 @@ def installed() -> Distribution:
 
 def build(folder: Path) -> Path:
     """Write the wheel to `folder`; return its path."""
-    found = installed()
-    stem = f"{_PACKAGE}-{found.version}"
+    distribution = installed()
+    stem = f"{_PACKAGE}-{distribution.version}"
     written: list[tuple[str, str, int]] = []
     wheel = folder / f"{stem}-py3-none-any.whl"
     with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -55,7 +55,7 @@ def build(folder: Path) -> Path:
         for name, path in _package_files():
             add(name, path.read_bytes())
         information = f"{stem}.dist-info"
-        for name, text in _metadata(found):
+        for name, text in _metadata(distribution):
             add(f"{information}/{name}", text.encode())
         record = io.StringIO()
         csv.writer(record, lineterminator="\n").writerows([*written, (f"{information}/RECORD", "", "")])
@@ -71,13 +71,13 @@ def _package_files() -> Iterator[tuple[str, Path]]:
             yield name, path
 
 
-def _metadata(found: Distribution) -> Iterator[tuple[str, str]]:
-    yield "METADATA", found.read_text("METADATA") or ""
+def _metadata(distribution: Distribution) -> Iterator[tuple[str, str]]:
+    yield "METADATA", distribution.read_text("METADATA") or ""
     yield (
         "WHEEL",
         f"Wheel-Version: 1.0\nGenerator: {NAME} publish\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     )
-    entry_points = found.read_text("entry_points.txt")
+    entry_points = distribution.read_text("entry_points.txt")
     if entry_points:
         yield "entry_points.txt", entry_points
 
@@ -109,12 +109,12 @@ def modules() -> list[str]:
 
     A comma ends an entry, so versions are not ranges: ``sqlglot==30.*``.
     """
-    found = [_CONSTRAINTS.strip()]
+    constraints = [_CONSTRAINTS.strip()]
     for line in installed().requires or ():
         if f"extra == '{EXTRA}'" in line.replace('"', "'"):
             parts = re.match(r"([A-Za-z0-9._-]+)[^;]*?>=(\d+)", line)
-            found += [f"{parts[1]}=={parts[2]}.*"] if parts else []
-    return found
+            constraints += [f"{parts[1]}=={parts[2]}.*"] if parts else []
+    return constraints
 
 
 def download(own: Path, folder: Path, index_options: tuple[str, ...] = ()) -> list[Path]:

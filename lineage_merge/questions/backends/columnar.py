@@ -48,7 +48,7 @@ class _Vertices:
             return []
         self._scans += 1
         if self._scans > _SCANS and len(wanted) < _FEW:
-            return [position for each in wanted if (position := self._position(each)) is not None]
+            return [position for identifier in wanted if (position := self._position(identifier)) is not None]
         # The few ids are the hash table, not those of the graph.
         order = pc.index_in(column, value_set=text_array(wanted))
         positions = pc.indices_nonzero(pc.is_valid(order))
@@ -95,11 +95,11 @@ class _Vertices:
         column, ids = self._columns.column("environment"), self._columns.column("id")
         if ids is None:
             return []
-        found: set[str] = set()
+        environments: set[str] = set()
         if column is not None:
-            found.update(pc.drop_null(pc.unique(column)).dictionary_decode().to_pylist())
+            environments.update(pc.drop_null(pc.unique(column)).dictionary_decode().to_pylist())
             ids = ids.filter(pc.is_null(column))
-        return sorted(found | {decode(each.partition("|")[0]) for each in ids.to_pylist()})
+        return sorted(environments | {decode(prefix.partition("|")[0]) for prefix in ids.to_pylist()})
 
     @cached_property
     def _duplicates(self) -> Any:
@@ -131,10 +131,10 @@ class _Edges:
         edges = position_array(self.select([label], None, dag))
         if not len(edges):
             return Adjacency((), (), ())
-        starts, ends = (each.take(edges) for each in self._ends)
+        starts, ends = (column.take(edges) for column in self._ends)
         here, there = (starts, ends) if direction == "down" else (ends, starts)
         order = pc.sort_indices(here)
-        return Adjacency(*(positions_of(each.take(order)) for each in (here, there, edges)))
+        return Adjacency(*(positions_of(column.take(order)) for column in (here, there, edges)))
 
     def select(self, labels: Sequence[str], environment: str | None, dag: str | None) -> Sequence[int]:
         conditions = [Match(("label",), tuple(labels))]
@@ -148,7 +148,7 @@ class _Edges:
         if not len(positions):
             return (), ()
         edges = position_array(positions)
-        starts, ends = (positions_of(each.take(edges)) for each in self._ends)
+        starts, ends = (positions_of(column.take(edges)) for column in self._ends)
         return starts, ends
 
     def at(self, positions: Sequence[int]) -> list[Edge]:
@@ -178,7 +178,7 @@ class _Edges:
         """Whether an edge has both ends; None: all have."""
         import pyarrow.compute as pc
 
-        if not any(each.null_count for each in self._ends):
+        if not any(column.null_count for column in self._ends):
             return None
         return pc.and_(*map(pc.is_valid, self._ends))
 
@@ -187,7 +187,7 @@ def _select(columns: Columns, conditions: Iterable[Match], only: Any) -> Sequenc
     """Return the positions of rows that meet all conditions, and for which `only` is true (None: all)."""
     import pyarrow.compute as pc
 
-    masks = [_mask(columns, each) for each in conditions]
+    masks = [_mask(columns, condition) for condition in conditions]
     if any(mask is None for mask in masks):
         return ()
     if only is not None:
@@ -221,7 +221,7 @@ def _mask_of_column(column: Any, match: Match) -> Any:
     if not pa.types.is_string(column.type):
         column = column.cast(pa.string())
     if match.is_part:
-        return reduce(pc.or_, [pc.match_substring(column, each) for each in match.values])
+        return reduce(pc.or_, [pc.match_substring(column, value) for value in match.values])
     return pc.is_in(column, value_set=text_array(match.values))
 
 

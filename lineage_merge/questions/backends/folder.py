@@ -71,15 +71,15 @@ class _Folder:
 def _files_of(path: str) -> list[StoredFile]:
     """Return the files of a folder of node or edge files, of one format. Raises `IntermediateError`."""
     try:
-        files = list_files(path)
+        stored = list_files(path)
     except SourceMissing:
         raise IntermediateError(f"{path}: no node or edge files. Fix: create them with build") from None
-    names = {file: PurePosixPath(file.location) for file in files}
+    names = {file: PurePosixPath(file.location) for file in stored}
     if any("_temporary" in name.parts for name in names.values()):
         raise IntermediateError(f"{path}: incomplete write. Fix: run build again")
     seen = {file: name for file, name in names.items() if not name.name.startswith((".", "_"))}
     parquet = [file for file, name in seen.items() if name.suffix == ".parquet"]
-    found = parquet or [file for file, name in seen.items() if _JSON & set(name.suffixes)]
-    if not found:
+    files = parquet or [file for file, name in seen.items() if _JSON & set(name.suffixes)]
+    if not files:
         raise IntermediateError(f"{path}: neither Parquet nor JSON lines files")
-    return found
+    return files

@@ -80,8 +80,8 @@ class GremlinGraph:
         limit: int | None = None,
     ) -> list[Vertex]:
         """See `LineageGraph`."""
-        found = sorted(self._execute(lambda g: searched(g, text, labels, environment, dag)))
-        return sorted(self.vertices(found[:limit]), key=lambda vertex: vertex.id)
+        ids = sorted(self._execute(lambda g: searched(g, text, labels, environment, dag)))
+        return sorted(self.vertices(ids[:limit]), key=lambda vertex: vertex.id)
 
     def with_value(
         self,
@@ -114,21 +114,21 @@ class GremlinGraph:
         if depth == 0:
             return set()
         return {
-            found
+            identifier
             for batch in _batches(ids)
-            for found in self._execute(lambda g: reached(g, batch, labels, direction, depth, dag))  # noqa: B023
+            for identifier in self._execute(lambda g: reached(g, batch, labels, direction, depth, dag))  # noqa: B023
         }
 
     def edges_below(
         self, ids: Iterable[str], labels: Sequence[str], dag: str | None = None, ends: Sequence[str] = ()
     ) -> list[Edge]:
         """See `LineageGraph`."""
-        found = {
+        by_id = {
             row["id"]: row
             for batch in _batches(ids)
             for row in self._execute(lambda g: edges_below(g, batch, labels, dag, ends))  # noqa: B023
         }
-        return [_edge(row) for row in found.values()]
+        return [_edge(row) for row in by_id.values()]
 
     def tagged(
         self,
@@ -151,9 +151,9 @@ class GremlinGraph:
     def ids(self, labels: Sequence[str], environment: str | None = None, dag: str | None = None) -> set[str]:
         """See `LineageGraph`."""
         return {
-            each
+            identifier
             for label in labels  # one response per label, because there are many columns
-            for each in self._execute(lambda g: of_graph(g, [label], environment, dag).id_())  # noqa: B023
+            for identifier in self._execute(lambda g: of_graph(g, [label], environment, dag).id_())  # noqa: B023
         }
 
     def pairs(
@@ -161,9 +161,9 @@ class GremlinGraph:
     ) -> set[tuple[str, str]]:
         """See `LineageGraph`."""
         return {
-            (found["from"], found["to"])
+            (pair["from"], pair["to"])
             for batch in _batches(sorted(self.ids(_starts(labels), environment, dag)))
-            for found in self._execute(lambda g: pairs_from(g, batch, labels, dag))  # noqa: B023
+            for pair in self._execute(lambda g: pairs_from(g, batch, labels, dag))  # noqa: B023
         }
 
     def without_consumer(self, environment: str | None = None, dag: str | None = None) -> set[str]:
@@ -266,8 +266,8 @@ def tagged(
     tags: Sequence[str] | None,
 ) -> GraphTraversal:
     """Return the vertices with one of these tags (None: any), with all properties."""
-    found = of_graph(g, labels, environment, dag)
-    return _projected(found.has("tags") if tags is None else found.has("tags", P.within(list(tags))))
+    elements = of_graph(g, labels, environment, dag)
+    return _projected(elements.has("tags") if tags is None else elements.has("tags", P.within(list(tags))))
 
 
 def feeds_without_columns(g: GraphTraversalSource, ids: Sequence[str], dag: str | None) -> GraphTraversal:
@@ -325,10 +325,10 @@ def of_graph(
     g: GraphTraversalSource, labels: Sequence[str], environment: str | None, dag: str | None
 ) -> GraphTraversal:
     """Return the vertices with these labels, of an environment, and with a DAG's tag."""
-    found = g.V().has_label(*labels)
+    elements = g.V().has_label(*labels)
     if environment is not None:
-        found = found.has("environment", environment)
-    return _of_dag(found, dag)
+        elements = elements.has("environment", environment)
+    return _of_dag(elements, dag)
 
 
 def _hop(at: Any, labels: Sequence[str], direction: Direction, dag: str | None) -> GraphTraversal:

@@ -38,7 +38,7 @@ class _Vertices:
         self._positions = positions
 
     def positions(self, ids: Iterable[str]) -> list[int]:
-        return [self._positions[each] for each in dict.fromkeys(ids) if each in self._positions]
+        return [self._positions[id_] for id_ in dict.fromkeys(ids) if id_ in self._positions]
 
     def ids(self, positions: Sequence[int]) -> list[str]:
         return [self._vertices[position].id for position in positions]

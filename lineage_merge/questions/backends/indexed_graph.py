@@ -237,7 +237,7 @@ class IndexedGraph:
                     dataset
                     for dataset in self._vertices.select(DATASET_LABELS, environment, None)
                     if read.edges[read.span(dataset)]
-                    and not any(each.edges[each.span(dataset)] for each in produced)
+                    and not any(adjacency.edges[adjacency.span(dataset)] for adjacency in produced)
                 ]
             )
         )
@@ -325,6 +325,6 @@ class IndexedGraph:
 
 def sorted_edges(ends: Iterable[tuple[int, int, int]]) -> Adjacency:
     """Return an adjacency of (vertex, other vertex, edge)."""
-    ordered = sorted(ends, key=lambda each: each[0])
+    ordered = sorted(ends, key=lambda end: end[0])
     here, there, edges = zip(*ordered, strict=True) if ordered else ((), (), ())
     return Adjacency(here, there, edges)

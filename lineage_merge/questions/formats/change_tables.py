@@ -28,7 +28,7 @@ def change_tables(changes: Sequence[Change], title: str) -> Iterator[AnswerTable
     for kind, numbers in counts(changes).items():
         summary.add(_TITLES[kind], *(numbers[action] or "" for action in ACTIONS))
     yield summary
-    for kind, group in groupby(changes, key=lambda each: each.kind):
+    for kind, group in groupby(changes, key=lambda change: change.kind):
         yield Text()
         table = AnswerTable(_TITLES[kind], "", "property", "before", "after")
         for change in group:
@@ -53,7 +53,7 @@ def _markdown_lines(changes: Sequence[Change], title: str) -> Iterator[str]:
     yield "| --- | ---: | ---: | ---: |"
     for kind, numbers in counts(changes).items():
         yield f"| {_TITLES[kind]} | {' | '.join(str(numbers[action]) for action in ACTIONS)} |"
-    for kind, group in groupby(changes, key=lambda each: each.kind):
+    for kind, group in groupby(changes, key=lambda change: change.kind):
         yield ""
         yield f"### {_TITLES[kind].capitalize()}"
         yield ""

@@ -25,8 +25,8 @@ def as_json(graph: Subgraph) -> dict[str, Any]:
     """
     return {
         "vertices": [
-            {"id": each.id, "label": each.label, "name": each.name, "properties": _plain(each.properties)}
-            for each in graph.vertices.values()
+            {"id": node.id, "label": node.label, "name": node.name, "properties": _plain(node.properties)}
+            for node in graph.vertices.values()
         ],
         "edges": [
             {"id": edge.id, "label": edge.label, "from": edge.from_id, "to": edge.to_id}

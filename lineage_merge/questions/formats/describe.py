@@ -36,7 +36,7 @@ def caption(edge: Edge) -> str:
         said.append("undeclared")
     if edge.properties.get("reads") == "metadata":
         said.append("metadata only")
-    return "  ".join(each for each in said if each)
+    return "  ".join(phrase for phrase in said if phrase)
 
 
 def transformation(edge: Edge) -> str:

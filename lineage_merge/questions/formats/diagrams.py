@@ -47,7 +47,7 @@ def _shaped(graph: Subgraph, vertex: Vertex) -> str:
 def escaped(text: str) -> str:
     """Escape a text for use between quotes; line feeds become spaces."""
     line = " ".join(_CONTROL.sub("\ufffd", text).split("\n"))
-    special = _SPECIAL.sub(lambda found: _numbered(found[0]), line)
+    special = _SPECIAL.sub(lambda match: _numbered(match[0]), line)
     # Before parsing, Mermaid removes the last semicolon of anything like "style ...: ...#...;".
     if re.search("style|classDef", special):
         special = special.replace(":", "#58;")
@@ -55,7 +55,7 @@ def escaped(text: str) -> str:
 
 
 def _numbered(text: str) -> str:
-    return "".join(f"#{ord(each)};" for each in text)
+    return "".join(f"#{ord(character)};" for character in text)
 
 
 _DOT_SHAPES = {

@@ -65,7 +65,7 @@ def _types(elements: Iterable[Vertex | Edge]) -> _Types:
 def _declared(properties: Iterable[Property]) -> _Types:
     """Return the types of all properties of the graph model."""
     keys = dict.fromkeys(("label", "environment", "dag_name"), "string")
-    return keys | {each.name: each.type for each in properties}
+    return keys | {key.name: key.type for key in properties}
 
 
 def _keys(kind: str, types: _Types) -> Iterator[str]:

@@ -88,10 +88,10 @@ def layers(boxes: Sequence[str], pairs: Iterable[Pair]) -> list[list[str]]:
         for target in targets[box]:
             if (box, target) not in closing:
                 depth[target] = max(depth[target], depth[box] + 1)
-    found: list[list[str]] = [[] for _ in range(max(depth.values(), default=-1) + 1)]
+    layers: list[list[str]] = [[] for _ in range(max(depth.values(), default=-1) + 1)]
     for box in boxes:
-        found[depth[box]].append(box)
-    return found
+        layers[depth[box]].append(box)
+    return layers
 
 
 def _topological(
@@ -102,8 +102,8 @@ def _topological(
     state: dict[str, bool] = {}  # whether all targets are finished
     closing: set[Pair] = set()
     # Boxes that no pair leads to begin, so that few pairs point back.
-    reached = {each for found in targets.values() for each in found}
-    for first in sorted(boxes, key=lambda each: each in reached):
+    reached = {box for boxes_fed in targets.values() for box in boxes_fed}
+    for first in sorted(boxes, key=lambda box: box in reached):
         stack: list[tuple[str, Iterator[str]]] = []
         if first not in state:
             state[first] = False
@@ -125,7 +125,7 @@ def _topological(
 
 def _connected(sizes: Mapping[str, Size], lines: Sequence[Link]) -> Layout:
     by_layer = layers([*sizes], dict.fromkeys((link.source, link.target) for link in lines))
-    layer_of = {box: number for number, found in enumerate(by_layer) for box in found}
+    layer_of = {box: number for number, layer in enumerate(by_layer) for box in layer}
     nodes = [[_Node(box) for box in layer] for layer in by_layer]
     routes: dict[Link, list[_Node]] = {}
     links: dict[tuple[_Node, _Node], None] = {}
@@ -149,23 +149,23 @@ def _connected(sizes: Mapping[str, Size], lines: Sequence[Link]) -> Layout:
     _untangle(nodes, before, after)
     heights = {
         node: _BEND_HEIGHT if node.layer >= 0 else sizes[node.name].height
-        for found in nodes
-        for node in found
+        for layer in nodes
+        for node in layer
     }
     tops = _tops(nodes, before, heights)
     places: dict[str, Place] = {}
     points: dict[_Node, list[tuple[int, int]]] = {}
     x = 0
-    for found in nodes:
-        width = max((sizes[node.name].width for node in found if node.layer < 0), default=0)
-        for node in found:
+    for layer in nodes:
+        width = max((sizes[node.name].width for node in layer if node.layer < 0), default=0)
+        for node in layer:
             if node.layer < 0:
                 places[node.name] = Place(x, tops[node], width, heights[node])
             else:
                 middle = tops[node] + _BEND_HEIGHT // 2
                 points[node] = [(x, middle), (x + width, middle)]
         x += width + _GAP_X
-    bent = {line: [each for node in through for each in points[node]] for line, through in routes.items()}
+    bent = {line: [point for node in through for point in points[node]] for line, through in routes.items()}
     return Layout(places, bent)
 
 
@@ -176,9 +176,9 @@ def _untangle(
     for sweep in range(_SWEEPS):
         neighbours = before if sweep % 2 == 0 else after
         for number in range(len(nodes)) if sweep % 2 == 0 else reversed(range(len(nodes))):
-            position = {node: place for found in nodes for place, node in enumerate(found)}
+            position = {node: place for layer in nodes for place, node in enumerate(layer)}
             means = {
-                node: sum(position[each] for each in near) / len(near)
+                node: sum(position[neighbour] for neighbour in near) / len(near)
                 if (near := neighbours.get(node))
                 else position[node]
                 for node in nodes[number]
@@ -198,9 +198,9 @@ def _tops(
             height, before_it = heights[node], heights[layer[number - 1]]
             step = (height + before_it) / 2 + _GAP_Y if number else 0.0
             offsets.append((offsets[-1] if number else 0.0) + step)
-            near = [middles[each] for each in before.get(node, ())]
+            near = [middles[neighbour] for neighbour in before.get(node, ())]
             wanted.append(sum(near) / len(near) if near else (wanted[-1] if number else 0.0) + step)
-        free = _ascending([each - offset for each, offset in zip(wanted, offsets, strict=True)])
+        free = _ascending([middle - offset for middle, offset in zip(wanted, offsets, strict=True)])
         middles.update(zip(layer, map(float.__add__, free, offsets), strict=True))
     tops = {node: round(middle - heights[node] / 2) for node, middle in middles.items()}
     least = min(tops.values(), default=0)
@@ -222,7 +222,7 @@ def _ascending(values: Iterable[float]) -> list[float]:
 def _rows(sizes: Mapping[str, Size], top: int) -> dict[str, Place]:
     """Return boxes in rows of a square."""
     in_row = max(1, round(len(sizes) ** 0.5))
-    width = max((each.width for each in sizes.values()), default=0)
+    width = max((size.width for size in sizes.values()), default=0)
     places = {}
     boxes = list(sizes.items())
     for start in range(0, len(boxes), in_row):

@@ -105,14 +105,14 @@ def _rows(graph: Subgraph) -> Iterator[tuple[str, ...]]:
     owners = {column: owner for column, owner in owners_of_columns(graph).items() if owner in graph.vertices}
     feeding: dict[str, list[Edge]] = defaultdict(list)
     written = set()
-    for each in graph.edges:
-        if each.label == "feeds_column":
-            feeding[each.to_id].append(each)
-        elif each.label == "writes":
-            written.add(each.to_id)
-    columns = [graph.vertices[each] for each, owner in owners.items() if each in feeding or owner in written]
+    for edge in graph.edges:
+        if edge.label == "feeds_column":
+            feeding[edge.to_id].append(edge)
+        elif edge.label == "writes":
+            written.add(edge.to_id)
+    columns = [graph.vertices[id_] for id_, owner in owners.items() if id_ in feeding or owner in written]
     columns.sort(
-        key=lambda each: (owners.get(each.id, ""), each.properties.get("position", 1 << 31), each.id)
+        key=lambda column: (owners.get(column.id, ""), column.properties.get("position", 1 << 31), column.id)
     )
     for column in columns:
         owner = graph.vertices[owners[column.id]].title

@@ -126,7 +126,7 @@ class _Drawing:
         self, graph: Subgraph, heading: str, roots: Collection[str], marks: Mapping[str, str]
     ) -> None:
         self._heading = truncate(_text(heading), _LONGEST)
-        self._marks = {each: MARKS[mark] for each, mark in marks.items()}
+        self._marks = {identifier: MARKS[mark] for identifier, mark in marks.items()}
         self._roots = frozenset(roots)
         self._owners = _owners(graph)
         every = _boxes(graph, self._owners)
@@ -146,7 +146,7 @@ class _Drawing:
 
     def lines(self) -> Iterator[str]:
         notes = list(self._notes())
-        texts = max((text_width(each, 12) for each in notes), default=0)
+        texts = max((text_width(note, 12) for note in notes), default=0)
         heading = min(text_width(self._heading, 14, bold=True), _LONGEST_HEADING)
         width = 2 * _MARGIN + max(self._layout.width + _LOOP, int(texts) + 1, int(heading) + 1)
         height = 2 * _MARGIN + _TITLE + self._layout.height + len(notes) * _ROW
@@ -186,7 +186,7 @@ class _Drawing:
         return Link(*self._ends(edge), edge.from_id)
 
     def _is_drawn(self, edge: Edge) -> bool:
-        return all(each in self._boxes or each in self._rows for each in (edge.from_id, edge.to_id))
+        return all(end in self._boxes or end in self._rows for end in (edge.from_id, edge.to_id))
 
     def _box(self, box: _Box) -> Iterator[str]:
         place = self._layout.places[box.id]
@@ -296,15 +296,15 @@ def _nearest(
     near: dict[str, dict[str, None]] = defaultdict(dict)
     for source, target in pairs:
         near[source][target] = near[target][source] = None
-    first = [each for each in boxes if each in starts]
+    first = [box for box in boxes if box in starts]
     order = dict.fromkeys(first)
     waiting = list(first)
-    for each in waiting:
-        for other in near.get(each, ()):
+    for box in waiting:
+        for other in near.get(box, ()):
             if other in boxes and other not in order:
                 order[other] = None
                 waiting.append(other)
-    order |= dict.fromkeys(sorted(boxes, key=lambda each: (each not in near, each)))
+    order |= dict.fromkeys(sorted(boxes, key=lambda box: (box not in near, box)))
     chosen = set(list(order)[:MAX_BOXES])
     return {key: box for key, box in boxes.items() if key in chosen}
 

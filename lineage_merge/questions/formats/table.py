@@ -143,7 +143,7 @@ def csv_text(renderables: Iterable[RenderableType]) -> str:
     If tables have a name, the first column is the name of a row's table. Texts between tables and summaries
     are left out. The same tables give the same header, also without rows.
     """
-    tables = [each for each in renderables if isinstance(each, AnswerTable) and not each.is_summary]
+    tables = [part for part in renderables if isinstance(part, AnswerTable) and not part.is_summary]
     named = any(table.name for table in tables)
     header = list(dict.fromkeys(name for table in tables for name in table.csv_header()))
     written = io.StringIO()

@@ -71,7 +71,7 @@ def _planned(graph: Subgraph, roots: Sequence[str] | None, direction: Direction)
             columns[owner].append(column)
     for owned in columns.values():
         owned.sort(key=partial(column_order, graph.vertices))
-    listed = {each.id for owned in columns.values() for each in owned}
+    listed = {column.id for owned in columns.values() for column in owned}
     between: dict[tuple[str, str], list[Edge]] = defaultdict(list)
     column_sources: dict[str, list[Edge]] = defaultdict(list)
     for edge in graph.edges:
@@ -94,7 +94,7 @@ def _planned(graph: Subgraph, roots: Sequence[str] | None, direction: Direction)
         for vertex in graph.vertices
         if vertex not in listed and (vertex not in deciding or vertex in following)
     ]
-    starts = [each for each in (own if roots is None else roots) if roots is not None or each not in led_to]
+    starts = [key for key in (own if roots is None else roots) if roots is not None or key not in led_to]
     plan = _Plan(graph, direction, starts, following, columns, column_sources)
     _open(plan, starts)
     for identifier in own if roots is None else ():
@@ -145,8 +145,8 @@ def _drawn(plan: _Plan) -> Iterator[Text]:
 
 def _below(plan: _Plan, here: str) -> list[tuple[Text, str | None, bool]]:
     """Return the lines below a vertex, each with the expanded vertex if any, and whether it is the last."""
-    found: list[tuple[Text, str | None]] = [
-        (_column(plan, each), None) for each in plan.columns.get(here, ())
+    lines: list[tuple[Text, str | None]] = [
+        (_column(plan, column), None) for column in plan.columns.get(here, ())
     ]
     arrow = "←" if plan.direction == "down" else "→"
     for there, edges, opened in plan.children(here):
@@ -164,8 +164,8 @@ def _below(plan: _Plan, here: str) -> list[tuple[Text, str | None, bool]]:
         if not opened and (plan.following.get(there) or plan.columns.get(there)):
             above = plan.order[there] <= plan.order[here]
             line.append("  (see above)" if above else "  (see below)", style="dim")
-        found.append((line, there if opened else None))
-    return [(line, opened, number == len(found)) for number, (line, opened) in enumerate(found, 1)]
+        lines.append((line, there if opened else None))
+    return [(line, opened, number == len(lines)) for number, (line, opened) in enumerate(lines, 1)]
 
 
 def _named(plan: _Plan, identifier: str) -> Text:
@@ -182,9 +182,9 @@ def _moved_by(edge: Edge) -> str:
 def _column(plan: _Plan, column: Vertex) -> Text:
     line = Text(f"· {one_line(column.qualified_name)}")
     line.append(f"  {one_line(column.properties.get('data_type', ''))}".rstrip(), style="dim")
-    for each in plan.column_sources.get(column.id, ()):
-        source = one_line(title(plan.graph, plan.graph.vertices[each.from_id]))
-        expression = truncate(one_line(each.properties.get("expression", "")), 60)
-        line.append(f"  ← {source}  {transformation(each)}", style="cyan")
+    for edge in plan.column_sources.get(column.id, ()):
+        source = one_line(title(plan.graph, plan.graph.vertices[edge.from_id]))
+        expression = truncate(one_line(edge.properties.get("expression", "")), 60)
+        line.append(f"  ← {source}  {transformation(edge)}", style="cyan")
         line.append(f"  {expression}".rstrip(), style="dim")
     return line

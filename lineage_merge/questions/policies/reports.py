@@ -66,7 +66,7 @@ def _violation_as_json(violation: Violation, graph: Subgraph) -> dict[str, Any]:
         "file_path": violation.file_path or None,
         "message": violation.message,
         "fix": violation.fix,
-        "path": [_edge_as_json(each, graph) for each in violation.path],
+        "path": [_edge_as_json(edge, graph) for edge in violation.path],
     }
 
 
@@ -94,7 +94,7 @@ def junit(check: PolicyCheck) -> str:
     counts = [0, 0, 0]
     for result in check.results:
         cases = _cases(result, check)
-        numbers = (len(cases), *(sum(each.find(kind) is not None for each in cases) for kind in _KINDS))
+        numbers = (len(cases), *(sum(case.find(kind) is not None for case in cases) for kind in _KINDS))
         suite = ET.SubElement(suites, "testsuite", _attributes(result.policy.name, numbers))
         suite.extend(cases)
         if result.notes:
@@ -129,8 +129,8 @@ def _violation(result: CheckedPolicy, violation: Violation, check: PolicyCheck) 
         case.set("file", xml_characters(violation.file_path))
     message = xml_characters(f"{violation.title} {violation.message}")
     kind = "failure" if result.policy.severity == "error" else "skipped"
-    found = ET.SubElement(case, kind, message=message, type=result.policy.kind)
-    found.text = xml_characters("\n".join((*path_lines(violation, check.subgraph), f"Fix: {violation.fix}")))
+    item = ET.SubElement(case, kind, message=message, type=result.policy.kind)
+    item.text = xml_characters("\n".join((*path_lines(violation, check.subgraph), f"Fix: {violation.fix}")))
     return case
 
 
@@ -160,7 +160,7 @@ def sarif(check: PolicyCheck) -> dict[str, Any]:
     driver = {
         "name": "lineage-merge",
         "version": __version__,
-        "rules": [_rule(each) for each in check.results],
+        "rules": [_rule(result) for result in check.results],
     }
     run = {
         "tool": {"driver": driver},
@@ -183,7 +183,7 @@ def _rule(result: CheckedPolicy) -> dict[str, Any]:
 
 def _result(index: int, result: CheckedPolicy, violation: Violation, check: PolicyCheck) -> dict[str, Any]:
     lines = [f"{violation.title} {violation.message}", *path_lines(violation, check.subgraph)]
-    found: dict[str, Any] = {
+    sarif_result: dict[str, Any] = {
         "ruleId": result.policy.name,
         "ruleIndex": index,
         "level": result.policy.severity,
@@ -192,8 +192,8 @@ def _result(index: int, result: CheckedPolicy, violation: Violation, check: Poli
         "partialFingerprints": {"lineageMerge/v1": _fingerprint(result, violation)},
     }
     if violation.path:
-        found["codeFlows"] = [{"threadFlows": [{"locations": _steps(violation, check)}]}]
-    return found
+        sarif_result["codeFlows"] = [{"threadFlows": [{"locations": _steps(violation, check)}]}]
+    return sarif_result
 
 
 def _location(violation: Violation) -> dict[str, Any]:

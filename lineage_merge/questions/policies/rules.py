@@ -51,14 +51,14 @@ def layer_reads(policy: Policy, rule: LayerRule, scope: PolicyScope) -> CheckedP
     Datasets without a layer do not hide a read: the path leads through them. A dataset of a third layer ends
     it, because that layer is responsible for what it reads.
     """
-    of_layer = [each for each in scope.checked if scope.layer_of.get(each.id) == rule.layer]
+    of_layer = [dataset for dataset in scope.checked if scope.layer_of.get(dataset.id) == rule.layer]
     accepted = DatasetGlobs(policy.exceptions)
-    used = {glob for each in of_layer for glob in accepted.matching(scope.names[each.id])}
-    targets = [each for each in of_layer if not accepted.matching(scope.names[each.id])]
-    forbidden = {each for each, layer in scope.layer_of.items() if layer in rule.must_not_read}
+    used = {glob for dataset in of_layer for glob in accepted.matching(scope.names[dataset.id])}
+    targets = [dataset for dataset in of_layer if not accepted.matching(scope.names[dataset.id])]
+    forbidden = {identifier for identifier, layer in scope.layer_of.items() if layer in rule.must_not_read}
     near = _passing(scope, forbidden)
-    paths = {each.id: _paths(scope, each.id, forbidden, near) for each in targets}
-    edges = scope.edges({pair for found in paths.values() for path in found for pair in _pairs(path)})
+    paths = {dataset.id: _paths(scope, dataset.id, forbidden, near) for dataset in targets}
+    edges = scope.edges({pair for own in paths.values() for path in own for pair in _pairs(path)})
     violations = []
     for target in targets:
         for path in paths[target.id]:
@@ -94,7 +94,7 @@ def _passing(scope: PolicyScope, forbidden: set[str]) -> set[str]:
 
 def _paths(scope: PolicyScope, target: str, forbidden: set[str], passing: set[str]) -> list[Path]:
     """Return the shortest path from each forbidden dataset, through `passing`, to the target."""
-    found: dict[str, Path] = {}
+    path_from: dict[str, Path] = {}
     visited = {target}
     frontier: deque[Path] = deque([(target,)])
     while frontier:
@@ -104,10 +104,10 @@ def _paths(scope: PolicyScope, target: str, forbidden: set[str], passing: set[st
                 continue
             visited.add(source)
             if source in forbidden:
-                found[source] = (source, *path)
+                path_from[source] = (source, *path)
             elif source in passing:
                 frontier.append((source, *path))
-    return [found[source] for source in sorted(found)]
+    return [path_from[source] for source in sorted(path_from)]
 
 
 def _pairs(path: Path) -> list[tuple[str, str]]:
@@ -123,20 +123,20 @@ def tag_reach(policy: Policy, rule: TagRule, scope: PolicyScope) -> CheckedPolic
     wanted, accepted = DatasetGlobs(rule.must_not_reach), DatasetGlobs(policy.exceptions)
     used: set[str] = set()
     selected: dict[str, tuple[Selection, Selection]] = {}
-    for each in scope.checked:
-        chosen = wanted.selection(scope.names[each.id])
+    for dataset in scope.checked:
+        chosen = wanted.selection(scope.names[dataset.id])
         if chosen.whole or chosen.of_columns:
-            but = accepted.selection(scope.names[each.id])
-            selected[each.id] = (chosen, but)
+            but = accepted.selection(scope.names[dataset.id])
+            selected[dataset.id] = (chosen, but)
             used.update(chosen.whole, chosen.of_columns, but.whole, but.of_columns)
-    carriers = [each for each in scope.tags.carriers if each.tag in rule.tags]
+    carriers = [carrier for carrier in scope.tags.carriers if carrier.tag in rule.tags]
     # The origin by dataset and tag, of datasets that are listed as a whole.
     whole = {
-        (each.id, each.tag): each.origin
-        for each in carriers
-        if not each.by_rows and each.id in selected and _is_violated(selected[each.id])
+        (carrier.id, carrier.tag): carrier.origin
+        for carrier in carriers
+        if not carrier.by_rows and carrier.id in selected and _is_violated(selected[carrier.id])
     }
-    found = []
+    violating = []
     for carrier in carriers:
         is_column = carrier.id not in scope.datasets
         owner = dataset_of(carrier.id) if is_column else carrier.id
@@ -144,16 +144,16 @@ def tag_reach(policy: Policy, rule: TagRule, scope: PolicyScope) -> CheckedPolic
             continue
         column = column_of(carrier.id) if is_column else None
         if _is_violated(selected[owner], column) and not (is_column and _is_repeated(carrier, owner, whole)):
-            found.append((carrier, owner))
-    ids = {id_ for carrier, _ in found for id_ in (carrier.id, carrier.origin)}
+            violating.append((carrier, owner))
+    ids = {id_ for carrier, _ in violating for id_ in (carrier.id, carrier.origin)}
     vertices = scope.vertices(ids | {dataset_of(identifier) for identifier in ids})
     violations = [
         _violation(policy, carrier, vertices[carrier.id], vertices[owner], vertices)
-        for carrier, owner in found
+        for carrier, owner in violating
         if carrier.id in vertices
     ]
     # A tag that is cleared everywhere exists, too.
-    existing = {each.tag for each in carriers} | {stop.tag for stop in scope.tags.stops}
+    existing = {carrier.tag for carrier in carriers} | {stop.tag for stop in scope.tags.stops}
     notes = [
         f"no column or dataset has the tag {tag}{did_you_mean(tag, scope.tag_names)}"
         for tag in rule.tags
@@ -249,7 +249,7 @@ def _fix(requirement: str) -> str:
 
 
 def _listed(missing: list[str]) -> str:
-    shown = [f"tag {each.partition(':')[2]}" if ":" in each else each for each in missing]
+    shown = [f"tag {name.partition(':')[2]}" if ":" in name else name for name in missing]
     return " or ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
 
@@ -259,7 +259,7 @@ def _sources(
     """Yield the datasets that a required source does not feed. A source may match several datasets."""
     for required in rule.must_be_fed_by:
         globs = DatasetGlobs([required])
-        starts = [each for each, names in scope.names.items() if globs.matching(names)]
+        starts = [identifier for identifier, names in scope.names.items() if globs.matching(names)]
         unknown = "" if starts else ", which no dataset matches"
         similar = _suggestion(required, scope) if not starts and is_name(required) else ""
         fed = scope.downstream(starts)
@@ -341,9 +341,9 @@ def check_policies(
     now = time.time_ns() // 1_000_000 if now is None else now
     scope = PolicyScope(graph, tuple(layers), environment, dag, now, sorted(tags), propagation or {})
     results = [_ordered(_result(policy, scope)) for policy in policies]
-    found = [violation for result in results for violation in result.violations]
-    edges = [edge for each in found for edge in each.path]
-    ids = ends(edges) | {each.element_id for each in found if each.element_id}
+    violations = [violation for result in results for violation in result.violations]
+    edges = [edge for violation in violations for edge in violation.path]
+    ids = ends(edges) | {violation.element_id for violation in violations if violation.element_id}
     owners = {dataset_of(identifier) for identifier in ids} & scope.datasets.keys()
     return PolicyCheck(tuple(results), subgraph(scope.vertices(ids | owners).values(), edges))
 

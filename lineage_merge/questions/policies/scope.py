@@ -38,8 +38,8 @@ class PolicyScope:
     @cached_property
     def datasets(self) -> Mapping[str, Vertex]:
         """All datasets, by id."""
-        found = self.graph.everything(self.environment, None, DATASET_LABELS)
-        return {each.id: each for each in found if isinstance(each, Vertex)}
+        elements = self.graph.everything(self.environment, None, DATASET_LABELS)
+        return {element.id: element for element in elements if isinstance(element, Vertex)}
 
     @cached_property
     def checked(self) -> tuple[Vertex, ...]:
@@ -51,24 +51,24 @@ class PolicyScope:
     @cached_property
     def names(self) -> Mapping[str, frozenset[str]]:
         """The names of each dataset that globs are compared with."""
-        return {id_: frozenset(names_of(each)) for id_, each in self.datasets.items()}
+        return {id_: frozenset(names_of(dataset)) for id_, dataset in self.datasets.items()}
 
     @cached_property
     def feeds(self) -> Mapping[str, tuple[str, ...]]:
         """The targets of each dataset, sorted."""
-        found = defaultdict(list)
+        targets_of = defaultdict(list)
         for source, target in sorted(self.graph.pairs(["feeds"], self.environment)):
-            found[source].append(target)
-        return {source: tuple(targets) for source, targets in found.items()}
+            targets_of[source].append(target)
+        return {source: tuple(targets) for source, targets in targets_of.items()}
 
     @cached_property
     def fed_by(self) -> Mapping[str, tuple[str, ...]]:
         """The sources of each dataset, sorted."""
-        found = defaultdict(list)
+        sources_of = defaultdict(list)
         for source, targets in self.feeds.items():
             for target in targets:
-                found[target].append(source)
-        return {target: tuple(sorted(sources)) for target, sources in found.items()}
+                sources_of[target].append(source)
+        return {target: tuple(sorted(sources)) for target, sources in sources_of.items()}
 
     @cached_property
     def layer_of(self) -> Mapping[str, str]:
@@ -83,8 +83,8 @@ class PolicyScope:
     def tested(self) -> tuple[set[str], set[str]]:
         """The datasets with a test, of it or of a column, and those with a check of freshness."""
         kinds = {
-            each.id: each.properties.get("assertion_type")
-            for each in self.graph.everything(self.environment, None, ["assertion"])
+            assertion.id: assertion.properties.get("assertion_type")
+            for assertion in self.graph.everything(self.environment, None, ["assertion"])
         }
         tests: set[str] = set()
         freshness: set[str] = set()
@@ -103,12 +103,12 @@ class PolicyScope:
     @cached_property
     def tag_names(self) -> frozenset[str]:
         tagged = self.graph.tagged((*DATASET_LABELS, COLUMN), self.environment)
-        return frozenset(tag for each in tagged for tag in each.properties["tags"])
+        return frozenset(tag for vertex in tagged for tag in vertex.properties["tags"])
 
     def vertices(self, ids: Iterable[str]) -> Mapping[str, Vertex]:
         """Return datasets and columns by id; those not known yet are read in one batch."""
         wanted = set(ids)
-        self._read.update({each: self.datasets[each] for each in wanted & self.datasets.keys()})
+        self._read.update({id_: self.datasets[id_] for id_ in wanted & self.datasets.keys()})
         missing = sorted(wanted - self._read.keys())
         read = with_derived(self.graph, missing) if missing else ()
         self._read.update({vertex.id: vertex for vertex in read})

@@ -38,9 +38,9 @@ def read(location: str, what: What) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        found = document_kind.of_bytes(content[:_BEGINNING])
-        if found and found is not _KINDS[what]:
-            raise _wrong(storage.shown(location), "", found, what) from None
+        actual = document_kind.of_bytes(content[:_BEGINNING])
+        if actual and actual is not _KINDS[what]:
+            raise _wrong(storage.shown(location), "", actual, what) from None
         problem = f"not UTF-8 text (byte {error.start})"
         raise DocumentError(storage.shown(location), "", problem) from None
 
@@ -70,9 +70,9 @@ def _nearest(missing: str, what: What) -> str:
     parent = missing.rpartition("/")[0] or "."
     name = _FILES[what]
     places = (f"{missing}/{name}", f"{missing}/target/{name}", f"{parent}/target/{name}")
-    found = next((place for place in places if place != missing and _exists(place)), "")
+    other_place = next((place for place in places if place != missing and _exists(place)), "")
     # Other programs have files of these names, too: those of any folder are recognized by their content.
-    return found or next((each for each in _below((missing, parent), name) if has_kind(each, what)), "")
+    return other_place or next((file for file in _below((missing, parent), name) if has_kind(file, what)), "")
 
 
 def _below(folders: tuple[str, ...], name: str) -> Iterator[str]:
@@ -95,8 +95,8 @@ def _exists(location: str) -> bool:
     return False
 
 
-def _wrong(location: str, field: str, found: Kind, what: What) -> DocumentError:
-    return DocumentError(location, field, f"is not a dbt {what}, but {found}", found.remedy)
+def _wrong(location: str, field: str, actual: Kind, what: What) -> DocumentError:
+    return DocumentError(location, field, f"is not a dbt {what}, but {actual}", actual.remedy)
 
 
 _LONGEST_SECONDS = 10**9
@@ -112,9 +112,9 @@ def parse(
     try:
         document = json.loads(text.removeprefix("\ufeff"), object_hook=reduce_object)
     except json.JSONDecodeError as error:
-        found = document_kind.of_text(text[:_BEGINNING])
-        if found and found is not _KINDS[what]:
-            raise _wrong(location, "", found, what) from None
+        actual = document_kind.of_text(text[:_BEGINNING])
+        if actual and actual is not _KINDS[what]:
+            raise _wrong(location, "", actual, what) from None
         position = f"line {error.lineno}, column {error.colno}"
         raise DocumentError(location, "", f"is not valid JSON: {error.msg} ({position})") from None
     except ValueError:  # Python does not parse numbers of thousands of digits

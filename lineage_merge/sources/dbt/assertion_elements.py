@@ -89,13 +89,13 @@ class _Run(NamedTuple):
 
 def _newest(results: Sequence[RunResults]) -> dict[str, _Run]:
     """Return the newest run of each test."""
-    found: dict[str, _Run] = {}
+    latest: dict[str, _Run] = {}
     for result in results:
         for unique_id, run in result.tests.items():
-            known = found.get(unique_id)
+            known = latest.get(unique_id)
             if known is None or known.run.at < run.at:
-                found[unique_id] = _Run(run, result.invocation_id)
-    return found
+                latest[unique_id] = _Run(run, result.invocation_id)
+    return latest
 
 
 def _of_test(manifest: Manifest, test: DeclaredTest, newest: _Run | None) -> dict[str, Scalar]:

@@ -43,10 +43,10 @@ def column_elements(
     `namespace` is that of the warehouse; `location` names the manifest in problems, `jobs` its jobs.
     """
     jobs = jobs or Jobs(manifest.project)
-    for unique_id, found in lineage.items():
-        for problem in found.problems:
+    for unique_id, columns in lineage.items():
+        for problem in columns.problems:
             yield Problem("no-columns", f"{location}: {unique_id}", "", problem)
-        for written, expected in found.deferred:
+        for written, expected in columns.deferred:
             why = f"{unique_id} reads {written}, which was taken for {expected} of another target (--defer)"
             yield Problem("notice", f"{location}: {unique_id}", "compiled_code", redact(why))
         target = references.get(unique_id)
@@ -54,21 +54,21 @@ def column_elements(
             continue
         node = manifest.nodes[unique_id]
         authority = _authority(node)
-        for column in (*found.columns, *found.fields):
+        for column in (*columns.columns, *columns.fields):
             yield Column(target, column.name, authority, _properties(column), NOTHING.sets)
         job = jobs.key(unique_id)
-        only_in_sql = {key: _reference(table, namespace) for key, table in found.undeclared.items()}
+        only_in_sql = {key: _reference(table, namespace) for key, table in columns.undeclared.items()}
         known = {**references, **only_in_sql}
         for ref in only_in_sql.values():
             yield Dataset(ref, _READ, "table" if ref.namespace else None)
-        yield from _undeclared(manifest, node, found, known, job, location)
-        yield from lineage_elements(found.flows, found.influences, job, target, known.__getitem__)
+        yield from _undeclared(manifest, node, columns, known, job, location)
+        yield from lineage_elements(columns.flows, columns.influences, job, target, known.__getitem__)
 
 
 def _undeclared(
     manifest: Manifest,
     node: Node,
-    found: ColumnLineage,
+    lineage: ColumnLineage,
     references: Mapping[str, Reference],
     job: JobKey,
     location: str,
@@ -76,11 +76,13 @@ def _undeclared(
     """Yield what the SQL reads without `ref` or `source`: it has column lineage, so it has data flow too."""
     target = references[node.unique_id]
     declared = {references[source] for source, _ in behind_of(manifest.nodes, node)}
-    read = {references[key] for key in found.reads} - declared - {target}
+    read = {references[key] for key in lineage.reads} - declared - {target}
     expected = (
-        f"; its SQL does not read {', '.join(found.expected)}, which it refers to" if found.expected else ""
+        f"; its SQL does not read {', '.join(lineage.expected)}, which it refers to"
+        if lineage.expected
+        else ""
     )
-    metadata_only = {references[key] for key in found.metadata_only}
+    metadata_only = {references[key] for key in lineage.metadata_only}
     for source in sorted(read):
         reads: dict[str, Scalar] = {"reads": "metadata"} if source in metadata_only else {}
         yield Feeds(job, source, target, {"undeclared": "true", **reads})

@@ -93,8 +93,8 @@ def column_lineage(manifest: Manifest, catalog: Catalog | None = None) -> dict[s
     project = _Project(manifest, catalog or {})
     for unique_id in parents_first(manifest.nodes, manifest.nodes):
         project.build(unique_id)
-    found = {unique_id: project.lineage(unique_id) for unique_id in sorted(manifest.nodes)}
-    return {unique_id: lineage for unique_id, lineage in found.items() if lineage != ColumnLineage()}
+    lineages = {unique_id: project.lineage(unique_id) for unique_id in sorted(manifest.nodes)}
+    return {unique_id: lineage for unique_id, lineage in lineages.items() if lineage != ColumnLineage()}
 
 
 def dialect_of(manifest: Manifest) -> Dialect | None:
@@ -248,14 +248,14 @@ class _Project:
         """Return the datasets of the manifest that the query names."""
         ctes = {fold(cte.alias) for cte in query.find_all(exp.CTE)}
         tables = (
-            each for each in query.find_all(exp.Table) if each.args.get("db") or fold(each.name) not in ctes
+            name for name in query.find_all(exp.Table) if name.args.get("db") or fold(name.name) not in ctes
         )
-        found = (self._names.find(table, node.parents) for table in tables)
-        return frozenset(each for each in found if each is not None)
+        relations = (self._names.find(table, node.parents) for table in tables)
+        return frozenset(relation for relation in relations if relation is not None)
 
     def _type_of(self, origin: ColumnOrigin) -> str:
         node = self._nodes.get(origin.dataset)
-        known = [(each.name, each.data_type) for each in self._catalog.get(origin.dataset, ())]
+        known = [(column.name, column.data_type) for column in self._catalog.get(origin.dataset, ())]
         known += [(column.name, column.data_type) for column in (node.code.columns if node else ())]
         declared = next((kind for name, kind in known if kind and fold(name) == fold(origin.column)), "")
         table = self.tables.get(origin.dataset)
@@ -265,33 +265,33 @@ class _Project:
         ephemeral = self._ephemeral.get(fold(table.name))
         if ephemeral is not None and not table.args.get("db"):
             relation = self._inline(ephemeral)
-            for each, rows in self._reads.get(ephemeral, {}).items():
-                self._add_read(node, each, rows=rows)
+            for read_id, rows in self._reads.get(ephemeral, {}).items():
+                self._add_read(node, read_id, rows=rows)
             return relation
-        found = self._names.find(table, node.parents)
-        part = None if found else part_of_table(table, type(self._dialect).__name__.lower())
+        unique_id = self._names.find(table, node.parents)
+        part = None if unique_id else part_of_table(table, type(self._dialect).__name__.lower())
         if part is not None:
             return self._part(part, node)
-        if found == node.unique_id:
-            return self._itself(found)
-        return None if found is None else self._read_by(found, node)
+        if unique_id == node.unique_id:
+            return self._itself(unique_id)
+        return None if unique_id is None else self._read_by(unique_id, node)
 
     def _part(self, part: PartOfTable, node: Node) -> Relation | None:
         rows = part.part != "metadata"
-        found = self._names.find(part.table, node.parents)
-        if found is not None:
-            return part.relation(self._read_by(found, node, rows=rows))
+        read_id = self._names.find(part.table, node.parents)
+        if read_id is not None:
+            return part.relation(self._read_by(read_id, node, rows=rows))
         above = self._unknown(part.table, node, rows=rows) if part.is_certain else None
         return None if above is None else part.relation(above)
 
-    def _add_read(self, node: Node, found: str, *, rows: bool) -> None:
+    def _add_read(self, node: Node, read_id: str, *, rows: bool) -> None:
         reads = self._reads.setdefault(node.unique_id, {})
-        reads[found] = reads.get(found, False) or rows
+        reads[read_id] = reads.get(read_id, False) or rows
 
-    def _read_by(self, found: str, node: Node, *, rows: bool = True) -> KnownTable:
-        self._add_read(node, found, rows=rows)
-        self.build(found)
-        return self.tables[found]
+    def _read_by(self, read_id: str, node: Node, *, rows: bool = True) -> KnownTable:
+        self._add_read(node, read_id, rows=rows)
+        self.build(read_id)
+        return self.tables[read_id]
 
     def _unknown(self, table: exp.Table, node: Node, *, rows: bool = True) -> KnownTable | None:
         """Return a table that is not in the manifest: another target's (--defer), or an undeclared one."""
@@ -314,15 +314,15 @@ class _Project:
     def _deferred(self, table: exp.Table, node: Node) -> str | None:
         """Return the node that the SQL should name but does not, with a relation of the same table name."""
         last = self._names.parts(table)[-1:]
-        found = [each for each in self._missing(node) if self._names.whole(each)[-1:] == last]
-        return found[0] if len(found) == 1 else None
+        candidates = [id_ for id_ in self._missing(node) if self._names.whole(id_)[-1:] == last]
+        return candidates[0] if len(candidates) == 1 else None
 
     def _missing(self, node: Node) -> list[str]:
         """Return what dbt builds and the node reads by the manifest, but not by its SQL."""
         behind = {self._names.same.get(source, source) for source, _ in behind_of(self._nodes, node)}
         named = self._named.get(node.unique_id, frozenset())
         return sorted(
-            each for each in behind - named if each in self.tables and self._nodes[each].kind != "source"
+            id_ for id_ in behind - named if id_ in self.tables and self._nodes[id_].kind != "source"
         )
 
     def _itself(self, unique_id: str) -> Relation:
@@ -399,7 +399,7 @@ class _Project:
         )
         read = self._reads.get(unique_id, {})
         reads = tuple(sorted(read))
-        undeclared = {each: self._undeclared[each][0] for each in reads if each in self._undeclared}
+        undeclared = {id_: self._undeclared[id_][0] for id_ in reads if id_ in self._undeclared}
         missing = self._missing(self._nodes[unique_id]) if undeclared else ()
         return ColumnLineage(
             tuple(self._columns(table)),
@@ -408,9 +408,9 @@ class _Project:
             tuple(influences(table.influences)),
             problems,
             reads,
-            frozenset(each for each in reads if not read[each]),
+            frozenset(read_id for read_id in reads if not read[read_id]),
             undeclared,
-            tuple(relation_name(self._nodes[each]) for each in missing),
+            tuple(relation_name(self._nodes[missing_id]) for missing_id in missing),
             deferred,
         )
 

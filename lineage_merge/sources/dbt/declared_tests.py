@@ -66,8 +66,8 @@ def freshness_of(entry: Mapping[str, Any]) -> Freshness:
     """Return the criteria in a source's entry of the manifest."""
     config = _mapping(entry.get("config"))
     loaded_at = entry.get("loaded_at_field") or config.get("loaded_at_field")
-    found = criteria(entry.get("freshness") or config.get("freshness"))
-    return found._replace(loaded_at=loaded_at if isinstance(loaded_at, str) else "")
+    freshness = criteria(entry.get("freshness") or config.get("freshness"))
+    return freshness._replace(loaded_at=loaded_at if isinstance(loaded_at, str) else "")
 
 
 def criteria(value: Any) -> Freshness:
@@ -136,8 +136,8 @@ def _checked(
     attached = entry.get("attached_node")  # since v8; null for sources
     if isinstance(attached, str):
         return (attached,)
-    found = _node_named(_text(arguments.get("model")), parents, document)
-    return (found,) if found else tuple(parents)
+    named = _node_named(_text(arguments.get("model")), parents, document)
+    return (named,) if named else tuple(parents)
 
 
 def _node_named(call: str, parents: list[str], document: Mapping[str, Any]) -> str:
@@ -150,8 +150,8 @@ def _node_named(call: str, parents: list[str], document: Mapping[str, Any]) -> s
     version = next((argument["value"] for argument in arguments if argument["key"]), "")
     if not names:
         return ""
-    found = [parent for parent in parents if _is_named(parent, match[1], names, version, document)]
-    return found[0] if len(found) == 1 else ""
+    matching = [parent for parent in parents if _is_named(parent, match[1], names, version, document)]
+    return matching[0] if len(matching) == 1 else ""
 
 
 def _is_named(unique_id: str, call: str, names: list[str], version: str, document: Mapping[str, Any]) -> bool:
@@ -170,8 +170,8 @@ def _is_disabled(entry: Mapping[str, Any]) -> bool:
 
 def _parents(entry: Mapping[str, Any]) -> list[str]:
     listed = _mapping(entry.get("depends_on")).get("nodes")
-    found = (node for node in listed if isinstance(node, str)) if isinstance(listed, list) else ()
-    return list(dict.fromkeys(found))
+    nodes = (node for node in listed if isinstance(node, str)) if isinstance(listed, list) else ()
+    return list(dict.fromkeys(nodes))
 
 
 def _text(value: Any) -> str:

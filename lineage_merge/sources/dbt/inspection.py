@@ -67,11 +67,11 @@ def inspect(location: str) -> ProjectFindings:
         for problem in problems
         if problem.kind == "rejected"
     ]
-    found = {"sources": set[str](), "built": set[str]()}
+    names = {"sources": set[str](), "built": set[str]()}
     for unique_id, reference in dataset_references(manifest, "").items():
         kind = manifest.nodes[unique_id].kind
         if kind not in _WITHOUT_TABLE:
-            found["sources" if kind == "source" else "built"].add(reference.name)
+            names["sources" if kind == "source" else "built"].add(reference.name)
     return ProjectFindings(
         source="dbt",
         location=location,
@@ -80,8 +80,8 @@ def inspect(location: str) -> ProjectFindings:
         version=manifest.dbt_version,
         generated_at=manifest.generated_at,
         nodes=len(manifest.nodes),
-        sources=frozenset(found["sources"]),
-        built=frozenset(found["built"]),
+        sources=frozenset(names["sources"]),
+        built=frozenset(names["built"]),
         schemas=_schemas(manifest),
         beside=_beside(location, notes),
         notes=tuple(notes),
@@ -90,12 +90,12 @@ def inspect(location: str) -> ProjectFindings:
 
 def _schemas(manifest: Manifest) -> tuple[str, ...]:
     """Return the schemas of the manifest, those of dbt's sources first, then by number of datasets."""
-    found: Counter[tuple[bool, str]] = Counter()
+    counts: Counter[tuple[bool, str]] = Counter()
     for node in manifest.nodes.values():
         schema = ".".join(part for part in (node.database, node.schema) if part)
         if schema and node.kind not in _WITHOUT_TABLE:
-            found[node.kind != "source", schema] += 1
-    ordered = sorted(found, key=lambda each: (each[0], -found[each], each[1]))
+            counts[node.kind != "source", schema] += 1
+    ordered = sorted(counts, key=lambda key: (key[0], -counts[key], key[1]))
     return tuple(dict.fromkeys(schema for _, schema in ordered))[:_MAX_SCHEMAS]
 
 

@@ -94,8 +94,8 @@ def of_column(column: Mapping[str, Any]) -> Metadata:
 
 def tags_of(entry: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the tags of an entry or column, sorted."""
-    found = (entry.get("tags"), _mapping(entry.get("config")).get("tags"))
-    return tuple(sorted({tag for value in found for tag in _texts(value)}))
+    places = (entry.get("tags"), _mapping(entry.get("config")).get("tags"))
+    return tuple(sorted({tag for value in places for tag in _texts(value)}))
 
 
 def owners(value: Any) -> tuple[str, ...]:
@@ -106,7 +106,7 @@ def owners(value: Any) -> tuple[str, ...]:
     if isinstance(value, Mapping):
         return tuple(_texts(value.get("email"))) or tuple(_texts(value.get("name")))
     if isinstance(value, list):
-        return tuple(owner for each in value for owner in owners(each))
+        return tuple(owner for member in value for owner in owners(member))
     return tuple(_texts(value))
 
 
@@ -118,7 +118,7 @@ def owners_in_meta(metas: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
 def owners_of_groups(document: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """Return the owners of each group of a manifest by name."""
     groups = _mapping(document.get("groups")).values()
-    return {_text(each.get("name")): owners(each.get("owner")) for each in map(_mapping, groups)}
+    return {_text(group.get("name")): owners(group.get("owner")) for group in map(_mapping, groups)}
 
 
 def meta_text(metas: Iterable[Mapping[str, Any]]) -> str:
@@ -128,13 +128,13 @@ def meta_text(metas: Iterable[Mapping[str, Any]]) -> str:
     longest keys, so the result is always JSON.
     """
     merged = {str(key): value for meta in metas for key, value in meta.items() if key not in _OWNER_KEYS}
-    found = {key: _value(key, value, 1) for key, value in merged.items()}
-    parts = {key: len(_json({key: value})) for key, value in found.items() if value is not None}
+    values = {key: _value(key, value, 1) for key, value in merged.items()}
+    parts = {key: len(_json({key: value})) for key, value in values.items() if value is not None}
     while parts and sum(parts.values()) > MAX_META_LENGTH:
         del parts[max(parts, key=lambda key: (parts[key], key))]
     if not parts:
         return ""
-    text = redact(_json({key: found[key] for key in parts}))
+    text = redact(_json({key: values[key] for key in parts}))
     try:
         json.loads(text)
     except ValueError:  # redaction masked more than a value
@@ -146,7 +146,7 @@ def constraints_of(entry: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the declared constraints: ``not_null``, ``primary_key (id)``, ``check (amount > 0)``."""
     listed = entry.get("constraints")
     stated = listed if isinstance(listed, list) else []
-    constraints = {_constraint(each) for each in stated if isinstance(each, Mapping)}
+    constraints = {_constraint(constraint) for constraint in stated if isinstance(constraint, Mapping)}
     return tuple(sorted(constraint for constraint in constraints if constraint))
 
 
@@ -190,10 +190,10 @@ def _value(key: str, value: Any, depth: int) -> Any:
     if depth >= _MAX_DEPTH:
         return None
     if isinstance(value, Mapping):
-        found = {str(name): _value(str(name), each, depth + 1) for name, each in value.items()}
-        return {name: each for name, each in found.items() if each is not None} or None
+        members = {str(name): _value(str(name), member, depth + 1) for name, member in value.items()}
+        return {name: member for name, member in members.items() if member is not None} or None
     if isinstance(value, list):
-        return [each for each in (_value(key, item, depth + 1) for item in value) if each is not None] or None
+        return [part for part in (_value(key, item, depth + 1) for item in value) if part is not None] or None
     return None
 
 
@@ -206,8 +206,8 @@ def _distinct(values: Iterable[str]) -> tuple[str, ...]:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    for each in value if isinstance(value, list) else [value]:
-        text = _text(each)
+    for member in value if isinstance(value, list) else [value]:
+        text = _text(member)
         if text:
             yield text
 

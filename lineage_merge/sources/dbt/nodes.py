@@ -254,8 +254,8 @@ def _source_digest(entry: Mapping[str, Any]) -> str:
     if isinstance(source, str):
         return hashlib.sha256(source.strip().encode(errors="replace")).hexdigest()
     checksum = entry.get("checksum")
-    found = checksum.get("checksum") if isinstance(checksum, dict) else None
-    return found if isinstance(found, str) else ""
+    digest = checksum.get("checksum") if isinstance(checksum, dict) else None
+    return digest if isinstance(digest, str) else ""
 
 
 def _snapshot_columns(config: Mapping[str, Any]) -> tuple[str, ...]:

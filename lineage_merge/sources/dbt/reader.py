@@ -50,7 +50,7 @@ def elements(project: DbtProject, by_relation: bool = False) -> Iterator[Element
     catalog = yield from _catalog(project)
     manifest, catalog = with_field_paths(manifest, catalog)
     lineage = yield from _lineage(project, manifest, catalog)
-    metadata_only = {unique_id: found.metadata_only for unique_id, found in lineage.items()}
+    metadata_only = {unique_id: own_lineage.metadata_only for unique_id, own_lineage in lineage.items()}
     yield from translate(manifest, project.namespace, project.manifest, jobs, metadata_only)
     references = dataset_references(manifest, project.namespace)
     yield from semantic_elements(manifest, references, jobs)
@@ -81,23 +81,27 @@ def _checked(manifest: Manifest, references: Mapping[str, Reference]) -> dict[st
     """Return what each test, and the freshness check of each source, is about, by unique id."""
     checks = {test.unique_id: [*checked_by(manifest, references, test)] for test in manifest.tests}
     checks |= {node.unique_id: [node.unique_id] for node in manifest.nodes.values() if node.kind == "source"}
-    found = {
-        unique_id: sorted(references[each] for each in checked if each in references)
+    checked_datasets = {
+        unique_id: sorted(references[parent] for parent in checked if parent in references)
         for unique_id, checked in checks.items()
     }
-    return {unique_id: f"{refs[0].namespace}/{refs[0].name}" for unique_id, refs in found.items() if refs}
+    return {
+        unique_id: f"{datasets[0].namespace}/{datasets[0].name}"
+        for unique_id, datasets in checked_datasets.items()
+        if datasets
+    }
 
 
 def _run_results(project: DbtProject) -> Generator[Element, None, list[RunResults]]:
-    found = []
+    runs = []
     for file in project.run_results:
         text = yield from _text_if_any(file, "run results file", "the time of the last runs is unknown")
         if text is not None:
             results, broken = read_run_results(file, text)
             yield Count("dbt run results", 1)
             yield from broken
-            found.append(results)
-    return found
+            runs.append(results)
+    return runs
 
 
 def _freshness(project: DbtProject) -> Generator[Element, None, FreshnessResults]:
@@ -189,7 +193,7 @@ def _ambiguous(engine: Engine, projects: Sequence[DbtProject]) -> set[int]:
     if len(entries) < 2:
         return set()
     built = engine.rows(entries, len(entries)).flat_map(lambda entry: _built(*entry))
-    return set(built.group(lambda each: (each.project, each.unique_id), _disagreeing).collect())
+    return set(built.group(lambda relation: (relation.project, relation.unique_id), _disagreeing).collect())
 
 
 def _built(position: int, project: DbtProject) -> Iterator[_Relation]:
@@ -200,7 +204,7 @@ def _built(position: int, project: DbtProject) -> Iterator[_Relation]:
 
 
 def _disagreeing(_key: tuple[str, str], built: Iterable[_Relation]) -> list[int]:
-    by_relation = {(each.position, each.relation) for each in built}
+    by_relation = {(relation.position, relation.relation) for relation in built}
     return (
         [position for position, _ in by_relation]
         if len({relation for _, relation in by_relation}) > 1
@@ -214,8 +218,8 @@ def size(projects: Sequence[DbtProject]) -> int:
 
 
 def _of_project(project: DbtProject) -> int:
-    found = artefact.size(project.manifest, "manifest")
+    size = artefact.size(project.manifest, "manifest")
     for file, what in project.side_files:
         with suppress(SourceMissing):  # reported later, and not an error
-            found += artefact.size(file, what)
-    return found
+            size += artefact.size(file, what)
+    return size

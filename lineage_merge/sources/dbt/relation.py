@@ -43,8 +43,8 @@ def path_of(relation_name: str) -> str:
     """Return the path that a relation is, or that its function reads; "" for a table's name."""
     text = relation_name.strip()
     match = _PATH.fullmatch(text) or _READER.match(text)
-    found = next((group for group in match.groups() if group), "") if match else ""
-    return found.replace("''", "'")
+    path = next((group for group in match.groups() if group), "") if match else ""
+    return path.replace("''", "'")
 
 
 def _parts(relation_name: str) -> list[str]:

@@ -82,9 +82,9 @@ def read_run_results(location: str, text: str) -> tuple[RunResults, list[Problem
     command = (document.get("args") or {}).get("which") or ""
     end = artefact.moment(metadata.get("generated_at"))
     problems: list[Problem] = []
-    found = dict(_runs(location, document["results"], end, problems))
-    tests = {unique_id: run for unique_id, run in found.items() if unique_id.startswith(_TEST_IDS)}
-    runs = {unique_id: run for unique_id, run in found.items() if unique_id not in tests}
+    all_runs = dict(_runs(location, document["results"], end, problems))
+    tests = {unique_id: run for unique_id, run in all_runs.items() if unique_id.startswith(_TEST_IDS)}
+    runs = {unique_id: run for unique_id, run in all_runs.items() if unique_id not in tests}
     invocation = metadata.get("invocation_id") or ""
     if command in _BUILD_NOTHING:
         why = f"was written by dbt {command}, which builds no models, so it has no last runs"

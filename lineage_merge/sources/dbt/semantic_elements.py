@@ -31,8 +31,8 @@ def semantic_elements(
                 properties["description"] = item.description
             yield Column(target, item.name, Authority.BUILDER, properties, sets)
         for name in node.semantics.filters:
-            if found := _filtered(manifest, node, name):
-                source, column = found
+            if filtered := _filtered(manifest, node, name):
+                source, column = filtered
                 kinds = (InfluenceKind.FILTER.value,)
                 yield Influences(jobs.key(unique_id), references[source], column, target, kinds)
         for column, inputs in node.semantics.columns.items():
@@ -63,12 +63,12 @@ def _transformation(node: Node, inputs: tuple[Input, ...]) -> Transformation:
 def _sources(manifest: Manifest, node: Node, wanted: Input) -> Iterator[str]:
     """Yield the inputs of the node that have this measure, or are this metric."""
     for parent in node.parents:
-        found = manifest.nodes.get(parent)
-        if found is None or found.semantics is None:
+        parent_node = manifest.nodes.get(parent)
+        if parent_node is None or parent_node.semantics is None:
             continue
-        if (wanted.kind == "metric" and found.kind == "metric" and found.name == wanted.name) or (
+        if (wanted.kind == "metric" and parent_node.kind == "metric" and parent_node.name == wanted.name) or (
             wanted.kind == "measure"
-            and any(item.aggregation and item.name == wanted.name for item in found.semantics.items)
+            and any(item.aggregation and item.name == wanted.name for item in parent_node.semantics.items)
         ):
             yield parent
 
@@ -80,14 +80,14 @@ def _filtered(manifest: Manifest, node: Node, name: str) -> tuple[str, str] | No
     identifies, ``customer`` an entity of a semantic model that the node reads.
     """
     *path, column = name.split("__")
-    found = []
-    for unique_id, each in manifest.nodes.items():
-        semantics = each.semantics
+    dimensions = []
+    for unique_id, model in manifest.nodes.items():
+        semantics = model.semantics
         if semantics is None or not any(
             item.name == column and not item.aggregation for item in semantics.items
         ):
             continue
         keys = {item.name for item in semantics.items if item.is_key} | {semantics.primary_entity}
         if path[-1] in keys if path else unique_id in node.parents:
-            found.append((unique_id, column))
-    return found[0] if len(found) == 1 else None
+            dimensions.append((unique_id, column))
+    return dimensions[0] if len(dimensions) == 1 else None

@@ -78,9 +78,9 @@ def semantics_of(kind: str, entry: Mapping[str, Any]) -> Semantics:
 def _filters(*values: Any) -> tuple[str, ...]:
     """Return the names of dimensions and entities in filters, without duplicates."""
     templates = [
-        _text(_mapping(each).get("where_sql_template"))
+        _text(_mapping(condition).get("where_sql_template"))
         for value in values
-        for each in _list(_mapping(value).get("where_filters"))
+        for condition in _list(_mapping(value).get("where_filters"))
     ]
     return tuple(dict.fromkeys(name for text in templates for name in _FILTERED.findall(text)))
 
@@ -100,16 +100,16 @@ def _filters_of_inputs(parameters: Mapping[str, Any]) -> Iterator[Any]:
 
 def _items(entry: Mapping[str, Any]) -> Iterator[Item]:
     for section in ("entities", "dimensions", "measures"):
-        for each in map(_mapping, _list(entry.get(section))):
-            name = _text(each.get("name"))
+        for item in map(_mapping, _list(entry.get(section))):
+            name = _text(item.get("name"))
             if name:
                 yield Item(
                     name,
-                    _text(each.get("expr")) or name,
-                    _text(each.get("agg")) if section == "measures" else "",
-                    _text(each.get("description")),
-                    of_column(each),
-                    section == "entities" and _text(each.get("type")).lower() in _KEYS,
+                    _text(item.get("expr")) or name,
+                    _text(item.get("agg")) if section == "measures" else "",
+                    _text(item.get("description")),
+                    of_column(item),
+                    section == "entities" and _text(item.get("type")).lower() in _KEYS,
                 )
 
 
@@ -124,7 +124,7 @@ def _inputs(metric_type: str, parameters: Mapping[str, Any]) -> Iterator[Input]:
         ("metric", cumulative.get("metric")),
         ("measure", conversion.get("base_measure")),
         ("measure", conversion.get("conversion_measure")),
-        *(("metric", each) for each in _list(parameters.get("metrics"))),
+        *(("metric", metric) for metric in _list(parameters.get("metrics"))),
     ):
         name = _text(value) or _text(_mapping(value).get("name"))
         if name:

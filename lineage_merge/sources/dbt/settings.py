@@ -37,12 +37,12 @@ class DbtProject:
     def side_files(self) -> tuple[tuple[str, What], ...]:
         """The artifacts that may be missing, with what they are."""
         run_results: list[tuple[str, What]] = [(file, "run results file") for file in self.run_results]
-        found: list[tuple[str, What]] = [
+        files: list[tuple[str, What]] = [
             (self.catalog, "catalog"),
             *run_results,
             (self.sources, "sources file"),
         ]
-        return tuple(each for each in found if each[0])
+        return tuple(file for file in files if file[0])
 
 
 def namespaces(projects: Sequence[DbtProject]) -> list[NamespaceSetting]:

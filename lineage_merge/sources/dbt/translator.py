@@ -80,7 +80,7 @@ def translate(
             yield _job(manifest, node, job)
             yield Writes(job, target)
         flows = {(references[parent], via) for parent, via in behind_of(manifest.nodes, node)}
-        metadata = {references.get(each) for each in (metadata_only or {}).get(unique_id, ())}
+        metadata = {references.get(read_id) for read_id in (metadata_only or {}).get(unique_id, ())}
         for source, via in sorted(flows):
             reads: dict[str, Scalar] = {"reads": "metadata"} if source in metadata else {}
             yield Feeds(job, source, target, reads, {"via": via} if via else {})

@@ -44,7 +44,7 @@ def database_names(catalog: GlueCatalog) -> list[str]:
 def all_databases(catalog: GlueCatalog) -> list[str]:
     """Return all databases of a catalog, sorted. Raises `SourceError`."""
     pages = _pages(catalog, "get_databases", str(catalog), _DRIVER_ATTEMPTS)
-    return sorted({str(each["Name"]) for page in pages for each in page.get("DatabaseList", ())})
+    return sorted({str(database["Name"]) for page in pages for database in page.get("DatabaseList", ())})
 
 
 def selected(catalog: GlueCatalog, databases: Sequence[str]) -> list[str]:

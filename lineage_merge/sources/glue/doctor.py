@@ -24,7 +24,7 @@ def _catalog(catalog: GlueCatalog, index: int) -> Iterator[Diagnosis]:
     names = client.selected(catalog, databases)
     missing = client.unmatched(catalog, databases)
     if missing:
-        problems = "; ".join(each.message for each in missing)
+        problems = "; ".join(problem.message for problem in missing)
         fix = f"correct glue[{index}].databases or glue[{index}].region"
         yield warning(CATALOG, f"{catalog}: {problems}", fix)
     if not names:

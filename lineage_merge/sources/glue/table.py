@@ -62,14 +62,14 @@ def data_format(table: Description) -> str:
     storage = _mapping(table.get("StorageDescriptor"))
     library = str(_mapping(storage.get("SerdeInfo")).get("SerializationLibrary") or "")
     classes = f"{library} {storage.get('InputFormat') or ''}".lower()
-    found = next((format_ for format_ in _FORMATS if format_ in classes), "")
-    return "csv" if found == "opencsv" else found
+    serde_format = next((format_ for format_ in _FORMATS if format_ in classes), "")
+    return "csv" if serde_format == "opencsv" else serde_format
 
 
 def owners(table: Description) -> tuple[str, ...]:
     """Return the owner of a table and the one in its parameters, without placeholders of crawlers and EMR."""
-    stated = (str(each or "").strip() for each in (table.get("Owner"), _parameters(table).get("owner")))
-    return tuple(sorted({each for each in stated if each and each.lower() not in _PLACEHOLDER_OWNERS}))
+    stated = (str(owner or "").strip() for owner in (table.get("Owner"), _parameters(table).get("owner")))
+    return tuple(sorted({owner for owner in stated if owner and owner.lower() not in _PLACEHOLDER_OWNERS}))
 
 
 def custom_metadata(table: Description) -> str:
@@ -78,8 +78,8 @@ def custom_metadata(table: Description) -> str:
     Only parameters that do not change with every run: others have row counts, times and metadata files.
     """
     parameters = _parameters(table)
-    found = {name: str(parameters[name])[:_MAX_VALUE] for name in _STABLE if parameters.get(name)}
-    return json.dumps(found, ensure_ascii=False, sort_keys=True) if found else ""
+    stable = {name: str(parameters[name])[:_MAX_VALUE] for name in _STABLE if parameters.get(name)}
+    return json.dumps(stable, ensure_ascii=False, sort_keys=True) if stable else ""
 
 
 def columns(table: Description) -> tuple[TableColumn, ...]:

@@ -79,27 +79,27 @@ class _Frame:
         return TRANSFORMATION if self.name else IDENTITY
 
 
-def column_references(found: Sequence[Token]) -> list[ColumnReference]:
+def column_references(expression: Sequence[Token]) -> list[ColumnReference]:
     """Return every column reference in order."""
-    return list(_column_references(found))
+    return list(_column_references(expression))
 
 
-def is_plain(found: Sequence[Token]) -> bool:
+def is_plain(expression: Sequence[Token]) -> bool:
     """Return whether an expression consists of one column name."""
-    end = _end_of_name(found, 0)
-    return 0 < end == len(found) and found[0].text not in _KEYWORDS
+    end = _end_of_name(expression, 0)
+    return 0 < end == len(expression) and expression[0].text not in _KEYWORDS
 
 
-def _column_references(found: Sequence[Token]) -> Iterator[ColumnReference]:
-    outermost = IDENTITY if is_plain(found) else TRANSFORMATION
+def _column_references(expression: Sequence[Token]) -> Iterator[ColumnReference]:
+    outermost = IDENTITY if is_plain(expression) else TRANSFORMATION
     frames: list[_Frame] = []
     index = 0
-    while index < len(found):
-        kind, text = found[index].kind, found[index].text
-        if opens_tree(found, index):
-            end = closing(found, index)
+    while index < len(expression):
+        kind, text = expression[index].kind, expression[index].text
+        if opens_tree(expression, index):
+            end = closing(expression, index)
             around = [outermost, *(frame.current_step() for frame in frames)]
-            for parts, steps in syntax_tree.uses(found[index:end]):
+            for parts, steps in syntax_tree.uses(expression[index:end]):
                 yield _column_reference(parts, [*around, *steps])
             index = end
             continue
@@ -108,7 +108,7 @@ def _column_references(found: Sequence[Token]) -> Iterator[ColumnReference]:
         elif kind == "other" and text in ")]":
             while frames and frames.pop().is_case:
                 pass
-            index = _end_of_fields(found, index)
+            index = _end_of_fields(expression, index)
             continue
         elif kind == "other" and text == "," and frames:
             frames[-1].argument += 1
@@ -122,47 +122,51 @@ def _column_references(found: Sequence[Token]) -> Iterator[ColumnReference]:
             else:
                 frames[-1].step = CONDITIONAL if text == "when" else TRANSFORMATION
         elif kind == "quoted" or (kind == "word" and text not in _KEYWORDS):
-            end = _end_of_name(found, index)
-            if end < len(found) and found[end].text == "(":
-                frames.append(_Frame(found[end - 1].text))
+            end = _end_of_name(expression, index)
+            if end < len(expression) and expression[end].text == "(":
+                frames.append(_Frame(expression[end - 1].text))
                 index = end + 1
                 continue
-            parts = tuple(token.text for token in found[index:end:2])
+            parts = tuple(token.text for token in expression[index:end:2])
             around = [outermost, *(frame.current_step() for frame in frames)]
-            yield _column_reference((*parts, *_fields_of_element(found, end)), around)
+            yield _column_reference((*parts, *_fields_of_element(expression, end)), around)
             index = end
             continue
         index += 1
 
 
-def _end_of_name(found: Sequence[Token], start: int) -> int:
+def _end_of_name(expression: Sequence[Token], start: int) -> int:
     """Return the index after ``a.b.c`` that begins at `start`."""
     index = start
-    while index < len(found) and found[index].kind in ("word", "quoted"):
-        if index + 1 >= len(found) or found[index + 1].text != ".":
+    while index < len(expression) and expression[index].kind in ("word", "quoted"):
+        if index + 1 >= len(expression) or expression[index + 1].text != ".":
             return index + 1
         index += 2
     return index
 
 
-def _fields_of_element(found: Sequence[Token], start: int) -> Iterator[str]:
+def _fields_of_element(expression: Sequence[Token], start: int) -> Iterator[str]:
     """Yield the fields in ``[0].sku`` that begins at `start`."""
-    if start >= len(found) or found[start].text != "[":
+    if start >= len(expression) or expression[start].text != "[":
         return
     depth = 0
-    for index in range(start, len(found)):
-        depth += {"[": 1, "]": -1}.get(found[index].text, 0) if found[index].kind == "other" else 0
+    for index in range(start, len(expression)):
+        depth += {"[": 1, "]": -1}.get(expression[index].text, 0) if expression[index].kind == "other" else 0
         if depth == 0:
-            end = _end_of_fields(found, index)
-            yield from (token.text for token in found[index + 2 : end : 2])
-            yield from _fields_of_element(found, end)
+            end = _end_of_fields(expression, index)
+            yield from (token.text for token in expression[index + 2 : end : 2])
+            yield from _fields_of_element(expression, end)
             return
 
 
-def _end_of_fields(found: Sequence[Token], closing_at: int) -> int:
+def _end_of_fields(expression: Sequence[Token], closing_at: int) -> int:
     """Return the index after ``.sku`` that follows the bracket at `closing_at`."""
     index = closing_at + 1
-    while index + 1 < len(found) and found[index].text == "." and found[index + 1].kind in ("word", "quoted"):
+    while (
+        index + 1 < len(expression)
+        and expression[index].text == "."
+        and expression[index + 1].kind in ("word", "quoted")
+    ):
         index += 2
     return index
 
@@ -181,17 +185,17 @@ _COMPARING = frozenset({"between", "in", "like", "rlike", "regexp"})
 def transformations(edge: Edge) -> Mapping[Field, tuple[Transformation, ...]]:
     """Return, for a PROJECTION, how each source column gets into the targets."""
     sources = [source for source in edge.sources if source.column]
-    found = tokens(edge.expression)
-    if not found:
+    expression = tokens(edge.expression)
+    if not expression:
         # Hive writes no expression for a column that is passed on, for UNION, and for what it cannot trace:
         # the output of a script or table function is said to depend on all columns of its input.
         return {source: (_without_expression(source, sources),) for source in sources}
-    references = column_references(found)
+    references = column_references(expression)
     if is_rename(edge):
         [reference] = references
         columns = ((source, _path(source, reference, sources) or source.column) for source in sources)
         return dict.fromkeys((Field(source.table, column) for source, column in columns), (IDENTITY,))
-    unnamed = _default_steps(found, references)
+    unnamed = _default_steps(expression, references)
     steps: dict[Field, tuple[Transformation, ...]] = {}
     for source in sources:
         taken: dict[Field, set[Transformation]] = {}
@@ -205,10 +209,10 @@ def transformations(edge: Edge) -> Mapping[Field, tuple[Transformation, ...]]:
 
 def is_rename(edge: Edge) -> bool:
     """Return whether the expression is empty, or only another name of the column or a field of it."""
-    found = tokens(edge.expression)
-    if not found or not is_plain(found):
-        return not found
-    [reference] = column_references(found)
+    expression = tokens(edge.expression)
+    if not expression or not is_plain(expression):
+        return not expression
+    [reference] = column_references(expression)
     return WINDOW not in reference.steps
 
 
@@ -223,13 +227,13 @@ def _without_expression(source: Field, sources: Sequence[Field]) -> Transformati
 
 
 def _default_steps(
-    found: Sequence[Token], references: Sequence[ColumnReference]
+    expression: Sequence[Token], references: Sequence[ColumnReference]
 ) -> tuple[Transformation, ...]:
     """Return how a source is used that the expression does not name."""
     internal = listed(step for reference in references if reference.is_internal for step in reference.steps)
     if internal:
         return internal
-    if any(token.text == "tok_windowspec" for token in found):
+    if any(token.text == "tok_windowspec" for token in expression):
         return (WINDOW,)
     aggregated = any(AGGREGATION in reference.steps for reference in references)
     return (AGGREGATION,) if aggregated else (TRANSFORMATION,)
@@ -244,11 +248,11 @@ def _references_to(
     """
     column = source.column.lower()
     paths = ((_path(source, reference, sources), reference) for reference in references)
-    found = [(path, reference) for path, reference in paths if path is not None]
+    parts = [(path, reference) for path, reference in paths if path is not None]
     others = {field.table.name for field in sources if field != source and field.column.lower() == column}
     return [
         (path, reference)
-        for path, reference in found
+        for path, reference in parts
         if not others
         or source.table.name in reference.parts[:-1]
         or not others.intersection(reference.parts[:-1])
@@ -288,7 +292,7 @@ def influences(edge: Edge) -> Mapping[Field, tuple[InfluenceKind, ...]]:
         references.extend((reference, kind) for reference in column_references(part))
     internal = {kind for reference, kind in references if reference.is_internal}
     everything = {kind for _, kind in references}
-    found: dict[Field, tuple[InfluenceKind, ...]] = {}
+    influences: dict[Field, tuple[InfluenceKind, ...]] = {}
     for source in sources:
         own: dict[Field, set[InfluenceKind]] = {}
         for path, reference in _references_to(source, sources, [reference for reference, _ in references]):
@@ -296,15 +300,15 @@ def influences(edge: Edge) -> Mapping[Field, tuple[InfluenceKind, ...]]:
                 kind for other, kind in references if other == reference
             )
         own = own or {source: internal or everything or {InfluenceKind.FILTER}}
-        found |= {field: tuple(sorted(kinds)) for field, kinds in own.items()}
-    return found
+        influences |= {field: tuple(sorted(kinds)) for field, kinds in own.items()}
+    return influences
 
 
-def _comparisons(found: Sequence[Token]) -> list[list[Token]]:
+def _comparisons(expression: Sequence[Token]) -> list[list[Token]]:
     """Split an expression at AND and OR, except at the AND of a BETWEEN."""
     parts: list[list[Token]] = [[]]
     is_between = False
-    for token in found:
+    for token in expression:
         is_word = token.kind == "word"
         if is_word and (token.text == "or" or (token.text == "and" and not is_between)):
             parts.append([])

@@ -54,8 +54,8 @@ def documents(
     """
     numbered = iter(lines)
     waiting: tuple[str, bytes] | None = None
-    while found := waiting or next(numbered, None):
-        location, line = found
+    while numbered_line := waiting or next(numbered, None):
+        location, line = numbered_line
         waiting = None
         if _OPENS.search(line):
             following = chain(numbered, (("", further) for further in following_lines))

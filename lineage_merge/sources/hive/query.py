@@ -95,17 +95,17 @@ def uses_ids(document: Mapping[str, Any]) -> bool:
     return not any(isinstance(end, str) for end in ends)
 
 
-def read_query(found: Found) -> Query | Problem:
+def read_query(logged: Found) -> Query | Problem:
     """Parse a document, or return why it is rejected."""
-    error = _decoder().error(found.document)
+    error = _decoder().error(logged.document)
     if error:
-        return Problem("rejected", found.location, error.path, error.problem)
-    return read_checked(found)
+        return Problem("rejected", logged.location, error.path, error.problem)
+    return read_checked(logged)
 
 
-def read_checked(found: Found) -> Query | Problem:
+def read_checked(logged: Found) -> Query | Problem:
     """Parse a document that fits the schema, or return why it is rejected."""
-    document = found.document
+    document = logged.document
     database = redact(str(document.get("database") or "default")).lower()
     vertices = _Vertices(document, database)
     statement = read_statement(document.get("queryText") or "", database)
@@ -118,7 +118,7 @@ def read_checked(found: Found) -> Query | Problem:
                 field = vertices.field(end, is_target=side == "targets")
                 if field is None:
                     where = f"edges[{index}].{side}[{location}]"
-                    return Problem("rejected", found.location, where, f"no vertex {end}")
+                    return Problem("rejected", logged.location, where, f"no vertex {end}")
                 if field.table.name:
                     fields.append(field)
                 elif side == "targets":
@@ -134,7 +134,7 @@ def read_checked(found: Found) -> Query | Problem:
     at = started if started is None else started + int(duration or 0)
     return Query(
         key=_key(document),
-        at=_logged_at(found.logged_at) if at is None else at,
+        at=_logged_at(logged.logged_at) if at is None else at,
         duration_ms=None if duration is None else int(duration),
         user=str(document.get("user") or ""),
         engine=str(document.get("engine") or ""),
@@ -198,16 +198,16 @@ def _with_predicates(edges: list[Edge], tables: frozenset[Table]) -> list[Edge]:
     """Return the edges; columns of `tables`, which only decide on rows, become predicates."""
     if not tables:
         return edges
-    found: list[Edge] = []
+    parsed: list[Edge] = []
     for edge in edges:
         values = tuple(field for field in edge.sources if field.table not in tables)
         others = tuple(field for field in edge.sources if field.table in tables)
         if edge.kind == "PREDICATE" or not values or not others:
-            found.append(edge)
+            parsed.append(edge)
             continue
-        found += [Edge(edge.kind, values, edge.targets, edge.expression)]
-        found += [Edge("PREDICATE", others, edge.targets)]
-    return found
+        parsed += [Edge(edge.kind, values, edge.targets, edge.expression)]
+        parsed += [Edge("PREDICATE", others, edge.targets)]
+    return parsed
 
 
 class _Vertices:
@@ -227,10 +227,10 @@ class _Vertices:
     def field(self, end: float | str, *, is_target: bool) -> Field | None:
         """Return the column or table of an edge's end; None if no vertex has the id."""
         if not isinstance(end, str):  # JSON may write an integer as 1.0
-            found = self._by_id.get(end)
-            if found is None:
+            vertex = self._by_id.get(end)
+            if vertex is None:
                 return None
-            name, kind = found
+            name, kind = vertex
         else:
             name, kind = end, self._kinds.get(end, "")
         parts = list(_parts(name))

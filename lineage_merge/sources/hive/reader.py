@@ -175,14 +175,14 @@ def read_hive(engine: Engine, config: Config, resolver: Resolver) -> Rows[Record
 
 def _read_part(part: Slice) -> Iterator[Logged]:
     """Read the valid documents of a slice, each with its query's key, and the problems."""
-    for found in line_files.until_damage(documents(line_files.numbered(part), _following_lines(part))):
-        query = read_query(found) if isinstance(found, Found) else found
-        if isinstance(query, Problem) or isinstance(found, Problem):
+    for logged in line_files.until_damage(documents(line_files.numbered(part), _following_lines(part))):
+        query = read_query(logged) if isinstance(logged, Found) else logged
+        if isinstance(query, Problem) or isinstance(logged, Problem):
             yield Logged(problem=json.dumps(astuple(query)))
             continue
-        form = 0 if uses_ids(found.document) else 1
-        text = json.dumps(found.document, sort_keys=True)
-        yield Logged(query.key, form, text, found.logged_at, found.location)
+        form = 0 if uses_ids(logged.document) else 1
+        text = json.dumps(logged.document, sort_keys=True)
+        yield Logged(query.key, form, text, logged.logged_at, logged.location)
 
 
 def _following_lines(part: Slice) -> Iterator[bytes]:
@@ -196,8 +196,8 @@ def _first(one: Logged, other: Logged) -> Logged:
     return min(one, other, key=lambda logged: nulls_first(*logged[1:5]))
 
 
-def _query(found: Logged) -> Query:
-    query = read_checked(Found(found.location or "", loads(found.text or ""), found.logged_at or ""))
+def _query(logged: Logged) -> Query:
+    query = read_checked(Found(logged.location or "", loads(logged.text or ""), logged.logged_at or ""))
     if isinstance(query, Problem):  # validated before, so this cannot happen
         raise SourceError(f"{query.document}: {query.field}: {query.message}")
     return query
@@ -220,11 +220,11 @@ def _query_counts(writes: Iterable[Write]) -> Iterator[_QueryCounts]:
 
 
 def _total_counts(numbers: Iterable[_QueryCounts]) -> _QueryCounts:
-    found = list(numbers)
+    counts = list(numbers)
     return _QueryCounts(
-        sum(number.queries for number in found),
-        sum(number.undated for number in found),
-        largest(number.newest for number in found),
+        sum(number.queries for number in counts),
+        sum(number.undated for number in counts),
+        largest(number.newest for number in counts),
     )
 
 

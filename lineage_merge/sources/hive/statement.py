@@ -85,18 +85,18 @@ def read_statement(text: str, database: str) -> Statement:
 
 def tokens_of(text: str) -> list[Token]:
     """Return the tokens of a statement without its comments."""
-    found = (each for each in _TOKEN.finditer(text) if not each["comment"])
-    return [Token(each.lastgroup or "", _plain(each)) for each in found]
+    matches = (match for match in _TOKEN.finditer(text) if not match["comment"])
+    return [Token(match.lastgroup or "", _plain(match)) for match in matches]
 
 
-def _plain(found: re.Match[str]) -> str:
-    match found.lastgroup:
+def _plain(match: re.Match[str]) -> str:
+    match match.lastgroup:
         case "string":
-            return found[0][1:-1]
+            return match[0][1:-1]
         case "quoted":
-            return found["quoted"].replace("``", "`").lower()
+            return match["quoted"].replace("``", "`").lower()
         case _:
-            return found[0].lower()
+            return match[0].lower()
 
 
 def _writes(tokens: Sequence[Token], database: str) -> Iterator[Write]:
@@ -139,8 +139,8 @@ def _created(tokens: Sequence[Token], database: str) -> Write | None:
 
 def _words(tokens: Sequence[Token], start: int, count: int) -> list[str]:
     """Return the next words; "" for other tokens and after the end."""
-    found = [token.text if token.kind == "word" else "" for token in tokens[start : start + count]]
-    return found + [""] * (count - len(found))
+    words = [token.text if token.kind == "word" else "" for token in tokens[start : start + count]]
+    return words + [""] * (count - len(words))
 
 
 def table_at(tokens: Sequence[Token], start: int, database: str) -> tuple[Table | None, int]:

@@ -19,23 +19,23 @@ def parts_of(expression: str) -> Iterator[tuple[str, str]]:
 
 
 def _parts(expression: str) -> Iterator[tuple[str, str]]:
-    found = tokens(expression)
-    if len(found) < 3 or found[0].text not in ("named_struct", "struct") or found[1].text != "(":
+    call = tokens(expression)
+    if len(call) < 3 or call[0].text not in ("named_struct", "struct") or call[1].text != "(":
         return
-    if closing(found, 1) != len(found) or found[-1].text != ")":
+    if closing(call, 1) != len(call) or call[-1].text != ")":
         return
-    arguments = [expression[part[0].start : part[-1].end].strip() for part in _arguments(found[2:-1]) if part]
-    if found[0].text == "struct":
+    arguments = [expression[part[0].start : part[-1].end].strip() for part in _arguments(call[2:-1]) if part]
+    if call[0].text == "struct":
         yield from ((f"col{position}", text) for position, text in enumerate(arguments, 1))
         return
     for name, text in zip(arguments[::2], arguments[1::2], strict=False):
         yield name.strip("'\""), text
 
 
-def _arguments(found: Sequence[Token]) -> Iterator[list[Token]]:
+def _arguments(call: Sequence[Token]) -> Iterator[list[Token]]:
     argument: list[Token] = []
     depth = 0
-    for token in found:
+    for token in call:
         if token.kind == "other":
             depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(token.text, 0)
         if token.text == "," and token.kind == "other" and depth == 0:

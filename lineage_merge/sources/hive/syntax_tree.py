@@ -49,29 +49,29 @@ class Token(NamedTuple):
 def tokens(text: str) -> list[Token]:
     """Return the words, operators and other symbols of an expression."""
     return [
-        Token(each.lastgroup or "other", (each["quoted"] or each[0]).lower(), *each.span())
-        for each in _TOKEN.finditer(text)
+        Token(match.lastgroup or "other", (match["quoted"] or match[0]).lower(), *match.span())
+        for match in _TOKEN.finditer(text)
     ]
 
 
-def closing(found: Sequence[Token], start: int) -> int:
+def closing(listed: Sequence[Token], start: int) -> int:
     """Return the index after the bracket that closes the one at `start`, or the end."""
     depth = 0
-    for index in range(start, len(found)):
-        if found[index].kind == "other":
-            depth += {"(": 1, ")": -1}.get(found[index].text, 0)
+    for index in range(start, len(listed)):
+        if listed[index].kind == "other":
+            depth += {"(": 1, ")": -1}.get(listed[index].text, 0)
         if depth == 0:
             return index + 1
-    return len(found)
+    return len(listed)
 
 
-def opens_tree(found: Sequence[Token], index: int) -> bool:
+def opens_tree(listed: Sequence[Token], index: int) -> bool:
     """Return whether a syntax tree of Hive's parser begins at a token: ``(tok_function ...``."""
     return (
-        found[index].text == "("
-        and index + 1 < len(found)
-        and found[index + 1].kind == "word"
-        and found[index + 1].text.startswith("tok_")
+        listed[index].text == "("
+        and index + 1 < len(listed)
+        and listed[index + 1].kind == "word"
+        and listed[index + 1].text.startswith("tok_")
     )
 
 
@@ -99,10 +99,10 @@ class _Node:
         return self.items[0].word if self.items else self.word
 
 
-def uses(found: Sequence[Token]) -> Iterator[tuple[tuple[str, ...], Steps]]:
+def uses(listed: Sequence[Token]) -> Iterator[tuple[tuple[str, ...], Steps]]:
     """Yield each column in a tree, by its parts, with the steps of its value, outermost first."""
     # Not recursive: nesting depth is unlimited.
-    root, _ = _tree(found)
+    root, _ = _tree(listed)
     waiting: list[tuple[_Node, Steps]] = [(item, ()) for item in reversed(root.items)]
     while waiting:
         node, around = waiting.pop()
@@ -115,29 +115,29 @@ def uses(found: Sequence[Token]) -> Iterator[tuple[tuple[str, ...], Steps]]:
 
 def readable(text: str) -> str:
     """Return an expression with its trees as readable text: ``sum(x) over (partition by y)``."""
-    found = tokens(text)
+    listed = tokens(text)
     parts: list[str] = []
     index = written = 0
-    while index < len(found):
-        if not opens_tree(found, index):
+    while index < len(listed):
+        if not opens_tree(listed, index):
             index += 1
             continue
-        end = closing(found, index)
-        root, depth = _tree(found[index:end])
+        end = closing(listed, index)
+        root, depth = _tree(listed[index:end])
         # Unchanged if it was truncated, or if a string in it only looks like a tree.
-        if depth <= _MAX_DEPTH and found[end - 1].text == ")" and root.items[0].head in _FUNCTIONS:
-            parts += [text[written : found[index].start], " ".join(map(_text, root.items))]
-            written = found[end - 1].end
+        if depth <= _MAX_DEPTH and listed[end - 1].text == ")" and root.items[0].head in _FUNCTIONS:
+            parts += [text[written : listed[index].start], " ".join(map(_text, root.items))]
+            written = listed[end - 1].end
         index = end
     return "".join([*parts, text[written:]])
 
 
-def _tree(found: Sequence[Token]) -> tuple[_Node, int]:
+def _tree(listed: Sequence[Token]) -> tuple[_Node, int]:
     """Return a tree below an artificial root, and its depth."""
     root = _Node()
     above = [root]
     depth = 0
-    for token in found:
+    for token in listed:
         if token.kind == "other" and token.text == "(":
             node = _Node()
             above[-1].items.append(node)
@@ -165,7 +165,7 @@ def _children(node: _Node) -> list[tuple[_Node, Transformation]]:
     head = node.head
     if head in _FUNCTIONS and len(node.items) > 1:
         name, arguments = node.items[1].word, node.items[2:]
-        return [(each, _step(name, index, arguments)) for index, each in enumerate(arguments)]
+        return [(argument, _step(name, index, arguments)) for index, argument in enumerate(arguments)]
     if head == "tok_windowspec":
         return [(item, WINDOW) for item in node.items[1:]]
     return [(item, TRANSFORMATION) for item in node.items if item.items]
@@ -212,7 +212,7 @@ def _function(head: str, name: str, arguments: Sequence[_Node]) -> str:
     if head == "tok_functionstar":
         taken = ["*"]
     distinct = "distinct " if head == "tok_functiondi" else ""
-    return f"{name}({distinct}{', '.join(taken)}){''.join(f' over ({each})' for each in window)}"
+    return f"{name}({distinct}{', '.join(taken)}){''.join(f' over ({clause})' for clause in window)}"
 
 
 def _listed(before: str, after: str = "", between: str = ", ") -> Callable[[Sequence[_Node]], str]:

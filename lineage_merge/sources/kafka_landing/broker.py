@@ -36,13 +36,13 @@ def available(spark: SparkSession, kafka: Kafka, options: Mapping[str, str]) -> 
     with _translated_errors(kafka):
         consumer = jvm.org.apache.kafka.clients.consumer.KafkaConsumer(_properties(jvm, kafka, options))
         try:
-            found = consumer.partitionsFor(kafka.topic)
-            if not found:
+            partition_infos = consumer.partitionsFor(kafka.topic)
+            if not partition_infos:
                 raise SourceMissing(f"Kafka topic {kafka.topic}: no such topic")
             topic_partition = jvm.org.apache.kafka.common.TopicPartition
             partitions = jvm.java.util.ArrayList()
-            for each in found:
-                partitions.add(topic_partition(kafka.topic, each.partition()))
+            for info in partition_infos:
+                partitions.add(topic_partition(kafka.topic, info.partition()))
             earliest = consumer.beginningOffsets(partitions)
             latest = consumer.endOffsets(partitions)
             return {

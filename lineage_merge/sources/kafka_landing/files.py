@@ -47,9 +47,9 @@ def folder_of(kafka: Kafka) -> str:
     return f"{kafka.landing.rstrip('/')}/{kafka.topic}"
 
 
-def file_name(found: Range) -> str:
+def file_name(offsets: Range) -> str:
     """Return the file of a range, relative to the topic's folder."""
-    return f"{found.partition}/{found.start:020}-{found.end:020}.jsonl.gz"
+    return f"{offsets.partition}/{offsets.start:020}-{offsets.end:020}.jsonl.gz"
 
 
 def landed_until(names: Iterable[str]) -> dict[int, int]:
@@ -106,13 +106,13 @@ class LandingFile:
         """Append a line; `size` is the number of uncompressed bytes so far."""
         self.size += self._packed.write(line)
 
-    def finish(self, found: Range) -> None:
+    def finish(self, offsets: Range) -> None:
         """Move the file into place, named after its offsets."""
         self._packed.close()
         self._raw.flush()
         os.fsync(self._raw.fileno())
         self._raw.close()
-        location = f"{self._folder}/{file_name(found)}"
+        location = f"{self._folder}/{file_name(offsets)}"
         if is_s3(location):
             write_file(location, self._path)
             self._path.unlink()

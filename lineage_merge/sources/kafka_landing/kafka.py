@@ -91,7 +91,7 @@ def landed(
             file_bytes,
         )
         with own_errors():
-            _rows(spark, kafka, options, landing).rdd.foreachPartition(lambda found: _write(landing, found))
+            _rows(spark, kafka, options, landing).rdd.foreachPartition(lambda rows: _write(landing, rows))
     topic = f"Kafka topic {kafka.topic}"
     return Landed(folder, tuple(Problem("notice", topic, f"partition {p}", what) for p, what in gaps))
 

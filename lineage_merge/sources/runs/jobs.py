@@ -43,7 +43,7 @@ def job_facts(events: Rows[EventRow], selected: Rows[SelectedWrite]) -> Rows[Job
     of_runs = writes.group(lambda write: (_job(write), write.run_id), _run_facts)
     selected_jobs: Rows[tuple[_Job, _Newest]] = selected.map(lambda write: (_job(write.event), (None, True)))
     newest = of_runs.union(selected_jobs).combine(_itself, _newer, _newer)
-    return newest.flat_map(lambda found: [found[1][0]] if found[1][0] and found[1][1] else [])
+    return newest.flat_map(lambda run: [run[1][0]] if run[1][0] and run[1][1] else [])
 
 
 def job_records(events: Rows[EventRow], selected: Rows[SelectedWrite], resolver: Resolver) -> Rows[Record]:

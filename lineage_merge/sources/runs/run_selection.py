@@ -84,10 +84,10 @@ def within_lookback(events: Rows[EventRow], runs: Runs, lookback: timedelta) -> 
 
 def select_writes(events: Rows[EventRow], runs: Runs) -> Rows[SelectedWrite]:
     """Select writes (see the module) from events `within_lookback`."""
-    found = events.filter(is_successful).group(lambda event: (event.database, event.run_id), _numbered)
+    writes = events.filter(is_successful).group(lambda event: (event.database, event.run_id), _numbered)
     if runs.which == "latest":
-        found = found.group(_written, _latest)
-    return found.group(_job, _of_newest_run)
+        writes = writes.group(_written, _latest)
+    return writes.group(_job, _of_newest_run)
 
 
 def by_plan(selected: Rows[SelectedWrite]) -> Rows[tuple[PlanKey, SelectedPlan]]:
@@ -128,8 +128,8 @@ def _numbered(_run: Hashable, events: list[EventRow]) -> Iterator[SelectedWrite]
     return (SelectedWrite(event, positions[end]) for event, end in zip(events, ends, strict=True))
 
 
-def _written(each: SelectedWrite) -> tuple[str | None, ...]:
-    event = each.event
+def _written(write: SelectedWrite) -> tuple[str | None, ...]:
+    event = write.event
     return event.database, event.job_type, event.job, event.statement, event.dataset
 
 
@@ -141,8 +141,8 @@ def _latest(_written: Hashable, writes: list[SelectedWrite]) -> Iterator[Selecte
         if write.event.run_id == newest.run_id:
             by_target[write.event.target].append(write)
     for of_target in by_target.values():
-        since = _last_overwrite_began([each.event for each in of_target])
-        yield from (each for each in of_target if since is None or (each.event.at or 0) >= since)
+        since = _last_overwrite_began([write.event for write in of_target])
+        yield from (write for write in of_target if since is None or (write.event.at or 0) >= since)
 
 
 def _last_overwrite_began(events: list[EventRow]) -> int | None:
@@ -154,8 +154,8 @@ def _last_overwrite_began(events: list[EventRow]) -> int | None:
     return (last.at or 0) - (last.duration_ms or 0)
 
 
-def _job(each: SelectedWrite) -> tuple[str | None, ...]:
-    event = each.event
+def _job(write: SelectedWrite) -> tuple[str | None, ...]:
+    event = write.event
     return event.job_type, event.job, event.statement
 
 

@@ -177,13 +177,13 @@ def plans(
                     yield from db.query(query, **{"@collection": collection, "values": some})
 
         for batch in batched(keys, PLANS_PER_REQUEST):
-            found: dict[str, dict[str, list[Document]]] = {key: defaultdict(list) for key in batch}
+            by_plan: dict[str, dict[str, list[Document]]] = {key: defaultdict(list) for key in batch}
             for collection, document in _documents(batch, fetch):
                 owner = str(document.get("_belongsTo") or document["_key"])
                 key = owner.rpartition("/")[2].partition(":")[0]
-                if key in found:
-                    found[key][collection].append(document)
-            yield from found.items()
+                if key in by_plan:
+                    by_plan[key][collection].append(document)
+            yield from by_plan.items()
 
 
 def _documents(

@@ -92,12 +92,12 @@ class Snapshot:
         if self == EVERYTHING:
             return False
         # The documents of a plan have the same transaction.
-        found = {
+        transactions = {
             (transaction.get("num"), transaction.get("uid"))
             for document in documents
             if (transaction := document.get("_txInfo"))
         }
-        return any(self._hides(number, uid) for number, uid in found)
+        return any(self._hides(number, uid) for number, uid in transactions)
 
     def _hides(self, number: object, uid: object) -> bool:
         if self.newest is not None and isinstance(number, int | float) and number > self.newest:

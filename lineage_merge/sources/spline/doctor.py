@@ -235,7 +235,9 @@ def _examine_export(spline: Spline) -> Iterator[Diagnosis]:
     except SourceError as error:
         yield failed(EXPORT, error, fix_for(error, folder, "spline.export", "folder"))
         return
-    refused = [each for _, each in sorted(versions.items()) if each.current and not each.is_supported]
+    refused = [
+        version for _, version in sorted(versions.items()) if version.current and not version.is_supported
+    ]
     if refused:
         problem = f"{redact(folder)}: version {refused[0].current}; supported: {SUPPORTED}"
         fix = "upgrade Spline's database, and export it again"

@@ -174,10 +174,10 @@ def name_of(collection: str, document: object) -> str:
 
 def read(collection: str, document: object, database: str = "") -> Document | Problem:
     """Return the fields of a parsed document that are read, or why it is rejected."""
-    found: Document | SchemaError = _decoder(collection).read(document)
-    if isinstance(found, SchemaError):
-        return rejected(name_of(collection, document), found.path, found.problem, database)
-    return found
+    outcome: Document | SchemaError = _decoder(collection).read(document)
+    if isinstance(outcome, SchemaError):
+        return rejected(name_of(collection, document), outcome.path, outcome.problem, database)
+    return outcome
 
 
 def rejected(document: str, field: str, problem: str, database: str = "") -> Problem:
@@ -197,9 +197,10 @@ def assemble(
         collection: [read(collection, document, database) for document in documents.get(collection, ())]
         for collection in PLAN_PARTS
     }
-    problems = [each for found in checked.values() for each in found if isinstance(each, Problem)]
+    problems = [item for outcomes in checked.values() for item in outcomes if isinstance(item, Problem)]
     valid = {
-        name: [each for each in found if not isinstance(each, Problem)] for name, found in checked.items()
+        name: [item for item in outcomes if not isinstance(item, Problem)]
+        for name, outcomes in checked.items()
     }
     return plan_of(key, valid, snapshot), problems
 

@@ -67,8 +67,8 @@ def find(folder: str) -> list[Part]:
     if not databases:
         problem = "no collections of Spline found (executionPlan.json or .jsonl, ...)"
         raise _instead(f"{shown(folder)}: {problem}", folder, files)
-    for name, found in sorted(databases.items()):
-        present = {collection for collection, _, _ in found}
+    for name, collections in sorted(databases.items()):
+        present = {collection for collection, _, _ in collections}
         for collection in REQUIRED:
             if collection not in present:
                 location = f"{folder}/{name}" if name else folder
@@ -77,8 +77,8 @@ def find(folder: str) -> list[Part]:
                 raise SourceMissing(f"{problem}: {fix}", fix)
     return [
         Part(name, collection, piece, whole)
-        for name, found in sorted(databases.items())
-        for collection, file, whole in found
+        for name, collections in sorted(databases.items())
+        for collection, file, whole in collections
         for piece in _cut(file, whole)
     ]
 
@@ -112,11 +112,11 @@ def _instead(problem: str, folder: str, files: list[StoredFile]) -> SourceMissin
 
 def versions_of(parts: Iterable[Part]) -> dict[str, Versions]:
     """Read the version of each database that has a `dbVersion` file; these are small."""
-    found: dict[str, list[Document]] = defaultdict(list)
+    documents_of: dict[str, list[Document]] = defaultdict(list)
     for part in parts:
         if part.collection == VERSIONS:
-            found[part.database].extend(valid_documents(part))
-    return {database: versions(documents) for database, documents in found.items() if documents}
+            documents_of[part.database].extend(valid_documents(part))
+    return {database: versions(documents) for database, documents in documents_of.items() if documents}
 
 
 def _root(folder: str) -> PurePosixPath:

@@ -89,7 +89,7 @@ def version(spline: Spline) -> str:
 
         with arango.database(spline.arango, retries=False) as db:
             return db.versions().current
-    versions = {each.current for each in export.versions_of(export.find(spline.export)).values()}
+    versions = {version.current for version in export.versions_of(export.find(spline.export)).values()}
     return ", ".join(sorted(versions - {""}))
 
 

@@ -73,12 +73,12 @@ def _splits(name: str) -> Iterator[tuple[str, str]]:
 
 def owners_and_tags(document: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """Return the owners and tags in an `executionPlan` or `progress` document, as sets of the graph."""
-    found: dict[str, set[str]] = {}
+    texts_of_kind: dict[str, set[str]] = {}
     for place in (document.get("labels"), document.get("extra"), _copied(document)):
         if isinstance(place, dict):
             for name in _KIND_OF_LABEL.keys() & place.keys():
-                found.setdefault(_KIND_OF_LABEL[name], set()).update(_texts(place[name]))
-    return {kind: tuple(sorted(values)) for kind, values in found.items() if values}
+                texts_of_kind.setdefault(_KIND_OF_LABEL[name], set()).update(_texts(place[name]))
+    return {kind: tuple(sorted(values)) for kind, values in texts_of_kind.items() if values}
 
 
 def _copied(document: Mapping[str, Any]) -> Any:

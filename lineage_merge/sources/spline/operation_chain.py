@@ -19,24 +19,23 @@ def operation_chains(operations: Iterable[Document], follows: Iterable[Document]
     """
     by_key = {str(document["_key"]): document for document in operations}
     below = _below(by_key, follows)
-    chains: defaultdict[str, set[str]] = defaultdict(set)
-    for key, each in by_key.items():
-        if each.get("type") == "Write":
-            chains[key] = {""}
-    found: defaultdict[str, set[str]] = defaultdict(set)
+    chains = defaultdict(
+        set, {key: {""} for key, operation in by_key.items() if operation.get("type") == "Write"}
+    )
+    chains_of_source: defaultdict[str, set[str]] = defaultdict(set)
     for key in _top_down(by_key, below):
         # Released early: the texts of a long plan add up.
         above = chains.pop(key, set())
         operation = by_key[key]
         if operation.get("type") == "Read":
             for uri in operation.get("inputSources") or ():
-                found[str(uri)] |= above
+                chains_of_source[str(uri)] |= above
         if operation.get("type") not in ("Read", "Write"):
             name = str(operation.get("name") or operation.get("type"))
-            above = {each if each == _TRUNCATED else f"{name} > {each}" if each else name for each in above}
+            above = {text if text == _TRUNCATED else f"{name} > {text}" if text else name for text in above}
         for child in below.get(key, ()):
             chains[child] = _truncated(chains[child] | above)
-    return {uri: " | ".join(_sorted(_truncated(each))) for uri, each in found.items() if each}
+    return {uri: " | ".join(_sorted(_truncated(texts))) for uri, texts in chains_of_source.items() if texts}
 
 
 def _below(by_key: Mapping[str, Document], follows: Iterable[Document]) -> dict[str, set[str]]:

@@ -72,11 +72,11 @@ def _runs(collection: str, lines: list[bytes]) -> Iterator[_Run]:
             continue
         match = _REFERENCE.search(line)
         reference = match[0] if match else b""
-        found = match[1] if match else None
-        if found != plan:
+        next_plan = match[1] if match else None
+        if next_plan != plan:
             if number > start:
                 yield _Run(plan, start, number)
-            plan, start = found, number
+            plan, start = next_plan, number
     if start < len(lines):
         yield _Run(plan, start, len(lines))
 

@@ -94,7 +94,7 @@ class PushedQuery:
             derivations,
             relation.influences,
             {address: tuple(table.columns.values()) for address, table in tables.items()},
-            tuple(cut(_problem(what, each)) for what, each in notes.items()),
+            tuple(cut(_problem(what, note)) for what, note in notes.items()),
         )
 
 
@@ -118,9 +118,9 @@ def _items_by_position(items: Sequence[Item], names: Sequence[str]) -> dict[int,
     """
     anchors: dict[int, int] = {}
     for position, name in enumerate(names):
-        found = [index for index, item in enumerate(items) if _gives(item, name)]
-        if len(found) == 1:
-            anchors[position] = found[0]
+        matching = [index for index, item in enumerate(items) if _gives(item, name)]
+        if len(matching) == 1:
+            anchors[position] = matching[0]
     anchors.update(_at_the_ends(items, len(names)))
     in_order = [anchors[position] for position in sorted(anchors)]
     if in_order != sorted(in_order):
@@ -190,11 +190,11 @@ def _name(table: Any) -> str:
     for part in parts:
         name.extend(part.flatten() if isinstance(part, exp.Dot) else [part])
     # The schema of SQL Server's db..table is empty.
-    if not all(not each or isinstance(each, exp.Identifier) for each in name):
+    if not all(not part or isinstance(part, exp.Identifier) for part in name):
         return ""
     if len(name) == 1 and not name[0].quoted and name[0].name.lower() == "dual":
         return ""  # one empty row
-    return ".".join(_quoted(each) if each else "" for each in name)
+    return ".".join(_quoted(part) if part else "" for part in name)
 
 
 def _quoted(identifier: Any) -> str:

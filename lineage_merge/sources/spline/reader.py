@@ -216,5 +216,5 @@ def _translate_texts(
                     problems.append(document)
                 else:
                     documents[texts.collection].append(document)
-    found = plan_of(plan, documents, context.snapshot(database))
-    yield from translate_plan(context, database, found, facts, problems)
+    translated = plan_of(plan, documents, context.snapshot(database))
+    yield from translate_plan(context, database, translated, facts, problems)

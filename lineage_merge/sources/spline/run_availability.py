@@ -82,7 +82,7 @@ def missing_runs(settings: Arango, expected: Sequence[ExpectedRuns], lookback: t
         return []
     with database(settings, retries=False) as db:
         if "progress" not in db.collections:
-            return [each for one in expected for each in _unreported(one, ())]
+            return [problem for one in expected for problem in _unreported(one, ())]
         committed = db.snapshot().variables
         names = sorted({name for one in expected for name in _names_on_glue(one)})
         of_runs: list[Report] = []
@@ -94,7 +94,7 @@ def missing_runs(settings: Arango, expected: Sequence[ExpectedRuns], lookback: t
             since: [*_reports(db.query(_SINCE, since=since, **committed))]
             for since in {one.since for one in expected}
         }
-    return [each for one in expected for each in _unreported(one, [*of_runs, *later[one.since]])]
+    return [problem for one in expected for problem in _unreported(one, [*of_runs, *later[one.since]])]
 
 
 def _names_on_glue(one: ExpectedRuns) -> Iterator[str]:

@@ -44,16 +44,16 @@ def plan_texts(expressions: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, 
 def temporary_views(operations: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     """Return the operations, by id, that read temporary views, by the view's name."""
     described: dict[str, set[str]] = {}
-    found: dict[str, str] = {}
+    by_name: dict[str, str] = {}
     for key, operation in operations.items():
         params = operation.get("params") or {}
         if operation.get("name") == "View" and params.get("isTempView") is True:
             description = str(params.get("desc"))
             if matched := _VIEW_NAME.search(description):
                 described.setdefault(matched[1], set()).add(description)
-                found[matched[1]] = key
+                by_name[matched[1]] = key
     # Frames of one plan may be made before and after a view was replaced.
-    return {name: key for name, key in found.items() if len(described[name]) == 1}
+    return {name: key for name, key in by_name.items() if len(described[name]) == 1}
 
 
 def relations(text: str, views: Container[str] = ()) -> tuple[set[CatalogTable], set[str]]:
@@ -71,9 +71,9 @@ def relations(text: str, views: Container[str] = ()) -> tuple[set[CatalogTable],
         if view_indent is None and (view := _VIEW.match(line)) and view["name"] in views:
             view_indent = _indent(line)
         for leaf in _TABLES:
-            if found := leaf.match(line):
-                columns = found.groupdict().get("columns") or ""
-                names.add((found["name"], tuple(_COLUMN.findall(columns))))
+            if match := leaf.match(line):
+                columns = match.groupdict().get("columns") or ""
+                names.add((match["name"], tuple(_COLUMN.findall(columns))))
         if view_indent is None and (relation := _UNNAMED.match(line)):
             if alias := _ALIAS.match(above):
                 names.add((alias[1], ()))

@@ -152,8 +152,8 @@ def with_tables(plan: Plan, document: str) -> tuple[Plan, list[Problem]]:
 
 def _of_listener(plan: Plan, document: str) -> Iterator[Problem]:
     """Yield what our listener found to be missing in a plan of Spark."""
-    found = ((plan.header or {}).get("extra") or {}).get("problems")
-    for problem in found if isinstance(found, list) else ():
+    reported = ((plan.header or {}).get("extra") or {}).get("problems")
+    for problem in reported if isinstance(reported, list) else ():
         if isinstance(problem, list) and len(problem) == 3 and problem[0] in _OF_LISTENER:
             yield Problem(problem[0], document, *(naming.redact(str(text)) for text in problem[1:]))
 

@@ -31,14 +31,14 @@ def find(path: str) -> dict[str, str]:
 def stored(path: str) -> dict[str, StoredFile]:
     """Return each file below a folder, by name; for a file, itself. Raises `SourceError`."""
     root = path.rstrip("/") if is_s3(path) else str(Path(path).expanduser())
-    found: dict[str, StoredFile] = {}
+    files: dict[str, StoredFile] = {}
     for file in find_files(root):
         below = file.location.removeprefix(root).lstrip("/")
         name = below or root.rpartition("/")[2]
         hidden = any(part.startswith(".") for part in name.split("/"))
         if (is_sql(name) and not hidden) or not below:
-            found[name] = file
-    return found
+            files[name] = file
+    return files
 
 
 def read(locations: Iterable[tuple[str, str]]) -> list[SqlText]:
@@ -62,9 +62,9 @@ def preflight(folders: Sequence[SqlFiles]) -> None:
 
     Raises `ConfigError`, `SourceError`.
     """
-    for index, each in enumerate(folders):
-        check_dialect(f"sql[{index}].dialect", each.dialect)
-        for path in (each.path, *each.schema):
+    for index, folder in enumerate(folders):
+        check_dialect(f"sql[{index}].dialect", folder.dialect)
+        for path in (folder.path, *folder.schema):
             if not find(path):
                 raise SourceMissing(f"{path}: no SQL files found ({', '.join(SUFFIXES)})")
 
@@ -80,5 +80,5 @@ def check_dialect(key: str, dialect: str) -> None:
             "cannot read SQL: sqlglot is not installed (pip install 'lineage-merge[columns]')"
         ) from None
     if Dialect.get(dialect) is None:
-        known = ", ".join(sorted(each for each in Dialect.classes if each))
+        known = ", ".join(sorted(name for name in Dialect.classes if name))
         raise ConfigError(key, f"unknown dialect {dialect}: one of {known}")

@@ -50,17 +50,17 @@ def namespaces(folders: Sequence[SqlFiles]) -> list[NamespaceSetting]:
 def parse(settings: Sequence[Any]) -> tuple[SqlFiles, ...]:
     """Parse settings that fit the schema. Raises `ConfigError`."""
     errors = ErrorCollector()
-    found: list[SqlFiles] = []
+    folders: list[SqlFiles] = []
     for index, entry in enumerate(settings):
         with errors.collecting():
-            found.append(_entry(f"sql[{index}]", entry))
-            project = found[-1].project
-            if project in (each.project for each in found[:-1]):
+            folders.append(_entry(f"sql[{index}]", entry))
+            project = folders[-1].project
+            if project in (folder.project for folder in folders[:-1]):
                 raise ConfigError(
                     f"sql[{index}].project", f"{project} is also the name of another folder: set project"
                 )
     errors.raise_errors()
-    return tuple(found)
+    return tuple(folders)
 
 
 def _entry(key: str, entry: Mapping[str, Any]) -> SqlFiles:

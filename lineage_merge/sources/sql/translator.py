@@ -23,26 +23,26 @@ JOB_TYPE = "sql"
 LOCATION_RULE = "sql-location"
 
 
-def translate(found: ProjectLineage, project: str, dialect: str, location: str) -> Iterator[Element]:
+def translate(lineage: ProjectLineage, project: str, dialect: str, location: str) -> Iterator[Element]:
     """Yield the elements of a folder's files; each file that writes is a job.
 
     `location` is the folder, which precedes the files' names in problems.
     """
-    references = found.datasets.references
-    for file in found.files:
+    references = lineage.datasets.references
+    for file in lineage.files:
         yield from (problem(note, file.name, location) for note in file.notes)
         job = job_key(project, file.name)
         if file.writes:
             yield Job(job, properties={"framework": dialect, "project": project})
-        for each in file.created:
-            ref = references[each.key]
-            yield Dataset(ref, Authority.BUILDER, each.label)
-            for at, column in enumerate(found.shapes.get(each.key, NOTHING).columns):
-                yield column_of(ref, column, at if found.shapes[each.key].complete else None)
+        for created in file.created:
+            ref = references[created.key]
+            yield Dataset(ref, Authority.BUILDER, created.label)
+            for at, column in enumerate(lineage.shapes.get(created.key, NOTHING).columns):
+                yield column_of(ref, column, at if lineage.shapes[created.key].complete else None)
         for sequence, write in enumerate(file.writes, 1):
             yield from write_elements(write, sequence, job, references)
-    referenced = _referenced(found)
-    for key, path in found.locations.items():
+    referenced = _referenced(lineage)
+    for key, path in lineage.locations.items():
         if key in referenced:
             table = references[key]
             called: dict[str, Scalar] = {"qualified_name": table.name, "name": table.name.rpartition(".")[2]}
@@ -60,12 +60,12 @@ def problem(note: Note, file: str, location: str) -> Problem:
     return Problem(note.kind, f"{location.rstrip('/')}/{file}", f"line {note.line}", redact(note.message))
 
 
-def _referenced(found: ProjectLineage) -> set[str]:
+def _referenced(lineage: ProjectLineage) -> set[str]:
     return {
         key
-        for file in found.files
+        for file in lineage.files
         for key in (
-            *(each.key for each in file.created),
+            *(created.key for created in file.created),
             *(end for write in file.writes for end in (write.target, *write.reads)),
         )
     }

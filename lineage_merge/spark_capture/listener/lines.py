@@ -112,17 +112,17 @@ def _of_encryption(functions: Iterable[Json]) -> frozenset[str]:
     children: dict[str, list[str]] = {}
     waiting: list[str] = []
     for function in functions:
-        below = [str(each["__exprId"]) for each in function.get("childRefs") or () if "__exprId" in each]
+        below = [str(ref["__exprId"]) for ref in function.get("childRefs") or () if "__exprId" in ref]
         children[str(function["id"])] = below
         if holds_encryption(f"{function.get('name')} {function.get('params')}"):
             waiting += below
-    found: set[str] = set()
+    reached: set[str] = set()
     while waiting:
         expression = waiting.pop()
-        if expression not in found:
-            found.add(expression)
+        if expression not in reached:
+            reached.add(expression)
             waiting += children.get(expression, ())
-    return frozenset(found)
+    return frozenset(reached)
 
 
 def _argument(value: Any) -> Any:

@@ -53,7 +53,7 @@ class _Plan:
         operations = self._plan["operations"]
         write = self._operation(operations["write"])
         reads = [self._operation(read) for read in operations.get("reads") or ()]
-        others = [self._operation(each) for each in operations.get("other") or ()]
+        others = [self._operation(operation) for operation in operations.get("other") or ()]
         extra = dict(self._plan.get("extraInfo") or {})
         extra.pop("attributes", None)
         return {
@@ -86,7 +86,7 @@ class _Plan:
     def _value(self, value: Any) -> Any:
         """Return a parameter with its expressions replaced by references."""
         if isinstance(value, list):
-            return [self._value(each) for each in value]
+            return [self._value(member) for member in value]
         if not isinstance(value, dict):
             return value
         if str(value.get("_typeHint")).startswith("expr."):
@@ -111,7 +111,7 @@ class _Plan:
             extra["symbol"] = symbol
         # The expression precedes its operands, so that each has its own key.
         self._functions.append(made)
-        made["params"] = {name: self._value(each) for name, each in (given.get("params") or {}).items()}
+        made["params"] = {name: self._value(part) for name, part in (given.get("params") or {}).items()}
         if hint == "expr.Alias":
             made["params"]["name"] = made["name"]
         children = given.get("children") or ([given["child"]] if given.get("child") else [])
@@ -156,10 +156,10 @@ class _Plan:
         seen: set[int] = set()
         while operation in self._originals and operation not in seen:
             seen.add(operation)
-            found = self._originals[operation]
-            if found.get("schema"):
-                return [*found["schema"]]
-            children = found.get("childIds") or ()
+            original = self._originals[operation]
+            if original.get("schema"):
+                return [*original["schema"]]
+            children = original.get("childIds") or ()
             if not children:
                 break
             operation = children[0]

@@ -94,7 +94,7 @@ def documents(plan: Document, created: int = 0) -> dict[str, list[Document]]:
 def _operations(plan: Document) -> list[tuple[str, Document]]:
     operations = plan["operations"]
     reads = [("Read", read) for read in operations.get("reads") or ()]
-    others = [("Transformation", each) for each in operations.get("other") or ()]
+    others = [("Transformation", operation) for operation in operations.get("other") or ()]
     return [*reads, *others, ("Write", operations["write"])]
 
 
@@ -175,7 +175,7 @@ class _Builder:
                 if is_plain:
                     owners[key] = below[0]
                 continue
-            same = next((each for each in below if outputs[each] == output), None)
+            same = next((child for child in below if outputs[child] == output), None)
             owners[key] = same or key
             if same:
                 continue
@@ -183,7 +183,7 @@ class _Builder:
             schema = self._id("schema", key)
             for index, attribute in enumerate(output):
                 self._edge("consistsOf", schema, self._id("attribute", attribute), index=index)
-            known = {attribute for each in below for attribute in outputs[each]}
+            known = {attribute for child in below for attribute in outputs[child]}
             for attribute in dict.fromkeys(output):
                 if attribute not in known:
                     self._edge("produces", self._id("operation", key), self._id("attribute", attribute))
@@ -235,17 +235,17 @@ class _Builder:
                 elif reference and reference[1] not in seen:
                     seen.add(reference[1])
                     waiting.extend(below.get(reference[1], ()))
-            for each in nearest:
-                if each != attribute["id"]:
+            for source in nearest:
+                if source != attribute["id"]:
                     start = self._id("attribute", attribute["id"])
-                    self._edge("derivesFrom", start, self._id("attribute", each))
+                    self._edge("derivesFrom", start, self._id("attribute", source))
 
 
 def _without_nulls(value: Any) -> Any:
     """Return a parameter as the server stores it, without null values."""
     if isinstance(value, dict):
-        return {name: _without_nulls(each) for name, each in value.items() if each is not None}
-    return [_without_nulls(each) for each in value] if isinstance(value, list) else value
+        return {name: _without_nulls(member) for name, member in value.items() if member is not None}
+    return [_without_nulls(member) for member in value] if isinstance(value, list) else value
 
 
 def _data_type(part: Document) -> dict[str, str]:
@@ -254,8 +254,8 @@ def _data_type(part: Document) -> dict[str, str]:
 
 def _bottom_up(operations: list[Document]) -> Iterator[Document]:
     """Yield every operation after its inputs; cycles are left out."""
-    by_id = {operation["id"]: operation for operation in operations}
-    waiting = {key: {c for c in each.get("childIds") or () if c in by_id} for key, each in by_id.items()}
+    by_id = {node["id"]: node for node in operations}
+    waiting = {key: {c for c in node.get("childIds") or () if c in by_id} for key, node in by_id.items()}
     parents: defaultdict[str, list[str]] = defaultdict(list)
     for key, children in waiting.items():
         for child in children:

@@ -67,7 +67,7 @@ class Attributes:
     def is_lost(self, operation: str) -> bool:
         """Return whether an operation creates attributes of unknown origin."""
         new = self._plan.produced.get(operation, ())
-        return any(each not in self.graph.columns and each not in self.graph.inputs for each in new)
+        return any(node not in self.graph.columns and node not in self.graph.inputs for node in new)
 
     def _add_expressions(self) -> None:
         plan = self._plan
@@ -117,7 +117,7 @@ class Attributes:
             if attribute not in stored:
                 graph.inputs[attribute] = []  # it has no origin, and is not unknown
             elif name := plan.name(attribute):
-                graph.columns[attribute] = tuple(SourceColumn(each, name) for each in plan.reads[operation])
+                graph.columns[attribute] = tuple(SourceColumn(read, name) for read in plan.reads[operation])
 
     def _read_query(self, operation: str) -> QueryRead:
         """Add the inputs of a read's attributes, as columns of the query's tables."""
@@ -126,7 +126,7 @@ class Attributes:
         # Unreadable queries are reported where their tables are determined.
         if len(queries) != 1 or queries[0] is None:
             return QueryRead()
-        lineage = queries[0].columns([plan.name(each) for each in attributes])
+        lineage = queries[0].columns([plan.name(column) for column in attributes])
         tables = {Reference("", uri, plan.application): names for uri, names in lineage.columns.items()}
         read = QueryRead(columns=tables, problems=lineage.problems)
 

@@ -80,22 +80,25 @@ class PlanColumns:
     @cached_property
     def write(self) -> str:
         """Return the id of the plan's write, "" without one."""
-        return next((key for key, each in self.operations.items() if each.get("type") == "Write"), "")
+        return next((key for key, node in self.operations.items() if node.get("type") == "Write"), "")
 
     @cached_property
     def reads(self) -> dict[str, tuple[Reference, ...]]:
         """Return the sources of each read operation."""
         return {
-            key: tuple(Reference("", str(uri), self.application) for uri in each.get("inputSources") or ())
-            for key, each in self.operations.items()
-            if each.get("type") == "Read"
+            key: tuple(Reference("", str(uri), self.application) for uri in node.get("inputSources") or ())
+            for key, node in self.operations.items()
+            if node.get("type") == "Read"
         }
 
     @cached_property
     def children(self) -> dict[str, tuple[str, ...]]:
         """Return the inputs of each operation, in order."""
-        found = _ordered(self._of("follows"))
-        return {key: tuple(each for each in found.get(key, ()) if each in self.operations) for key in found}
+        children = _ordered(self._of("follows"))
+        return {
+            key: tuple(child for child in children.get(key, ()) if child in self.operations)
+            for key in children
+        }
 
     @cached_property
     def bottom_up(self) -> tuple[str, ...]:
@@ -121,9 +124,9 @@ class PlanColumns:
         """Return the output attributes of each operation, by position."""
         columns = _ordered(self._of("consistsOf"))
         return {
-            each["_from"]: tuple(columns.get(each["_to"], ()))
-            for each in self._of("emits")
-            if each["_from"] in self.operations
+            edge["_from"]: tuple(columns.get(edge["_to"], ()))
+            for edge in self._of("emits")
+            if edge["_from"] in self.operations
         }
 
     def output(self, operation: str) -> tuple[str, ...]:
@@ -144,7 +147,7 @@ class PlanColumns:
 
     def outputs_below(self, operation: str) -> set[str]:
         """Return the output attributes of an operation's inputs."""
-        return {each for child in self.children.get(operation, ()) for each in self.output(child)}
+        return {attribute for child in self.children.get(operation, ()) for attribute in self.output(child)}
 
     def stored(self, read: str) -> tuple[str, ...]:
         """Return the attributes of a read that are columns of its dataset.
@@ -161,7 +164,7 @@ class PlanColumns:
             names.update(pseudo_columns.ICEBERG_CHANGE)
         output = self.output(read)
         last = output[-1] if output and self._is_file_metadata(output[-1]) else None
-        return tuple(each for each in output if each != last and self.name(each) not in names)
+        return tuple(id_ for id_ in output if id_ != last and self.name(id_) not in names)
 
     def _is_file_metadata(self, attribute: str) -> bool:
         """Return whether an attribute is Spark's structure `_metadata`, and not a stored copy of it.
@@ -177,10 +180,10 @@ class PlanColumns:
     @cached_property
     def produced(self) -> dict[str, frozenset[str]]:
         """Return the new attributes of each operation."""
-        found: defaultdict[str, set[str]] = defaultdict(set)
+        by_start: defaultdict[str, set[str]] = defaultdict(set)
         for edge in self._of("produces"):
-            found[edge["_from"]].add(edge["_to"])
-        return {key: frozenset(values) for key, values in found.items()}
+            by_start[edge["_from"]].add(edge["_to"])
+        return {key: frozenset(values) for key, values in by_start.items()}
 
     @cached_property
     def computed_by(self) -> dict[str, tuple[str, ...]]:
@@ -188,13 +191,15 @@ class PlanColumns:
 
         Producer API 1 plans have no edges to them: there the expression is found at the attribute's position.
         """
-        found = _ordered(self._of("computedBy"))
-        if not found:
+        computing = _ordered(self._of("computedBy"))
+        if not computing:
             return self._computed_by_position()
-        return {key: tuple(each for each in found[key] if each in self.expressions) for key in found}
+        return {
+            key: tuple(value for value in computing[key] if value in self.expressions) for key in computing
+        }
 
     def _computed_by_position(self) -> dict[str, tuple[str, ...]]:
-        found: dict[str, tuple[str, ...]] = {}
+        literals: dict[str, tuple[str, ...]] = {}
         for operation in self.bottom_up:
             known = self.outputs_below(operation)
             pairs = values_by_position(
@@ -205,8 +210,8 @@ class PlanColumns:
             )
             for attribute, value in pairs:
                 if attribute not in known and value in self.expressions:
-                    found.setdefault(attribute, (value,))
-        return found
+                    literals.setdefault(attribute, (value,))
+        return literals
 
     @cached_property
     def arguments(self) -> dict[str, tuple[str, ...]]:
@@ -221,10 +226,10 @@ class PlanColumns:
     @cached_property
     def uses(self) -> dict[str, tuple[Use, ...]]:
         """Return each operation's parameters that are attributes or expressions, by location."""
-        found: defaultdict[str, list[Use]] = defaultdict(list)
+        uses: defaultdict[str, list[Use]] = defaultdict(list)
         for edge in self._of("uses"):
-            found[edge["_from"]].append(Use(_path(str(edge.get("path") or "")), edge["_to"]))
-        return {key: tuple(sorted(values, key=lambda use: _place(use.path))) for key, values in found.items()}
+            uses[edge["_from"]].append(Use(_path(str(edge.get("path") or "")), edge["_to"]))
+        return {key: tuple(sorted(values, key=lambda use: _place(use.path))) for key, values in uses.items()}
 
     def parameter(self, operation: str, name: str) -> tuple[str, ...]:
         """Return what an operation's parameter of that name uses, in order."""
@@ -248,7 +253,7 @@ class PlanColumns:
         if self.format(operation) != "iceberg":
             return None
         location = next((source.name for source in self.reads.get(operation, ())), "")
-        columns = [self.name(each) for each in self.output(operation)]
+        columns = [self.name(attribute) for attribute in self.output(operation)]
         return read_part(self.params(operation), columns, location)
 
     def format(self, operation: str) -> str:
@@ -297,7 +302,7 @@ class PlanColumns:
         pairs = [(from_type, to_type)]
         seen = set(pairs)
         while pairs:
-            first, second = (self.fields_of_type(each) for each in pairs.pop())
+            first, second = (self.fields_of_type(data_type) for data_type in pairs.pop())
             if len(first) != len(second):
                 continue
             for (own, own_type), (name, other_type) in zip(first, second, strict=True):
@@ -326,7 +331,7 @@ class PlanColumns:
         """Return the data types by id."""
         types = ((self.header or {}).get("extra") or {}).get("dataTypes")
         listed = types if isinstance(types, list) else []
-        return {str(each["id"]): each for each in listed if isinstance(each, dict) and "id" in each}
+        return {str(entry["id"]): entry for entry in listed if isinstance(entry, dict) and "id" in entry}
 
 
 def values_by_position(
@@ -358,10 +363,10 @@ def _paired(attributes: Sequence[str], values: Sequence[Value]) -> Iterator[tupl
 
 def _ordered(edges: Sequence[Document]) -> dict[str, list[str]]:
     """Return the ends of each start's edges, by `index` if they have one."""
-    found: defaultdict[str, list[str]] = defaultdict(list)
+    ends: defaultdict[str, list[str]] = defaultdict(list)
     for edge in sorted(edges, key=lambda document: (document["_from"], document.get("index") or 0)):
-        found[edge["_from"]].append(edge["_to"])
-    return dict(found)
+        ends[edge["_from"]].append(edge["_to"])
+    return dict(ends)
 
 
 def _path(text: str) -> tuple[str | int, ...]:
@@ -371,4 +376,4 @@ def _path(text: str) -> tuple[str | int, ...]:
 
 
 def _place(path: tuple[str | int, ...]) -> tuple[tuple[int, int, str], ...]:
-    return tuple((0, each, "") if isinstance(each, int) else (1, 0, each) for each in path)
+    return tuple((0, step, "") if isinstance(step, int) else (1, 0, step) for step in path)

@@ -45,16 +45,16 @@ class LambdaFunctions:
                 if self._variable(node) in bound:
                     is_used = True
                     known = self._graph.inputs[node]
-                    known.extend(each for each in names[self._variable(node)] if each not in known)
+                    known.extend(name for name in names[self._variable(node)] if name not in known)
                 continue
             inner = plan.arguments.get(node, ()) if node in plan.expressions else ()
             if name == "LambdaFunction":
-                bound -= {self._variable(each) for each in inner[1:]}
+                bound -= {self._variable(variable) for variable in inner[1:]}
                 inner = inner[:1]
-            for each in inner:
-                if (each, bound) not in seen:
-                    seen.add((each, bound))
-                    waiting.append((each, bound))
+            for child in inner:
+                if (child, bound) not in seen:
+                    seen.add((child, bound))
+                    waiting.append((child, bound))
         return is_used
 
     def _variable(self, node: Node) -> str:

@@ -130,7 +130,7 @@ class _PlanLineage:
             if document.get("name") == "CTERelationDef"
         }
         views = {
-            name: tuple((plan.name(each), each) for each in plan.output(operation))
+            name: tuple((plan.name(attribute), attribute) for attribute in plan.output(operation))
             for name, operation in temporary_views(plan.operations).items()
         }
         for expression in plan.expressions:
@@ -159,16 +159,16 @@ class _PlanLineage:
         written = params.get("outerAttrs")
         if not isinstance(written, list):
             # Spark 3.1 and older do not record the ids, only which columns they are.
-            names = {self._plan.name(each): each for each in arguments}
+            names = {self._plan.name(argument): argument for argument in arguments}
             outer = _OUTER.finditer(str(params.get("plan")))
-            return {int(each["id"]): names[each["name"]] for each in outer if each["name"] in names}
+            return {int(ref["id"]): names[ref["name"]] for ref in outer if ref["name"] in names}
         ids = (_ATTRIBUTE_ID.search(str(text)) for text in written)
-        return {int(each[1]): argument for each, argument in zip(ids, arguments, strict=False) if each}
+        return {int(match[1]): argument for match, argument in zip(ids, arguments, strict=False) if match}
 
     def _lateral(self, operation: str) -> None:
         """Add a lateral join, whose right side is text: its columns follow those of the left side."""
         plan = self._plan
-        right = next((each for each in plan.parameter(operation, "right") if each in self._subqueries), None)
+        right = next((key for key in plan.parameter(operation, "right") if key in self._subqueries), None)
         children = plan.children.get(operation, ())
         if right is None or len(children) != 1:
             return
@@ -186,7 +186,7 @@ class _PlanLineage:
         for read in self._texts:
             written |= read.texts
         texts = ExpressionTexts(
-            self._plan, {key: _selected_text(each) for key, each in self._subqueries.items()}
+            self._plan, {key: _selected_text(subquery) for key, subquery in self._subqueries.items()}
         )
         # By name: two columns of one name from a join are one column for the reader.
         transformations: defaultdict[tuple[str, Reference, str], set[Transformation]] = defaultdict(set)

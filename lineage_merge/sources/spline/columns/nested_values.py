@@ -213,8 +213,8 @@ class NestedValues:
         names = [name for name, _ in fields] if len(fields) == len(arguments) else [""] * len(arguments)
         built = BuiltValue("struct", is_listed=bool(fields))
         built.parts = [
-            (Part(name, at), Input(each, TRANSFORMATION))
-            for at, (name, each) in enumerate(zip(names, arguments, strict=True))
+            (Part(name, at), Input(argument, TRANSFORMATION))
+            for at, (name, argument) in enumerate(zip(names, arguments, strict=True))
         ]
         self._add_built(expression, built)
 

@@ -43,8 +43,8 @@ class Part(NamedTuple):
         if self.is_field:
             count = self.position or 0
             known = names if len(names) >= count else ("",) * count
-            return [Part(known[each], each) for each in range(count)]
-        return [Part(item=each) for each in range(self.item or 0)]
+            return [Part(known[index], index) for index in range(count)]
+        return [Part(item=index) for index in range(self.item or 0)]
 
 
 # The keys and the values of a map.

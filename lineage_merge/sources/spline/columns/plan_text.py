@@ -85,14 +85,14 @@ def parse_plan(text: str) -> list[TextOperation]:
             continue
         depth = len(matched["indent"]) // 3 + (1 if matched["branch"] else 0)
         name = _NAME.match(matched["rest"])
-        each = TextOperation(name[0] if name else "", matched["rest"][name.end() if name else 0 :].strip())
+        node = TextOperation(name[0] if name else "", matched["rest"][name.end() if name else 0 :].strip())
         while stack and stack[-1][0] >= depth:
             stack.pop()
         if stack:
             above, parent = stack[-1]
-            (parent.children if depth == above + 1 else parent.subqueries).append(each)
-        stack.append((depth, each))
-        text_operations.append(each)
+            (parent.children if depth == above + 1 else parent.subqueries).append(node)
+        stack.append((depth, node))
+        text_operations.append(node)
     return text_operations
 
 
@@ -160,7 +160,7 @@ def items(inside: str) -> tuple[list[TextItem], int]:
 
 def item(part: str) -> TextItem:
     """Parse ``cast(a#1 as string) AS b#2``: id 2, name b and the expression before AS."""
-    last = next((each for each in ATTRIBUTE.finditer(part) if each.end() == len(part)), None)
+    last = next((match for match in ATTRIBUTE.finditer(part) if match.end() == len(part)), None)
     if last is None:
         return TextItem(0, "", part, part)
     before = split_top(part, _ALIAS)
@@ -175,7 +175,7 @@ def item(part: str) -> TextItem:
 
 def _opened(text: str) -> int:
     """Return how many brackets stay open."""
-    return sum(each in _OPEN for each in text) - sum(each in _CLOSE for each in text)
+    return sum(character in _OPEN for character in text) - sum(character in _CLOSE for character in text)
 
 
 def _whole_items(inside: str) -> list[str]:
@@ -189,7 +189,7 @@ def _whole_items(inside: str) -> list[str]:
             parts = split_top(inside, ",")
     else:
         # Relations list their columns without a space, except before the note of omitted ones.
-        parts = [each for piece in split_top(inside) for each in _split_tight(piece)]
+        parts = [token for piece in split_top(inside) for token in _split_tight(piece)]
     whole: list[str] = []
     held = ""
     for part in parts:

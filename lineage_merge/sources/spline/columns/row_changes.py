@@ -96,7 +96,7 @@ def _statement(plan: PlanColumns) -> _Statement | None:
     params, target = plan.params(plan.write), below[0]
     columns = plan.output(target)
     values = _texts(params.get("updateExpressions"))
-    names = [plan.name(each) for each in columns]
+    names = [plan.name(column) for column in columns]
     # One for each column of the target, in order.
     assignments = tuple(zip(names, values, strict=False)) if len(values) == len(names) else ()
     condition = str(params.get("condition") or "")
@@ -126,7 +126,7 @@ def _merge(plan: PlanColumns, operation: str, source: str, target: str) -> _Stat
 
 
 def _texts(parameter: object) -> list[str]:
-    return [str(each) for each in parameter] if isinstance(parameter, list) else []
+    return [str(value) for value in parameter] if isinstance(parameter, list) else []
 
 
 def _assignments(actions: str) -> Iterator[tuple[str, str]]:
@@ -150,7 +150,7 @@ class _Reader:
         self._graph = graph
         self._statement = statement
         self._changes = RowChanges(rewritten=self._rewritten())
-        self._own = {plan.name(each).casefold(): each for each in plan.output(statement.target)}
+        self._own = {plan.name(id_).casefold(): id_ for id_ in plan.output(statement.target)}
         self._attributes = attributes_by_id(plan, self._occurrences(), self._copies())
         self._unknown: set[str] = set()
 
@@ -158,8 +158,8 @@ class _Reader:
         """Add the columns of the target and what they are assigned."""
         changes, plan, statement = self._changes, self._plan, self._statement
         columns = {
-            plan.name(each).casefold(): PlanColumn(position, plan.name(each), plan.data_type(each))
-            for position, each in enumerate(plan.output(statement.target))
+            plan.name(id_).casefold(): PlanColumn(position, plan.name(id_), plan.data_type(id_))
+            for position, id_ in enumerate(plan.output(statement.target))
         }
         for clause in statement.clauses:
             self._influence(clause)
@@ -186,7 +186,7 @@ class _Reader:
             for side in (self._statement.target, self._statement.source)
         )
         written = str(self._plan.operations[self._plan.write].get("outputSource")).rstrip("/")
-        return frozenset(each for each in targets - sources if each.name.rstrip("/") == written)
+        return frozenset(target for target in targets - sources if target.name.rstrip("/") == written)
 
     def _below(self, operation: str) -> Iterator[str]:
         waiting, seen = [operation], {operation}
@@ -238,9 +238,9 @@ class _Reader:
         for column in columns:
             attributes = candidates[column.id]
             # Where both of two columns are read, it does not matter which is which.
-            if sum(each == attributes for each in candidates.values()) >= len(attributes):
+            if sum(candidate == attributes for candidate in candidates.values()) >= len(attributes):
                 fields = column.path if len(attributes) == 1 else ()
-                nodes = (self._graph.field(each, fields) for each in sorted(attributes))
+                nodes = (self._graph.field(attribute, fields) for attribute in sorted(attributes))
                 self._changes.influences[clause.kind].extend(nodes)
             else:
                 self._unknown.add(column.name)

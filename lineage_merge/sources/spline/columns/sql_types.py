@@ -44,7 +44,7 @@ def fields(types: Mapping[str, Document], type_id: str) -> tuple[tuple[str, str]
         seen.add(type_id)
         data_type = types[type_id]
         if "fields" in data_type:
-            return tuple((str(each.get("name")), str(each.get("dataTypeId"))) for each in data_type["fields"])
+            return tuple((str(part.get("name")), str(part.get("dataTypeId"))) for part in data_type["fields"])
         type_id = str(data_type.get("elementDataTypeId") or data_type.get("valueDataTypeId"))
     return ()
 

@@ -115,8 +115,8 @@ class _Reader:
         self._grouped: dict[int, list[Node]] = {}
         self._bits: dict[int, Node] = {}
         self._subqueries: Iterator[TextOperation] = iter(())
-        for each, node in known.outer.items():
-            graph.add(self._outer(each), node)
+        for identifier, node in known.outer.items():
+            graph.add(self._outer(identifier), node)
 
     def read(self, operations: list[TextOperation]) -> TextColumns:
         for operation in operations:
@@ -157,8 +157,8 @@ class _Reader:
             return makes(self, operation.arguments, seen)
         if name == "CTERelationDef":
             cte = operation.arguments.partition(",")[0].strip()
-            for position, each in enumerate(seen.ids):
-                self._graph.add(cte_column(cte, position), seen.by_id[each])
+            for position, identifier in enumerate(seen.ids):
+                self._graph.add(cte_column(cte, position), seen.by_id[identifier])
         elif name == "WithCTE" and below:
             return below[-1]
         elif name == "LateralJoin" and operation.subqueries:
@@ -184,12 +184,12 @@ class _Reader:
         output = _Output()
         for part in shown:
             listed, more = items(part)
-            pseudo = _pseudo_columns({each.name for each in listed}, operation, table, is_cut=bool(more))
-            for each in listed:
-                output.ids.append(each.id)
-                own = None if each.name in pseudo else source
-                output.by_id[each.id] = self._column(own, each.id, each.name)
-            ids = [each.id for each in listed]
+            pseudo = _pseudo_columns({item.name for item in listed}, operation, table, is_cut=bool(more))
+            for item in listed:
+                output.ids.append(item.id)
+                own = None if item.name in pseudo else source
+                output.by_id[item.id] = self._column(own, item.id, item.name)
+            ids = [item.id for item in listed]
             if more and ids and ids == list(range(ids[0], ids[0] + len(ids))):
                 hidden = range(listed[-1].id + 1, listed[-1].id + 1 + more)
                 output.left_out += (_LeftOut(source, hidden, pseudo),)
@@ -209,13 +209,13 @@ class _Reader:
         elif not name:
             # A table of another catalog follows its columns; before Spark 3.1 it is only in the line above.
             after = operation.arguments.rpartition("]")[2].split()
-            name = next((each for each in after[:1] if "." in each), self._aliases.get(id(operation), ""))
-        names = [each.name for part in shown[:1] for each in items(part)[0]]
+            name = next((word for word in after[:1] if "." in word), self._aliases.get(id(operation), ""))
+        names = [item.name for part in shown[:1] for item in items(part)[0]]
         return table_from_text(name, names), shown
 
-    def _column(self, source: Reference | None, each: int, name: str) -> Node:
-        node = f"{self._prefix}/column/{source}/{each}"
-        if source and each not in self._file_metadata:
+    def _column(self, source: Reference | None, identifier: int, name: str) -> Node:
+        node = f"{self._prefix}/column/{source}/{identifier}"
+        if source and identifier not in self._file_metadata:
             self._graph.columns[node] = (SourceColumn(source, name),)
             self._found.tables.setdefault(source, {})[name] = None
         return node
@@ -233,20 +233,20 @@ class _Reader:
         columns = self._known.views.get(split_top(inside)[0].strip("`")) if inside else None
         listed, more = items(next(iter(lists(inside)), ""))
         names = [name for name, _ in columns or ()]
-        if columns is None or [each.name for each in listed] != names[: len(names) - more]:
+        if columns is None or [item.name for item in listed] != names[: len(names) - more]:
             return seen
         return _output_of(listed, more, names, [node for _, node in columns])
 
     def _union(self, below: list[_Output]) -> _Output:
         output = _Output()
-        for position, each in enumerate(below[0].ids if below else ()):
+        for position, identifier in enumerate(below[0].ids if below else ()):
             node = self._new()
             for branch in below:
                 value = branch.at(position)
                 if value:
                     self._graph.add(node, value)
-            output.ids.append(each)
-            output.by_id[each] = node
+            output.ids.append(identifier)
+            output.by_id[identifier] = node
         return output
 
     # Computed columns.
@@ -267,9 +267,9 @@ class _Reader:
         generator = split_top(arguments)[0]
         made = _Output()
         listed = items(lists(arguments)[-1])[0] if lists(arguments) else []
-        for each, part in zip(listed, _generated(generator, len(listed)), strict=True):
-            made.ids.append(each.id)
-            node = made.by_id[each.id] = self._value(TextItem(each.id, each.name, part, part), seen)
+        for item, part in zip(listed, _generated(generator, len(listed)), strict=True):
+            made.ids.append(item.id)
+            node = made.by_id[item.id] = self._value(TextItem(item.id, item.name, part, part), seen)
             self._found.texts[node] = readable(generator)
         return _joined([seen, made])
 
@@ -280,14 +280,14 @@ class _Reader:
         rows = [split_top(row) for row in lists(parts[0])]
         output = _Output(left_out=seen.left_out, named=seen.named)
         grouped: list[Node] = []
-        for position, each in enumerate(items(parts[1])[0]):
-            output.ids.append(each.id)
-            if each.id in seen.by_id:
-                output.by_id[each.id] = seen.by_id[each.id]
+        for position, item in enumerate(items(parts[1])[0]):
+            output.ids.append(item.id)
+            if item.id in seen.by_id:
+                output.by_id[item.id] = seen.by_id[item.id]
                 continue
-            node = output.by_id[each.id] = self._new()
-            if each.name == _GROUPING_ID:
-                self._grouped[each.id] = list(grouped)
+            node = output.by_id[item.id] = self._new()
+            if item.name == _GROUPING_ID:
+                self._grouped[item.id] = list(grouped)
                 for column in grouped:
                     self._graph.add(node, column, Transformation.CONDITIONAL)
                 continue
@@ -301,9 +301,9 @@ class _Reader:
     def _computed(self, inside: str, seen: _Output) -> _Output:
         listed, more = items(inside)
         output = _Output()
-        for each in listed:
-            output.ids.append(each.id)
-            output.by_id[each.id] = self._value(each, seen)
+        for item in listed:
+            output.ids.append(item.id)
+            output.by_id[item.id] = self._value(item, seen)
         if more:
             # Omitted entries may be columns that are only passed on.
             output.by_id = {**seen.by_id, **output.by_id}
@@ -312,8 +312,8 @@ class _Reader:
 
     def _value(self, item: TextItem, seen: _Output) -> Node:
         if not item.expression:
-            found = self._resolved(ColumnReference(item.id, item.name, Transformation.IDENTITY), seen)
-            return found or self._new()
+            passed_on = self._resolved(ColumnReference(item.id, item.name, Transformation.IDENTITY), seen)
+            return passed_on or self._new()
         node = self._new()
         for column in self._column_references(item.expression):
             self._add(node, column, seen)
@@ -342,8 +342,8 @@ class _Reader:
         return f"{_GROUPING_ID}#{number}"
 
     def _influence(self, kind: InfluenceKind, expression: str, seen: _Output) -> None:
-        found = (self._resolved(column, seen) for column in self._column_references(expression))
-        self._found.influences[kind].extend(each for each in found if each)
+        nodes = (self._resolved(column, seen) for column in self._column_references(expression))
+        self._found.influences[kind].extend(node for node in nodes if node)
 
     def _add(self, node: Node, column: ColumnReference, seen: _Output) -> None:
         value = self._resolved(column, seen)
@@ -372,7 +372,7 @@ class _Reader:
             if column.id in part.ids:
                 source = None if column.name in part.pseudo else part.source
                 return self._column(source, column.id, column.name)
-        named = [each[column.name] for each in seen.named if column.name in each]
+        named = [columns[column.name] for columns in seen.named if column.name in columns]
         return named[0] if len(named) == 1 else None
 
     def _united(self, output: _Output) -> Node:
@@ -382,8 +382,8 @@ class _Reader:
             self._graph.add(node, output.by_id[identifier])
         return node
 
-    def _outer(self, each: int) -> Node:
-        return f"{self._prefix}/outer/{each}"
+    def _outer(self, identifier: int) -> Node:
+        return f"{self._prefix}/outer/{identifier}"
 
     def _new(self) -> Node:
         self._nodes += 1
@@ -416,7 +416,7 @@ def _generated(generator: str, columns: int) -> list[str]:
 def _output_of(listed: Sequence[TextItem], more: int, names: Sequence[str], nodes: Sequence[Node]) -> _Output:
     """Return an output whose columns are known by position; `more` are not in the text, and found by name."""
     output = _Output([text_item.id for text_item in listed])
-    output.by_id = {each.id: node for each, node in zip(listed, nodes, strict=False)}
+    output.by_id = {item.id: node for item, node in zip(listed, nodes, strict=False)}
     if more:
         rest = zip(names[len(listed) :], nodes[len(listed) :], strict=False)
         output.named = (dict(rest),)

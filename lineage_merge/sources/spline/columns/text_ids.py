@@ -57,49 +57,51 @@ class _Candidates:
         }
 
     def decided(self, copies: tuple[Copies, ...]) -> dict[int, frozenset[str]]:
-        for each in copies:
-            for identifier in each.ids & self._candidates.keys():
-                found = self._candidates[identifier]
-                self._candidates[identifier] = found & each.derives or found
+        for operation in copies:
+            for identifier in operation.ids & self._candidates.keys():
+                attributes = self._candidates[identifier]
+                self._candidates[identifier] = attributes & operation.derives or attributes
         size = -1
         while size != (size := sum(map(len, self._candidates.values()))):
             self._use_copies(copies)
             self._use_successive_ids()
             self._use_only_once()
-        return {identifier: frozenset(found) for identifier, found in self._candidates.items()}
+        return {identifier: frozenset(attributes) for identifier, attributes in self._candidates.items()}
 
     def _use_copies(self, copies: tuple[Copies, ...]) -> None:
         """Decide on ids by what a column derives from: each attribute but its own is assigned to it."""
-        for each in copies:
-            for attribute in each.derives - {each.own}:
-                ids = [id_ for id_ in each.ids if attribute in self._candidates.get(id_, ())]
+        for operation in copies:
+            for attribute in operation.derives - {operation.own}:
+                ids = [id_ for id_ in operation.ids if attribute in self._candidates.get(id_, ())]
                 if len(ids) == 1:
                     self._candidates[ids[0]] = {attribute}
 
     def _use_successive_ids(self) -> None:
         firsts: defaultdict[str, set[int]] = defaultdict(set)
-        for identifier, found in self._candidates.items():
-            for attribute in found if len(found) == 1 else ():
+        for identifier, own in self._candidates.items():
+            for attribute in own if len(own) == 1 else ():
                 if attribute in self._places:
                     read, position = self._places[attribute]
                     firsts[read].add(identifier - position)
         # Other threads of the driver may have taken ids in between.
         first = {read: next(iter(ids)) for read, ids in firsts.items() if len(ids) == 1}
-        for identifier, found in self._candidates.items():
-            if len(found) > 1:
-                expected = {attribute: self._expected(attribute, first) for attribute in found}
+        for identifier, own in self._candidates.items():
+            if len(own) > 1:
+                expected = {attribute: self._expected(attribute, first) for attribute in own}
                 at = {attribute for attribute, id_ in expected.items() if id_ == identifier}
-                found &= at or {attribute for attribute, id_ in expected.items() if id_ is None} or found
+                own &= at or {attribute for attribute, id_ in expected.items() if id_ is None} or own
 
     def _expected(self, attribute: str, first: Mapping[str, int]) -> int | None:
         read, position = self._places.get(attribute, ("", 0))
         return first[read] + position if read in first else None
 
     def _use_only_once(self) -> None:
-        taken = {next(iter(found)): id_ for id_, found in self._candidates.items() if len(found) == 1}
-        for identifier, found in self._candidates.items():
-            if len(found) > 1:
-                found -= {attribute for attribute in found if taken.get(attribute, identifier) != identifier}
+        taken = {next(iter(some)): id_ for id_, some in self._candidates.items() if len(some) == 1}
+        for identifier, attributes in self._candidates.items():
+            if len(attributes) > 1:
+                attributes -= {
+                    attribute for attribute in attributes if taken.get(attribute, identifier) != identifier
+                }
 
 
 class _Names:

@@ -149,7 +149,7 @@ class ValueGraph:
         if part.is_field and (not part.name or node in self._unnamed):
             self._unnamed.add(part_node)
         elif part.is_field:
-            columns = tuple(SourceColumn(each.source, field_path(each.column, part.name)) for each in columns)
+            columns = tuple(SourceColumn(item.source, field_path(item.column, part.name)) for item in columns)
         self.columns[part_node] = columns
 
     def _built_inputs(self, node: Node, part: Part) -> list[Input] | None:
@@ -247,14 +247,14 @@ class ValueGraph:
         known = self._reached.get(computing)
         if known is not None:
             return known
-        start = [each for each in self._following(computing, is_value=bool(self.built)) if each[1]]
+        start = [step for step in self._following(computing, is_value=bool(self.built)) if step[1]]
         seen = set(start)
         open_states = list(start)
-        found: defaultdict[tuple[SourceColumn, tuple[str, ...]], set[Transformation]] = defaultdict(set)
+        states_of: defaultdict[tuple[SourceColumn, tuple[str, ...]], set[Transformation]] = defaultdict(set)
         while open_states:
             node, state, fields, is_value = open_states.pop()
             for column in self.columns.get(node, ()):
-                found[column, fields].add(state)
+                states_of[column, fields].add(state)
             if is_value and node in self.built:
                 following = [
                     (value, compose(state, step), (*fields, *more), remains)
@@ -265,11 +265,10 @@ class ValueGraph:
                     (value, compose(state, step), fields, is_value and passes)
                     for value, step, passes in self.inputs.get(node, ())
                 ]
-            for each in following:
-                if each not in seen:
-                    seen.add(each)
-                    open_states.append(each)
-        reached = {key: frozenset(states) for key, states in found.items()}
+            new = [reached for reached in dict.fromkeys(following) if reached not in seen]
+            seen.update(new)
+            open_states += new
+        reached = {key: frozenset(states) for key, states in states_of.items()}
         self._reached[computing] = reached
         return reached
 

@@ -46,8 +46,8 @@ def written_columns(plan: PlanColumns) -> tuple[tuple[PlanColumn, ...], tuple[No
     values = plan.output(below[0] if below else plan.write)
     table = _table(plan, below)
     if not values:
-        return tuple(PlanColumn(at, each.name, each.data_type) for at, each in enumerate(table)), ()
-    columns = [PlanColumn(at, plan.name(each), plan.data_type(each)) for at, each in enumerate(values)]
+        return tuple(PlanColumn(at, column.name, column.data_type) for at, column in enumerate(table)), ()
+    columns = [PlanColumn(at, plan.name(value), plan.data_type(value)) for at, value in enumerate(values)]
     # An INSERT may omit static partition columns, which precede the dynamic ones.
     partitions = [column for column in table if column.is_partition]
     omitted = partitions[: len(table) - len(columns)] if len(columns) < len(table) else []
@@ -60,7 +60,7 @@ def written_columns(plan: PlanColumns) -> tuple[tuple[PlanColumn, ...], tuple[No
 def _table(plan: PlanColumns, below: tuple[str, ...]) -> tuple[_TableColumn, ...]:
     """Return the columns of the written table if the write or the command below it has them."""
     name = plan.operations[plan.write].get("name") if plan.write else None
-    commands = [each for each in below if plan.operations[each].get("name") == name]
+    commands = [operation for operation in below if plan.operations[operation].get("name") == name]
     for operation in filter(None, (plan.write, *commands)):
         columns = _shown_columns(plan.params(operation).get("table"))
         if columns:
@@ -75,7 +75,7 @@ def _shown_columns(table: Any) -> tuple[_TableColumn, ...]:
     if not isinstance(output, list):
         return ()
     # A DataSource V2 write lists the table's columns in Spark's notation: `id#12L`.
-    names = [each.rpartition("#")[0] if isinstance(each, str) else "" for each in output]
+    names = [text.rpartition("#")[0] if isinstance(text, str) else "" for text in output]
     return tuple(map(_TableColumn, names)) if all(names) else ()
 
 
@@ -85,7 +85,7 @@ def _table_columns(text: str) -> tuple[_TableColumn, ...]:
     if not match:
         return ()
     partitions = _PARTITIONS.search(text)
-    partition_names = {each.strip("` ") for each in partitions[1].split(",")} if partitions else set()
+    partition_names = {name.strip("` ") for name in partitions[1].split(",")} if partitions else set()
     top: list[_Field] = []
     levels = [top]
     fields: list[_Field] = []
@@ -97,22 +97,22 @@ def _table_columns(text: str) -> tuple[_TableColumn, ...]:
         if depth >= len(levels):
             return ()
         del levels[depth + 1 :]
-        each = _Field(matched["name"], matched["type"], [])
-        levels[depth].append(each)
-        levels.append(each.inner)
-        fields.append(each)
+        parsed = _Field(matched["name"], matched["type"], [])
+        levels[depth].append(parsed)
+        levels.append(parsed.inner)
+        fields.append(parsed)
     texts: dict[int, str] = {}
     for field in reversed(fields):  # nested fields follow their parent
         texts[id(field)] = _type_text(field, texts)
-    return tuple(_TableColumn(each.name, texts[id(each)], each.name in partition_names) for each in top)
+    return tuple(_TableColumn(field.name, texts[id(field)], field.name in partition_names) for field in top)
 
 
-def _type_text(each: _Field, texts: dict[int, str]) -> str:
-    parts = [texts[id(inner)] for inner in each.inner]
-    if each.type_name == "array" and len(parts) == 1:
+def _type_text(field: _Field, texts: dict[int, str]) -> str:
+    parts = [texts[id(inner)] for inner in field.inner]
+    if field.type_name == "array" and len(parts) == 1:
         return f"array<{parts[0]}>"
-    if each.type_name == "map" and len(parts) == 2:
+    if field.type_name == "map" and len(parts) == 2:
         return f"map<{parts[0]},{parts[1]}>"
-    if each.type_name == "struct":
-        return struct((inner.name for inner in each.inner), parts)
-    return _SQL_NAMES.get(each.type_name, each.type_name)
+    if field.type_name == "struct":
+        return struct((inner.name for inner in field.inner), parts)
+    return _SQL_NAMES.get(field.type_name, field.type_name)
