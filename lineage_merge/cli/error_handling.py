@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lineage_merge.infra.redaction import redact
+from lineage_merge.model import errors
 from lineage_merge.model.errors import Ambiguous, ConfigError, LineageMergeError, NotFound, TooFewJoined
 
 if TYPE_CHECKING:
@@ -79,8 +80,7 @@ def _fix(error: LineageMergeError) -> str:
 
 def one_line(text: str) -> str:
     """Return a text without line feeds, truncated if it is very long."""
-    line = " ".join(text.split())
-    return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 3]}..."
+    return errors.one_line(text, _LONGEST_LINE)
 
 
 def progress(quiet: bool) -> Any:

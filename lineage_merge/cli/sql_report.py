@@ -10,6 +10,7 @@ from lineage_merge.cli.answers import print_result
 from lineage_merge.cli.query_options import QueryOptions
 from lineage_merge.graph_format.elements import Edge, Vertex, column_title, subgraph, title_of_id
 from lineage_merge.orchestration.report_text import counted, problem_text
+from lineage_merge.questions.formats.describe import first_names
 from lineage_merge.questions.result import Record, Result
 from lineage_merge.questions.scoped_graph import GraphScope
 from lineage_merge.review import sql_changes as kinds
@@ -115,9 +116,8 @@ def _assumption(review: "SqlReview") -> str:
         return ""
     inserts = counted(len(targets), "INSERT", "INSERTs")
     names = sorted({title_of_id(target) for target in targets})
-    shown = ", ".join(names[:_MAX_TARGETS])
-    more = f" and {len(names) - _MAX_TARGETS} more" if len(names) > _MAX_TARGETS else ""
-    return f"assumed: {inserts} by the names of the query, because the columns are unknown: {shown}{more}"
+    shown = first_names(names, _MAX_TARGETS)
+    return f"assumed: {inserts} by the names of the query, because the columns are unknown: {shown}"
 
 
 def _affected(review: "SqlReview") -> Iterator[dict[str, Any]]:

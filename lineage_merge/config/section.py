@@ -1,12 +1,11 @@
 """Sections and keys of the configuration: schemas, environment variables, flags, and values of several."""
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib.resources import files
 from typing import Any, NamedTuple, Protocol
 
 from lineage_merge import naming
+from lineage_merge.infra.json_schema import load_schema
 from lineage_merge.model.errors import ConfigError, NamingError
 from lineage_merge.naming import form_of_text
 
@@ -80,8 +79,7 @@ class Key(NamedTuple):
 
 def schema(sections: Iterable[Section]) -> dict[str, Any]:
     """Return the JSON Schema of the configuration file: `config.schema.json` and those of the sections."""
-    text = files("lineage_merge.config").joinpath("config.schema.json").read_text(encoding="utf-8")
-    whole: dict[str, Any] = json.loads(text)
+    whole = load_schema("lineage_merge.config", "config.schema.json")
     own = whole["properties"]
     first = {name: own[name] for name in whole["required"]}
     whole["properties"] = {**first, **{section.key: section.schema() for section in sections}, **own}

@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -24,12 +24,12 @@ from lineage_merge.graph_format.arrow import (
 )
 from lineage_merge.graph_format.json_schemas import edge_schema, node_schema
 from lineage_merge.graph_format.schema import Row, edge_ddl, node_ddl
+from lineage_merge.graph_format.stored_files import INCOMPLETE, Format, stored_files
 from lineage_merge.infra.engine.on_spark import SparkEngine, SparkRows
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.json_schema import Checker
 from lineage_merge.infra.spark_session import fit_partitions
 from lineage_merge.infra.storage import (
-    StoredFile,
     delete_folder,
     is_s3,
     list_files,
@@ -40,11 +40,7 @@ from lineage_merge.infra.storage import (
 )
 from lineage_merge.model.errors import IntermediateError, SourceError, SourceMissing
 
-Format = Literal["parquet", "jsonl"]
-
 _BROKEN = "_broken"
-# A folder beside the files that a write has not completed, as Spark names it.
-_INCOMPLETE = "_temporary"
 # Spark reads other JSON values as texts: arrays, objects, numbers, booleans.
 _NON_STRING = r"^(?:[\[{].*|-?[0-9.]+(?:[eE][-+]?[0-9]+)?|true|false)$"
 _JAVA_CLASS = re.compile(r"^(?:[a-z][\w$]*\.)+[\w$]+: ")
@@ -133,12 +129,9 @@ def may_read_locally(folder: str) -> bool:
 def _read_locally(path: str, name: str, ddl: str) -> Iterator[Row]:
     import pyarrow as pa
 
-    files = _list(path)
-    file_format = _format(path, files)
+    file_format, files = stored_files(path)
     schema = arrow_schema(ddl)
     for file in files:
-        if not _is_data(file, file_format):
-            continue
         with _translated_errors(path):
             content = read_bytes(file.location)
         try:
@@ -151,13 +144,6 @@ def _read_locally(path: str, name: str, ddl: str) -> Iterator[Row]:
         yield from rows_of_table(table)
 
 
-def _is_data(file: StoredFile, file_format: Format) -> bool:
-    """Return whether Spark would read a file: others begin with a dot or an underscore."""
-    name = PurePosixPath(file.location).name
-    suffixes = {".parquet"} if file_format == "parquet" else {".json", ".jsonl"}
-    return not name.startswith((".", "_")) and bool(suffixes & set(PurePosixPath(name).suffixes))
-
-
 def _rows(engine: Engine, frame: DataFrame) -> Rows[Row]:
     if isinstance(engine, SparkEngine):
         return engine.of_frame(frame).map(_known)
@@ -166,7 +152,7 @@ def _rows(engine: Engine, frame: DataFrame) -> Rows[Row]:
 
 def unpacked_size(folder: str) -> int:
     """Return the approximate size of the files as text, in bytes. Raises `IntermediateError`."""
-    return sum(file.text_bytes for kind in (NODES, EDGES) for file in _list(_path(folder, kind)))
+    return sum(file.text_bytes for kind in (NODES, EDGES) for file in stored_files(_path(folder, kind))[1])
 
 
 def write_facts(spark: SparkSession, folder: str, name: str, rows: Rows[Row], ddl: str) -> None:
@@ -218,7 +204,7 @@ def _write_parts(path: str, rows: Rows[Row], write_part: Callable[[str, int, Ite
         return
     # Workers may have another current folder.
     path = str(Path(path).expanduser().absolute())
-    incomplete = f"{path}/{_INCOMPLETE}"
+    incomplete = f"{path}/{INCOMPLETE}"
     make_folder(incomplete)
     write_text(f"{incomplete}/0", "")
     rows.map_numbered_partitions(partial(_written, write_part, path)).collect()
@@ -309,30 +295,11 @@ def _delete(spark: SparkSession, path: str, is_reachable: bool) -> None:
     target.getFileSystem(context._jsc.hadoopConfiguration()).delete(target, True)
 
 
-def _list(path: str) -> list[StoredFile]:
-    try:
-        return list_files(path)
-    except SourceMissing:
-        raise IntermediateError(f"{path}: no node or edge files. Fix: create them with build") from None
-
-
-def _format(path: str, files: list[StoredFile]) -> Format:
-    names = [PurePosixPath(file.location) for file in files]
-    if any(_INCOMPLETE in name.parts for name in names):
-        raise IntermediateError(f"{path}: incomplete write. Fix: build it again")
-    names = [name for name in names if not name.name.startswith(".")]
-    if any(name.suffix == ".parquet" for name in names):
-        return "parquet"
-    if any({".json", ".jsonl"} & set(name.suffixes) for name in names):
-        return "jsonl"
-    raise IntermediateError(f"{path}: neither Parquet files nor JSON lines")
-
-
 def _read(spark: SparkSession, folder: str, kind: FileKind) -> DataFrame:
     path = _path(folder, kind)
-    files = _list(path)
+    file_format, files = stored_files(path)
     fit_partitions(spark, sum(file.text_bytes for file in files))
-    if _format(path, files) == "parquet":
+    if file_format == "parquet":
         with _translated_errors(path):
             return spark.read.schema(kind.ddl).parquet(path)
     with _translated_errors(path):
@@ -381,7 +348,7 @@ def _non_string_lines(texts: list[str], sets: list[str], rows: Iterable[Any]) ->
 def _texts(spark: SparkSession, folder: str, kind: FileKind) -> Any:
     """Return each element as the text of a JSON object."""
     path = _path(folder, kind)
-    if _format(path, _list(path)) == "parquet":
+    if stored_files(path)[0] == "parquet":
         # Without a schema, to check the files' actual content.
         # Not `toJSON`, which is to return a DataFrame in the future.
         text = F.to_json(F.struct("*")).alias("value")

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from importlib.resources import files
 from itertools import groupby
 from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -39,6 +40,12 @@ class SchemaError(NamedTuple):
 
     path: str
     problem: str
+
+
+def load_schema(package: str, file: str) -> dict[str, Any]:
+    """Return the schema in a file of a package."""
+    schema: dict[str, Any] = json.loads(files(package).joinpath(file).read_text(encoding="utf-8"))
+    return schema
 
 
 class Checker:

@@ -273,12 +273,16 @@ def move_into_place(file: Path, location: str) -> None:
     with _translate_errors(location, "write"):
         target.parent.mkdir(parents=True, exist_ok=True)
         file.replace(target)
-        # The directory entry must be durable too.
-        handle = os.open(target.parent, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        sync_folder(target.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Write the entries of a local folder to the disk, which makes new file names durable."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def make_folder(location: str) -> None:

@@ -19,6 +19,7 @@ from gremlin_python.process.traversal import P, T
 
 from lineage_merge.graph_format.schema import RUN_LABELS, SETS, Row, labels_of, one_label
 from lineage_merge.infra.engine.rows import Engine, Rows
+from lineage_merge.infra.traversal_source import project_edges, vertices_at
 from lineage_merge.load.element_rows import stored_edge_values, stored_first_seen, stored_vertex_values
 from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.gremlin.connection import Endpoint
@@ -236,7 +237,7 @@ def _elements(
 
 
 def _vertices(dag_name: str, execute: GremlinExecutor, ids: Iterable[str]) -> Iterator[StoredVertex]:
-    for vertices in execute.reads(vertices_by_id, ids):
+    for vertices in execute.reads(vertices_at, ids):
         others = {
             vertex["id"]: {*vertex["properties"].get("dag_name", ())} - {dag_name} for vertex in vertices
         }
@@ -287,7 +288,7 @@ def _rows(dag_name: str, execute: GremlinExecutor, ids: Iterable[str]) -> Iterat
 
 
 def _node_rows(dag_name: str, execute: GremlinExecutor, ids: Iterable[str]) -> Iterator[Row]:
-    for vertex in chain.from_iterable(execute.reads(vertices_by_id, ids)):
+    for vertex in chain.from_iterable(execute.reads(vertices_at, ids)):
         if vertex["label"] not in LOADER_LABELS:
             properties = vertex["properties"]
             values = stored_vertex_values(properties) | stored_first_seen(properties)
@@ -300,23 +301,6 @@ def _stored_edge(edge: dict[str, Any]) -> StoredEdge:
     properties = stored_edge_values(edge["properties"])
     return StoredEdge(
         identifier, edge["label"], edge["from"], edge["to"], properties, edge["id"] != identifier
-    )
-
-
-def vertices_by_id(g: GraphTraversalSource, ids: list[str]) -> GraphTraversal:
-    """Return vertices with all properties."""
-    return g.V(*ids).project("id", "label", "properties").by(T.id).by(T.label).by(__.value_map())
-
-
-def project_edges(edges: GraphTraversal) -> GraphTraversal:
-    """Return edges with their ends and all properties."""
-    return (
-        edges.project("id", "label", "from", "to", "properties")
-        .by(T.id)
-        .by(T.label)
-        .by(__.out_v().id_())
-        .by(__.in_v().id_())
-        .by(__.value_map())
     )
 
 
@@ -366,7 +350,7 @@ def edges_at(g: GraphTraversalSource, vertex: str) -> GraphTraversal:
 
 def take_snapshot(execute: GremlinExecutor, vertex: str) -> VertexSnapshot | None:
     """Read a vertex with its edges; None if it is missing."""
-    vertices = execute(lambda g: vertices_by_id(g, [vertex]))
+    vertices = execute(lambda g: vertices_at(g, [vertex]))
     if not vertices:
         return None
     edge_ends = execute(lambda g: edges_at(g, vertex))

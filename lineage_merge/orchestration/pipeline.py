@@ -60,7 +60,7 @@ from lineage_merge.orchestration.read_sources import (
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from lineage_merge.graph_format.files import Format
+    from lineage_merge.graph_format.stored_files import Format
 
 # Maximum size of rows, as text, that are loaded into the embedded graph without Spark.
 _EMBEDDED_MB = 1024

@@ -30,7 +30,7 @@ from lineage_merge.questions.fields import (
     row_as_json,
     row_of,
 )
-from lineage_merge.questions.formats.describe import one_line
+from lineage_merge.questions.formats.describe import first_names, one_line
 from lineage_merge.questions.question import (
     DEPTH,
     ELEMENT,
@@ -140,8 +140,7 @@ def _test_row(test: AffectedTest) -> AffectedTestRow:
 
 def some_names(names: Sequence[str]) -> str:
     """Return the first names, and how many more there are; the JSON has all."""
-    more = f" and {len(names) - _MAX_NAMES:,} more" if len(names) > _MAX_NAMES else ""
-    return ", ".join(names[:_MAX_NAMES]) + more
+    return first_names(names, _MAX_NAMES)
 
 
 def _title(identifier: str) -> str:

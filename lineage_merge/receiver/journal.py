@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from lineage_merge.infra.storage import sync_folder
+
 KINDS = ("spline", "openlineage")
 _UNFINISHED = ".unfinished"
 
@@ -37,15 +39,6 @@ def unfinished_folder(root: Path, kind: str) -> Path:
 def new_name() -> str:
     """Return a unique file name."""
     return f"{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}-{uuid.uuid4().hex[:12]}.jsonl"
-
-
-def sync_folder(folder: Path) -> None:
-    """Sync a folder, which makes new file names durable."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def is_file_of(path: Path, handle: int) -> bool:

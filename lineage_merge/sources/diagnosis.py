@@ -13,6 +13,7 @@ from lineage_merge.model.errors import (
     SourceError,
     SourceMissing,
     SourceUnreachable,
+    one_line,
 )
 from lineage_merge.naming import redact
 from lineage_merge.sources import line_files
@@ -75,15 +76,6 @@ def unexpected(check: str, error: Exception) -> Diagnosis:
     """Return an internal error, or an unexpected response."""
     message = redact(f"unexpected: {type(error).__name__}: {error}")
     return Diagnosis(check, "failed", one_line(message), "report it as a bug of lineage_merge", 1)
-
-
-_MAX_LENGTH = 500
-
-
-def one_line(text: str) -> str:
-    """Return the text as one line, truncated to a maximum length."""
-    line = " ".join(text.split())
-    return line if len(line) <= _MAX_LENGTH else f"{line[: _MAX_LENGTH - 3]}..."
 
 
 def fix_for(error: SourceError, location: str, key: str, what: str = "file") -> str:

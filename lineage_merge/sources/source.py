@@ -1,13 +1,12 @@
 """Declaration of a source: its settings and references to its functions. Imports no Spark."""
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.resources import files
 from typing import Any, NamedTuple, Protocol
 
+from lineage_merge.infra.json_schema import load_schema
 from lineage_merge.model.elements import Element, Reference
 from lineage_merge.model.records import Record
 from lineage_merge.sources.settings import NamespaceSetting
@@ -201,8 +200,7 @@ def imported(reference: str) -> Any:
 
 def schema_of(package: str) -> dict[str, Any]:
     """Return the `settings.schema.json` of a package, with ``$ref`` to other packages resolved."""
-    text = files(package).joinpath("settings.schema.json").read_text(encoding="utf-8")
-    filled: dict[str, Any] = _with_references(json.loads(text))
+    filled: dict[str, Any] = _with_references(load_schema(package, "settings.schema.json"))
     return filled
 
 

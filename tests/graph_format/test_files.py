@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from lineage_merge.graph_format.files import Flaw, Format, flaws, read, read_rows, write
+from lineage_merge.graph_format.files import Flaw, flaws, read, read_rows, write
 from lineage_merge.graph_format.schema import Row
+from lineage_merge.graph_format.stored_files import Format
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.on_spark import SparkEngine
 from lineage_merge.infra.engine.rows import Engine, Rows

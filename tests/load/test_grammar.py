@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
+from lineage_merge.infra.traversal_source import vertices_at
 from lineage_merge.load import (
     graph_state,
     label_replacement,
@@ -45,7 +46,7 @@ EDGE = {"id": "e1", "label": "feeds", "from": IDS[0], "to": IDS[1], "environment
     [
         lambda g: graph_state.vertex_counts(g, "dev", "d"),
         lambda g: graph_state.tagged_ids(g, "dev", "d", "a::b").range_(5, 10),
-        lambda g: graph_state.vertices_by_id(g, IDS),
+        lambda g: vertices_at(g, IDS),
         lambda g: graph_state.built_by_others(g, IDS, "d"),
         lambda g: graph_state.edges_from(g, IDS, "d"),
         lambda g: graph_state.alias_counts(g, "dev"),

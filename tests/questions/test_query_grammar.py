@@ -7,7 +7,7 @@ import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge.graph_format.elements import VERTEX_LABELS
-from lineage_merge.infra.traversal_source import source
+from lineage_merge.infra.traversal_source import source, vertices_at
 from lineage_merge.load.gremlin.connection import Endpoint, open_client
 from lineage_merge.questions.backends import gremlin
 from tests.gremlin_text import passes_the_grammar
@@ -22,7 +22,7 @@ FEEDS = ["feeds"]
     ("ask", "found"),
     [
         (gremlin.environments, 2),
-        (lambda g: gremlin.vertices_at(g, IDS), 1),
+        (lambda g: vertices_at(g, IDS), 1),
         (lambda g: gremlin.named(g, "a", VERTEX_LABELS, "dev", "daily"), 1),
         (lambda g: gremlin.searched(g, "it's", VERTEX_LABELS, None, None), 0),
         (lambda g: gremlin.searched(g, "", VERTEX_LABELS, "prod", None), 8),

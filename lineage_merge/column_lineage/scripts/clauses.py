@@ -20,7 +20,7 @@ def is_value(table: exp.Table) -> bool:
     clause = select.args.get("from_")
     around = [clause.this] if clause is not None else []
     around += [join.this for join in select.args.get("joins") or ()]
-    names = {fold(alias.alias) for alias in around if alias is not table and alias.alias}
+    names = {fold(other.alias) for other in around if other is not table and other.alias}
     return fold(parts[0].name) in names
 
 

@@ -1,6 +1,5 @@
 """Gremlin connections to the embedded server."""
 
-import asyncio
 import logging
 import socket
 from collections.abc import Iterator
@@ -10,7 +9,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from gremlin_python.driver.driver_remote_connection import DriverRemoteConnection
 
-from lineage_merge.infra.traversal_source import source
+from lineage_merge.infra.traversal_source import in_event_loop, source
 
 _CONNECT_SECONDS = 5
 
@@ -31,16 +30,8 @@ def connected(url: str) -> Iterator[Any]:
     # gremlinpython never closes a connection that it fails to open, so check first.
     socket.create_connection((address.hostname or "", address.port or 80), _CONNECT_SECONDS).close()
     # Notebooks run an event loop of their own.
-    connection = DriverRemoteConnection(url, "g", call_from_event_loop=_in_event_loop())
+    connection = DriverRemoteConnection(url, "g", call_from_event_loop=in_event_loop())
     try:
         yield source(connection)
     finally:
         connection.close()
-
-
-def _in_event_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True

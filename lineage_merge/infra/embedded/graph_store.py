@@ -26,6 +26,7 @@ from lineage_merge.infra.embedded.element_transfer import ElementClient, Transfe
 from lineage_merge.infra.embedded.file_lock import make_folder, open_private
 from lineage_merge.infra.graph_files import CURRENT
 from lineage_merge.infra.progress import ProgressCallback, no_progress
+from lineage_merge.infra.storage import sync_folder
 from lineage_merge.model.errors import EmbeddedError
 
 # The file name of each table, and the columns by which its rows are sorted.
@@ -112,11 +113,11 @@ def _write(graph: Path, name: str, tables: GraphTables, before: Path | None) -> 
     try:
         _write_table(folder, "vertices", tables.vertices)
         _write_table(folder, "edges", tables.edges)
-        _synchronize(folder)
+        sync_folder(folder)
         link = graph / f"{name}.link"
         link.symlink_to(name)
         link.replace(graph / CURRENT)
-        _synchronize(graph)
+        sync_folder(graph)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -140,16 +141,7 @@ def _write_table(folder: Path, kind: Kind, table: Any) -> None:
             table.sort_by(order), target / _FILE, compression="zstd", row_group_size=_GROUP_ROWS
         )
         os.fsync(file.fileno())
-    _synchronize(target)
-
-
-def _synchronize(folder: Path) -> None:
-    """Write the entries of a folder to the disk."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    sync_folder(target)
 
 
 def read_tables(folder: Path) -> GraphTables:

@@ -16,7 +16,7 @@ from gremlin_python.driver.driver_remote_connection import DriverRemoteConnectio
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge.infra.engine.rows import Counter, Engine
-from lineage_merge.infra.traversal_source import source
+from lineage_merge.infra.traversal_source import in_event_loop, source
 from lineage_merge.load.gremlin.error_classification import (
     ClassifiedError,
     RetryState,
@@ -191,7 +191,7 @@ def _driver_options(endpoint: Endpoint, connections: int) -> dict[str, Any]:
         return _Transport(
             min(_CONNECT_SECONDS, endpoint.timeout_seconds),
             endpoint.iam,
-            call_from_event_loop=_inside_event_loop(),
+            call_from_event_loop=in_event_loop(),
             read_timeout=endpoint.timeout_seconds + _GRACE_SECONDS,
             write_timeout=endpoint.timeout_seconds,
             max_content_length=10 * 1024 * 1024,
@@ -204,15 +204,6 @@ def _driver_options(endpoint: Endpoint, connections: int) -> dict[str, Any]:
         "message_serializer": serializer(),
         "pool_size": connections,
     }
-
-
-def _inside_event_loop() -> bool:
-    """Return whether the caller runs in an event loop, as in a notebook's cells."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
 
 
 @contextmanager

@@ -27,9 +27,9 @@ from lineage_merge.model.errors import (
     GraphRejected,
     GraphUnreachable,
     GraphUnsupported,
+    one_line,
 )
 
-_MAX_MESSAGE_LENGTH = 500
 _TIMEOUT = "no response in time"
 
 
@@ -214,7 +214,7 @@ def _classify_status(error: GremlinServerError, message: str, address: str) -> C
     code, detail = _parse_neptune_message(message)
     attributes = error.status_attributes or {}
     texts = f"{message} {attributes.get('exceptions', '')}"
-    text = f"rejected by {address}: {_line(detail)} ({code or f'status {error.status_code}'})"
+    text = f"rejected by {address}: {one_line(detail)} ({code or f'status {error.status_code}'})"
     if code in _DENIED or error.status_code in _DENIED_STATUS:
         return ClassifiedError(ErrorKind.PERMANENT, GraphDenied(text), code)
     if code in _UNSUPPORTED or error.status_code in _UNSUPPORTED_STATUS:
@@ -242,11 +242,6 @@ def _parse_neptune_message(message: str) -> tuple[str, str]:
         return match[1], message
     detail = response.get("detailedMessage") if isinstance(response, dict) else None
     return match[1], detail if isinstance(detail, str) else message
-
-
-def _line(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _MAX_MESSAGE_LENGTH else f"{line[: _MAX_MESSAGE_LENGTH - 3]}..."
 
 
 log = logging.getLogger(__name__)

@@ -16,6 +16,7 @@ from lineage_merge.model.errors import (
     GraphError,
     GraphRejected,
     GraphUnreachable,
+    one_line,
 )
 
 COMPLETED = "LOAD_COMPLETED"
@@ -70,13 +71,9 @@ def _load_error(log: dict[str, Any]) -> LoadError:
     code = str(log.get("errorCode", "an error"))
     file, record = str(log.get("fileName", "")), log.get("recordNum")
     location = f"{file} record {record}" if record else file
-    text = ": ".join(part for part in (location, code, _line(str(log.get("errorMessage", "")))) if part)
+    message = one_line(str(log.get("errorMessage", "")), _MAX_MESSAGE_LENGTH)
+    text = ": ".join(part for part in (location, code, message) if part)
     return LoadError(code, text)
-
-
-def _line(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _MAX_MESSAGE_LENGTH else line[: _MAX_MESSAGE_LENGTH - 3] + "..."
 
 
 @contextmanager
@@ -206,7 +203,7 @@ def _translated_errors(address: str) -> Iterator[None]:
     except (boto.NoCredentialsError, boto.PartialCredentialsError, boto.CredentialRetrievalError):
         raise GraphDenied(f"{address}: no AWS credentials for the bulk loader") from None
     except boto.ParamValidationError as error:
-        raise BulkLoadFailed(f"{address}: {_line(str(error))}") from None
+        raise BulkLoadFailed(f"{address}: {one_line(str(error), _MAX_MESSAGE_LENGTH)}") from None
     except boto.BotoCoreError as error:
         raise GraphUnreachable(
             f"{address}: no response from Neptune's bulk loader ({type(error).__name__})"
@@ -218,7 +215,8 @@ def _translated_errors(address: str) -> Iterator[None]:
 def _rejection(address: str, error: Any) -> GraphError:
     details = error.response.get("Error", {})
     code = str(details.get("Code", ""))
-    message = _line(str(error.response.get("detailedMessage") or details.get("Message") or code))
+    text = error.response.get("detailedMessage") or details.get("Message") or code
+    message = one_line(str(text), _MAX_MESSAGE_LENGTH)
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     if status == 403 or code in _DENIED:
         return GraphDenied(f"{address}: the bulk loader refuses these credentials: {message}")

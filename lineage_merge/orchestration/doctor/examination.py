@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from lineage_merge.config import Config
 from lineage_merge.exporters.exporter import Exporter
 from lineage_merge.exporters.registry import EXPORTERS
-from lineage_merge.model.errors import ExportError, GraphError, SourceError
+from lineage_merge.model.errors import ExportError, GraphError, SourceError, one_line
 from lineage_merge.orchestration.doctor import bulk, gremlin, joins, machine
-from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck, failed, ok, one_line, unexpected
+from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck, failed, ok, unexpected
 from lineage_merge.sources.kafka_landing import broker_check
 from lineage_merge.sources.registry import SOURCES
 from lineage_merge.sources.source import Source, imported

@@ -5,18 +5,15 @@ Both need pyarrow (the extra `parquet`). Of Parquet only the columns are read th
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import Any
 
 from lineage_merge.graph_format.columns import Columns, JsonColumns, invalid_rows, is_text, open_parquet
 from lineage_merge.graph_format.schema import edge_ddl, node_ddl
-from lineage_merge.infra.storage import StoredFile, list_files
-from lineage_merge.model.errors import IntermediateError, SourceMissing
+from lineage_merge.graph_format.stored_files import stored_files
 from lineage_merge.questions.backends.columnar import ColumnarGraph
 
 _NODE_KEYS = ("id", "label")
 _EDGE_KEYS = ("id", "label", "from", "to")
-_JSON = {".json", ".jsonl"}
 
 
 def read_folder(folder: str) -> ColumnarGraph:
@@ -43,11 +40,10 @@ class _Folder:
 
     @classmethod
     def open(cls, path: str, kind: str, ddl: str, required: Collection[str]) -> "_Folder":
-        files = _files_of(path)
-        is_parquet = PurePosixPath(files[0].location).suffix == ".parquet"
+        file_format, files = stored_files(path)
         columns: Columns = (
             open_parquet([file.location for file in files])
-            if is_parquet
+            if file_format == "parquet"
             else JsonColumns(path, kind, files, ddl)
         )
         return cls(path, kind, required, columns)
@@ -66,20 +62,3 @@ class _Folder:
         if name in self.required and self.num_rows and not is_valid:
             raise invalid_rows(self.path, self.kind)
         return column
-
-
-def _files_of(path: str) -> list[StoredFile]:
-    """Return the files of a folder of node or edge files, of one format. Raises `IntermediateError`."""
-    try:
-        stored = list_files(path)
-    except SourceMissing:
-        raise IntermediateError(f"{path}: no node or edge files. Fix: create them with build") from None
-    names = {file: PurePosixPath(file.location) for file in stored}
-    if any("_temporary" in name.parts for name in names.values()):
-        raise IntermediateError(f"{path}: incomplete write. Fix: run build again")
-    seen = {file: name for file, name in names.items() if not name.name.startswith((".", "_"))}
-    parquet = [file for file, name in seen.items() if name.suffix == ".parquet"]
-    files = parquet or [file for file, name in seen.items() if _JSON & set(name.suffixes)]
-    if not files:
-        raise IntermediateError(f"{path}: neither Parquet nor JSON lines files")
-    return files

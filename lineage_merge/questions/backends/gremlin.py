@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
-from gremlin_python.process.traversal import P, T, TextP
+from gremlin_python.process.traversal import P, TextP
 
 from lineage_merge.graph_format.elements import (
     ALL_VERTEX_LABELS,
@@ -23,6 +23,7 @@ from lineage_merge.graph_format.elements import (
 )
 from lineage_merge.graph_format.schema import DATASET_LABELS, one_label
 from lineage_merge.infra.batches import batched
+from lineage_merge.infra.traversal_source import project_edges, project_vertices, vertices_at
 from lineage_merge.questions.backends.indexed_graph import NAMES, SEARCHED
 from lineage_merge.questions.case_variants import case_variants
 from lineage_merge.questions.graph import Direction
@@ -202,17 +203,12 @@ def environments(g: GraphTraversalSource) -> GraphTraversal:
     return g.V().has_label("job", "merge_run").values("environment").dedup()
 
 
-def vertices_at(g: GraphTraversalSource, ids: Sequence[str]) -> GraphTraversal:
-    """Return vertices with all properties."""
-    return _projected(g.V(*ids))
-
-
 def named(
     g: GraphTraversalSource, text: str, labels: Sequence[str], environment: str | None, dag: str | None
 ) -> GraphTraversal:
     """Return the vertices with this short or full name, or this id."""
     names = [__.has(key, text) for key in NAMES]
-    return _projected(of_graph(g, labels, environment, dag).or_(__.has_id(text), *names))
+    return project_vertices(of_graph(g, labels, environment, dag).or_(__.has_id(text), *names))
 
 
 def searched(
@@ -243,7 +239,7 @@ def edges_at(
 ) -> GraphTraversal:
     """Return outgoing (`down`) or incoming (`up`) edges of vertices, with all properties."""
     at = g.V(*ids)
-    return _projected_edges(_of_dag(at.out_e(*labels) if direction == "down" else at.in_e(*labels), dag))
+    return project_edges(_of_dag(at.out_e(*labels) if direction == "down" else at.in_e(*labels), dag))
 
 
 def edges_below(
@@ -255,7 +251,7 @@ def edges_below(
 ) -> GraphTraversal:
     """Return the outgoing edges of these vertices and of all that are reachable, with all properties."""
     walk = g.V(*ids).emit().repeat(_hop(__, labels, "down", dag).dedup().barrier())
-    return _projected_edges(_of_dag(walk.dedup().out_e(*labels, *ends), dag))
+    return project_edges(_of_dag(walk.dedup().out_e(*labels, *ends), dag))
 
 
 def tagged(
@@ -266,8 +262,8 @@ def tagged(
     tags: Sequence[str] | None,
 ) -> GraphTraversal:
     """Return the vertices with one of these tags (None: any), with all properties."""
-    elements = of_graph(g, labels, environment, dag)
-    return _projected(elements.has("tags") if tags is None else elements.has("tags", P.within(list(tags))))
+    values = () if tags is None else (P.within(list(tags)),)
+    return project_vertices(of_graph(g, labels, environment, dag).has("tags", *values))
 
 
 def feeds_without_columns(g: GraphTraversalSource, ids: Sequence[str], dag: str | None) -> GraphTraversal:
@@ -278,7 +274,7 @@ def feeds_without_columns(g: GraphTraversalSource, ids: Sequence[str], dag: str 
     )
     known = into.where(P.eq("feed")).by("job_name")
     feeds = _of_dag(g.V(*ids).out_e("feeds"), dag).as_("feed")
-    return _projected_edges(feeds.or_(__.has("column_lineage", "unavailable"), __.not_(known)))
+    return project_edges(feeds.or_(__.has("column_lineage", "unavailable"), __.not_(known)))
 
 
 def pairs_from(
@@ -345,21 +341,6 @@ def _hop(at: Any, labels: Sequence[str], direction: Direction, dag: str | None) 
 
 def _of_dag(elements: GraphTraversal, dag: str | None) -> GraphTraversal:
     return elements if dag is None else elements.has("dag_name", dag)
-
-
-def _projected(vertices: GraphTraversal) -> GraphTraversal:
-    return vertices.project("id", "label", "properties").by(T.id).by(T.label).by(__.value_map())
-
-
-def _projected_edges(edges: GraphTraversal) -> GraphTraversal:
-    return (
-        edges.project("id", "label", "from", "to", "properties")
-        .by(T.id)
-        .by(T.label)
-        .by(__.out_v().id_())
-        .by(__.in_v().id_())
-        .by(__.value_map())
-    )
 
 
 def _starts(edge_labels: Sequence[str]) -> list[str]:

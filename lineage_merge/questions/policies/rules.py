@@ -16,6 +16,7 @@ from lineage_merge.model.elements import FIELD, column_of, dataset_of
 from lineage_merge.model.errors import did_you_mean
 from lineage_merge.model.times import duration_text
 from lineage_merge.questions.dataset_globs import DatasetGlobs, Selection, is_name
+from lineage_merge.questions.formats.describe import first_names
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.last_updates import LastUpdate, last_updates
 from lineage_merge.questions.layers import Layer
@@ -274,9 +275,8 @@ def _inputs(scope: PolicyScope, dataset: Vertex) -> str:
     inputs = scope.fed_by.get(dataset.id, ())
     if not inputs:
         return "it reads nothing"
-    shown = ", ".join(scope.datasets[id_].title for id_ in inputs[:_MAX_SHOWN] if id_ in scope.datasets)
-    more = f" and {len(inputs) - _MAX_SHOWN} more" if len(inputs) > _MAX_SHOWN else ""
-    return f"it reads {shown}{more}"
+    titles = [scope.datasets[id_].title for id_ in inputs if id_ in scope.datasets]
+    return f"it reads {first_names(titles, _MAX_SHOWN)}"
 
 
 def _updates(

@@ -5,6 +5,7 @@ from glob import escape
 
 from lineage_merge.config import Policy
 from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex
+from lineage_merge.questions.formats.describe import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +59,8 @@ class PolicyCheck:
         """``2 errors and 1 warning of 3 policies``."""
         errors, warnings = self.count("error"), self.count("warning")
         number = len(self.results)
-        counted = f"{_counted(errors, 'error')} and {_counted(warnings, 'warning')}"
-        return f"{counted} of {number} {'policy' if number == 1 else 'policies'}"
+        violations = f"{counted(errors, 'error')} and {counted(warnings, 'warning')}"
+        return f"{violations} of {number} {'policy' if number == 1 else 'policies'}"
 
 
 def violation_of(
@@ -75,7 +76,3 @@ def violation_of(
     fix = f'{fix}; or accept it: add "{escape(title)}" to except of {policy.name}'
     vertex, file_path = column or dataset, str(dataset.properties.get("file_path", ""))
     return Violation(vertex.id, title, message, fix, path, vertex.label, file_path)
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

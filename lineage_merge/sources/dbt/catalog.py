@@ -8,11 +8,10 @@ import json
 import re
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
 from typing import Any, NamedTuple
 
 from lineage_merge.infra.document_decoder import DocumentDecoder
-from lineage_merge.infra.json_schema import Checker
+from lineage_merge.infra.json_schema import Checker, load_schema
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import DocumentError
 from lineage_merge.naming import redact
@@ -76,5 +75,5 @@ def _columns(entry: Mapping[str, Any]) -> tuple[CatalogColumn, ...]:
 @cache
 def _checkers() -> tuple[Checker, DocumentDecoder]:
     """Return the validators of the document without its entries, and of one entry."""
-    schema = json.loads(files(__package__).joinpath("catalog.schema.json").read_text(encoding="utf-8"))
+    schema = load_schema(__package__, "catalog.schema.json")
     return Checker(schema), DocumentDecoder({"$defs": schema["$defs"], **schema["$defs"]["table"]})

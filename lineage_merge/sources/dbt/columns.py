@@ -248,7 +248,9 @@ class _Project:
         """Return the datasets of the manifest that the query names."""
         ctes = {fold(cte.alias) for cte in query.find_all(exp.CTE)}
         tables = (
-            name for name in query.find_all(exp.Table) if name.args.get("db") or fold(name.name) not in ctes
+            table
+            for table in query.find_all(exp.Table)
+            if table.args.get("db") or fold(table.name) not in ctes
         )
         relations = (self._names.find(table, node.parents) for table in tables)
         return frozenset(relation for relation in relations if relation is not None)

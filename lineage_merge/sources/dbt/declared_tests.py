@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from lineage_merge.sources.dbt.metadata import owners_in_meta, plain_column, tags_of
+from lineage_merge.sources.json_values import as_mapping, as_text
 
 CUSTOM_SQL = "custom_sql"
 UNIT_TEST = "unit_test"
@@ -64,7 +65,7 @@ def tests_of(document: Mapping[str, Any]) -> tuple[DeclaredTest, ...]:
 
 def freshness_of(entry: Mapping[str, Any]) -> Freshness:
     """Return the criteria in a source's entry of the manifest."""
-    config = _mapping(entry.get("config"))
+    config = as_mapping(entry.get("config"))
     loaded_at = entry.get("loaded_at_field") or config.get("loaded_at_field")
     freshness = criteria(entry.get("freshness") or config.get("freshness"))
     return freshness._replace(loaded_at=loaded_at if isinstance(loaded_at, str) else "")
@@ -72,12 +73,12 @@ def freshness_of(entry: Mapping[str, Any]) -> Freshness:
 
 def criteria(value: Any) -> Freshness:
     """Return criteria such as ``{"warn_after": {"count": 12, "period": "hour"}}``."""
-    mapping = _mapping(value)
+    mapping = as_mapping(value)
     return Freshness(_milliseconds(mapping.get("warn_after")), _milliseconds(mapping.get("error_after")))
 
 
 def _milliseconds(value: Any) -> int | None:
-    limit = _mapping(value)
+    limit = as_mapping(value)
     count, period = limit.get("count"), limit.get("period")
     unit = _PERIODS.get(period) if isinstance(period, str) else None
     if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count < 10**6:
@@ -89,16 +90,16 @@ def _data_tests(document: Mapping[str, Any]) -> Iterator[DeclaredTest]:
     for unique_id, entry in document["nodes"].items():
         if entry.get("resource_type") != "test" or _is_disabled(entry):
             continue
-        details = _mapping(entry.get("test_metadata"))
-        arguments = _mapping(details.get("kwargs"))
+        details = as_mapping(entry.get("test_metadata"))
+        arguments = as_mapping(details.get("kwargs"))
         parents = _parents(entry)
-        column = _text(entry.get("column_name")) or _text(arguments.get("column_name"))
-        other = _node_named(_text(arguments.get("to")), parents, document)
-        field = plain_column(_text(arguments.get("field")))
-        severity = _text(_mapping(entry.get("config")).get("severity")).lower()
+        column = as_text(entry.get("column_name")) or as_text(arguments.get("column_name"))
+        other = _node_named(as_text(arguments.get("to")), parents, document)
+        field = plain_column(as_text(arguments.get("field")))
+        severity = as_text(as_mapping(entry.get("config")).get("severity")).lower()
         yield DeclaredTest(
             unique_id,
-            _text(entry.get("name")) or unique_id,
+            as_text(entry.get("name")) or unique_id,
             _type(details),
             _checked(entry, arguments, parents, document) if details else tuple(parents),
             column,
@@ -109,23 +110,23 @@ def _data_tests(document: Mapping[str, Any]) -> Iterator[DeclaredTest]:
 
 
 def _unit_tests(document: Mapping[str, Any]) -> Iterator[DeclaredTest]:
-    for unique_id, entry in _mapping(document.get("unit_tests")).items():
+    for unique_id, entry in as_mapping(document.get("unit_tests")).items():
         if not isinstance(entry, Mapping) or _is_disabled(entry):
             continue
         tested = entry.get("tested_node_unique_id")
         checks = [tested] if isinstance(tested, str) else _parents(entry)[:1]
-        name = _text(entry.get("name")) or unique_id
+        name = as_text(entry.get("name")) or unique_id
         yield DeclaredTest(unique_id, name, UNIT_TEST, tuple(checks), "", None, "error", *_described(entry))
 
 
 def _described(entry: Mapping[str, Any]) -> tuple[str, str, tuple[str, ...], tuple[str, ...]]:
-    metas = (_mapping(entry.get("meta")), _mapping(_mapping(entry.get("config")).get("meta")))
-    path = _text(entry.get("original_file_path"))
-    return _text(entry.get("description")), path, tags_of(entry), owners_in_meta(metas)
+    metas = (as_mapping(entry.get("meta")), as_mapping(as_mapping(entry.get("config")).get("meta")))
+    path = as_text(entry.get("original_file_path"))
+    return as_text(entry.get("description")), path, tags_of(entry), owners_in_meta(metas)
 
 
 def _type(details: Mapping[str, Any]) -> str:
-    name, package = _text(details.get("name")), _text(details.get("namespace"))
+    name, package = as_text(details.get("name")), as_text(details.get("namespace"))
     return f"{package}.{name}" if package and name else name or CUSTOM_SQL
 
 
@@ -136,7 +137,7 @@ def _checked(
     attached = entry.get("attached_node")  # since v8; null for sources
     if isinstance(attached, str):
         return (attached,)
-    named = _node_named(_text(arguments.get("model")), parents, document)
+    named = _node_named(as_text(arguments.get("model")), parents, document)
     return (named,) if named else tuple(parents)
 
 
@@ -156,7 +157,7 @@ def _node_named(call: str, parents: list[str], document: Mapping[str, Any]) -> s
 
 def _is_named(unique_id: str, call: str, names: list[str], version: str, document: Mapping[str, Any]) -> bool:
     section = "sources" if unique_id.startswith("source.") else "nodes"
-    entry = _mapping(_mapping(document.get(section)).get(unique_id))
+    entry = as_mapping(as_mapping(document.get(section)).get(unique_id))
     if (call == "source") != (section == "sources") or entry.get("name") != names[-1]:
         return False
     if call == "source":
@@ -165,18 +166,10 @@ def _is_named(unique_id: str, call: str, names: list[str], version: str, documen
 
 
 def _is_disabled(entry: Mapping[str, Any]) -> bool:
-    return _mapping(entry.get("config")).get("enabled") is False
+    return as_mapping(entry.get("config")).get("enabled") is False
 
 
 def _parents(entry: Mapping[str, Any]) -> list[str]:
-    listed = _mapping(entry.get("depends_on")).get("nodes")
+    listed = as_mapping(entry.get("depends_on")).get("nodes")
     nodes = (node for node in listed if isinstance(node, str)) if isinstance(listed, list) else ()
     return list(dict.fromkeys(nodes))
-
-
-def _text(value: Any) -> str:
-    return value.strip() if isinstance(value, str) else ""
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}

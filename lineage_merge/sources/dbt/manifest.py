@@ -12,11 +12,10 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from functools import cache
-from importlib.resources import files
 from typing import Any, NamedTuple
 
 from lineage_merge.infra.document_decoder import DocumentDecoder
-from lineage_merge.infra.json_schema import Checker
+from lineage_merge.infra.json_schema import Checker, load_schema
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import DocumentError
 from lineage_merge.model.times import epoch_ms
@@ -193,8 +192,7 @@ class _Checkers(NamedTuple):
 
 @cache
 def _checkers() -> _Checkers:
-    text = files(__package__).joinpath("manifest.schema.json").read_text(encoding="utf-8")
-    schema = json.loads(text)
+    schema = load_schema(__package__, "manifest.schema.json")
     entries = {
         section: DocumentDecoder(
             {"$defs": schema["$defs"], **schema["properties"][section]["additionalProperties"]}

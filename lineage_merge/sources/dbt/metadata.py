@@ -11,6 +11,7 @@ from typing import Any
 
 from lineage_merge.infra.redaction import MASK, names_secret, redact
 from lineage_merge.model.elements import FIELD, field_path
+from lineage_merge.sources.json_values import as_mapping
 
 # Limits of `meta` as text: of the whole, of one value, and of nesting. Whole keys are left out.
 MAX_META_LENGTH = 2_000
@@ -48,15 +49,15 @@ NOTHING = Metadata()
 
 def of_entry(kind: str, entry: Mapping[str, Any], groups: Mapping[str, tuple[str, ...]]) -> Metadata:
     """Return the facts about an entry of a manifest; `groups`: the owners of each group by name."""
-    config = _mapping(entry.get("config"))
-    metas = (_mapping(entry.get("meta")), _mapping(config.get("meta")))
+    config = as_mapping(entry.get("config"))
+    metas = (as_mapping(entry.get("meta")), as_mapping(config.get("meta")))
     group = _text(entry.get("group")) or _text(config.get("group"))
     known = {
         "meta": meta_text(metas),
         "file_path": _text(entry.get("original_file_path")),
         "access": _text(entry.get("access")) or _text(config.get("access")),
         "group": group,
-        "contract": "enforced" if _mapping(config.get("contract")).get("enforced") is True else "",
+        "contract": "enforced" if as_mapping(config.get("contract")).get("enforced") is True else "",
         "version": _text(entry.get("version")),
         "latest_version": _text(entry.get("latest_version")),
         "deprecation_date": _text(entry.get("deprecation_date")),
@@ -80,9 +81,9 @@ def of_entry(kind: str, entry: Mapping[str, Any], groups: Mapping[str, tuple[str
 
 def of_column(column: Mapping[str, Any]) -> Metadata:
     """Return the facts about a declared column."""
-    if not any(map(column.get, _OF_COLUMN)) and not any(_mapping(column.get("config")).values()):
+    if not any(map(column.get, _OF_COLUMN)) and not any(as_mapping(column.get("config")).values()):
         return NOTHING  # as most columns
-    metas = (_mapping(column.get("meta")), _mapping(_mapping(column.get("config")).get("meta")))
+    metas = (as_mapping(column.get("meta")), as_mapping(as_mapping(column.get("config")).get("meta")))
     text = meta_text(metas)
     return Metadata(
         properties={"meta": text} if text else {},
@@ -94,7 +95,7 @@ def of_column(column: Mapping[str, Any]) -> Metadata:
 
 def tags_of(entry: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the tags of an entry or column, sorted."""
-    places = (entry.get("tags"), _mapping(entry.get("config")).get("tags"))
+    places = (entry.get("tags"), as_mapping(entry.get("config")).get("tags"))
     return tuple(sorted({tag for value in places for tag in _texts(value)}))
 
 
@@ -117,8 +118,8 @@ def owners_in_meta(metas: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
 
 def owners_of_groups(document: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """Return the owners of each group of a manifest by name."""
-    groups = _mapping(document.get("groups")).values()
-    return {_text(group.get("name")): owners(group.get("owner")) for group in map(_mapping, groups)}
+    groups = as_mapping(document.get("groups")).values()
+    return {_text(group.get("name")): owners(group.get("owner")) for group in map(as_mapping, groups)}
 
 
 def meta_text(metas: Iterable[Mapping[str, Any]]) -> str:
@@ -216,7 +217,3 @@ def _text(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
     return str(value).strip()[:_MAX_TEXT_LENGTH]
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}

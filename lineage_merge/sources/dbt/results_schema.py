@@ -5,11 +5,10 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.resources import files
 from typing import Any
 
 from lineage_merge.infra.document_decoder import DocumentDecoder
-from lineage_merge.infra.json_schema import Checker
+from lineage_merge.infra.json_schema import Checker, load_schema
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import DocumentError
 from lineage_merge.naming import redact
@@ -64,5 +63,5 @@ class ResultsSchema:
     @cached_property
     def _checkers(self) -> tuple[Checker, DocumentDecoder]:
         """The validators of the document without its results, and of one result."""
-        schema = json.loads(files(__package__).joinpath(self.file).read_text(encoding="utf-8"))
+        schema = load_schema(__package__, self.file)
         return Checker(schema), DocumentDecoder({"$defs": schema["$defs"], **schema["$defs"]["result"]})

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from lineage_merge.sources.dbt.metadata import NOTHING, Metadata, of_column
+from lineage_merge.sources.json_values import as_list, as_mapping, as_text
 
 # {{ Dimension('order__country') }}, {{ TimeDimension('order__ordered_at', 'day') }}, {{ Entity('customer') }}
 _FILTERED = re.compile(r"\b(?:Dimension|TimeDimension|Entity)\s*\(\s*['\"](\w+)['\"]")
@@ -58,65 +59,65 @@ class Semantics(NamedTuple):
 def semantics_of(kind: str, entry: Mapping[str, Any]) -> Semantics:
     """Return the columns of a semantic model, metric or saved query."""
     if kind == "semantic_model":
-        relation = _text(_mapping(entry.get("node_relation")).get("relation_name"))
-        primary = _text(entry.get("primary_entity"))
+        relation = as_text(as_mapping(entry.get("node_relation")).get("relation_name"))
+        primary = as_text(entry.get("primary_entity"))
         return Semantics(tuple(_items(entry)), relation, primary_entity=primary)
     if kind == "metric":
-        metric_type, parameters = _text(entry.get("type")), _mapping(entry.get("type_params"))
+        metric_type, parameters = as_text(entry.get("type")), as_mapping(entry.get("type_params"))
         inputs = tuple(dict.fromkeys(_inputs(metric_type, parameters)))
-        expression = _text(parameters.get("expr"))
+        expression = as_text(parameters.get("expr"))
         if metric_type == "ratio" and len(inputs) == 2:
             expression = " / ".join(input_.name for input_ in inputs)
         filters = _filters(entry.get("filter"), *_filters_of_inputs(parameters))
-        columns = {_text(entry.get("name")): inputs}
+        columns = {as_text(entry.get("name")): inputs}
         return Semantics((), "", columns, metric_type, expression, filters)
-    query = _mapping(entry.get("query_params"))
-    columns = {name: (Input("metric", name),) for name in map(_text, _list(query.get("metrics"))) if name}
+    query = as_mapping(entry.get("query_params"))
+    columns = {name: (Input("metric", name),) for name in map(as_text, as_list(query.get("metrics"))) if name}
     return Semantics((), "", columns, filters=_filters(query.get("where")))
 
 
 def _filters(*values: Any) -> tuple[str, ...]:
     """Return the names of dimensions and entities in filters, without duplicates."""
     templates = [
-        _text(_mapping(condition).get("where_sql_template"))
+        as_text(as_mapping(condition).get("where_sql_template"))
         for value in values
-        for condition in _list(_mapping(value).get("where_filters"))
+        for condition in as_list(as_mapping(value).get("where_filters"))
     ]
     return tuple(dict.fromkeys(name for text in templates for name in _FILTERED.findall(text)))
 
 
 def _filters_of_inputs(parameters: Mapping[str, Any]) -> Iterator[Any]:
     """Yield the filters of a metric's direct inputs."""
-    conversion = _mapping(parameters.get("conversion_type_params"))
-    cumulative = _mapping(parameters.get("cumulative_type_params"))
+    conversion = as_mapping(parameters.get("conversion_type_params"))
+    cumulative = as_mapping(parameters.get("cumulative_type_params"))
     for value in (
         *(parameters.get(name) for name in ("measure", "numerator", "denominator")),
         *(conversion.get(name) for name in ("base_measure", "conversion_measure")),
         cumulative.get("metric"),
-        *_list(parameters.get("metrics")),
+        *as_list(parameters.get("metrics")),
     ):
-        yield _mapping(value).get("filter")
+        yield as_mapping(value).get("filter")
 
 
 def _items(entry: Mapping[str, Any]) -> Iterator[Item]:
     for section in ("entities", "dimensions", "measures"):
-        for item in map(_mapping, _list(entry.get(section))):
-            name = _text(item.get("name"))
+        for item in map(as_mapping, as_list(entry.get(section))):
+            name = as_text(item.get("name"))
             if name:
                 yield Item(
                     name,
-                    _text(item.get("expr")) or name,
-                    _text(item.get("agg")) if section == "measures" else "",
-                    _text(item.get("description")),
+                    as_text(item.get("expr")) or name,
+                    as_text(item.get("agg")) if section == "measures" else "",
+                    as_text(item.get("description")),
                     of_column(item),
-                    section == "entities" and _text(item.get("type")).lower() in _KEYS,
+                    section == "entities" and as_text(item.get("type")).lower() in _KEYS,
                 )
 
 
 def _inputs(metric_type: str, parameters: Mapping[str, Any]) -> Iterator[Input]:
     """Yield the direct inputs; `input_measures` also has those of other metrics."""
-    conversion = _mapping(parameters.get("conversion_type_params"))
-    cumulative = _mapping(parameters.get("cumulative_type_params"))
+    conversion = as_mapping(parameters.get("conversion_type_params"))
+    cumulative = as_mapping(parameters.get("cumulative_type_params"))
     for kind, value in (
         ("measure", parameters.get("measure")),
         ("metric", parameters.get("numerator")),
@@ -124,20 +125,8 @@ def _inputs(metric_type: str, parameters: Mapping[str, Any]) -> Iterator[Input]:
         ("metric", cumulative.get("metric")),
         ("measure", conversion.get("base_measure")),
         ("measure", conversion.get("conversion_measure")),
-        *(("metric", metric) for metric in _list(parameters.get("metrics"))),
+        *(("metric", metric) for metric in as_list(parameters.get("metrics"))),
     ):
-        name = _text(value) or _text(_mapping(value).get("name"))
+        name = as_text(value) or as_text(as_mapping(value).get("name"))
         if name:
             yield Input(kind, name)
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _text(value: Any) -> str:
-    return value.strip() if isinstance(value, str) else ""
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}

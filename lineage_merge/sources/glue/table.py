@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from lineage_merge.sources.json_values import as_mapping
+
 Description = Mapping[str, Any]
 
 # Where Spark stores the schema and provider of a table that Hive could not read.
@@ -38,10 +40,10 @@ def is_link(table: Description) -> bool:
 
 def location(table: Description) -> str:
     """Return where the table's data is stored, as written; "" without a location."""
-    storage = _mapping(table.get("StorageDescriptor"))
+    storage = as_mapping(table.get("StorageDescriptor"))
     written = str(storage.get("Location") or "").strip()
     if not written or written.rstrip("/").endswith(_PLACEHOLDER):
-        path = _mapping(_mapping(storage.get("SerdeInfo")).get("Parameters")).get("path")
+        path = as_mapping(as_mapping(storage.get("SerdeInfo")).get("Parameters")).get("path")
         written = str(path or "").strip()
     # The path of an Iceberg table is the parent folder of its metadata.
     return written or str(_parameters(table).get("metadata_location") or "").strip()
@@ -59,8 +61,8 @@ def data_format(table: Description) -> str:
     classification = str(parameters.get("classification") or "").lower()
     if classification and classification != "unknown":
         return classification
-    storage = _mapping(table.get("StorageDescriptor"))
-    library = str(_mapping(storage.get("SerdeInfo")).get("SerializationLibrary") or "")
+    storage = as_mapping(table.get("StorageDescriptor"))
+    library = str(as_mapping(storage.get("SerdeInfo")).get("SerializationLibrary") or "")
     classes = f"{library} {storage.get('InputFormat') or ''}".lower()
     serde_format = next((format_ for format_ in _FORMATS if format_ in classes), "")
     return "csv" if serde_format == "opencsv" else serde_format
@@ -87,12 +89,12 @@ def columns(table: Description) -> tuple[TableColumn, ...]:
     of_spark = tuple(_columns_of_spark(_parameters(table)))
     if of_spark:
         return of_spark
-    storage = _mapping(table.get("StorageDescriptor"))
+    storage = as_mapping(table.get("StorageDescriptor"))
     listed = [*(storage.get("Columns") or ()), *(table.get("PartitionKeys") or ())]
     # Iceberg lists the columns of older schemas too, and its own partition columns twice.
     columns: dict[str, TableColumn] = {}
     for document in listed:
-        is_past = _mapping(document.get("Parameters")).get("iceberg.field.current") == "false"
+        is_past = as_mapping(document.get("Parameters")).get("iceberg.field.current") == "false"
         name = str(document.get("Name") or "")
         if name and not is_past:
             column = TableColumn(name, str(document.get("Type") or ""), str(document.get("Comment") or ""))
@@ -109,10 +111,10 @@ def _columns_of_spark(parameters: Description) -> Iterator[TableColumn]:
         schema = json.loads(text or str(parameters.get(_SCHEMA) or "null"))
     except (ValueError, RecursionError):
         return
-    for field in _mapping(schema).get("fields") or ():
-        name = _mapping(field).get("name")
+    for field in as_mapping(schema).get("fields") or ():
+        name = as_mapping(field).get("name")
         if isinstance(name, str) and name:
-            comment = _mapping(field.get("metadata")).get("comment")
+            comment = as_mapping(field.get("metadata")).get("comment")
             yield TableColumn(name, _type_name(field.get("type")), str(comment or ""))
 
 
@@ -124,14 +126,14 @@ def _type_name(kind: object) -> str:
     """Return a type of Spark's JSON in SQL notation: ``array<struct<a:int>>``."""
     if isinstance(kind, str):
         return {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}.get(kind, kind)
-    parsed = _mapping(kind)
+    parsed = as_mapping(kind)
     match parsed.get("type"):
         case "array":
             return f"array<{_type_name(parsed.get('elementType'))}>"
         case "map":
             return f"map<{_type_name(parsed.get('keyType'))},{_type_name(parsed.get('valueType'))}>"
         case "struct":
-            fields = (_mapping(field) for field in parsed.get("fields") or ())
+            fields = (as_mapping(field) for field in parsed.get("fields") or ())
             parts = ",".join(f"{field.get('name')}:{_type_name(field.get('type'))}" for field in fields)
             return f"struct<{parts}>"
         case "udt":
@@ -140,8 +142,4 @@ def _type_name(kind: object) -> str:
 
 
 def _parameters(table: Description) -> Description:
-    return _mapping(table.get("Parameters"))
-
-
-def _mapping(value: object) -> Description:
-    return value if isinstance(value, Mapping) else {}
+    return as_mapping(table.get("Parameters"))

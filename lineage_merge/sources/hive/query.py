@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
-from importlib.resources import files
 from typing import Any, Literal, NamedTuple
 
 from lineage_merge.infra.document_decoder import DocumentDecoder
+from lineage_merge.infra.json_schema import load_schema
 from lineage_merge.infra.redaction import redact, redact_sql
 from lineage_merge.model.elements import Problem, field_path
 from lineage_merge.naming.identifiers import split_name
@@ -85,8 +85,7 @@ def _text(field: Field) -> str:
 
 @cache
 def _decoder() -> DocumentDecoder:
-    schema = files(__package__).joinpath("hive.schema.json").read_text(encoding="utf-8")
-    return DocumentDecoder(json.loads(schema))
+    return DocumentDecoder(load_schema(__package__, "hive.schema.json"))
 
 
 def uses_ids(document: Mapping[str, Any]) -> bool:

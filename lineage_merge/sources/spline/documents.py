@@ -9,11 +9,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from lineage_merge.infra.document_decoder import DocumentDecoder, loads
-from lineage_merge.infra.json_schema import SchemaError
+from lineage_merge.infra.json_schema import SchemaError, load_schema
 from lineage_merge.model.elements import Problem
 from lineage_merge.naming import redact
 from lineage_merge.sources.spline import database_state
@@ -97,7 +96,7 @@ def write_mode(write: Mapping[str, Any]) -> str:
 
 @cache
 def _decoder(collection: str) -> DocumentDecoder:
-    schema = json.loads(files(__package__).joinpath("spline.schema.json").read_text(encoding="utf-8"))
+    schema = load_schema(__package__, "spline.schema.json")
     return DocumentDecoder(schema | {"$ref": f"#/$defs/{collection}"})
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lineage_merge.model.errors import NamingError
 from lineage_merge.naming import redact
 from lineage_merge.naming.jdbc import is_jdbc, parse_connection, split_jdbc, table_identifiers
+from lineage_merge.sources.json_values import as_text
 
 if TYPE_CHECKING:
     from lineage_merge.sources.spline.pushed_queries import PushedQuery
@@ -89,7 +90,7 @@ def _split(uri: str, params: Mapping[str, Any]) -> tuple[str, str]:
     separator.
     """
     options = {str(name).lower(): value for name, value in params.items()}
-    query, table, url = (_text(options.get(name)) for name in ("query", "dbtable", "url"))
+    query, table, url = (as_text(options.get(name)) for name in ("query", "dbtable", "url"))
     text = query or table
     if not text:
         return split_jdbc(uri)
@@ -97,10 +98,6 @@ def _split(uri: str, params: Mapping[str, Any]) -> tuple[str, str]:
         url = _connection_url(uri, text)
     # A trailing comment must not comment out the closing parenthesis.
     return url, f"({query}\n) q" if query else table
-
-
-def _text(value: object) -> str:
-    return value.strip() if isinstance(value, str) else ""
 
 
 def _connection_url(uri: str, text: str) -> str:

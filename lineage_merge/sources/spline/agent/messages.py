@@ -11,10 +11,10 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from importlib.resources import files
 from typing import Any, Literal, NamedTuple
 
 from lineage_merge.infra.document_decoder import DocumentDecoder
+from lineage_merge.infra.json_schema import load_schema
 from lineage_merge.model.elements import Problem
 from lineage_merge.sources.spline.documents import rejected
 
@@ -168,7 +168,7 @@ def _error(shape: str, body: object, location: str) -> Problem | None:
 
 @cache
 def _decoder_of(shape: str) -> DocumentDecoder:
-    schema = json.loads(files(__package__).joinpath("agent.schema.json").read_text(encoding="utf-8"))
+    schema = load_schema(__package__, "agent.schema.json")
     return DocumentDecoder(schema | {"$ref": f"#/$defs/{shape}"})
 
 
