@@ -72,8 +72,8 @@ async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
 
 async def is_deferred(task_instance: Any) -> bool:
     """Whether a trigger's task instance still waits for it, for use in the triggerer."""
-    found = await in_thread(_state, task_instance)
-    return str(getattr(found, "value", found)) == "deferred"
+    state = await in_thread(_state, task_instance)
+    return str(getattr(state, "value", state)) == "deferred"
 
 
 def _state(instance: Any) -> Any:

@@ -87,9 +87,9 @@ def aws(conn_id: str | None) -> dict[str, str | None]:
     return variables
 
 
-def credentials(found: Any) -> dict[str, str | None]:
+def credentials(resolved: Any) -> dict[str, str | None]:
     """Return variables for boto3 credentials. Keys without a token unset an inherited one."""
-    values = (found.access_key, found.secret_key, found.token or None, None)
+    values = (resolved.access_key, resolved.secret_key, resolved.token or None, None)
     return dict(zip(_CREDENTIALS, values, strict=True))
 
 

@@ -42,9 +42,9 @@ class EmrServerlessStep(ClusterStep, EmrServerlessStartJobOperator):  # type: ig
     def execute(self, context: Mapping[str, Any], event: dict[str, Any] | None = None) -> Any:
         """Start the job run and wait for it; return its id."""
         attempt, call = self.prepare(context)
-        found = cluster.published(self.merge)
-        parameters = f"{found['emr_serverless']} {self.spark_submit_parameters}".strip()
-        self.job_driver = self._driver(found["script"], call.arguments, parameters)
+        published = cluster.published(self.merge)
+        parameters = f"{published['emr_serverless']} {self.spark_submit_parameters}".strip()
+        self.job_driver = self._driver(published["script"], call.arguments, parameters)
         run_id = None
         try:
             with cluster.report_job_failure(self.merge, attempt):
@@ -52,7 +52,7 @@ class EmrServerlessStep(ClusterStep, EmrServerlessStartJobOperator):  # type: ig
         finally:
             # The provider has already sent the original, also before a deferral.
             shown = attempts.without_secrets(call.arguments)
-            self.job_driver = self._driver(found["script"], shown, parameters)
+            self.job_driver = self._driver(published["script"], shown, parameters)
             show_rendered(context)
         share_folder(self.step, context, attempt.folder)
         return run_id

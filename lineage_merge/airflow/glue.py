@@ -89,9 +89,9 @@ class GlueStep(ClusterStep, GlueJobOperator):  # type: ignore[misc] # mypy runs 
         attempt, call = self.prepare(context)
         sent = call.arguments
         if self.merge["artifacts"]:
-            found = cluster.published(self.merge)
-            self.script_location = found["script"]
-            sent = {**found["glue"], **sent}
+            published = cluster.published(self.merge)
+            self.script_location = published["script"]
+            sent = {**published["glue"], **sent}
         sent = {**sent, **self.script_args}
         record = self._joined(attempts.digest(self.step, sent)) or RunRecord(
             attempt.name,

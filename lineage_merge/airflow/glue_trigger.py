@@ -111,19 +111,19 @@ class GlueRunTrigger(BaseTrigger):  # type: ignore[misc] # mypy runs without Air
             await self._stop()
 
     async def _end(self) -> dict[str, str]:
-        found, client = {"state": "", "message": ""}, None
+        run, client = {"state": "", "message": ""}, None
         for _ in range(self.max_polls):
             try:
                 client = client or await in_thread(self._client)
-                found = await in_thread(outcome, client, self.job_name, self.run_id)
+                run = await in_thread(outcome, client, self.job_name, self.run_id)
             except Exception as error:  # noqa: BLE001 (an exception here loses the reason)
-                return self._event("error", found["state"], f"{type(error).__name__}: {error}")
-            if found["state"] not in ACTIVE:
-                status = "success" if found["state"] == SUCCEEDED else "failed"
-                return self._event(status, found["state"], found["message"])
+                return self._event("error", run["state"], f"{type(error).__name__}: {error}")
+            if run["state"] not in ACTIVE:
+                status = "success" if run["state"] == SUCCEEDED else "failed"
+                return self._event(status, run["state"], run["message"])
             await asyncio.sleep(self.poll_seconds)
         limit = f"not completed after {self.max_polls} polls of {self.poll_seconds:.0f} s"
-        return self._event("error", found["state"], limit)
+        return self._event("error", run["state"], limit)
 
     def _event(self, status: str, state: str, message: str) -> dict[str, str]:
         return {"status": status, "run_id": self.run_id, "state": state, "message": message}

@@ -24,10 +24,10 @@ class _PushedLink(BaseOperatorLink):  # type: ignore[misc] # mypy runs without A
     def get_link(self, operator: Any, *, ti_key: Any) -> str:
         """Return the address, or ""."""
         try:
-            found = xcom().get_value(key=self.key, ti_key=ti_key)
+            link = xcom().get_value(key=self.key, ti_key=ti_key)
         except Exception:  # noqa: BLE001 (a link must not break the page, nor the end of a task)
-            found = None
-        return found if isinstance(found, str) else ""
+            link = None
+        return link if isinstance(link, str) else ""
 
 
 class ReportLink(_PushedLink):
@@ -146,5 +146,5 @@ def merge_counts(context: Mapping[str, Any]) -> dict[str, Any] | None:
     if isinstance(raised, dict):
         return raised
     instance = context["ti"]
-    found = instance.xcom_pull(task_ids=sibling(instance.task_id, "report"), map_indexes=instance.map_index)
-    return found if isinstance(found, dict) else None
+    report = instance.xcom_pull(task_ids=sibling(instance.task_id, "report"), map_indexes=instance.map_index)
+    return report if isinstance(report, dict) else None

@@ -204,7 +204,7 @@ def _listed(given: Any) -> Any:
     """Return a copy that Airflow can render; templates and XComs stay unchanged."""
     if isinstance(given, Mapping):
         return {name: _listed(value) for name, value in given.items()}
-    return [_listed(each) for each in given] if isinstance(given, (tuple, list, set, frozenset)) else given
+    return [_listed(part) for part in given] if isinstance(given, (tuple, list, set, frozenset)) else given
 
 
 def _local_step(step: "Step", common: dict[str, Any]) -> Any:

@@ -63,21 +63,21 @@ class FindUnmanagedJobs(MergeOperator):
             graph = configured_endpoint.endpoint(config.gremlin)
             with connect(graph) as g:
                 known = owners(g, config.environment)
-            found = plan(
+            merges = plan(
                 observed,
                 known,
                 collector=config.dag_name,
                 exclude=self.exclude,
                 not_after=_ms(now - self.grace),
             )
-            for job in found.duplicates:
+            for job in merges.duplicates:
                 self.log.info("a DAG manages %s: deleting it from %s", job, config.dag_name)
                 remove(graph, Pipeline(config.environment, config.dag_name, job))
-        for due in found.due:
+        for due in merges.due:
             self.log.info("due: %s, for %s", due.dag_name, ", ".join(due.jobs))
         # The merge treats names as globs: escape them.
         return [
-            {"dag_name": due.dag_name, "spline_applications": [*map(escape, due.jobs)]} for due in found.due
+            {"dag_name": due.dag_name, "spline_applications": [*map(escape, due.jobs)]} for due in merges.due
         ]
 
 

@@ -16,7 +16,7 @@ _DID_NOT_RUN = frozenset({"skipped", "failed", "upstream_failed", "removed"})
 
 def glue_runs(task: Any, context: Mapping[str, Any]) -> list[GlueRuns]:
     """Return the jobs of all upstream `GlueJobOperator`s by name, except those that did not run."""
-    found: dict[str, list[str]] = {}
+    runs_of_job: dict[str, list[str]] = {}
     upstream = [relative for relative in task.get_flat_relatives(upstream=True) if _is_glue(relative)]
     states = _states(context, [relative.task_id for relative in upstream])
     for relative in sorted(upstream, key=lambda one: str(one.task_id)):
@@ -26,14 +26,14 @@ def glue_runs(task: Any, context: Mapping[str, Any]) -> list[GlueRuns]:
         for name in _job_names(relative):
             job = task.render_template(name, context)
             if isinstance(job, str) and job:
-                found.setdefault(job, []).extend(run_ids)
-    return [GlueRuns(job, tuple(dict.fromkeys(run_ids))) for job, run_ids in sorted(found.items())]
+                runs_of_job.setdefault(job, []).extend(run_ids)
+    return [GlueRuns(job, tuple(dict.fromkeys(run_ids))) for job, run_ids in sorted(runs_of_job.items())]
 
 
 def _is_glue(task: Any) -> bool:
     """Whether a task runs a Glue job that is no merge step, by class name: the provider may be missing."""
     kind = getattr(task, "operator_class", None) or type(task)
-    parents = {each.__name__ for each in getattr(kind, "__mro__", ())}
+    parents = {parent.__name__ for parent in getattr(kind, "__mro__", ())}
     return "GlueJobOperator" in parents and "GlueStep" not in parents
 
 
@@ -58,8 +58,8 @@ def _run_ids(pulled: Any) -> Iterator[str]:
         if _RUN_ID.fullmatch(pulled):
             yield pulled
     elif isinstance(pulled, Iterable) and not isinstance(pulled, (Mapping, bytes)):
-        for each in pulled:
-            yield from _run_ids(each)
+        for result in pulled:
+            yield from _run_ids(result)
 
 
 def _states(context: Mapping[str, Any], task_ids: list[str]) -> dict[str, str]:
@@ -74,7 +74,7 @@ def _states(context: Mapping[str, Any], task_ids: list[str]) -> dict[str, str]:
         states = task_states.get(dag_run.run_id, {})
     else:
         states = {
-            each.task_id: each.state for each in dag_run.get_task_instances() if each.task_id in task_ids
+            task.task_id: task.state for task in dag_run.get_task_instances() if task.task_id in task_ids
         }
     return {name: str(getattr(state, "value", state)) for name, state in states.items()}
 

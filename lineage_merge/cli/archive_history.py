@@ -59,14 +59,14 @@ def archive_history(
             return
         done, errors = archiving.archive_all(logs, now, on_progress, dry_run=dry_run)
     if as_json:
-        print_json({"dry_run": dry_run, "archived": [dataclasses.asdict(each) for each in done]})
+        print_json({"dry_run": dry_run, "archived": [dataclasses.asdict(archived) for archived in done]})
     else:
-        for each in done:
-            days = f"{each.intervals[0]} and {len(each.intervals) - 1} more" if each.intervals[1:] else ""
-            what = days or "".join(each.intervals) or "nothing is due"
+        for run in done:
+            days = f"{run.intervals[0]} and {len(run.intervals) - 1} more" if run.intervals[1:] else ""
+            what = days or "".join(run.intervals) or "nothing is due"
             verb = "would write" if dry_run else "wrote"
-            click.echo(f"{each.warehouse}: {verb} {len(each.views)} views, {what}, to {each.archive}")
-            for notice in each.notices:
+            click.echo(f"{run.warehouse}: {verb} {len(run.views)} views, {what}, to {run.archive}")
+            for notice in run.notices:
                 click.echo(f"  notice: {notice}", err=True)
     for error in errors:
         echo_error(f"error: {one_line(error.message)}", error.exit_code)

@@ -40,18 +40,20 @@ def doctor(settings: CommandSettings, as_json: bool) -> None:
             config = settings.load()
         except ConfigError as error:
             fix = "correct the file, flag or variable; see lineage-merge run --help-all for all keys"
-            found = [Diagnosis("configuration", "failed", line, fix, error.exit_code) for line in error.lines]
+            findings = [
+                Diagnosis("configuration", "failed", line, fix, error.exit_code) for line in error.lines
+            ]
         else:
             from lineage_merge.orchestration.doctor.examination import examine
 
             scope = f"{config.dag_name} in {config.environment}"
-            found = [Diagnosis("configuration", "ok", scope), *examine(config)]
-        code = next((each.exit_code or 1 for each in found if each.state == "failed"), 0)
+            findings = [Diagnosis("configuration", "ok", scope), *examine(config)]
+        code = next((finding.exit_code or 1 for finding in findings if finding.state == "failed"), 0)
         if as_json:
-            print_json({"exit_code": code, "findings": [dataclasses.asdict(each) for each in found]})
+            print_json({"exit_code": code, "findings": [dataclasses.asdict(finding) for finding in findings]})
         else:
             console = make_console()
-            for line, state in as_lines(found, console.encoding):
+            for line, state in as_lines(findings, console.encoding):
                 console.print(line, style=colours[state], soft_wrap=True, markup=False)
     # Do not wait for a check that hangs.
     sys.stdout.flush()
@@ -106,7 +108,7 @@ def as_lines(findings: Sequence["Diagnosis"], encoding: str) -> Iterator[tuple[s
     ]
     for alike, following in zip_longest(groups, groups[1:]):
         state, message, fix = alike[0].state, alike[0].message, alike[0].fix
-        checks = ", ".join(each.check for each in alike)
+        checks = ", ".join(diagnosis.check for diagnosis in alike)
         # The fix of several problems of one check follows the last one.
         if following and (following[0].check, following[0].fix) == (alike[-1].check, fix):
             fix = ""

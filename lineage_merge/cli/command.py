@@ -76,15 +76,15 @@ def sections(
     command: click.Command, ctx: click.Context, *, everything: bool
 ) -> Mapping[str, list[tuple[str, str]]]:
     """Return the help records of a command's options by section; `everything`: also the rare ones."""
-    found: dict[str, list[tuple[str, str]]] = {GENERAL: []}
+    sections: dict[str, list[tuple[str, str]]] = {GENERAL: []}
     for param in command.get_params(ctx):
         if isinstance(param, Option) and param.more and not everything:
             continue
         record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
         if record:
             section = param.section if everything and isinstance(param, Option) else GENERAL
-            found.setdefault(section, []).append(record)
-    return {title: records for title, records in found.items() if records}
+            sections.setdefault(section, []).append(record)
+    return {title: records for title, records in sections.items() if records}
 
 
 def _show_all(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:

@@ -78,7 +78,7 @@ def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
     from lineage_merge.model.errors import ConfigError
     from lineage_merge.orchestration.configuration import CONFIGURATION
 
-    endpoint = next((given[each] for each in _ENDPOINTS if given.get(each)), None)
+    endpoint = next((given[option] for option in _ENDPOINTS if given.get(option)), None)
     flags = {"gremlin.endpoint": endpoint} if endpoint else {}
     try:
         return CONFIGURATION.collect(given.get("config_file"), flags=flags).settings

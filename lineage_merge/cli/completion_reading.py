@@ -188,11 +188,11 @@ def dataset_names(ids: Iterable[str], typed: str) -> list[str]:
     """Return a name for each dataset whose names begin with `typed`: the shortest that no other one has."""
     forms = {identifier: tuple(_forms(identifier)) for identifier in dict.fromkeys(ids)}
     counts = Counter(form for of_one in forms.values() for form in dict.fromkeys(of_one))
-    found = (
+    names = (
         next((form for form in of_one if counts[form] == 1 and form.startswith(typed)), "")
         for of_one in forms.values()
     )
-    return _sorted(found)
+    return _sorted(names)
 
 
 def column_names(dataset_ids: Iterable[str], column_ids: Iterable[str], typed: str) -> list[str]:

@@ -164,8 +164,8 @@ def _inputs(
     if folder is None and named:
         return named, ()
     on_progress(f"searching {folder or '.'}")
-    found = discovery.search(folder or ".")
-    inputs = answers.inputs(named, found.inputs)
+    discovered = discovery.search(folder or ".")
+    inputs = answers.inputs(named, discovered.inputs)
     if not inputs:
         *flags, last = (
             option.flag
@@ -175,7 +175,7 @@ def _inputs(
         )
         fix = f"name the sources with {', '.join(flags)} or {last}"
         raise ConfigError("", f"no source found in {folder or '.'}. Fix: {fix}")
-    return inputs, found.notes
+    return inputs, discovered.notes
 
 
 def _given_namespace(given: dict[str, Any]) -> str:

@@ -23,7 +23,7 @@ _EMBEDDED = "embedded"
 class Answers(Protocol):
     """Answers to the questions of `init`."""
 
-    def inputs(self, named: Inputs, found: Inputs) -> Inputs:
+    def inputs(self, named: Inputs, discovered: Inputs) -> Inputs:
         """Return the input to use: that which options name, and that found of other sources."""
 
     def complete(self, proposal: Proposal, findings: Findings, options: Mapping[str, Any]) -> Proposal:
@@ -36,8 +36,8 @@ class Answers(Protocol):
 class _Defaults:
     """The answers without questions."""
 
-    def inputs(self, named: Inputs, found: Inputs) -> Inputs:
-        return {**found, **named}
+    def inputs(self, named: Inputs, discovered: Inputs) -> Inputs:
+        return {**discovered, **named}
 
     def complete(self, proposal: Proposal, _findings: Findings, _options: Mapping[str, Any]) -> Proposal:
         return proposal
@@ -52,13 +52,13 @@ NO_QUESTIONS: Answers = _Defaults()
 class InitQuestions:
     """Asks on the terminal."""
 
-    def inputs(self, named: Inputs, found: Inputs) -> Inputs:
+    def inputs(self, named: Inputs, discovered: Inputs) -> Inputs:
         """Confirm all input that was found, and ask for jobs and for projects if there are none."""
         chosen = dict(named)
         for source in SOURCES:
-            if source.key in found and source.key not in named:
+            if source.key in discovered and source.key not in named:
                 contents = {option.key: option.contents for option in source.locations}
-                source_input = found[source.key]
+                source_input = discovered[source.key]
                 confirmed = tuple(
                     location
                     for location in source_input.locations

@@ -95,7 +95,7 @@ def _joined(verified: Verified, run: str) -> Iterator[str]:
         yield f"{TITLE}:"
         for text in near_miss_lines(report.near_misses, _MAX_NEAR_MISSES):
             yield from text.splitlines()
-    yield from (f"invalid, skipped: {each}" for each in verified.rejected)
+    yield from (f"invalid, skipped: {problem}" for problem in verified.rejected)
 
 
 def as_json(outcome: InitOutcome) -> dict[str, Any]:

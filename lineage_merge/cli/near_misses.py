@@ -116,16 +116,16 @@ def _selected(dataset: str, folder: str | None, graph: dict[str, Any]) -> "NearM
             file=config, environment=config.environment, graph_file=graph_file, folder=folder
         )
         with open_session(selection, on_progress) as session:
-            found = ask(NearMissesQuestion(), session).near_misses
-    names = {each: [dataset_text(each.written), dataset_text(each.read)] for each in found}
-    exact = [each for each, ends in names.items() if dataset in (*ends, each.written, each.read)]
-    matches = exact or [each for each, ends in names.items() if any(_is_end(name, dataset) for name in ends)]
+            near_misses = ask(NearMissesQuestion(), session).near_misses
+    names = {pair: [dataset_text(pair.written), dataset_text(pair.read)] for pair in near_misses}
+    exact = [pair for pair, ends in names.items() if dataset in (*ends, pair.written, pair.read)]
+    matches = exact or [pair for pair, ends in names.items() if any(_is_end(name, dataset) for name in ends)]
     if not matches:
         raise NotFound(
             f"no near miss of {dataset}{did_you_mean(dataset, chain.from_iterable(names.values()))}"
         )
     if len(matches) > 1:
-        pairs = tuple(" and ".join(names[each]) for each in matches)
+        pairs = tuple(" and ".join(names[pair]) for pair in matches)
         raise Ambiguous(f"several near misses of {dataset}", pairs)
     return matches[0]
 
@@ -146,7 +146,7 @@ def _editable_text(file: Path | str | None, keys: Sequence[str]) -> str:
     for key in keys:
         names = [str(part) for part in path_of_key(key) if isinstance(part, str)]
         parents = {".".join(names[:length]) for length in range(1, len(names) + 1)}
-        if origin := next((others[each] for each in parents if each in others), ""):
+        if origin := next((others[parent] for parent in parents if parent in others), ""):
             raise ConfigError(key, "is not set by the file", origin)
     # Not as text: line breaks stay as they are.
     return Path(file).read_bytes().decode("utf-8")

@@ -55,10 +55,10 @@ def read_moments(
     last = as_of(location, parse_moment(newest, now), environment, on_progress)
     times = {_time(last): last}
     for text in earlier:
-        found = as_of(location, parse_moment(text, now, "--moment"), environment, on_progress)
-        if _time(found) > _time(last):
+        moment = as_of(location, parse_moment(text, now, "--moment"), environment, on_progress)
+        if _time(moment) > _time(last):
             raise ConfigError("--moment", f"{text} is later than {last.moment}")
-        times.setdefault(_time(found), found)
+        times.setdefault(_time(moment), moment)
     pictures = [times[time] for time in sorted(times)]
     start, limit, graphs = _selected(pictures, environment, dag, focus, depth)
     names = _names(sorted(times))
@@ -95,11 +95,11 @@ def _selected(
     unknown: NotFound | None = None
     for picture in pictures:
         try:
-            start, found = neighborhood(picture.graph, focus, depth, environment, dag)
+            start, subgraph = neighborhood(picture.graph, focus, depth, environment, dag)
         except NotFound as error:
             unknown = error
             continue
-        datasets |= {dataset.id for dataset in found.datasets}
+        datasets |= {dataset.id for dataset in subgraph.datasets}
     if start is None and unknown:
         raise unknown
     limit = Limit(frozenset(datasets))

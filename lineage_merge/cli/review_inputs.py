@@ -121,13 +121,13 @@ def project_of(configured: Sequence["DbtProject"], head: str | None, namespace: 
         namespace = parse_namespace("--namespace", namespace)
     same = [dbt_project for dbt_project in configured if head in (None, dbt_project.manifest)] or configured
     if len(same) > 1 and not head:
-        places = ", ".join(each.manifest for each in same)
+        places = ", ".join(project.manifest for project in same)
         raise ConfigError("--head", f"the configuration has several projects: {places}. Fix: set --head")
     if len(same) > 1:
-        found = _common_settings(same, namespace)
+        project = _common_settings(same, namespace)
     else:
-        found = same[0] if same else DbtProject(MANIFEST, "")
-    return replace(found, manifest=head or found.manifest, namespace=namespace or found.namespace)
+        project = same[0] if same else DbtProject(MANIFEST, "")
+    return replace(project, manifest=head or project.manifest, namespace=namespace or project.namespace)
 
 
 def _common_settings(projects: Sequence["DbtProject"], namespace: str | None) -> "DbtProject":

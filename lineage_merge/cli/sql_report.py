@@ -177,8 +177,8 @@ def _as_json(review: "SqlReview") -> dict[str, Any]:
 
 def _changes(review: "SqlReview") -> dict[str, Any]:
     def edges(kind: str) -> list[dict[str, str]]:
-        found = review.of_kind(kind)
-        return [finding.edge._asdict() for finding in found if finding.edge]
+        findings = review.of_kind(kind)
+        return [finding.edge._asdict() for finding in findings if finding.edge]
 
     altered = review.of_kind(kinds.EXPRESSION_CHANGED)
     return {

@@ -139,15 +139,11 @@ def entry_names(location: str, scope: DagScope, after: MergeName | None = None) 
 
 def write_details(file: str, report: Report | None, config: Config) -> None:
     """Write the report and the configuration of a merge."""
-    values = {"report": _redacted(report) if report else None, "configuration": without_secrets(config)}
+    values = {
+        "report": report.as_redacted_json() if report else None,
+        "configuration": without_secrets(config),
+    }
     storage.create_file(file, json.dumps(values, ensure_ascii=False, indent=2) + "\n")
-
-
-def _redacted(report: Report) -> dict[str, Any]:
-    shown = report.as_json()
-    for problem in shown["problems"]:
-        problem["document"], problem["message"] = redact(problem["document"]), redact(problem["message"])
-    return shown
 
 
 def read_report(location: str, scope: DagScope, record: MergeRecord) -> Report | None:

@@ -27,7 +27,6 @@ from lineage_merge.load.result import LoadResult
 from lineage_merge.load.shard_digests import RunState
 from lineage_merge.merge.report import Report
 from lineage_merge.model.elements import encode
-from lineage_merge.naming import redact
 
 LABEL = "merge_run"
 # Characters. The stored report is for readers of the graph; report.json has the full list.
@@ -302,9 +301,7 @@ def _values(target: LoadTarget, result: LoadResult, report: Report | None) -> di
 
 def report_text(report: Report) -> str:
     """Return the report as JSON; if too long, with the longest lists truncated (`totals` has all counts)."""
-    shown = report.as_json()
-    for problem in shown["problems"]:
-        problem["document"], problem["message"] = redact(problem["document"]), redact(problem["message"])
+    shown = report.as_redacted_json()
     while True:
         text = json.dumps(shown, ensure_ascii=False)
         if len(text) <= _MAX_REPORT_LENGTH or not (shown["problems"] or shown["near_misses"]):

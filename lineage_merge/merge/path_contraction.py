@@ -8,6 +8,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from lineage_merge.column_lineage.transformations import Transformation, compose, listed
 from lineage_merge.model.elements import JobKey
+from lineage_merge.model.reachability import reachable
 from lineage_merge.model.records import FeedsColumnRecord, FeedsRecord, InfluencesRecord, LinkRecord
 
 # Chains of operations through temporary datasets multiply: only the shortest are retained.
@@ -264,7 +265,7 @@ def _inherited_influences(
             ends[flow.record.source].add((flow.record.job, flow.record.target))
     for hop, targets in ends.items():
         kinds_of: dict[tuple[str, str, bool], set[str]] = defaultdict(set)
-        for before in _with_ancestors(hop, sources):
+        for before in reachable([hop], sources):
             for influence in influences_on[before]:
                 record = influence.record
                 paths = columns.get(_start(record), {}).items()
@@ -276,16 +277,6 @@ def _inherited_influences(
         for (job, target), (origin, kinds) in product(sorted(targets), kinds_of.items()):
             start, column, is_assumed = origin
             yield InfluencesRecord(job, start, column, target, sorted(kinds), is_assumed)
-
-
-def _with_ancestors(hop: str, sources: Mapping[str, set[str]]) -> set[str]:
-    """Return the temporary dataset and the temporary datasets upstream of it."""
-    seen, waiting = {hop}, [hop]
-    while waiting:
-        new = sources.get(waiting.pop(), set()) - seen
-        seen |= new
-        waiting.extend(new)
-    return seen
 
 
 def components(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:

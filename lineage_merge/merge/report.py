@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
+from lineage_merge.infra.redaction import redact
 from lineage_merge.model.elements import Problem, decode
 
 # Examples per source and kind: bounds the memory of the driver.
@@ -130,6 +131,13 @@ class Report:
             name: tuple(parse(item) for item in stored.get(name, ())) for name, parse in _PARSERS.items()
         }
         return cls(**{"read": {}, "nodes": {}, "edges": {}, **values})
+
+    def as_redacted_json(self) -> dict[str, Any]:
+        """Return the output of `as_json` without secrets in its problems."""
+        shown = self.as_json()
+        for problem in shown["problems"]:
+            problem["document"], problem["message"] = redact(problem["document"]), redact(problem["message"])
+        return shown
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON object of `report.json`."""

@@ -102,6 +102,15 @@ class Column:
     sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
+def column_properties(
+    data_type: str = "", description: str = "", position: int | None = None
+) -> dict[str, Scalar]:
+    """Return the properties of a column that are known."""
+    texts = {"data_type": data_type, "description": description}
+    known: dict[str, Scalar] = {name: text for name, text in texts.items() if text.strip()}
+    return known if position is None else {**known, "position": position}
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """A named process that moves data. `at`: ms since 1970; the newest counts."""

@@ -64,11 +64,11 @@ class GraphSelection:
         given = {"environment": self.environment, "gremlin.endpoint": self.endpoint}
         flags = {key: value for key, value in given.items() if value}
         # Variables and the environment of a configuration are those of the user's own graph.
-        found = CONFIGURATION.collect(self.file, {} if self.demo else None, flags)
-        environment = self.environment if self.demo else found.settings.get("environment")
+        collected = CONFIGURATION.collect(self.file, {} if self.demo else None, flags)
+        environment = self.environment if self.demo else collected.settings.get("environment")
         # Queries do not require these keys: the default is all environments and DAGs.
-        filled = _UNUSED | found.settings
-        return CONFIGURATION.parse(filled, found.origins, needs_source=False), environment
+        filled = _UNUSED | collected.settings
+        return CONFIGURATION.parse(filled, collected.origins, needs_source=False), environment
 
     def source(self, config: "Config") -> str:
         """Return the place that the answer is read from, for documents."""

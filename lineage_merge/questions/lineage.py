@@ -136,11 +136,6 @@ def _walk(
     return hops, previous
 
 
-def reachable(starts: Iterable[str], neighbors: Mapping[str, Iterable[str]]) -> set[str]:
-    """Return the starts and everything that they lead to."""
-    return set(_walk(starts, neighbors)[0])
-
-
 def strongly_connected_components(pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, ...], ...]:
     """Return strongly connected components (Tarjan's algorithm, iterative) by size, then name."""
     following: dict[str, list[str]] = defaultdict(list)

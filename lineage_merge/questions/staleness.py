@@ -13,11 +13,12 @@ from lineage_merge.config import Policy
 from lineage_merge.config.policies import UpdateRule
 from lineage_merge.graph_format.elements import Vertex
 from lineage_merge.graph_format.schema import DATASET_LABELS
+from lineage_merge.model.reachability import reachable
 from lineage_merge.model.times import duration_text
 from lineage_merge.questions.dataset_globs import DatasetGlobs, names_of
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.last_updates import STALE_CHECKS, LastUpdate, input_updates, last_updates
-from lineage_merge.questions.lineage import inputs_of, reachable, upstream
+from lineage_merge.questions.lineage import inputs_of, upstream
 
 _SOURCES = {"older_than": "", "freshness_check": " (freshness check)", "policy": " (policy {})"}
 PASSED = "passed"

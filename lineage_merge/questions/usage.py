@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 from lineage_merge.graph_format.elements import COLUMN, Vertex, name_parts, values_of
 from lineage_merge.model.elements import dataset_of, is_column_id, query_log_id, structures_of
+from lineage_merge.model.reachability import reachable
 from lineage_merge.model.times import duration_text, utc_date
 from lineage_merge.questions.formats.describe import counted
 from lineage_merge.questions.graph import LineageGraph
@@ -184,7 +185,7 @@ def _through(graph: LineageGraph, vertices: Mapping[str, Vertex]) -> dict[str, l
                 readers[edge.from_id].add(edge.to_id)
         left = {target for edge in edges for target in readers.get(edge.from_id, ())} - passed
         passed |= left
-    return {id_: sorted(_reached(id_, seeds.get(id_, ()), readers)) for id_ in vertices}
+    return {id_: sorted(reachable({id_, *seeds.get(id_, ())}, readers) - {id_}) for id_ in vertices}
 
 
 def _fields_and_structures(graph: LineageGraph, vertices: Mapping[str, Vertex]) -> dict[str, set[str]]:
@@ -196,16 +197,6 @@ def _fields_and_structures(graph: LineageGraph, vertices: Mapping[str, Vertex]) 
             if structure in edges_of:
                 edges_of[structure].add(edge.to_id)
     return edges_of
-
-
-def _reached(start: str, seeds: Iterable[str], readers: Mapping[str, set[str]]) -> set[str]:
-    reached = {start, *seeds}
-    left = list(reached)
-    while left:
-        new = readers.get(left.pop(), set()) - reached
-        reached |= new
-        left += new
-    return reached - {start}
 
 
 def may_be_dropped(usage: Usage, dependents: Mapping[str, int], duration_ms: int) -> str:

@@ -98,12 +98,12 @@ class _Connection(H11Protocol):
             return
         waiting.sort(key=lambda connection: connection._waits_since)
         now = self.loop.time()
-        for number, each in enumerate(waiting[:excess]):
+        for number, connection in enumerate(waiting[:excess]):
             # The hard limit, to protect file descriptors.
-            is_young = now - each._waits_since < _YOUNG_SECONDS
+            is_young = now - connection._waits_since < _YOUNG_SECONDS
             if number < excess - self._max_waiting or not is_young:
                 # Not `close`, which would wait for a client that does not read its response.
-                each.transport.abort()
+                connection.transport.abort()
 
 
 def limited(application: ASGIApp, max_requests: int) -> Application:

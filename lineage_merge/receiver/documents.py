@@ -43,15 +43,15 @@ Reader = Callable[[bytes], Taken]
 def plan(body: bytes, version: str) -> Taken:
     """Parse an execution plan of Spline's producer API. Raises `DocumentError`."""
     text = _text(body)
-    found = _parsed(text)
-    if not isinstance(found, dict) or "operations" not in found:
+    document = _parsed(text)
+    if not isinstance(document, dict) or "operations" not in document:
         raise DocumentError("the body", "", "not an execution plan: expected an object with operations")
     _check_surrogates(text, "")
-    key = found.get("id")
+    key = document.get("id")
     if key is None:
         # Optional in the API: the server generates the id, and the sender's events refer to it.
         key = str(uuid.uuid4())
-        text = json.dumps({**found, "id": key}, ensure_ascii=False)
+        text = json.dumps({**document, "id": key}, ensure_ascii=False)
     if not isinstance(key, str):
         raise DocumentError("the body", "id", "not a text")
     return Taken("plans", _spline_line("plan", text, version), 1, (key,))
@@ -60,14 +60,14 @@ def plan(body: bytes, version: str) -> Taken:
 def events(body: bytes, version: str) -> Taken:
     """Parse an array of execution events of Spline's producer API. Raises `DocumentError`."""
     lines, ids = [], []
-    for number, (found, text) in enumerate(_elements(_text(body))):
-        if not isinstance(found, dict) or not isinstance(found.get("planId"), str):
+    for number, (document, text) in enumerate(_elements(_text(body))):
+        if not isinstance(document, dict) or not isinstance(document.get("planId"), str):
             raise DocumentError("the body", f"[{number}].planId", "missing, or not a string")
-        if "timestamp" not in found:
+        if "timestamp" not in document:
             raise DocumentError("the body", f"[{number}].timestamp", "is missing")
         _check_surrogates(text, f"[{number}]")
         lines.append(_spline_line("event", text, version))
-        ids.append(found["planId"])
+        ids.append(document["planId"])
     return Taken("events", b"".join(lines), len(lines), tuple(ids))
 
 
@@ -80,8 +80,8 @@ def openlineage(body: bytes) -> Taken:
 def openlineage_batch(body: bytes) -> Taken:
     """Parse an array of OpenLineage events. Raises `DocumentError`."""
     lines = [
-        _openlineage_line(found, text, f"[{number}]")
-        for number, (found, text) in enumerate(_elements(_text(body)))
+        _openlineage_line(document, text, f"[{number}]")
+        for number, (document, text) in enumerate(_elements(_text(body)))
     ]
     return Taken("openlineage", b"".join(lines), len(lines))
 
@@ -110,10 +110,10 @@ def _elements(text: str) -> Iterator[tuple[Any, str]]:
         return
     while True:
         try:
-            found, end = _decoder.raw_decode(text, position)
+            document, end = _decoder.raw_decode(text, position)
         except (ValueError, RecursionError) as error:
             raise _broken(error) from None
-        yield found, text[position:end]
+        yield document, text[position:end]
         between = _BETWEEN.match(text, end)
         if between is None:
             problem = f"not JSON: no comma or end of the array at character {_past_space(text, end)}"
@@ -151,8 +151,8 @@ def _spline_line(kind: str, text: str, version: str) -> bytes:
     return array_line(kind, _one_line(text).encode(), explicit_version) + b"\n"
 
 
-def _openlineage_line(found: object, text: str, field: str) -> bytes:
-    if not is_event(found):
+def _openlineage_line(document: object, text: str, field: str) -> bytes:
+    if not is_event(document):
         problem = "not an OpenLineage event: expected eventTime and a run, job or dataset"
         raise DocumentError("the body", field, problem)
     _check_surrogates(text, field)

@@ -44,10 +44,10 @@ def new_name() -> str:
 def is_file_of(path: Path, handle: int) -> bool:
     """Return whether a path names the open file itself, not a symbolic link to it."""
     try:
-        found = path.lstat()
+        status = path.lstat()
     except OSError:
         return False
-    return os.path.samestat(found, os.fstat(handle))
+    return os.path.samestat(status, os.fstat(handle))
 
 
 @dataclass(frozen=True, slots=True)

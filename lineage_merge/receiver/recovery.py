@@ -91,8 +91,8 @@ def _end_of_lines(handle: int, size: int) -> int:
     end = size
     while end:
         start = max(0, end - _BLOCK)
-        found = os.pread(handle, end - start, start).rfind(b"\n")
-        if found >= 0:
-            return start + found + 1
+        newline = os.pread(handle, end - start, start).rfind(b"\n")
+        if newline >= 0:
+            return start + newline + 1
         end = start
     return 0

@@ -99,11 +99,11 @@ async def _serve(
     on_progress(f"listening on http://{shown}:{port}, files in {settings.root}")
     async with asyncio.TaskGroup() as group:
         moving = group.create_task(uploads.run()) if uploads else None
-        writing = [group.create_task(each.run()) for each in (spline, openlineage)]
+        writing = [group.create_task(journal.run()) for journal in (spline, openlineage)]
         await server.serve(sockets=[listener])
         on_progress("stopping")
-        for each in (spline, openlineage):
-            each.end()
+        for journal in (spline, openlineage):
+            journal.end()
         await asyncio.gather(*writing)
         if uploads and moving:
             uploads.end()

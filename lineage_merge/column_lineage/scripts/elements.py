@@ -16,18 +16,13 @@ from lineage_merge.model.elements import (
     Reference,
     Scalar,
     Writes,
+    column_properties,
 )
 
 
 def column_of(ref: Reference, column: ShapeColumn, position: int | None) -> Column:
     """Return a column that a statement declares."""
-    properties: dict[str, Scalar] = {
-        name: value
-        for name, value in (("data_type", column.data_type), ("description", column.description))
-        if value
-    }
-    if position is not None:
-        properties["position"] = position
+    properties = column_properties(column.data_type, column.description, position)
     return Column(ref, column.name, Authority.BUILDER, properties)
 
 

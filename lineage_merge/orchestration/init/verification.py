@@ -10,6 +10,7 @@ from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.merge.report import EMPTY, Report
 from lineage_merge.merge.report_builder import SAME_NAME
 from lineage_merge.model.errors import InputTooLarge
+from lineage_merge.model.reachability import reachable
 from lineage_merge.orchestration import read_sources
 from lineage_merge.orchestration.read_sources import configured_sources, input_bytes
 
@@ -98,16 +99,8 @@ def _dataset_to_ask_about(rows: Iterable[Row]) -> str:
 
 def _reach(start: str, inputs: Mapping[str, set[str]], kinds: Mapping[str, set[str]]) -> tuple[int, int]:
     """Return the number of job types and of datasets upstream."""
-    seen = {start}
-    waiting = [start]
-    job_types: set[str] = set()
-    while waiting:
-        dataset = waiting.pop()
-        job_types |= kinds.get(dataset, set())
-        for source in inputs.get(dataset, set()) - seen:
-            seen.add(source)
-            waiting.append(source)
-    return len(job_types), len(seen)
+    datasets = reachable([start], inputs)
+    return len({job_type for dataset in datasets for job_type in kinds.get(dataset, ())}), len(datasets)
 
 
 def _short_name(dataset: str, datasets: Mapping[str, Row]) -> str:

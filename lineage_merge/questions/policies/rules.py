@@ -14,13 +14,14 @@ from lineage_merge.graph_format.schema import SEMANTIC_LABELS
 from lineage_merge.infra.engine.local import collection_off
 from lineage_merge.model.elements import FIELD, column_of, dataset_of
 from lineage_merge.model.errors import did_you_mean
+from lineage_merge.model.reachability import reachable
 from lineage_merge.model.times import duration_text
 from lineage_merge.questions.dataset_globs import DatasetGlobs, Selection, is_name
 from lineage_merge.questions.formats.describe import first_names
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.last_updates import LastUpdate, last_updates
 from lineage_merge.questions.layers import Layer
-from lineage_merge.questions.lineage import ends, reachable
+from lineage_merge.questions.lineage import ends
 from lineage_merge.questions.policies.scope import PolicyScope
 from lineage_merge.questions.policies.violations import (
     CheckedPolicy,

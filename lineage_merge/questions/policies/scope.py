@@ -9,11 +9,11 @@ from lineage_merge.config.propagation import Propagation
 from lineage_merge.graph_format.elements import COLUMN, Edge, Vertex
 from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.model.elements import dataset_of
+from lineage_merge.model.reachability import reachable
 from lineage_merge.questions.column_walk import with_derived
 from lineage_merge.questions.dataset_globs import DatasetGlobs, names_of
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.layers import Layer
-from lineage_merge.questions.lineage import reachable
 from lineage_merge.questions.tag_propagation import PropagatedTags, propagate_ids
 
 FRESHNESS = "freshness"

@@ -13,9 +13,9 @@ from lineage_merge.model.elements import (
     Problem,
     Reference,
     Scalar,
+    column_properties,
 )
 from lineage_merge.naming import redact
-from lineage_merge.sources.dbt.columns import Column as TableColumn
 from lineage_merge.sources.dbt.columns import ColumnLineage
 from lineage_merge.sources.dbt.jobs import Jobs
 from lineage_merge.sources.dbt.metadata import NOTHING
@@ -55,7 +55,8 @@ def column_elements(
         node = manifest.nodes[unique_id]
         authority = _authority(node)
         for column in (*columns.columns, *columns.fields):
-            yield Column(target, column.name, authority, _properties(column), NOTHING.sets)
+            properties = column_properties(column.data_type, column.description, column.position)
+            yield Column(target, column.name, authority, properties, NOTHING.sets)
         job = jobs.key(unique_id)
         only_in_sql = {key: _reference(table, namespace) for key, table in columns.undeclared.items()}
         known = {**references, **only_in_sql}
@@ -96,12 +97,3 @@ def _reference(table: UndeclaredTable, namespace: str) -> Reference:
 
 def _authority(node: Node) -> Authority:
     return _BUILT if node.is_built else _READ
-
-
-def _properties(column: TableColumn) -> dict[str, Scalar]:
-    known: dict[str, Scalar] = {
-        name: value
-        for name, value in (("data_type", column.data_type), ("description", column.description))
-        if value
-    }
-    return known if column.position is None else {**known, "position": column.position}

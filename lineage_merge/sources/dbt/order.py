@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from lineage_merge.model.reachability import reachable
 from lineage_merge.sources.dbt.nodes import Node
 
 
@@ -46,17 +47,5 @@ def behind_of(nodes: Mapping[str, Node], target: Node) -> Iterator[tuple[str, tu
                 readers.setdefault(parent, []).append(unique_id)
     for source in readers:
         if not nodes[source].folded:
-            passed = _reached(readers, source)
+            passed = reachable([source], readers)
             yield source, tuple(dict.fromkeys(nodes[step].name for step in order if step in passed))
-
-
-def _reached(readers: Mapping[str, list[str]], source: str) -> set[str]:
-    """Return the collapsed nodes reached from `source` without passing another dataset."""
-    reached: set[str] = set()
-    stack = [source]
-    while stack:
-        for reader in readers.get(stack.pop(), ()):
-            if reader not in reached:
-                reached.add(reader)
-                stack.append(reader)
-    return reached

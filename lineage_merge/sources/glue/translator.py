@@ -14,6 +14,7 @@ from lineage_merge.model.elements import (
     Problem,
     Reference,
     Scalar,
+    column_properties,
 )
 from lineage_merge.model.errors import NamingError
 from lineage_merge.naming import redact
@@ -43,9 +44,7 @@ def translate(
     dataset = path or own
     yield _dataset(table, database, name, dataset, tags.table)
     for position, column in enumerate(glue_table.columns(table)):
-        texts = {"data_type": column.data_type, "description": column.description}
-        properties: dict[str, Scalar] = {"position": position}
-        properties |= {key: text for key, text in texts.items() if text.strip()}
+        properties = column_properties(column.data_type, column.description, position)
         of_column = tags.columns.get(column.name, ())
         sets = {"tags": of_column} if of_column else {}
         yield Column(dataset, column.name, Authority.CATALOG, properties, sets)

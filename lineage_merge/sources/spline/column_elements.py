@@ -10,11 +10,10 @@ from lineage_merge.model.elements import (
     JobKey,
     Problem,
     Reference,
-    Scalar,
+    column_properties,
 )
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.lineage import ColumnLineage, column_lineage
-from lineage_merge.sources.spline.columns.written_columns import PlanColumn
 from lineage_merge.sources.spline.documents import Plan
 
 
@@ -34,19 +33,19 @@ def read_columns(plan: Plan, application: str, document: str) -> ColumnLineage |
 def column_elements(lineage: ColumnLineage, job: JobKey, output: Reference) -> Iterator[Element]:
     """Yield the columns of sources and target, and the edges between them."""
     for column in lineage.columns:
-        yield Column(output, column.name, Authority.BUILDER, _properties(column))
+        yield Column(
+            output,
+            column.name,
+            Authority.BUILDER,
+            column_properties(column.data_type, position=column.position),
+        )
     for read in lineage.sources:
         for column in read.columns:
             # A query has no types, and not always all columns.
-            known = _properties(column) if read.complete else {}
+            known = column_properties(column.data_type, position=column.position) if read.complete else {}
             yield Column(read.source, column.name, Authority.READER, known)
     yield from lineage_elements(lineage.flows, lineage.influences, job, output, _itself)
 
 
 def _itself(reference: Reference) -> Reference:
     return reference
-
-
-def _properties(column: PlanColumn) -> dict[str, Scalar]:
-    known: dict[str, Scalar] = {"position": column.position}
-    return {**known, "data_type": column.data_type} if column.data_type else known

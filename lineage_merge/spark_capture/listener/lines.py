@@ -6,6 +6,7 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from lineage_merge.infra.redaction import MASK, holds_encryption, names_secret, redact, redact_sql
+from lineage_merge.model.reachability import reachable
 from lineage_merge.model.version import __version__
 from lineage_merge.sources.spline.agent.messages import array_line
 from lineage_merge.sources.spline.source import LISTENER
@@ -110,19 +111,13 @@ def _redacted(value: Any, key: str) -> Any:
 def _of_encryption(functions: Iterable[Json]) -> frozenset[str]:
     """Return the ids of expressions below calls of encryption functions."""
     children: dict[str, list[str]] = {}
-    waiting: list[str] = []
+    arguments: list[str] = []
     for function in functions:
         below = [str(ref["__exprId"]) for ref in function.get("childRefs") or () if "__exprId" in ref]
         children[str(function["id"])] = below
         if holds_encryption(f"{function.get('name')} {function.get('params')}"):
-            waiting += below
-    reached: set[str] = set()
-    while waiting:
-        expression = waiting.pop()
-        if expression not in reached:
-            reached.add(expression)
-            waiting += children.get(expression, ())
-    return frozenset(reached)
+            arguments += below
+    return frozenset(reachable(arguments, children))
 
 
 def _argument(value: Any) -> Any:

@@ -13,6 +13,7 @@ from lineage_merge.column_lineage.transformations import (
     listed,
 )
 from lineage_merge.model.elements import FIELD, Reference, field_path
+from lineage_merge.model.reachability import reachable
 from lineage_merge.sources.spline.columns.argument_roles import is_filtered_by_right_side
 from lineage_merge.sources.spline.columns.attributes import Attributes, QueryRead
 from lineage_merge.sources.spline.columns.documents import PlanColumns
@@ -300,13 +301,8 @@ class _PlanLineage:
             for key, read in self._queries.items()
             if read.problems or not graph.inputs.keys() >= set(plan.output(key))
         }
-        waiting = [key for key in plan.operations if self._attributes.is_lost(key)]
-        seen = set(waiting)
-        while waiting:
-            children = set(plan.children.get(waiting.pop(), ())) - seen
-            seen |= children
-            waiting.extend(children)
-        return tuple(sorted({source for key in untraced | (reads & seen) for source in plan.reads[key]}))
+        below = reachable((key for key in plan.operations if self._attributes.is_lost(key)), plan.children)
+        return tuple(sorted({source for key in untraced | (reads & below) for source in plan.reads[key]}))
 
     def _rewritten(self) -> frozenset[Reference]:
         """Return the target of a row-level operation, whose rows are read to be changed."""

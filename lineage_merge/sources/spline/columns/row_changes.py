@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
 from lineage_merge.model.elements import Reference
+from lineage_merge.model.reachability import reachable
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.parts import Part
 from lineage_merge.sources.spline.columns.plan_text import (
@@ -182,23 +183,15 @@ class _Reader:
 
     def _rewritten(self) -> frozenset[Reference]:
         targets, sources = (
-            {source for read in self._below(side) for source in self._plan.reads[read]}
+            {
+                source
+                for operation in reachable([side], self._plan.children)
+                for source in self._plan.reads.get(operation, ())
+            }
             for side in (self._statement.target, self._statement.source)
         )
         written = str(self._plan.operations[self._plan.write].get("outputSource")).rstrip("/")
         return frozenset(target for target in targets - sources if target.name.rstrip("/") == written)
-
-    def _below(self, operation: str) -> Iterator[str]:
-        waiting, seen = [operation], {operation}
-        while waiting:
-            key = waiting.pop()
-            if key in self._plan.reads:
-                yield key
-            below = set(self._plan.children.get(key, ())) - seen
-            seen |= below
-            waiting.extend(below)
-
-    # Ids
 
     def _occurrences(self) -> Iterator[Occurrence]:
         for clause in self._statement.clauses:
