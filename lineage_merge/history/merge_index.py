@@ -12,7 +12,7 @@ from typing import Any
 from lineage_merge.config import Config
 from lineage_merge.history import layout
 from lineage_merge.history.layout import DETAILS, KINDS, MERGES, MOVES, DagScope, MergeName
-from lineage_merge.history.merge_record import FORMAT, MergeRecord, Migrations, parse_object, parse_record
+from lineage_merge.history.merge_record import FORMAT, MergeRecord, parse_object, parse_record
 from lineage_merge.infra import storage
 from lineage_merge.infra.redaction import MASK, names_secret, redact
 from lineage_merge.merge.report import Report
@@ -21,8 +21,6 @@ from lineage_merge.model.errors import IntermediateError, SourceError
 ScopedName = tuple[DagScope, MergeName]
 # `history compact` may delete a merge after it was listed.
 _LISTINGS = 5
-# Of files in `moves/` of older formats.
-MOVES_MIGRATIONS: Migrations = {}
 _MOVES = "the moves of a merge"
 
 
@@ -118,7 +116,7 @@ def read_moves(
 
 
 def _moves(text: str, file: str) -> dict[str, str]:
-    content = parse_object(text, MOVES_MIGRATIONS, storage.shown(file), _MOVES)
+    content = parse_object(text, storage.shown(file), _MOVES)
     try:
         return {str(old): str(new) for old, new in content["moves"].items()}
     except (KeyError, AttributeError):

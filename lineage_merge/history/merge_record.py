@@ -1,7 +1,7 @@
 """The object of a merge in the index, and the version of the JSON objects of a history. Pure."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
@@ -10,12 +10,10 @@ from lineage_merge.model.errors import IntermediateError
 
 # Version of the layout and of the objects in `merges/` and `moves/`.
 FORMAT = 1
-# By version: returns an object of that version as one of the next.
-Migrations = Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]]
 
 
-def parse_object(text: str, migrations: Migrations, where: str, what: str) -> dict[str, Any]:
-    """Return an object in the current format; one of an older format is migrated.
+def parse_object(text: str, where: str, what: str) -> dict[str, Any]:
+    """Return an object in the current format.
 
     `where` and `what` are its file and kind in errors. Raises `IntermediateError` for a newer format, and for
     damaged text.
@@ -28,16 +26,13 @@ def parse_object(text: str, migrations: Migrations, where: str, what: str) -> di
                 f"{where}: written by a newer version of lineage_merge (history format {version}, this one"
                 f" reads {FORMAT}). Fix: pip install --upgrade lineage-merge"
             )
-        while version != FORMAT:
-            content = migrations[version](content)
-            version = content["format"]
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError):
         raise IntermediateError(f"{where}: not {what}") from None
+    if version != FORMAT:
+        raise IntermediateError(f"{where}: not {what}")
     return content
 
 
-# Of objects of older formats.
-MIGRATIONS: Migrations = {}
 _WHAT = "a merge of a history"
 
 # full: an entry with all nodes and edges. runs: only properties of newest runs changed, in `runs/`.
@@ -96,8 +91,8 @@ _PLAIN: Mapping[str, Any] = {
 
 
 def parse_record(text: str, where: str) -> MergeRecord:
-    """Return the merge of an object; one of an older format is migrated. Raises `IntermediateError`."""
-    content = parse_object(text, MIGRATIONS, where, _WHAT)
+    """Return the merge of an object. Raises `IntermediateError`."""
+    content = parse_object(text, where, _WHAT)
     try:
         return MergeRecord(
             name=_required(content["merge"]),

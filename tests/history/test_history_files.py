@@ -11,7 +11,7 @@ import pytest
 
 from lineage_merge.config import section
 from lineage_merge.graph_format.schema import edge_ddl, node_ddl
-from lineage_merge.history import layout, merge_index, merge_record
+from lineage_merge.history import layout, merge_index
 from lineage_merge.history.layout import DagScope, MergeName
 from lineage_merge.history.merge_record import MergeRecord, parse_record
 from lineage_merge.infra import storage
@@ -136,15 +136,6 @@ def test_an_object_of_a_newer_format_is_refused() -> None:
     with pytest.raises(IntermediateError, match=r"history format 2, this one reads 1.*--upgrade") as raised:
         parse_record(written(format=2), "merges/x.json")
     assert raised.value.exit_code == 4
-
-
-def test_an_object_of_an_older_format_is_migrated(monkeypatch: pytest.MonkeyPatch) -> None:
-    def added_runs(found: dict[str, Any]) -> dict[str, Any]:
-        return {**found, "format": 1, "runs": ""}
-
-    monkeypatch.setattr(merge_record, "MIGRATIONS", {0: added_runs})
-    older = {key: value for key, value in json.loads(written(format=0)).items() if key != "runs"}
-    assert parse_record(json.dumps(older), "x") == parse_record(written(), "x")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import pytest
 import yaml
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
-from lineage_merge.history import merge_index, merge_record
 from lineage_merge.history.layout import MergeName
 from tests.command_line import Outcome, in_process
 from tests.expected import WAREHOUSE
@@ -69,10 +68,6 @@ def older(found: dict[str, Any]) -> dict[str, Any]:
     return {"format": 0, "old": {key: value for key, value in found.items() if key != "format"}}
 
 
-def migrated(found: dict[str, Any]) -> dict[str, Any]:
-    return {"format": 1, **found["old"]}
-
-
 @pytest.mark.parametrize("words", READS)
 def test_a_merge_of_a_newer_format_is_refused(history: MadeHistory, words: str) -> None:
     change(objects(history.location, "merges")[0], newer)
@@ -106,21 +101,6 @@ def test_moves_of_another_format_are_refused(
     assert (outcome.code, outcome.out) == (4, "")
     assert f"{file}: {message}" in outcome.err
     assert files(history.location) == before
-
-
-@pytest.mark.parametrize("words", READS)
-def test_older_formats_are_migrated(
-    history: MadeHistory, words: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    current = ask(history, words)
-    assert current.code == 0, current
-    for kind in ("merges", "moves"):
-        for file in objects(history.location, kind):
-            change(file, older)
-    assert "not a merge of a history" in ask(history, words).err
-    monkeypatch.setattr(merge_record, "MIGRATIONS", {0: migrated})
-    monkeypatch.setattr(merge_index, "MOVES_MIGRATIONS", {0: migrated})
-    assert ask(history, words) == current
 
 
 @pytest.fixture
@@ -161,25 +141,3 @@ def test_a_run_before_a_merge_of_a_newer_format_changes_nothing(
     assert run(also=True).code == 0
     added = objects(tmp_path / "history", "merges")[-1]
     assert json.loads(added.read_text())["kind"] == "full"
-
-
-def test_a_run_continues_after_a_merge_of_an_older_format(
-    run: Callable[..., Outcome],
-    gremlin: GraphTraversalSource,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    assert run().code == 0
-    (first,) = objects(tmp_path / "history", "merges")
-    entry = json.loads(first.read_text())["entry"]
-    change(first, older)
-    monkeypatch.setattr(merge_record, "MIGRATIONS", {0: migrated})
-
-    assert run().code == 0
-
-    last = json.loads(objects(tmp_path / "history", "merges")[-1].read_text())
-    assert {key: last[key] for key in ("format", "kind", "entry")} == {
-        "format": 1,
-        "kind": "unchanged",
-        "entry": entry,
-    }
