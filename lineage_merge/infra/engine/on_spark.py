@@ -101,10 +101,10 @@ class SparkEngine(Engine):
         return rdd
 
 
-def session_of(engine: Engine, what: str) -> SparkSession:
-    """Return the Spark session of an engine; `what` (such as "Kafka") requires Spark."""
+def session_of(engine: Engine) -> SparkSession:
+    """Return the Spark session of an engine, which Kafka requires."""
     if not isinstance(engine, SparkEngine):
-        raise TypeError(f"{what} is read by Spark only")
+        raise TypeError("Kafka is read by Spark only")
     return engine.spark
 
 

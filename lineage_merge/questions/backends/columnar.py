@@ -82,11 +82,7 @@ class _Vertices:
     def select(
         self, labels: Sequence[str], environment: str | None, dag: str | None, match: Match | None = None
     ) -> Sequence[int]:
-        conditions = [Match(("label",), tuple(labels))]
-        if environment is not None:
-            conditions.append(Match(("environment",), (environment,)))
-        if dag is not None:
-            conditions.append(Match(("dag_name",), (dag,)))
+        conditions = _in_scope(labels, environment, dag)
         return _select(self._columns, [*conditions, match] if match else conditions, self._duplicates)
 
     def environments(self) -> list[str]:
@@ -113,6 +109,14 @@ class _Vertices:
         return pc.is_in(_all_positions(len(column)), value_set=pc.unique(first))
 
 
+def _in_scope(labels: Sequence[str], environment: str | None, dag: str | None) -> list[Match]:
+    scope = (("environment", environment), ("dag_name", dag))
+    return [
+        Match(("label",), tuple(labels)),
+        *(Match((key,), (value,)) for key, value in scope if value is not None),
+    ]
+
+
 class _Edges:
     def __init__(self, columns: Columns, nodes: Columns) -> None:
         self._columns = columns
@@ -137,12 +141,7 @@ class _Edges:
         return Adjacency(*(positions_of(column.take(order)) for column in (here, there, edges)))
 
     def select(self, labels: Sequence[str], environment: str | None, dag: str | None) -> Sequence[int]:
-        conditions = [Match(("label",), tuple(labels))]
-        if environment is not None:
-            conditions.append(Match(("environment",), (environment,)))
-        if dag is not None:
-            conditions.append(Match(("dag_name",), (dag,)))
-        return _select(self._columns, conditions, self._complete)
+        return _select(self._columns, _in_scope(labels, environment, dag), self._complete)
 
     def ends(self, positions: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
         if not len(positions):

@@ -100,7 +100,7 @@ def with_landed(
     engine: Engine, kafka: Kafka, parts: list[Slice], find: Callable[[Iterable[str]], list[Slice]]
 ) -> tuple[list[Slice], tuple[Problem, ...]]:
     """Land new messages of a topic; return `parts` with the slices of its files (by `find`), and notices."""
-    folder, notices = landed(session_of(engine, "Kafka"), kafka)
+    folder, notices = landed(session_of(engine), kafka)
     with suppress(SourceMissing):  # no message yet
         parts = [*parts, *find([folder])]
     return parts, notices

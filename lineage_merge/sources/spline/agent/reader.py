@@ -157,7 +157,7 @@ def _parts(engine: Engine, context: Context) -> tuple[list[Slice], tuple[Problem
     from lineage_merge.infra.engine.on_spark import session_of
     from lineage_merge.sources.kafka_landing import kafka
 
-    landed = kafka.landed(session_of(engine, "Kafka"), spline.kafka, record_line)
+    landed = kafka.landed(session_of(engine), spline.kafka, record_line)
     parts = line_files.find(spline.agent)
     try:
         parts += line_files.find([landed.folder])
