@@ -8,7 +8,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from lineage_merge.column_lineage.transformations import Transformation, compose, listed
 from lineage_merge.model.elements import JobKey
-from lineage_merge.model.reachability import reachable
+from lineage_merge.model.graph_walks import reachable
 from lineage_merge.model.records import FeedsColumnRecord, FeedsRecord, InfluencesRecord, LinkRecord
 
 # Chains of operations through temporary datasets multiply: only the shortest are retained.

@@ -13,7 +13,7 @@ from lineage_merge.config import Policy
 from lineage_merge.config.policies import UpdateRule
 from lineage_merge.graph_format.elements import Vertex
 from lineage_merge.graph_format.schema import DATASET_LABELS
-from lineage_merge.model.reachability import reachable
+from lineage_merge.model.graph_walks import reachable
 from lineage_merge.model.times import duration_text
 from lineage_merge.questions.dataset_globs import DatasetGlobs, names_of
 from lineage_merge.questions.graph import LineageGraph

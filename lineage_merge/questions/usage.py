@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from lineage_merge.graph_format.elements import COLUMN, Vertex, name_parts, values_of
 from lineage_merge.model.elements import dataset_of, is_column_id, query_log_id, structures_of
-from lineage_merge.model.reachability import reachable
+from lineage_merge.model.graph_walks import reachable
 from lineage_merge.model.times import duration_text, utc_date
 from lineage_merge.questions.formats.describe import counted
 from lineage_merge.questions.graph import LineageGraph

@@ -7,6 +7,7 @@ from lineage_merge.column_lineage.transformations import Transformation
 from lineage_merge.infra.redaction import redact, redact_sql
 from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.model.elements import Reference, dotted, path_of
+from lineage_merge.model.graph_walks import parts_first
 from lineage_merge.sources.spline.columns.attributes import Attributes
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.expressions import ExpressionTexts
@@ -154,23 +155,11 @@ class _OriginReader:
 
     def _origin(self, start: Node) -> Origin:
         """Assemble the origin from the leaves; cycles are cut where they close."""
-        waiting = [start]
-        entered: set[Node] = set()
-        while waiting:
-            node = waiting[-1]
-            if node in self._made:
-                waiting.pop()
-                continue
-            step = self._steps[node]
-            missing = [part for part in step.parts if part not in self._made and part not in entered]
-            if missing and node not in entered:
-                entered.add(node)
-                waiting.extend(reversed(missing))
-                continue
-            waiting.pop()
-            entered.add(node)
-            parts = tuple(self._made[part] for part in step.parts if part in self._made)
-            self._made[node] = self._whole(step, parts)
+        for node in parts_first([start], lambda node: () if node in self._made else self._steps[node].parts):
+            if node not in self._made:
+                step = self._steps[node]
+                parts = tuple(self._made[part] for part in step.parts if part in self._made)
+                self._made[node] = self._whole(step, parts)
         return self._made[start]
 
     def _whole(self, step: _Step, parts: tuple[Origin, ...]) -> Origin:

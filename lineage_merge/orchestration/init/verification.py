@@ -10,7 +10,7 @@ from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.merge.report import EMPTY, Report
 from lineage_merge.merge.report_builder import SAME_NAME
 from lineage_merge.model.errors import InputTooLarge
-from lineage_merge.model.reachability import reachable
+from lineage_merge.model.graph_walks import reachable
 from lineage_merge.orchestration import read_sources
 from lineage_merge.orchestration.read_sources import configured_sources, input_bytes
 

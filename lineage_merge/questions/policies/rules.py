@@ -14,7 +14,7 @@ from lineage_merge.graph_format.schema import SEMANTIC_LABELS
 from lineage_merge.infra.engine.local import collection_off
 from lineage_merge.model.elements import FIELD, column_of, dataset_of
 from lineage_merge.model.errors import did_you_mean
-from lineage_merge.model.reachability import reachable
+from lineage_merge.model.graph_walks import reachable
 from lineage_merge.model.times import duration_text
 from lineage_merge.questions.dataset_globs import DatasetGlobs, Selection, is_name
 from lineage_merge.questions.formats.describe import first_names

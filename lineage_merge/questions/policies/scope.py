@@ -9,7 +9,7 @@ from lineage_merge.config.propagation import Propagation
 from lineage_merge.graph_format.elements import COLUMN, Edge, Vertex
 from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.model.elements import dataset_of
-from lineage_merge.model.reachability import reachable
+from lineage_merge.model.graph_walks import reachable
 from lineage_merge.questions.column_walk import with_derived
 from lineage_merge.questions.dataset_globs import DatasetGlobs, names_of
 from lineage_merge.questions.graph import LineageGraph

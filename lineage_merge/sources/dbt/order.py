@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from lineage_merge.model.reachability import reachable
+from lineage_merge.model.graph_walks import parts_first, reachable
 from lineage_merge.sources.dbt.nodes import Node
 
 
@@ -13,19 +13,12 @@ def parents_first(
 
     The order is stable; cycles are broken.
     """
-    order: list[str] = []
-    seen: set[str] = set()
-    stack = [(unique_id, False) for unique_id in sorted(start, reverse=True)]
-    while stack:
-        unique_id, finished = stack.pop()
-        if finished:
-            order.append(unique_id)
-        elif unique_id not in seen:
-            seen.add(unique_id)
-            stack.append((unique_id, True))
-            parents = sorted(nodes[unique_id].parents, reverse=True)
-            stack.extend((parent, False) for parent in parents if parent in nodes and follow(nodes[parent]))
-    return order
+
+    def followed(unique_id: str) -> list[str]:
+        parents = nodes[unique_id].parents
+        return sorted(parent for parent in parents if parent in nodes and follow(nodes[parent]))
+
+    return list(parts_first(sorted(start), followed))
 
 
 def behind_of(nodes: Mapping[str, Node], target: Node) -> Iterator[tuple[str, tuple[str, ...]]]:

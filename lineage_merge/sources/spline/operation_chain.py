@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
 from lineage_merge.model.elements import Element, Follows, JobKey, Operation
+from lineage_merge.model.graph_walks import in_order
 from lineage_merge.sources.spline.documents import Document, Plan
 
 MAX_CHAINS = 20  # per source; a plan of nested self-joins has two to the power of its depth
@@ -23,7 +24,7 @@ def operation_chains(operations: Iterable[Document], follows: Iterable[Document]
         set, {key: {""} for key, operation in by_key.items() if operation.get("type") == "Write"}
     )
     chains_of_source: defaultdict[str, set[str]] = defaultdict(set)
-    for key in _top_down(by_key, below):
+    for key in in_order(by_key, below):
         # Released early: the texts of a long plan add up.
         above = chains.pop(key, set())
         operation = by_key[key]
@@ -46,22 +47,6 @@ def _below(by_key: Mapping[str, Document], follows: Iterable[Document]) -> dict[
         if above in by_key and child in by_key:
             below[above].add(child)
     return dict(below)
-
-
-def _top_down(by_key: Mapping[str, Document], below: Mapping[str, set[str]]) -> Iterable[str]:
-    """Yield every operation after all its consumers; cycles are left out."""
-    consumers: defaultdict[str, int] = defaultdict(int)
-    for children in below.values():
-        for child in children:
-            consumers[child] += 1
-    ready = [key for key in by_key if not consumers[key]]
-    while ready:
-        key = ready.pop()
-        yield key
-        for child in below.get(key, ()):
-            consumers[child] -= 1
-            if not consumers[child]:
-                ready.append(child)
 
 
 def _truncated(chains: set[str]) -> set[str]:

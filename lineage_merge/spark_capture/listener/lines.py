@@ -6,7 +6,7 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from lineage_merge.infra.redaction import MASK, holds_encryption, names_secret, redact, redact_sql
-from lineage_merge.model.reachability import reachable
+from lineage_merge.model.graph_walks import reachable
 from lineage_merge.model.version import __version__
 from lineage_merge.sources.spline.agent.messages import array_line
 from lineage_merge.sources.spline.source import LISTENER

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
+from lineage_merge.model.graph_walks import in_order
 from lineage_merge.sources.spline.agent.api_1_0 import is_1_0, modern
 from lineage_merge.sources.spline.documents import Document, duration_ns, row_level_mode
 
@@ -255,16 +256,8 @@ def _data_type(part: Document) -> dict[str, str]:
 def _bottom_up(operations: list[Document]) -> Iterator[Document]:
     """Yield every operation after its inputs; cycles are left out."""
     by_id = {node["id"]: node for node in operations}
-    waiting = {key: {c for c in node.get("childIds") or () if c in by_id} for key, node in by_id.items()}
     parents: defaultdict[str, list[str]] = defaultdict(list)
-    for key, children in waiting.items():
-        for child in children:
+    for key, node in by_id.items():
+        for child in by_id.keys() & set(node.get("childIds") or ()):
             parents[child].append(key)
-    ready = [key for key, children in waiting.items() if not children]
-    while ready:
-        key = ready.pop()
-        yield by_id[key]
-        for parent in parents[key]:
-            waiting[parent].discard(key)
-            if not waiting[parent]:
-                ready.append(parent)
+    return (by_id[key] for key in in_order(by_id, parents))

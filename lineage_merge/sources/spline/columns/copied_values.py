@@ -7,6 +7,7 @@ two sides, even where nothing changes.
 
 from typing import NamedTuple
 
+from lineage_merge.model.graph_walks import parts_first
 from lineage_merge.sources.spline.columns.argument_roles import TRANSPARENT
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.parts import Part
@@ -32,16 +33,9 @@ class CopiedValues:
 
     def original(self, expression: str) -> tuple[str, tuple[str, ...]] | None:
         """Return the node and the names below it that an expression is a copy of; None if it is no copy."""
-        waiting = [(expression, False)]
-        seen: set[str] = set()
-        while waiting:
-            node, is_ready = waiting.pop()
-            if is_ready:
+        for node in parts_first([expression], lambda node: () if node in self._copies else self._parts(node)):
+            if node not in self._copies:
                 self._copies[node] = self._copy(node)
-            elif node not in seen and node not in self._copies:
-                seen.add(node)
-                waiting.append((node, True))
-                waiting.extend((part, False) for part in self._parts(node))
         copy = self._copies[expression]
         return (copy.node, copy.path) if copy else None
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from lineage_merge.column_lineage import pseudo_columns
 from lineage_merge.column_lineage.table_parts import TablePart
 from lineage_merge.model.elements import Reference
+from lineage_merge.model.graph_walks import in_order
 from lineage_merge.sources.spline.columns.argument_roles import class_name
 from lineage_merge.sources.spline.columns.parts import Key
 from lineage_merge.sources.spline.columns.sql_types import fields, type_texts
@@ -103,21 +104,11 @@ class PlanColumns:
     @cached_property
     def bottom_up(self) -> tuple[str, ...]:
         """Return the ids of all operations, each after its inputs."""
-        waiting = {key: len(set(self.children.get(key, ()))) for key in self.operations}
         parents: defaultdict[str, list[str]] = defaultdict(list)
         for key in self.operations:
             for child in dict.fromkeys(self.children.get(key, ())):
                 parents[child].append(key)
-        ready = [key for key, count in waiting.items() if not count]
-        order: list[str] = []
-        while ready:
-            key = ready.pop()
-            order.append(key)
-            for parent in parents[key]:
-                waiting[parent] -= 1
-                if not waiting[parent]:
-                    ready.append(parent)
-        return tuple(order)
+        return tuple(in_order(self.operations, parents))
 
     @cached_property
     def schemas(self) -> dict[str, tuple[str, ...]]:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from lineage_merge.model.graph_walks import parts_first
 from lineage_merge.sources.spline.columns.argument_roles import SELECTED, SUBQUERIES, TRANSPARENT
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.sql_types import literal
@@ -91,24 +92,9 @@ class ExpressionTexts:
         expression.
         """
         done: dict[str, _Text] = {}
-        waiting = [node]
-        entered: set[str] = set()
-        while waiting:
-            current = waiting[-1]
-            if current in done:
-                waiting.pop()
-                continue
-            parts = self._parts(current)
-            if current not in entered:
-                entered.add(current)
-                missing = [part for part in reversed(parts) if part not in done and part not in entered]
-                if missing:
-                    waiting.extend(missing)
-                    continue
-            texts = [done.get(part, _Text("...")) for part in parts]
-            whole = self._write(current, texts)
+        for current in parts_first([node], self._parts):
+            whole = self._write(current, [done.get(part, _Text("...")) for part in self._parts(current)])
             done[current] = whole._replace(text=whole.text[:LIMIT])
-            waiting.pop()
         return done[node].text
 
     def _parts(self, node: str) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from lineage_merge.column_lineage.transformations import (
     listed,
 )
 from lineage_merge.model.elements import FIELD, Reference, field_path
-from lineage_merge.model.reachability import reachable
+from lineage_merge.model.graph_walks import reachable
 from lineage_merge.sources.spline.columns.argument_roles import is_filtered_by_right_side
 from lineage_merge.sources.spline.columns.attributes import Attributes, QueryRead
 from lineage_merge.sources.spline.columns.documents import PlanColumns

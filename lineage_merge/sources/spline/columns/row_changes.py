@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
 from lineage_merge.model.elements import Reference
-from lineage_merge.model.reachability import reachable
+from lineage_merge.model.graph_walks import reachable
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.parts import Part
 from lineage_merge.sources.spline.columns.plan_text import (

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
+from lineage_merge.model.graph_walks import parts_first
 from lineage_merge.sources.spline.documents import Document
 
 _DAY = 86_400_000_000  # microseconds
@@ -18,22 +19,8 @@ def type_texts(types: Mapping[str, Document]) -> dict[str, str]:
     A type that is unknown or contains itself is "".
     """
     texts: dict[str, str] = {}
-    for start in types:
-        waiting = [start]
-        entered: set[str] = set()
-        while waiting:
-            key = waiting[-1]
-            if key in texts or key not in types:
-                waiting.pop()
-                continue
-            parts = _parts(types[key])
-            missing = [part for part in parts if part in types and part not in texts]
-            if missing and key not in entered:
-                entered.add(key)
-                waiting.extend(part for part in missing if part not in entered)
-                continue
-            texts[key] = _text(types[key], texts)
-            waiting.pop()
+    for key in parts_first(types, lambda key: (part for part in _parts(types[key]) if part in types)):
+        texts[key] = _text(types[key], texts)
     return texts
 
 
