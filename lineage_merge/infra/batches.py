@@ -1,10 +1,12 @@
-"""Items in batches."""
+"""Items in batches and groups."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TypeVar
 
 Item = TypeVar("Item")
+Key = TypeVar("Key")
 
 
 def batched(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
@@ -12,3 +14,11 @@ def batched(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
     remaining = iter(items)
     while batch := list(islice(remaining, size)):
         yield batch
+
+
+def grouped(pairs: Iterable[tuple[Key, Item]]) -> defaultdict[Key, list[Item]]:
+    """Return the items by key, in their order; a key without items has none."""
+    groups: defaultdict[Key, list[Item]] = defaultdict(list)
+    for key, item in pairs:
+        groups[key].append(item)
+    return groups

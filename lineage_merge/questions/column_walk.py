@@ -9,10 +9,10 @@ Where a walk touches no field, the server walks, in one traversal. Otherwise the
 level.
 """
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from lineage_merge.graph_format.elements import COLUMN, Edge, Vertex
+from lineage_merge.infra.batches import grouped
 from lineage_merge.model.elements import column_of, dataset_of, decode, dotted, is_field, structures_of
 from lineage_merge.questions.graph import Direction, LineageGraph
 
@@ -111,10 +111,7 @@ def _through_fields(
         covered |= frontier
         fields = {edge.to_id: edge for edge in graph.edges_below(sorted(frontier), [_FIELDS])}
         inside = frontier | fields.keys()
-        below: dict[str, list[str]] = defaultdict(list)
-        for column in frontier:
-            for structure in structures_of(column):
-                below[structure].append(column)
+        below = grouped((structure, column) for column in frontier for structure in structures_of(column))
         following: set[str] = set()
         for edge in sorted(
             _at(graph, inside | below.keys(), labels, direction, dag), key=lambda edge: edge.id

@@ -1,10 +1,10 @@
 """The question `cycles`: datasets that feed themselves, directly or through others."""
 
-from collections import defaultdict
 from dataclasses import dataclass
 from typing import Annotated
 
-from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex
+from lineage_merge.graph_format.elements import Subgraph, Vertex
+from lineage_merge.infra.batches import grouped
 from lineage_merge.questions.fields import JSON_ONLY, Element, Shown, row_of
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.lineage import completed, strongly_connected_components
@@ -78,9 +78,7 @@ class CyclesResult(RowsResult):
         from lineage_merge.questions.formats.table import AnswerTable
 
         table = AnswerTable("cycle", "dataset", "feeds", "job")
-        leaving: dict[str, list[Edge]] = defaultdict(list)
-        for edge in self.graph.edges:
-            leaving[edge.from_id].append(edge)
+        leaving = grouped((edge.from_id, edge) for edge in self.graph.edges)
         for number, dataset in self.items:
             for edge in leaving[dataset.id]:
                 target = self.graph.vertices[edge.to_id]

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from lineage_merge.graph_format.elements import COLUMN, Edge, Subgraph, Vertex, subgraph
+from lineage_merge.infra.batches import grouped
 from lineage_merge.model.elements import dataset_of, is_field
 from lineage_merge.questions.column_walk import column_edges, with_derived
 from lineage_merge.questions.graph import Direction, LineageGraph
@@ -138,9 +139,7 @@ def _walk(
 
 def strongly_connected_components(pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, ...], ...]:
     """Return strongly connected components (Tarjan's algorithm, iterative) by size, then name."""
-    following: dict[str, list[str]] = defaultdict(list)
-    for source, target in sorted(set(pairs)):
-        following[source].append(target)
+    following = grouped((source, target) for source, target in sorted(set(pairs)))
     index: dict[str, int] = {}
     lowest: dict[str, int] = {}
     waiting: list[str] = []

@@ -1,6 +1,5 @@
 """Decides what a merge may delete: per job which unmatched edges, per dataset which columns and vertices."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -8,6 +7,7 @@ from operator import itemgetter
 from typing import Literal, NamedTuple
 
 from lineage_merge.graph_format.schema import RUN_LABELS, Row
+from lineage_merge.infra.batches import grouped
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.load.diff import Compared
 from lineage_merge.load.element_rows import dataset_of, dataset_of_end, job_of
@@ -283,9 +283,7 @@ def _column(
 def _decide_dataset(
     scope: PruneScope, identifier: str, facts: list[tuple[str, _Fact]]
 ) -> Iterator[UnmatchedEdge | str]:
-    by_kind: dict[str, list[_Fact]] = defaultdict(list)
-    for _, fact in facts:
-        by_kind[fact.kind].append(fact)
+    by_kind = grouped((fact.kind, fact) for _, fact in facts)
     retained, affected = ({fact.id for fact in by_kind[kind]} for kind in ("retained", "affected"))
     is_unmatched = any(fact.id == identifier for fact in by_kind["unmatched"])
     is_deleted = is_unmatched and (scope.everything or bool(affected))

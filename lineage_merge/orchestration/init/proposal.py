@@ -1,12 +1,13 @@
 """Proposal of a configuration from what was found in the sources. Pure."""
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from lineage_merge.infra.batches import grouped
 from lineage_merge.orchestration.init import warehouse
 from lineage_merge.orchestration.init.discovery import Inputs
 from lineage_merge.orchestration.init.findings import Findings
@@ -108,9 +109,7 @@ def with_namespaces(proposal: Proposal, findings: Findings, choices: Sequence[Ch
     projects = tuple(
         project._replace(choice=choice) for project, choice in zip(proposal.projects, choices, strict=True)
     )
-    by_namespace: dict[str, list[ProjectFindings]] = defaultdict(list)
-    for project in projects:
-        by_namespace[project.choice.namespace].append(project.findings)
+    by_namespace = grouped((project.choice.namespace, project.findings) for project in projects)
     schemas = {
         namespace: warehouse.default_schema(namespace, within, findings.jobs)
         for namespace, within in by_namespace.items()

@@ -1,12 +1,12 @@
 """Tables and trees of carried tags."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from lineage_merge.graph_format.elements import Edge, title_in
+from lineage_merge.infra.batches import grouped
 from lineage_merge.questions.formats.describe import one_line, truncate
 from lineage_merge.questions.formats.table import AnswerTable
 
@@ -49,12 +49,10 @@ def carrier_tree(chosen: "PropagatedTags", propagated: "PropagatedTags") -> Iter
     path.
     """
     titles = chosen.vertices
-    below: Mapping[tuple[str, str], list[Carrier]] = defaultdict(list)
-    for carrier in _with_paths(chosen.carriers, propagated):
-        below[carrier.tag, carrier.previous].append(carrier)
-    stops: Mapping[str, list[Stop]] = defaultdict(list)
-    for stop in chosen.stops:
-        stops[stop.tag].append(stop)
+    below = grouped(
+        ((carrier.tag, carrier.previous), carrier) for carrier in _with_paths(chosen.carriers, propagated)
+    )
+    stops = grouped((stop.tag, stop) for stop in chosen.stops)
     for number, tag in enumerate(sorted({tag for tag, _ in below} | stops.keys())):
         if number:
             yield Text()

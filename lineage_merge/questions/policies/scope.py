@@ -1,6 +1,5 @@
 """The part of a graph that policies are checked on, read once for all of them."""
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -8,6 +7,7 @@ from functools import cached_property
 from lineage_merge.config.propagation import Propagation
 from lineage_merge.graph_format.elements import COLUMN, Edge, Vertex
 from lineage_merge.graph_format.schema import DATASET_LABELS
+from lineage_merge.infra.batches import grouped
 from lineage_merge.model.elements import dataset_of
 from lineage_merge.model.graph_walks import reachable
 from lineage_merge.questions.column_walk import with_derived
@@ -56,18 +56,15 @@ class PolicyScope:
     @cached_property
     def feeds(self) -> Mapping[str, tuple[str, ...]]:
         """The targets of each dataset, sorted."""
-        targets_of = defaultdict(list)
-        for source, target in sorted(self.graph.pairs(["feeds"], self.environment)):
-            targets_of[source].append(target)
+        targets_of = grouped(
+            (source, target) for source, target in sorted(self.graph.pairs(["feeds"], self.environment))
+        )
         return {source: tuple(targets) for source, targets in targets_of.items()}
 
     @cached_property
     def fed_by(self) -> Mapping[str, tuple[str, ...]]:
         """The sources of each dataset, sorted."""
-        sources_of = defaultdict(list)
-        for source, targets in self.feeds.items():
-            for target in targets:
-                sources_of[target].append(source)
+        sources_of = grouped((target, source) for source, targets in self.feeds.items() for target in targets)
         return {target: tuple(sorted(sources)) for target, sources in sources_of.items()}
 
     @cached_property

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from lineage_merge.infra.batches import grouped
 from lineage_merge.model.graph_walks import parts_first, reachable
 from lineage_merge.sources.dbt.nodes import Node
 
@@ -33,11 +34,9 @@ def behind_of(nodes: Mapping[str, Node], target: Node) -> Iterator[tuple[str, tu
             yield parent, ()
     folded = [parent for parent in known if nodes[parent].folded]
     order = parents_first(nodes, folded, lambda node: node.folded)
-    readers: dict[str, list[str]] = {}
-    for unique_id in order:
-        for parent in nodes[unique_id].parents:
-            if parent in nodes:
-                readers.setdefault(parent, []).append(unique_id)
+    readers = grouped(
+        (parent, unique_id) for unique_id in order for parent in nodes[unique_id].parents if parent in nodes
+    )
     for source in readers:
         if not nodes[source].folded:
             passed = reachable([source], readers)

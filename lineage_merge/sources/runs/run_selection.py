@@ -5,12 +5,12 @@ to it in the same run: appends since the last overwrite, and a write that ended 
 target was running (CREATE TABLE AS SELECT reports the inner insert and the outer command).
 """
 
-from collections import defaultdict
 from collections.abc import Hashable, Iterator
 from datetime import timedelta
 from functools import partial
 from typing import Any, NamedTuple
 
+from lineage_merge.infra.batches import grouped
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.sources.runs.events import EventRow, nulls_first, smallest
 from lineage_merge.sources.settings import Runs
@@ -136,10 +136,9 @@ def _written(write: SelectedWrite) -> tuple[str | None, ...]:
 def _latest(_written: Hashable, writes: list[SelectedWrite]) -> Iterator[SelectedWrite]:
     newest = max((write.event for write in writes), key=lambda event: nulls_first(event.at, event.run_id))
     # Grouped by raw target: two partitions of one table do not replace each other.
-    by_target: defaultdict[str | None, list[SelectedWrite]] = defaultdict(list)
-    for write in writes:
-        if write.event.run_id == newest.run_id:
-            by_target[write.event.target].append(write)
+    by_target = grouped(
+        (write.event.target, write) for write in writes if write.event.run_id == newest.run_id
+    )
     for of_target in by_target.values():
         since = _last_overwrite_began([write.event for write in of_target])
         yield from (write for write in of_target if since is None or (write.event.at or 0) >= since)

@@ -1,9 +1,9 @@
 """How `init` finds exports of Spline's database, and configures the database."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from lineage_merge.infra.batches import grouped
 from lineage_merge.infra.storage import StoredFile
 from lineage_merge.model.errors import (
     ConfigError,
@@ -110,9 +110,7 @@ def _export(folders: Sequence[str]) -> tuple[str, list[str]]:
     Databases in one folder are one export. Of several such folders it is the one with most databases, the
     last by name if several have as many: names are often dates.
     """
-    by_parent: dict[str, list[str]] = defaultdict(list)
-    for folder in folders:
-        by_parent[folder_of(folder)].append(folder)
+    by_parent = grouped((folder_of(folder), folder) for folder in folders)
     ordered = sorted(by_parent, key=lambda parent: (len(by_parent[parent]), parent), reverse=True)
     candidates = [parent for parent in ordered if len(by_parent[parent]) > 1]
     for candidate in (*candidates, *sorted(folders, reverse=True)):

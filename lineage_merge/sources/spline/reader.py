@@ -8,6 +8,7 @@ from operator import itemgetter
 from typing import Any
 
 from lineage_merge.config import Config
+from lineage_merge.infra.batches import grouped
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceError
@@ -111,9 +112,7 @@ def _part_rows(engine: Engine, parts: list[export.Part]) -> Rows[export.Part]:
 
 
 def _export_input(engine: Engine, context: Context) -> ExportInput:
-    parts: dict[str, list[export.Part]] = defaultdict(list)
-    for part in export.find(context.spline.export):
-        parts[part.collection].append(part)
+    parts = grouped((part.collection, part) for part in export.find(context.spline.export))
     for database, versions in sorted(export.versions_of(parts.pop(VERSIONS, ())).items()):
         if versions.refusal:
             raise SourceError(f"{database}: {versions.refusal}" if database else versions.refusal)
