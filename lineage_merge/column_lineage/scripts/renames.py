@@ -39,5 +39,5 @@ def follow_renames(found: FileLineage) -> None:
 def _renamed_reads(reads: Reads, last: Callable[[str], str]) -> Reads:
     found = Reads()
     for key, read in reads.items():
-        found.add(last(key), read.via, rows=read.rows)
+        found.add(last(key), read.via, rows=read.rows, assumed=read.assumed)
     return found

@@ -3,16 +3,17 @@
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from sqlglot import Dialect, exp
 
+from lineage_merge.column_lineage.scripts.clauses import location_of
 from lineage_merge.column_lineage.scripts.elements import column_of, write_elements
 from lineage_merge.column_lineage.scripts.results import FileLineage
 from lineage_merge.column_lineage.scripts.script import Reader
 from lineage_merge.column_lineage.scripts.shapes import Shape, Shapes
 from lineage_merge.column_lineage.scripts.statements import Unread
-from lineage_merge.column_lineage.scripts.syntax import Parsed, Script, parse
+from lineage_merge.column_lineage.scripts.syntax import Parsed, Script, Unload, parse
 from lineage_merge.column_lineage.scripts.variables import Variables
 from lineage_merge.column_lineage.scripts.writes import Note, Write
 from lineage_merge.model.elements import (
@@ -26,11 +27,11 @@ from lineage_merge.model.elements import (
     Scalar,
 )
 from lineage_merge.sources.query_log import copying
-from lineage_merge.sources.query_log.catalog import Catalog
+from lineage_merge.sources.query_log.catalog import Catalog, ExternalTable
 from lineage_merge.sources.query_log.facts import creates_view
 from lineage_merge.sources.query_log.manifests import ManifestFiles
 from lineage_merge.sources.query_log.names import LoggedTables
-from lineage_merge.sources.query_log.sessions import Unit
+from lineage_merge.sources.query_log.units import Unit
 
 # Name of the rule on vertices and in reports: an external table and the path of its files are one dataset.
 EXTERNAL_RULE = "external-table"
@@ -74,8 +75,11 @@ def interpret(unit: Unit, warehouse: Warehouse, shapes: Shapes) -> Interpreted:
         for position, (text, files) in enumerate(zip(unit.statements, unit.sources, strict=True), 1)
         for parsed in parsed_statements(text, warehouse.dialect)
     ]
+    load_columns = partial(copying.columns_of, warehouse.read_paths)
     script = Script("", tuple(statements), Variables())
-    found = Reader(Dialect.get_or_raise(warehouse.dialect), datasets).read(script, shapes)
+    found = Reader(Dialect.get_or_raise(warehouse.dialect), datasets, load_columns=load_columns).read(
+        script, shapes
+    )
     is_view = creates_view(
         unit.statements[unit.target]
     )  # a query that cannot be parsed is an unsupported view
@@ -89,9 +93,6 @@ def interpret(unit: Unit, warehouse: Warehouse, shapes: Shapes) -> Interpreted:
     )
     notes += [note for note in found.notes if note.kind in ("no-columns", "not-joined")]
     writes = [write for write in found.writes if write.line == line]
-    for statement in statements:
-        if statement.line == line and isinstance(statement.tree, exp.Copy):
-            writes = [_copied(statement.tree, write, shapes, warehouse, notes) for write in writes]
     created = {each.key: each.shape for each in found.created if each.line == line and each.shape.complete}
     if any(_names_columns_after_values(each.tree) for each in statements):
         writes = [_without_unnamed(write, notes) for write in writes]
@@ -133,10 +134,28 @@ def created_view(unit: Unit, warehouse: Warehouse) -> Iterator[str]:
             yield key
 
 
+def created_location(unit: Unit, warehouse: Warehouse) -> Iterator[ExternalTable]:
+    """Yield the external table that a unit's statement creates, with its path."""
+    datasets = _tables(unit, warehouse)
+    for parsed in parsed_statements(unit.statements[unit.target], warehouse.dialect):
+        tree = parsed.tree
+        if not isinstance(tree, exp.Create) or tree.kind != "TABLE":
+            continue
+        table = tree.find(exp.Table)
+        if table is not None and ":/" in (location := location_of(tree)):
+            yield ExternalTable(*datasets.whole_name(table), location)
+
+
 def _with_files(parsed: Parsed, files: tuple[str, ...], warehouse: Warehouse, notes: list[Note]) -> Parsed:
     copy = parsed.tree
+    if isinstance(copy, Unload) and len(files) == 1:
+        return replace(parsed, tree=replace(copy, path=files[0]))
     if not isinstance(copy, exp.Copy):
         return parsed
+    if copying.options_of(copy).is_remote:
+        problem = "COPY over SSH: its data are the output of commands"
+        notes.append(Note("not-joined", parsed.line, problem))
+        return replace(parsed, tree=Unread(problem, is_broken=False))
     manifest = "" if files else copying.manifest_of(copy)
     if manifest:
         files, problem = warehouse.read_manifest(manifest)
@@ -144,15 +163,6 @@ def _with_files(parsed: Parsed, files: tuple[str, ...], warehouse: Warehouse, no
             notes.append(Note("not-joined", parsed.line, problem))
             return replace(parsed, tree=Unread(problem, is_broken=False))
     return replace(parsed, tree=copying.with_files(copy, files))
-
-
-def _copied(copy: exp.Copy, write: Write, shapes: Shapes, warehouse: Warehouse, notes: list[Note]) -> Write:
-    names = shapes[write.target].names if write.target in shapes else []
-    columns, problem = copying.columns_of(copy, names, write, warehouse.read_paths)
-    if problem:
-        notes.append(Note("no-columns", write.line, problem))
-        return write
-    return replace(write, columns=columns, columns_lost=False, assumed=copying.is_assumed(copy))
 
 
 def _names_columns_after_values(tree: object) -> bool:

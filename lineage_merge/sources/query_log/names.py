@@ -56,6 +56,10 @@ class LoggedTables:
         self.external[key] = reference_of(self.namespace, (database, schema, name))
         return key
 
+    def whole_name(self, table: exp.Table) -> TableName:
+        """Return the database, schema and name of a table."""
+        return self._parts([part.name for part in table.parts])
+
     def of_path(self, path: str, _variables: Variables) -> str | None:
         """Return the key of a path; None if its file system is unknown."""
         return self._key(Reference("", path)) if ":/" in path else None

@@ -7,19 +7,14 @@ from typing import Any, NamedTuple
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.model.elements import Count
 from lineage_merge.sources.query_log.facts import facts_of
+from lineage_merge.sources.query_log.job_runs import Runs, merge_runs
 from lineage_merge.sources.query_log.owners import DBT
 from lineage_merge.sources.query_log.reads import CountedReads, ReadKey, Reads, merge_reads
 from lineage_merge.sources.query_log.renames import Rename, Renames
-from lineage_merge.sources.query_log.sessions import (
-    Prepared,
-    Runs,
-    SessionSettings,
-    Unit,
-    may_rename,
-    merge_runs,
-    read_session,
-    renames_in,
-)
+from lineage_merge.sources.query_log.session_steps import SessionSettings, may_rename, renames_in
+from lineage_merge.sources.query_log.sessions import read_session
+from lineage_merge.sources.query_log.statement import Prepared
+from lineage_merge.sources.query_log.units import Unit
 
 # Distinct rows that a task holds at once.
 _HELD = 20_000
@@ -58,7 +53,7 @@ def renames_of_sessions(statements: Rows[Prepared], settings: SessionSettings) -
 def _renames_a_table(prepared: Prepared) -> bool:
     owner = prepared.template.owner
     is_of_dbt = owner is not None and owner.job_type == DBT
-    return facts_of(prepared.template.text).renames is not None and not is_of_dbt
+    return facts_of(prepared.template.text).renames_a_table and not is_of_dbt
 
 
 def _renames_in(

@@ -9,8 +9,8 @@ from lineage_merge.sources.query_log.dbt_jobs import DbtJobs
 from lineage_merge.sources.query_log.facts import creates_view
 from lineage_merge.sources.query_log.interpretation import Warehouse, created_view
 from lineage_merge.sources.query_log.session_rows import CountedUnit
-from lineage_merge.sources.query_log.sessions import Prepared
 from lineage_merge.sources.query_log.settings import QueryLog
+from lineage_merge.sources.query_log.statement import Prepared
 
 
 def view_units(
