@@ -40,6 +40,14 @@ class Creation(Context):
             else:
                 self._build(table, relation, reads, label, location)
             return
+        clone = create.args.get("clone")
+        if clone is not None:
+            relation, reads = self._outcome(clone.this)
+            if is_temporary:
+                self._add_temporary(table, relation, reads)
+            else:
+                self._build(table, relation, reads, label, location)
+            return
         columns = declared(create, self._dialect)
         like = create.find(exp.LikeProperty)
         shape = Shape(columns, complete=bool(columns), declared=bool(columns))

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from sqlglot import Dialect, exp
 
 from lineage_merge.column_lineage.scripts import tsql
-from lineage_merge.column_lineage.scripts.clauses import is_ddl, used_database
+from lineage_merge.column_lineage.scripts.clauses import is_ddl, literal_of, paths_of_copy, used_database
 from lineage_merge.column_lineage.scripts.context import POSTGRES
 from lineage_merge.column_lineage.scripts.creation import Creation
 from lineage_merge.column_lineage.scripts.datasets import Datasets
@@ -149,6 +149,9 @@ class _Reading(Creation):
                 self._alter(tree)
             case exp.Drop():
                 self._drop(tree)
+            case exp.TruncateTable():
+                for table in tree.expressions:
+                    self._empty(table)
             case exp.Query():
                 self._query(tree)
             case _:
@@ -169,7 +172,8 @@ class _Reading(Creation):
     def _insert(self, insert: exp.Insert) -> None:
         query = insert.expression or insert.args.get("source")
         if not isinstance(query, exp.Expr):
-            self._note("skipped", "unsupported statement: INSERT without a query")
+            if not insert.args.get("default"):
+                self._note("skipped", "unsupported statement: INSERT without a query")
             return
         replaces = insert.args.get("overwrite") or insert.args.get("where") is not None
         mode: Mode = "overwrite" if replaces else "append"
@@ -251,12 +255,12 @@ class _Reading(Creation):
 
     def _copy(self, copy: exp.Copy) -> None:
         sources: list[exp.Expr] = copy.args.get("files") or []
-        files = [file.name for file in sources if _is_path(file)]
+        files = paths_of_copy(copy)
         if not copy.args.get("kind"):
             files = []
-        elif not files and len(sources) == 1 and _is_path(copy.this):
+        elif not files and len(sources) == 1 and literal_of(copy.this):
             query = sources[0].unnest() if isinstance(sources[0], exp.Subquery) else sources[0]
-            self._into_path(query, copy.this.name, "append")
+            self._into_path(query, literal_of(copy.this), "append")
             return
         if not files:
             self._note("skipped", "unsupported statement: COPY that does not load files")
@@ -289,6 +293,8 @@ class _Reading(Creation):
     # ---- existing rows
 
     def _change(self, tree: exp.Expr) -> None:
+        if isinstance(tree, exp.Delete) and not (tree.args.get("where") or tree.args.get("using")):
+            self._empty(tree.this or next(iter(tree.args.get("tables") or ()), tree))
         by_target: dict[exp.Expr, list[row_changes.Change]] = {}
         for change in row_changes.changes_of(tree, by_name=self._platform in tsql.PLATFORMS):
             by_target.setdefault(change.target, []).append(change)
@@ -317,6 +323,12 @@ class _Reading(Creation):
                 reads.pop(key, None)
             influences = {o: kinds for o, kinds in changed.influences.items() if o.dataset != key}
             self._found.writes.append(Write(key, self._line, mode, None, reads, changed.columns, influences))
+
+    def _empty(self, table: exp.Expr) -> None:
+        """Remove the rows of a temporary table."""
+        temporary = self._temporary(table) if isinstance(table, exp.Table) else None
+        if temporary is not None:
+            temporary.add_rows([], {}, Reads(), overwrite=True)
 
     # ---- ALTER, DROP
 
@@ -355,8 +367,3 @@ class _Reading(Creation):
             key = self._key(table)
             if not self._temporaries.drop(table, key) and key is not None:
                 self._found.dropped.add(key)
-
-
-def _is_path(source: exp.Expr) -> bool:
-    """Return whether a part of COPY is a path: a text, which is a table's name in Snowflake's dialect."""
-    return isinstance(source.this if isinstance(source, exp.Table) else source, exp.Literal)

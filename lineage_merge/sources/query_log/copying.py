@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
+from lineage_merge.column_lineage.scripts.clauses import paths_of_copy
 from lineage_merge.column_lineage.scripts.writes import LoadedColumns
 from lineage_merge.column_lineage.sql.derivation import (
     ColumnOrigin,
@@ -43,22 +44,18 @@ def options_of(copy: exp.Copy) -> Options:
             if isinstance(part, exp.Expr):
                 words.extend([part.name] if isinstance(part, exp.Literal) else part.name.split())
     lower = [word.lower() for word in words]
-    if any(path.startswith("dynamodb://") for path in _paths(copy)):
+    if any(path.startswith("dynamodb://") for path in paths_of_copy(copy)):
         return Options("dynamodb")
     form = next((word for word in lower if word in ("json", "avro", "parquet", "orc")), "csv")
     paths = next((word for word in words if "://" in word and form in ("json", "avro")), "")
     return Options(form, paths, "manifest" in lower, "noshred" in lower, "ssh" in lower)
 
 
-def _paths(copy: exp.Copy) -> list[str]:
-    return [file.name for file in copy.args.get("files") or () if isinstance(file, exp.Literal)]
-
-
 def manifest_of(copy: exp.Copy) -> str:
     """Return the location of the manifest of a COPY, "" without one."""
     if not options_of(copy).is_manifest:
         return ""
-    return next(iter(_paths(copy)), "")
+    return next(iter(paths_of_copy(copy)), "")
 
 
 def with_files(copy: exp.Copy, files: Sequence[str]) -> exp.Copy:
@@ -66,7 +63,7 @@ def with_files(copy: exp.Copy, files: Sequence[str]) -> exp.Copy:
 
     A folder remains: it is the dataset, whatever it contained that day.
     """
-    given = _paths(copy)
+    given = paths_of_copy(copy)
     if not options_of(copy).is_manifest:
         if not files or all(file.startswith(f"{path.rstrip('/')}/") for path in given for file in files):
             return copy

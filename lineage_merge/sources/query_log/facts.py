@@ -12,6 +12,7 @@ _CREATE = re.compile(
     re.IGNORECASE,
 )
 _MAY_EXIST = re.compile(r"\bor\s+replace\b|\bif\s+not\s+exists\b|\bon\s+commit\s+drop\b", re.IGNORECASE)
+_EMPTY = re.compile(rf"(?:truncate(?:\s+table)?|delete(?:\s+from)?)\s+(?P<name>{_NAME})\s*\Z", re.IGNORECASE)
 _VIEW = re.compile(r"create\s+(?:or\s+replace\s+)?(?P<stores>materialized\s+)?view\b", re.IGNORECASE)
 _INTO = re.compile(
     rf"\binto\s+(?P<temp>temp(?:orary)?\s+)?(?:table\s+)?(?P<name>{_NAME})\s+from\b", re.IGNORECASE
@@ -20,6 +21,11 @@ _DROP = re.compile(rf"drop\s+table\s+(?:if\s+exists\s+)?(?P<names>{_NAME}(?:\s*,
 _RENAME = re.compile(
     r"alter\s+(?:table|(?:materialized\s+)?view)\s+(?:if\s+exists\s+)?"
     rf"(?P<old>{_NAME})\s+rename\s+to\s+(?P<new>{_NAME})",
+    re.IGNORECASE,
+)
+_RENAME_COLUMN = re.compile(
+    rf"alter\s+table\s+(?:if\s+exists\s+)?(?P<table>{_NAME})\s+rename\s+column\s+"
+    rf"(?P<old>{_PART})\s+to\s+(?P<new>{_PART})",
     re.IGNORECASE,
 )
 _SET_SCHEMA = re.compile(
@@ -60,7 +66,7 @@ _CURSOR = re.compile(rf"declare\s+{_PART}\s[\w\s]*?\bcursor\b[\w\s]*?\bfor\s+", 
 
 
 class Facts(NamedTuple):
-    """The names that a statement creates, changes, drops; names are their last parts, folded.
+    """The names that a statement creates, changes, empties, drops; names are their last parts, folded.
 
     `moves`: it may move data or create a table or a view. `reads`: it may read tables, which the definition
     of a view does not. `is_new`: it would fail if its temporary table existed. `unloads`: it writes files,
@@ -76,10 +82,12 @@ class Facts(NamedTuple):
     is_temporary: bool = False
     is_new: bool = False
     changes: str = ""
+    empties: str = ""
     drops: tuple[tuple[str, str], ...] = ()
     renames: tuple[str, str] | None = None
     swaps: tuple[str, str] | None = None
     changes_schema: bool = False
+    renames_column: bool = False
     unloads: bool = False
     search_path: tuple[str, ...] | None = None
     is_local: bool = False
@@ -90,9 +98,11 @@ class Facts(NamedTuple):
     schema: str = ""
 
     @property
-    def renames_a_table(self) -> bool:
-        """Return whether a table has another name, or is in another schema, afterwards."""
-        return self.renames is not None or self.swaps is not None or self.changes_schema
+    def changes_names(self) -> bool:
+        """Return whether a table or a column has another name, or schema, afterwards."""
+        return (
+            self.renames is not None or self.swaps is not None or self.changes_schema or self.renames_column
+        )
 
 
 _NOTHING = Facts()
@@ -120,8 +130,12 @@ def facts_of(text: str) -> Facts:
         return Facts(swaps=(_last(found["one"]), _last(found["other"])))
     if _SET_SCHEMA.match(text):
         return Facts(changes_schema=True)
+    if _RENAME_COLUMN.match(text):
+        return Facts(renames_column=True)
     if found := _CREATE.match(text):
         return _creation(text, found)
+    if found := _EMPTY.match(text):
+        return Facts(empties=_last(found["name"]), schema=_schema(found["name"]))
     if found := _CHANGE.match(text) or _APPEND.match(text):
         return Facts(
             True, True, changes=_last(found["name"]), words=_words(text), schema=_schema(found["name"])
@@ -172,6 +186,12 @@ def names_of_rename(text: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None
         old = _parts(found["old"])
         return old, (*old[:-2], _plain(found["schema"]), old[-1])
     return None
+
+
+def names_of_column_rename(text: str) -> tuple[tuple[str, ...], str, str] | None:
+    """Return the table of ``ALTER TABLE ... RENAME COLUMN``, and the old and new name, folded."""
+    found = _RENAME_COLUMN.match(text)
+    return (_parts(found["table"]), _plain(found["old"]), _plain(found["new"])) if found else None
 
 
 def creates_view(text: str) -> bool:

@@ -1,7 +1,7 @@
 """Lineage of a unit of statements. Pure but for JSONPaths files and manifests."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
@@ -28,7 +28,7 @@ from lineage_merge.model.elements import (
 )
 from lineage_merge.sources.query_log import copying
 from lineage_merge.sources.query_log.catalog import Catalog, ExternalTable
-from lineage_merge.sources.query_log.facts import creates_view
+from lineage_merge.sources.query_log.column_names import column_names
 from lineage_merge.sources.query_log.manifests import ManifestFiles
 from lineage_merge.sources.query_log.names import LoggedTables
 from lineage_merge.sources.query_log.units import Unit
@@ -68,6 +68,9 @@ class Interpreted:
 def interpret(unit: Unit, warehouse: Warehouse, shapes: Shapes) -> Interpreted:
     """Return the lineage of a unit, with the known columns of tables."""
     datasets = _tables(unit, warehouse)
+    names = column_names(unit.renamed_columns, datasets)
+    if names is not None:
+        shapes = names.before(shapes)
     line = unit.target + 1
     notes: list[Note] = []
     statements = [
@@ -80,14 +83,13 @@ def interpret(unit: Unit, warehouse: Warehouse, shapes: Shapes) -> Interpreted:
     found = Reader(Dialect.get_or_raise(warehouse.dialect), datasets, load_columns=load_columns).read(
         script, shapes
     )
-    is_view = creates_view(
-        unit.statements[unit.target]
-    )  # a query that cannot be parsed is an unsupported view
+    reported = {note.message for note in notes}
     unread = next(
         (
             each.tree.why
             for each in statements
-            if isinstance(each.tree, Unread) and (each.tree.is_broken or (is_view and each.line == line))
+            if isinstance(each.tree, Unread)
+            and (each.tree.is_broken or (each.line == line and each.tree.why not in reported))
         ),
         "",
     )
@@ -97,14 +99,20 @@ def interpret(unit: Unit, warehouse: Warehouse, shapes: Shapes) -> Interpreted:
     if any(_names_columns_after_values(each.tree) for each in statements):
         writes = [_without_unnamed(write, notes) for write in writes]
         created = {key: shape for key, shape in created.items() if not any(map(_UNNAMED.match, shape.names))}
-    return Interpreted(tuple(writes), created, tuple(notes), datasets, _unread(unread, found, line))
-
-
-def _unread(broken: str, found: FileLineage, line: int) -> str:
-    """Return why a statement cannot be interpreted, "" if it was."""
-    return broken or next(
-        (each.message for each in found.notes if each.kind == "rejected" and each.line == line), ""
+    if names is not None:
+        writes = [names.write(write) for write in writes]
+        created = {key: names.shape(key, shape) for key, shape in created.items()}
+    if not writes and not any(each.line == line for each in found.created):
+        unread = unread or _reason(found, "skipped", line, reported)
+    return Interpreted(
+        tuple(writes), created, tuple(notes), datasets, unread or _reason(found, "rejected", line)
     )
+
+
+def _reason(found: FileLineage, kind: str, line: int, reported: Collection[str] = ()) -> str:
+    """Return the first note of a kind on a statement that is not `reported` otherwise, "" without one."""
+    messages = (each.message for each in found.notes if each.kind == kind and each.line == line)
+    return next((message for message in messages if message not in reported), "")
 
 
 @lru_cache(maxsize=20_000)

@@ -62,7 +62,7 @@ from lineage_merge.sources.query_log.usage import (
     usage_of,
 )
 from lineage_merge.sources.query_log.users import Users, users_of
-from lineage_merge.sources.query_log.view_units import view_units
+from lineage_merge.sources.query_log.view_units import outdated_views, view_units
 from lineage_merge.sources.source import Resolver
 
 _MS = 1000
@@ -178,6 +178,9 @@ def _read(
     if located:
         catalog = catalog.with_locations(located)
         warehouse = replace(warehouse, catalog=catalog)
+    outdated = outdated_views(engine, units, warehouse)
+    if outdated:
+        units = units.filter(lambda counted: counted.unit.key not in outdated).cache()
     if rows.views is not None:
         views = view_units(engine, log, rows.views, rows.statements, units, warehouse, dbt)
         units = units.union(views).cache()

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from lineage_merge.sources.query_log.facts import Facts, facts_of, names_of_rename
+from lineage_merge.sources.query_log.facts import Facts, facts_of, names_of_column_rename, names_of_rename
 from lineage_merge.sources.query_log.owners import DBT
-from lineage_merge.sources.query_log.renames import Rename
+from lineage_merge.sources.query_log.renames import AnyRename, ColumnRename, Rename
 from lineage_merge.sources.query_log.statement import UNDONE, LoggedStatement, Outcome, Prepared, Template
 
 
@@ -56,13 +56,19 @@ class SessionSettings(NamedTuple):
     counts_reads: bool = True
 
 
-def renames_in(statements: Iterable[Prepared], settings: SessionSettings) -> Iterator[Rename]:
+def renames_in(statements: Iterable[Prepared], settings: SessionSettings) -> Iterator[AnyRename]:
     """Yield the renames of one session, but dbt's; of the statements, those that `may_rename` suffice."""
     steps = [step for step in steps_of(statements, settings) if step.is_lineage]
     for at, step in enumerate(steps):
         names = names_of_rename(step.template.text)
         owner = step.template.owner
-        if names is None or (owner is not None and owner.job_type == DBT):
+        if owner is not None and owner.job_type == DBT:
+            continue
+        column = names_of_column_rename(step.template.text)
+        if column is not None:
+            statement = step.statement
+            yield ColumnRename(statement.started, statement.session, step.database, step.search_path, *column)
+        if names is None:
             continue
         renamed = [names]
         if step.facts.swaps is not None:
@@ -93,7 +99,7 @@ def may_rename(prepared: Prepared) -> bool:
     """Return whether a statement renames a table, or is needed to know which one, and whether it did."""
     facts = facts_of(prepared.template.text)
     return bool(
-        facts.renames_a_table
+        facts.changes_names
         or facts.search_path is not None
         or facts.use
         or facts.is_rollback

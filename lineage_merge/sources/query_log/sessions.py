@@ -1,17 +1,27 @@
 """Sessions cut into units, with the runs of their jobs and what they read. Pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from lineage_merge.sources.query_log.facts import facts_of
 from lineage_merge.sources.query_log.job_runs import Runs, runs_of
 from lineage_merge.sources.query_log.reads import ReadKey, Reads, counted
 from lineage_merge.sources.query_log.renames import Renames
-from lineage_merge.sources.query_log.session_steps import SessionSettings, steps_of
+from lineage_merge.sources.query_log.session_steps import SessionSettings, Step, steps_of
 from lineage_merge.sources.query_log.statement import Prepared
 from lineage_merge.sources.query_log.units import OF_DBT, Unit, units_of
 
 _NO_RENAMES = Renames()
+
+
+# How often something ran, and when last (microseconds since 1970).
+Times = tuple[int, int]
+NEVER: Times = (0, 0)
+
+
+def merge_times(one: Times, other: Times) -> Times:
+    """Return the runs of both."""
+    return one[0] + other[0], max(one[1], other[1])
 
 
 class SessionResult(NamedTuple):
@@ -21,7 +31,7 @@ class SessionResult(NamedTuple):
     and its fingerprint. Those of dbt are ``target/node``, or the node if the target is unknown.
     """
 
-    units: Mapping[Unit, int]
+    units: Mapping[Unit, Times]
     runs: Mapping[tuple[str, str], Runs]
     reads: Mapping[ReadKey, Reads]
     number: int = 0
@@ -38,19 +48,21 @@ def read_session(
         for at, unit in units_of(steps, reads, renames)
     ]
     runs = runs_of(steps, {at: unit.fingerprint for at, unit in units})
-    return SessionResult(_counted(units), runs, counted(reads) if settings.counts_reads else {}, len(steps))
+    return SessionResult(
+        _counted(units, steps), runs, counted(reads) if settings.counts_reads else {}, len(steps)
+    )
 
 
 def _renamed(unit: Unit, at: int, renames: Renames) -> Unit:
-    if not renames.tables:
+    if not renames:
         return unit
     words = frozenset[str]().union(*(facts_of(text).words for text in unit.statements))
-    return unit._replace(renamed=renames.after(at, words))
+    return unit._replace(renamed=renames.after(at, words), renamed_columns=renames.columns_after(at, words))
 
 
-def _counted(units: Iterable[tuple[int, Unit]]) -> dict[Unit, int]:
-    counts: dict[Unit, int] = {}
-    for _, unit in units:
+def _counted(units: Iterable[tuple[int, Unit]], steps: Sequence[Step]) -> dict[Unit, Times]:
+    counts: dict[Unit, Times] = {}
+    for at, unit in units:
         if unit.job != OF_DBT:
-            counts[unit] = counts.get(unit, 0) + 1
+            counts[unit] = merge_times(counts.get(unit, NEVER), (1, steps[at].statement.started))
     return counts

@@ -28,7 +28,7 @@ class Unit(NamedTuple):
 
     `job`: the named job, "" if the unit is a job of its own, named after its `fingerprint`. `sources`: the
     paths that each statement read, if it is a COPY, or wrote to, if it is an UNLOAD. `renamed`: tables in
-    them that have other names later.
+    them that have other names later; `renamed_columns`: such columns of tables.
     """
 
     statements: tuple[str, ...]
@@ -39,6 +39,7 @@ class Unit(NamedTuple):
     fingerprint: str
     sources: tuple[tuple[str, ...], ...] = ()
     renamed: tuple[tuple[TableName, TableName], ...] = ()
+    renamed_columns: tuple[tuple[TableName, str, str], ...] = ()
 
     @property
     def key(self) -> str:
@@ -50,10 +51,11 @@ class Unit(NamedTuple):
 class _Local:
     """A table that exists in the session only, or under another name later.
 
-    `made_of`: positions of the statements that it consists of; `ends`: those that drop or rename it later.
+    `made_of`: positions of the statements that it consists of, `created`: when it was created; `ends`: those that drop or rename it later.
     """
 
     made_of: tuple[int, ...]
+    created: tuple[int, ...]
     ends: tuple[int, ...] = ()
     is_temporary: bool = True
     has_schema: bool = False
@@ -92,10 +94,14 @@ def units_of(
         if facts.renames is not None and renamed is not None and renamed.is_temporary:
             local[facts.renames[1]] = _Local(
                 _added(renamed.made_of, at, steps),
+                _added(renamed.created, at, steps),
                 renamed.ends,
                 has_schema=renamed.has_schema,
                 schema=renamed.schema,
             )
+        emptied = local.get(facts.empties)
+        if emptied is not None and emptied.is_meant(facts.schema) and emptied.is_temporary:
+            emptied.made_of = _added(emptied.created, at, steps)
         if not facts.moves:
             continue
         if not local and not facts.creates:  # most statements stand alone
@@ -116,8 +122,10 @@ def units_of(
             own = ends.get(at, ())
             new_name = _new_name(facts.creates, (steps[end].facts for end in own))
             is_temporary = facts.is_temporary or new_name == facts.creates
+            created = _added(made_of, at, steps)
             local[facts.creates] = _Local(
-                _added(made_of, at, steps),
+                created,
+                created,
                 own,
                 is_temporary,
                 not facts.is_temporary,
@@ -228,10 +236,15 @@ class _Created:
 
 
 def _added(made_of: tuple[int, ...], at: int, steps: Sequence[Step]) -> tuple[int, ...]:
-    """Return the positions with another one, unless an equal statement is among them: loops do not add up."""
-    fingerprint = steps[at].template.fingerprint
-    if any(steps[each].template.fingerprint == fingerprint for each in made_of):
-        return made_of
+    """Return the positions with another one, unless an equal statement is among them: loops do not add up.
+
+    Statements with the same fingerprint may have other paths.
+    """
+    step = steps[at]
+    for each in made_of:
+        same = steps[each].template.fingerprint == step.template.fingerprint
+        if same and steps[each].template.text == step.template.text and _paths(steps[each]) == _paths(step):
+            return made_of
     return (*made_of, at)
 
 

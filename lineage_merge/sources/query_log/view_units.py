@@ -36,6 +36,20 @@ def view_units(
     )
 
 
+def outdated_views(engine: Engine, units: Rows[CountedUnit], warehouse: Warehouse) -> frozenset[str]:
+    """Return the keys of units that create a view which a later one replaces."""
+    newest: dict[str, tuple[int, str]] = {}
+    views = units.filter(_creates_view).flat_map(partial(_times_of_views, engine.share(warehouse))).collect()
+    for view, last, key in views:
+        newest[view] = max(newest.get(view, (0, "")), (last, key))
+    return frozenset(key for view, _, key in views if newest[view][1] != key)
+
+
+def _times_of_views(shared: Shared[Warehouse], counted: CountedUnit) -> Iterator[tuple[str, int, str]]:
+    for view in created_view(counted.unit, shared.value):
+        yield view, counted.last, counted.unit.key
+
+
 def _creates_view(counted: CountedUnit) -> bool:
     return creates_view(counted.unit.statements[counted.unit.target])
 

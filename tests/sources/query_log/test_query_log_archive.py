@@ -570,8 +570,8 @@ def test_the_command_prints_the_sql(clusters: Clusters, config: Path) -> None:
     )
 
     assert (done.code, clusters["wh"].statements) == (0, [])
-    assert done.out.count("unload (") == done.out.count("to 's3://logs/other/wh/sys_") == 2 * 6
-    assert done.out.count(" iam_role default\n") == 2 * 6
+    assert done.out.count("unload (") == done.out.count("to 's3://logs/other/wh/sys_") == 2 * 7
+    assert done.out.count(" iam_role default\n") == 2 * 7
 
 
 @pytest.mark.parametrize(
