@@ -51,7 +51,7 @@ def write_elements(
             properties if read.rows else {**properties, "reads": "metadata"},
             {"via": tuple(sorted(read.via))} if read.via else {},
         )
-    authority = Authority.READER if write.is_assumed else Authority.BUILDER
+    authority = Authority.READER if write.assumed else Authority.BUILDER
     for name, _ in write.columns:
         yield Column(target, name, authority)
     yield from lineage_elements(

@@ -1,4 +1,4 @@
-"""Columns that have other names after a statement: it is read with the old ones, and its lineage has the new. Pure."""
+"""Columns that have other names after a statement, which is read with the old ones. Pure."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace

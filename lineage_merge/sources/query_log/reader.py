@@ -160,7 +160,9 @@ def _read(
     since = newest - log.lookback // timedelta(microseconds=1)
     catalog = catalog_of(rows.catalog.collect())
     user_schemas = users.schemas({schema for _, schema, _ in (*catalog.columns, *catalog.locations)})
-    settings = SessionSettings(log.search_path, user_schemas, counts_reads=log.usage)
+    settings = SessionSettings(
+        log.search_path, user_schemas, counts_reads=log.usage, reads_since=rows.observed_from
+    )
     recent = rows.statements.filter(lambda each: each.statement.started >= since)
     renames = engine.share(renames_of(renames_of_sessions(recent, settings), catalog))
     sessions: Rows[Any] = session_rows(recent, settings, renames).cache()

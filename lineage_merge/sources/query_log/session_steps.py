@@ -49,11 +49,13 @@ class SessionSettings(NamedTuple):
     """What is the same in all sessions of a log.
 
     `search_path`: that at the beginning. `user_schemas`: the schemas named after users, by their pseudonyms.
+    Reads are counted since `reads_since` (microseconds since 1970).
     """
 
     search_path: tuple[str, ...]
     user_schemas: Mapping[str, str]
     counts_reads: bool = True
+    reads_since: int = 0
 
 
 def renames_in(statements: Iterable[Prepared], settings: SessionSettings) -> Iterator[AnyRename]:

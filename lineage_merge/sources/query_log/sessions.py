@@ -12,6 +12,7 @@ from lineage_merge.sources.query_log.statement import Prepared
 from lineage_merge.sources.query_log.units import OF_DBT, Unit, units_of
 
 _NO_RENAMES = Renames()
+_MS = 1000
 
 
 # How often something ran, and when last (microseconds since 1970).
@@ -48,9 +49,9 @@ def read_session(
         for at, unit in units_of(steps, reads, renames)
     ]
     runs = runs_of(steps, {at: unit.fingerprint for at, unit in units})
-    return SessionResult(
-        _counted(units, steps), runs, counted(reads) if settings.counts_reads else {}, len(steps)
-    )
+    since = settings.reads_since // _MS
+    recent = (each for each in reads if each[1].last >= since) if settings.counts_reads else ()
+    return SessionResult(_counted(units, steps), runs, counted(recent), len(steps))
 
 
 def _renamed(unit: Unit, at: int, renames: Renames) -> Unit:

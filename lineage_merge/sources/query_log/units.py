@@ -51,7 +51,8 @@ class Unit(NamedTuple):
 class _Local:
     """A table that exists in the session only, or under another name later.
 
-    `made_of`: positions of the statements that it consists of, `created`: when it was created; `ends`: those that drop or rename it later.
+    `made_of`: positions of the statements that it consists of, `created`: when it was created; `ends`: those
+    that drop or rename it later.
     """
 
     made_of: tuple[int, ...]
@@ -151,7 +152,8 @@ def _read(step: Step, local: Mapping[str, _Local], renames: Renames) -> tuple[Re
     # What the statement writes is not read: it may get the name of what it reads.
     others = step.facts.words - {step.facts.creates, step.facts.changes} if renames.tables else frozenset()
     renamed = renames.after(statement.started, others) if others else ()
-    key = ReadKey(template.fingerprint, step.database, step.search_path, tables, renamed)
+    columns = renames.columns_after(statement.started, step.facts.words) if renames else ()
+    key = ReadKey(template.fingerprint, step.database, step.search_path, tables, renamed, columns)
     return key, one_read(template.text, statement.started, statement.reader)
 
 
