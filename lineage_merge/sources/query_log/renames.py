@@ -14,11 +14,14 @@ from typing import NamedTuple
 
 from lineage_merge.sources.query_log.catalog import Catalog, TableName, folded
 
+# The order of statements: time (microseconds since 1970), number in the log, and part of a statement.
+Moment = tuple[int, int, int]
+
 
 class Rename(NamedTuple):
     """A committed rename, with the names as written; `recreated`: the session made the old name again."""
 
-    at: int
+    at: Moment
     session: str
     database: str
     search_path: tuple[str, ...]
@@ -30,7 +33,7 @@ class Rename(NamedTuple):
 class ColumnRename(NamedTuple):
     """A committed rename of a column."""
 
-    at: int
+    at: Moment
     session: str
     database: str
     search_path: tuple[str, ...]
@@ -45,7 +48,7 @@ AnyRename = Rename | ColumnRename
 class RenamedTable(NamedTuple):
     """A table that has another name after the time `at`."""
 
-    at: int
+    at: Moment
     old: TableName
     new: TableName
 
@@ -59,13 +62,13 @@ class Renames:
 
     of_table: Mapping[TableName, Sequence[RenamedTable]] = field(default_factory=dict)
     tables: Mapping[str, Sequence[TableName]] = field(default_factory=dict)
-    columns: Mapping[TableName, Sequence[tuple[int, str, str]]] = field(default_factory=dict)
+    columns: Mapping[TableName, Sequence[tuple[Moment, str, str]]] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         """Return whether anything was renamed."""
         return bool(self.tables or self.columns)
 
-    def columns_after(self, at: int, words: AbstractSet[str]) -> tuple[tuple[TableName, str, str], ...]:
+    def columns_after(self, at: Moment, words: AbstractSet[str]) -> tuple[tuple[TableName, str, str], ...]:
         """Return the columns, of tables among the `words` of a statement at a time, with their last names."""
         found: list[tuple[TableName, str, str]] = []
         for table, renames in self.columns.items():
@@ -78,7 +81,7 @@ class Renames:
             found += [(table, old, new) for old, new in names.items() if old != new]
         return tuple(sorted(found))
 
-    def after(self, at: int, words: AbstractSet[str]) -> tuple[tuple[TableName, TableName], ...]:
+    def after(self, at: Moment, words: AbstractSet[str]) -> tuple[tuple[TableName, TableName], ...]:
         """Return the tables among the `words` of a statement at a time, with their last names."""
         found: dict[TableName, TableName] = {}
         for word in words & self.tables.keys():
@@ -88,7 +91,7 @@ class Renames:
                     found[table] = last
         return tuple(sorted(found.items()))
 
-    def _last(self, name: TableName, at: int) -> TableName:
+    def _last(self, name: TableName, at: Moment) -> TableName:
         while True:
             renames = self.of_table.get(name, ())
             later = bisect_right(renames, at, key=lambda rename: rename.at)
@@ -99,7 +102,7 @@ class Renames:
 
 def renames_of(found: Iterable[AnyRename], catalog: Catalog) -> Renames:
     """Return the renames by which tables and columns have other names than before."""
-    columns: defaultdict[TableName, list[tuple[int, str, str]]] = defaultdict(list)
+    columns: defaultdict[TableName, list[tuple[Moment, str, str]]] = defaultdict(list)
     tables_renamed: list[Rename] = []
     for each in found:
         if isinstance(each, Rename):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from lineage_merge.sources.query_log.facts import Facts, facts_of, names_of_column_rename, names_of_rename
 from lineage_merge.sources.query_log.owners import DBT
-from lineage_merge.sources.query_log.renames import AnyRename, ColumnRename, Rename
+from lineage_merge.sources.query_log.renames import AnyRename, ColumnRename, Moment, Rename
 from lineage_merge.sources.query_log.statement import UNDONE, LoggedStatement, Outcome, Prepared, Template
 
 
@@ -26,7 +26,8 @@ class Step:
     procedure: str
     run: str
     run_started: int
-    begins: bool = False
+    begins: bool
+    at: Moment
 
     @property
     def is_lineage(self) -> bool:
@@ -69,7 +70,7 @@ def renames_in(statements: Iterable[Prepared], settings: SessionSettings) -> Ite
         column = names_of_column_rename(step.template.text)
         if column is not None:
             statement = step.statement
-            yield ColumnRename(statement.started, statement.session, step.database, step.search_path, *column)
+            yield ColumnRename(step.at, statement.session, step.database, step.search_path, *column)
         if names is None:
             continue
         renamed = [names]
@@ -79,7 +80,7 @@ def renames_in(statements: Iterable[Prepared], settings: SessionSettings) -> Ite
             renamed = [(one, other)] if len(made) == 1 else [(one, _BETWEEN), (other, one), (_BETWEEN, other)]
         for number, (old, new) in enumerate(renamed):
             yield Rename(
-                step.statement.started + number,
+                (*step.at[:2], number),
                 step.statement.session,
                 step.database,
                 step.search_path,
@@ -115,11 +116,22 @@ def _ordered(statements: Iterable[Prepared]) -> list[Prepared]:
     return sorted(unique.values(), key=_order)
 
 
-def _order(each: Prepared) -> tuple[int, bool, int, str]:
-    """Return the sort key: a call before its statements, and an outer call before an inner one."""
+def _order(each: Prepared) -> tuple[int, bool, int, int, str]:
+    """Return the sort key: a call before its statements, and an outer call before an inner one.
+
+    Times may be in seconds: numbers as identifiers are in the order of the statements.
+    """
     statement = each.statement
+    if number := _number(statement.id):
+        return statement.started, False, 0, number, statement.id
     is_call = bool(facts_of(each.template.text).calls)
-    return statement.started, not is_call, -statement.ended if is_call else 0, statement.id
+    return statement.started, not is_call, -statement.ended if is_call else 0, 0, statement.id
+
+
+def _number(statement: str) -> int:
+    """Return the number that identifies a statement, or the one that it is a part of, else 0."""
+    number = statement.partition(".")[0]
+    return int(number) if number.isdecimal() else 0
 
 
 def steps_of(statements: Iterable[Prepared], settings: SessionSettings) -> Iterator[Step]:
@@ -164,8 +176,14 @@ def steps_of(statements: Iterable[Prepared], settings: SessionSettings) -> Itera
             statement.run,
             statement.started,
             begins,
+            (statement.started, _number(statement.id), 0),
         )
-        calls = [call for call in calls if statement.started <= call.ended]
+        calls = [
+            call
+            for call in calls
+            if statement.started < call.ended
+            or (statement.started == call.ended and statement.transaction == call.transaction)
+        ]
         around = [call for call in calls if statement.ended <= call.ended]
         if around and not step.procedure:
             step.procedure, step.run = procedures[around[-1].id], around[-1].id

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from lineage_merge.sources.query_log.facts import facts_of
 from lineage_merge.sources.query_log.job_runs import Runs, runs_of
 from lineage_merge.sources.query_log.reads import ReadKey, Reads, counted
-from lineage_merge.sources.query_log.renames import Renames
+from lineage_merge.sources.query_log.renames import Moment, Renames
 from lineage_merge.sources.query_log.session_steps import SessionSettings, Step, steps_of
 from lineage_merge.sources.query_log.statement import Prepared
 from lineage_merge.sources.query_log.units import OF_DBT, Unit, units_of
@@ -44,17 +44,14 @@ def read_session(
     """Return the units, runs and reads of one session."""
     steps = list(steps_of(statements, settings))
     reads: list[tuple[ReadKey, Reads]] = []
-    units = [
-        (at, _renamed(unit, steps[at].statement.started, renames))
-        for at, unit in units_of(steps, reads, renames)
-    ]
+    units = [(at, _renamed(unit, steps[at].at, renames)) for at, unit in units_of(steps, reads, renames)]
     runs = runs_of(steps, {at: unit.fingerprint for at, unit in units})
     since = settings.reads_since // _MS
     recent = (each for each in reads if each[1].last >= since) if settings.counts_reads else ()
     return SessionResult(_counted(units, steps), runs, counted(recent), len(steps))
 
 
-def _renamed(unit: Unit, at: int, renames: Renames) -> Unit:
+def _renamed(unit: Unit, at: Moment, renames: Renames) -> Unit:
     if not renames:
         return unit
     words = frozenset[str]().union(*(facts_of(text).words for text in unit.statements))

@@ -128,8 +128,10 @@ def edges(lineage: LogLineage) -> list[str]:
         ),
         pytest.param(
             [
-                "create external table spectrum.e stored as parquet location 's3://l/e/' as "
-                "select id from core.orders",
+                (
+                    "create external table spectrum.e stored as parquet location 's3://l/e/' as "
+                    "select id from core.orders"
+                ),
                 _NEXT,
                 "insert into mart.daily select id, 1 from spectrum.e",
             ],
@@ -280,6 +282,27 @@ def test_statements_without_a_transaction_do_not_share_one(tmp_path: Path, has_t
     if not has_transactions:
         del history.rows["sys_transaction_history"]
     assert edges(read_log(LocalEngine(), history.write(tmp_path))) == ["landing.orders > core.orders"]
+
+
+def test_statements_of_one_second_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    history = catalog()
+    history._queries = 8  # identifiers of one and of two digits
+    session = history.session(1)
+    session.run("create temp table stage as select * from landing.new")
+    session.run(_FROM_STAGE)
+    session.run("insert into mart.x select id from core.orders")
+    session.run("alter table mart.x rename to y")
+    with session.call("call core.load()"):
+        session.run(_LOAD)
+    session.run("insert into public.stage select * from core.orders")
+    for row in history.rows["sys_query_history"]:
+        row["start_time"] = row["end_time"] = "2026-11-02 06:00:00"
+    assert read_log(LocalEngine(), history.write(tmp_path)).feeds == {
+        "mart.daily #: landing.new > mart.daily",
+        "mart.y #: core.orders > mart.y",
+        "core.load: landing.orders > core.orders",
+        "public.stage #: core.orders > public.stage",
+    }
 
 
 # ---- other warehouses
