@@ -70,10 +70,10 @@ class Facts(NamedTuple):
 
     `moves`: it may move data or create a table or a view. `reads`: it may read tables, which the definition
     of a view does not. `is_new`: it would fail if its temporary table existed. `unloads`: it writes files,
-    which no rollback deletes. `words`: all names in it, and other words. `schema`: that of the created,
-    changed or renamed table, "" if it is not written; `drops` are pairs of schema and name. `swaps`: tables
-    that exchange their names. `search_path`: empty if it is again that at the beginning; `is_local`: for the
-    transaction.
+    which no rollback deletes; `moves_files`: it is a COPY or an UNLOAD. `words`: all names in it, and other
+    words. `schema`: that of the created, changed or renamed table, "" if it is not written; `drops` are pairs
+    of schema and name. `swaps`: tables that exchange their names. `search_path`: empty if it is again that
+    at the beginning; `is_local`: for the transaction.
     """
 
     moves: bool = False
@@ -89,6 +89,7 @@ class Facts(NamedTuple):
     changes_schema: bool = False
     renames_column: bool = False
     unloads: bool = False
+    moves_files: bool = False
     search_path: tuple[str, ...] | None = None
     is_local: bool = False
     use: tuple[str, ...] = ()
@@ -138,12 +139,17 @@ def facts_of(text: str) -> Facts:
         return Facts(empties=_last(found["name"]), schema=_schema(found["name"]))
     if found := _CHANGE.match(text) or _APPEND.match(text):
         return Facts(
-            True, True, changes=_last(found["name"]), words=_words(text), schema=_schema(found["name"])
+            True,
+            True,
+            changes=_last(found["name"]),
+            moves_files=text[:4].lower() == "copy",
+            words=_words(text),
+            schema=_schema(found["name"]),
         )
     if found := _VIEW.match(text):
         return Facts(True, bool(found["stores"]), words=_words(text))
     if text[:6].lower() == "unload":
-        return Facts(True, True, words=_words(text), unloads=True)
+        return Facts(True, True, words=_words(text), unloads=True, moves_files=True)
     if _BLOCK.match(text):
         return Facts(True, True, words=_words(text))
     if _SELECT.match(text) and (found := _INTO.search(text)):

@@ -234,4 +234,7 @@ def _title(datasets: LoggedTables, key: str) -> str:
     if not reference.namespace:
         return reference.name.rstrip("/")
     database = f"{datasets.database}."
+    *_, name = datasets.resolve_id(reference).split("|")
+    if name == reference.name.lower():  # in any case, they are the same table
+        reference = reference._replace(name=name)
     return reference.name.removeprefix(database) if datasets.database else reference.name

@@ -39,6 +39,8 @@ def named_job(step: Step) -> tuple[str, str] | None:
     """Return the job that a statement names: dbt's node, the procedure, the task or the label."""
     owner = step.template.owner
     if owner is not None and owner.job_type == DBT:
+        if step.facts.unloads or (step.facts.moves_files and not owner.name):
+            return None  # of a hook or an operation: dbt's manifest does not have its lineage
         return DBT, f"{owner.target}/{owner.name}" if owner.target else owner.name
     if step.procedure:
         return "", step.procedure

@@ -122,8 +122,8 @@ def _statement(row: Mapping[str, Any]) -> Iterator[Keyed | LoggedStatement]:
     database = _text(row, "database_name")
     statement = LoggedStatement(
         id=_text(row, "query_id"),
-        # Identifiers of processes are used again. The session is in the graph, as a run of a job: no name.
-        session=f"{_text(row, 'session_id')}|{database}|{user_id}",
+        # Not of a user: procedures run as their owner. It is in the graph, as a run of a job.
+        session=f"{_text(row, 'session_id')}|{database}",
         text=text,
         transaction=_transaction_id(row),
         database=database,

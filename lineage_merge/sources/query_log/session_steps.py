@@ -32,10 +32,15 @@ class Step:
     @property
     def is_lineage(self) -> bool:
         """Return whether what it did remains."""
-        if self.outcome == "running" and self.statement.ended:
+        if self.may_be_unlisted:
             # A transaction that only creates temporary tables, or writes files, may not be listed.
             return self.facts.is_temporary or self.facts.unloads
         return self.outcome in ("committed", "open")
+
+    @property
+    def may_be_unlisted(self) -> bool:
+        """Return whether it ended in a transaction without an end, which only changes temporary tables."""
+        return self.outcome == "running" and self.statement.ended > 0
 
     @property
     def is_read(self) -> bool:
@@ -106,6 +111,7 @@ def may_rename(prepared: Prepared) -> bool:
         or facts.search_path is not None
         or facts.use
         or facts.is_rollback
+        or facts.calls
         or prepared.statement.outcome == "failed"
         or (facts.creates and not facts.is_temporary)
     )
@@ -143,12 +149,23 @@ def steps_of(statements: Iterable[Prepared], settings: SessionSettings) -> Itera
     path, database = settings.search_path, ""
     path_of_transaction: tuple[str, tuple[str, ...]] | None = None
     temporary: set[str] = set()
+    user = ""
     for statement, template in ordered:
         facts = facts_of(template.text)
         is_undone = statement.outcome == "open" and statement.transaction in rolled_back
         outcome = "rolled_back" if is_undone else statement.outcome
-        # Identifiers of sessions are used again: no table is created twice in one.
-        begins = outcome not in UNDONE and facts.is_new and facts.creates in temporary
+        calls = [
+            call
+            for call in calls
+            if statement.started < call.ended
+            or (statement.started == call.ended and statement.transaction == call.transaction)
+        ]
+        around = [call for call in calls if statement.ended <= call.ended]
+        # Identifiers of sessions are used again. One has one user, but in procedures, which may run as their
+        # owner, and does not create a table twice.
+        is_of_other = not around and bool(user) and statement.user not in ("", user)
+        begins = is_of_other or (outcome not in UNDONE and facts.is_new and facts.creates in temporary)
+        user = user if around else statement.user
         if begins:
             path, database, path_of_transaction = settings.search_path, "", None
             temporary.clear()
@@ -178,13 +195,6 @@ def steps_of(statements: Iterable[Prepared], settings: SessionSettings) -> Itera
             begins,
             (statement.started, _number(statement.id), 0),
         )
-        calls = [
-            call
-            for call in calls
-            if statement.started < call.ended
-            or (statement.started == call.ended and statement.transaction == call.transaction)
-        ]
-        around = [call for call in calls if statement.ended <= call.ended]
         if around and not step.procedure:
             step.procedure, step.run = procedures[around[-1].id], around[-1].id
             step.run_started = around[-1].started

@@ -80,7 +80,7 @@ def units_of(
             local.clear()
         if step.is_read:
             reads.append(_read(step, local, renames))
-        if not step.is_lineage:
+        if not (step.is_lineage or (step.may_be_unlisted and _fills(local, facts))):
             continue
         for schema, name in facts.drops:
             if name in local and local[name].is_meant(schema):
@@ -155,6 +155,12 @@ def _read(step: Step, local: Mapping[str, _Local], renames: Renames) -> tuple[Re
     columns = renames.columns_after(step.at, step.facts.words) if renames else ()
     key = ReadKey(template.fingerprint, step.database, step.search_path, tables, renamed, columns)
     return key, one_read(template.text, statement.started, statement.reader)
+
+
+def _fills(local: Mapping[str, _Local], facts: Facts) -> bool:
+    """Return whether a statement changes the rows of a temporary table only."""
+    table = local.get(facts.changes or facts.empties)
+    return table is not None and table.is_temporary and table.is_meant(facts.schema)
 
 
 def _new_name(name: str, later: Iterable[Facts]) -> str:

@@ -163,6 +163,40 @@ def test_a_process_that_creates_a_temporary_table_again_is_another_session(tmp_p
     ]
 
 
+def test_a_procedure_that_runs_as_its_owner_is_in_the_session_of_its_caller(tmp_path: Path) -> None:
+    history = catalog()
+    caller = history.session(1, "ana")
+    caller.run("create local temp table stage (id int, amount int) on commit preserve rows")
+    caller.run("insert into stage select * from landing.new")
+    # It changes a temporary table only: its transaction may not be listed.
+    history.rows["sys_transaction_history"].pop()
+    with caller.call("call core.load()"):
+        caller.user = "owner"
+        caller.run("insert into core.orders select * from stage")
+    history.session(1, "bob").run(_FROM_STAGE)
+    for row in history.rows["sys_query_history"]:
+        row["user_id"] = {"ana": 100, "owner": 101, "bob": 102}[row["username"]]
+    assert read_log(LocalEngine(), history.write(tmp_path)).feeds == {
+        "core.load: landing.new > core.orders",
+        "mart.daily #: public.stage > mart.daily",
+    }
+
+
+def test_statements_in_any_case_are_one_job(tmp_path: Path) -> None:
+    lineage = read(tmp_path, _LOAD, _LOAD.upper())
+    assert (lineage.feeds, len(lineage.jobs)) == ({"core.orders #: landing.orders > core.orders"}, 1)
+
+
+def test_files_that_a_hook_of_dbt_writes_are_lineage(tmp_path: Path) -> None:
+    comment = '/* {"app": "dbt", "node_id": "operation.shop.export"} */ '
+    lineage = read(
+        tmp_path,
+        f"{comment} unload ('select id from core.orders') to 's3://l/out/' iam_role default",
+        comment + _LOAD,
+    )
+    assert edges(lineage) == ["core.orders > s3://l/out"]
+
+
 def test_the_search_path_of_a_transaction_ends_with_it(tmp_path: Path) -> None:
     history = catalog()
     session = history.session(1)
