@@ -189,12 +189,8 @@ def test_statements_in_any_case_are_one_job(tmp_path: Path) -> None:
 
 def test_files_that_a_hook_of_dbt_writes_are_lineage(tmp_path: Path) -> None:
     comment = '/* {"app": "dbt", "node_id": "operation.shop.export"} */ '
-    lineage = read(
-        tmp_path,
-        f"{comment} unload ('select id from core.orders') to 's3://l/out/' iam_role default",
-        comment + _LOAD,
-    )
-    assert edges(lineage) == ["core.orders > s3://l/out"]
+    unload = "unload ('select id from core.orders') to 's3://l/out/' iam_role default"
+    assert edges(read(tmp_path, comment + unload, comment + _LOAD)) == ["core.orders > s3://l/out"]
 
 
 def test_the_search_path_of_a_transaction_ends_with_it(tmp_path: Path) -> None:
