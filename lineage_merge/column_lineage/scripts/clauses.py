@@ -73,11 +73,26 @@ def _add_ctes(query: object, clause: exp.Expr | None) -> None:
     query.set("with_", merged)
 
 
+def paths_of_copy(copy: exp.Copy) -> list[str]:
+    """Return the paths of files that a COPY reads; Snowflake's parser has them as tables."""
+    return [path for file in copy.args.get("files") or () if (path := literal_of(file))]
+
+
+def literal_of(node: object) -> str:
+    """Return the text of a literal, or of one in the place of a table, else ""."""
+    literal = node.this if isinstance(node, exp.Table) else node
+    return literal.name if isinstance(literal, exp.Literal) else ""
+
+
 def location_of(create: exp.Create) -> str:
     """Return the path in a CREATE, "" without one."""
     location = create.find(exp.LocationProperty)
     if location is not None and isinstance(location.this, exp.Expr):
         return str(location.this.name)
+    for stored in create.find_all(exp.Property):  # Athena's
+        value = stored.args.get("value")
+        if stored.name.lower() == "external_location" and isinstance(value, exp.Expr):
+            return str(value.name)
     for options in create.find_all(exp.OptionsProperty):
         for expression in options.expressions:
             if expression.name.lower() == "path" and isinstance(expression.args.get("value"), exp.Expr):

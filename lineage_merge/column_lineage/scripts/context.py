@@ -10,7 +10,7 @@ from lineage_merge.column_lineage.scripts.results import Created, FileLineage
 from lineage_merge.column_lineage.scripts.shapes import NOTHING, Shape, ShapeColumn, Shapes
 from lineage_merge.column_lineage.scripts.syntax import Script
 from lineage_merge.column_lineage.scripts.temporaries import Temporaries, Temporary, dropped_again
-from lineage_merge.column_lineage.scripts.writes import Note, Reads
+from lineage_merge.column_lineage.scripts.writes import LoadColumns, Note, Reads
 from lineage_merge.column_lineage.sql.derivation import ColumnOrigin
 from lineage_merge.column_lineage.sql.names import PartOfTable, is_dual, part_of_table
 from lineage_merge.column_lineage.sql.parsing import with_deep_stack
@@ -19,6 +19,10 @@ from lineage_merge.column_lineage.sql.scope import Relation
 from lineage_merge.column_lineage.sql.tables import AllColumns, KnownTable, fold
 from lineage_merge.column_lineage.sql.text import reason
 from lineage_merge.model.elements import DatasetLabel
+
+# Platforms that accept a SELECT with fewer columns than the table, whose RENAME TO has no schema, and whose
+# temporary tables are in a schema of their session.
+POSTGRES = frozenset({"postgres", "redshift", "materialize", "risingwave"})
 
 
 class Context:
@@ -32,6 +36,7 @@ class Context:
         shapes: Shapes,
         *,
         assume_insert_names: bool = False,
+        load_columns: LoadColumns | None = None,
     ) -> None:
         self._script = script
         self._dialect = dialect
@@ -39,6 +44,7 @@ class Context:
         self._datasets = datasets
         self._shapes = shapes
         self._assume_insert_names = assume_insert_names
+        self._load_columns = load_columns
         self._database: tuple[str, ...] = ()
         self._temporaries = Temporaries()
         self._dropped_later = dropped_again(script, self._platform, self._key)

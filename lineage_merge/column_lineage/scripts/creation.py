@@ -3,7 +3,7 @@
 from sqlglot import exp
 
 from lineage_merge.column_lineage.scripts.clauses import location_of
-from lineage_merge.column_lineage.scripts.context import Context
+from lineage_merge.column_lineage.scripts.context import POSTGRES, Context
 from lineage_merge.column_lineage.scripts.shapes import Shape, ShapeColumn, columns_of, declared
 from lineage_merge.column_lineage.scripts.temporaries import Temporary
 from lineage_merge.column_lineage.scripts.writes import Mode, Reads, Write
@@ -40,6 +40,14 @@ class Creation(Context):
             else:
                 self._build(table, relation, reads, label, location)
             return
+        clone = create.args.get("clone")
+        if clone is not None:
+            relation, reads = self._outcome(clone.this)
+            if is_temporary:
+                self._add_temporary(table, relation, reads)
+            else:
+                self._build(table, relation, reads, label, location)
+            return
         columns = declared(create, self._dialect)
         like = create.find(exp.LikeProperty)
         shape = Shape(columns, complete=bool(columns), declared=bool(columns))
@@ -68,7 +76,10 @@ class Creation(Context):
 
     def _add_temporary(self, table: exp.Table, relation: Relation, reads: Reads) -> None:
         relation = Relation(list(relation.items), relation.influences, None, relation.rest)
-        self._temporaries.add(table, self._key(table), Temporary(table.name, relation, reads))
+        key = self._key(table)
+        if self._platform in POSTGRES and not table.args.get("db") and key not in self._dropped_later:
+            key = None  # of its session, in a schema that no name has
+        self._temporaries.add(table, key, Temporary(table.name, relation, reads))
 
     def _add_empty_temporary(self, table: exp.Table, shape: Shape, location: str) -> None:
         at = self._path(location) if location else None

@@ -55,5 +55,5 @@ def write_elements(
         job,
         target,
         references.__getitem__,
-        assumed=write.assumed,
+        assumed=write.is_assumed,
     )

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from sqlglot import Dialect, exp
 
 from lineage_merge.column_lineage.scripts import tsql
-from lineage_merge.column_lineage.scripts.clauses import is_ddl, used_database
+from lineage_merge.column_lineage.scripts.clauses import is_ddl, literal_of, paths_of_copy, used_database
+from lineage_merge.column_lineage.scripts.context import POSTGRES
 from lineage_merge.column_lineage.scripts.creation import Creation
 from lineage_merge.column_lineage.scripts.datasets import Datasets
 from lineage_merge.column_lineage.scripts.records import table_of_record, with_records
@@ -19,7 +20,7 @@ from lineage_merge.column_lineage.scripts.shapes import NOTHING, Shape, Shapes
 from lineage_merge.column_lineage.scripts.statements import Unread
 from lineage_merge.column_lineage.scripts.syntax import Call, Moved, Parsed, Script, Unload
 from lineage_merge.column_lineage.scripts.temporaries import Temporary
-from lineage_merge.column_lineage.scripts.writes import Mode, Note, Reads, Write
+from lineage_merge.column_lineage.scripts.writes import LoadColumns, LoadedColumns, Mode, Note, Reads, Write
 from lineage_merge.column_lineage.sql import notes, row_changes
 from lineage_merge.column_lineage.sql.derivation import Columns, merge_columns
 from lineage_merge.column_lineage.sql.scope import Relation
@@ -27,18 +28,24 @@ from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.column_lineage.sql.targets import by_name, by_position, with_partition_columns
 from lineage_merge.column_lineage.sql.text import reason
 
-# Platforms that accept a SELECT with fewer columns than the table, and whose RENAME TO has no schema.
-_POSTGRES = frozenset({"postgres", "redshift", "materialize", "risingwave"})
 # The missing levels of a new name are those of the old one.
-_RENAMES_IN_PLACE = _POSTGRES | {"databricks", "spark", "spark2"}
+_RENAMES_IN_PLACE = POSTGRES | {"databricks", "spark", "spark2"}
 
 
 class Reader:
     """Reads files; a file is read again only if something it depends on has changed."""
 
-    def __init__(self, dialect: Dialect, datasets: Datasets, *, assume_insert_names: bool = False) -> None:
+    def __init__(
+        self,
+        dialect: Dialect,
+        datasets: Datasets,
+        *,
+        assume_insert_names: bool = False,
+        load_columns: LoadColumns | None = None,
+    ) -> None:
         self.dialect = dialect
         self.datasets = datasets
+        self._load_columns = load_columns
         self._assume_insert_names = assume_insert_names
         # Stored with the script, so that its id() is not reused.
         self._ddl: dict[int, tuple[Script, FileLineage]] = {}
@@ -61,7 +68,12 @@ class Reader:
             if all(shapes.get(key) == shape for key, shape in asked.items()):
                 return reading_of
         reading = _Reading(
-            script, self.dialect, self.datasets, shapes, assume_insert_names=self._assume_insert_names
+            script,
+            self.dialect,
+            self.datasets,
+            shapes,
+            assume_insert_names=self._assume_insert_names,
+            load_columns=self._load_columns,
         )
         reading_of = reading.whole()
         readings.append((reading.asked, reading_of))
@@ -137,6 +149,9 @@ class _Reading(Creation):
                 self._alter(tree)
             case exp.Drop():
                 self._drop(tree)
+            case exp.TruncateTable():
+                for table in tree.expressions:
+                    self._empty(table)
             case exp.Query():
                 self._query(tree)
             case _:
@@ -157,7 +172,8 @@ class _Reading(Creation):
     def _insert(self, insert: exp.Insert) -> None:
         query = insert.expression or insert.args.get("source")
         if not isinstance(query, exp.Expr):
-            self._note("skipped", "unsupported statement: INSERT without a query")
+            if not insert.args.get("default"):
+                self._note("skipped", "unsupported statement: INSERT without a query")
             return
         replaces = insert.args.get("overwrite") or insert.args.get("where") is not None
         mode: Mode = "overwrite" if replaces else "append"
@@ -194,7 +210,7 @@ class _Reading(Creation):
             fixed = {fold(part.this.name) for part in partitions if isinstance(part, exp.EQ)}
             names = given or [name for name in shape.names if fold(name) not in fixed]
             columns, problem = by_position(
-                relation, names, may_be_fewer=not given and self._platform in _POSTGRES
+                relation, names, may_be_fewer=not given and self._platform in POSTGRES
             )
         else:
             dynamic = [part.name for part in partitions if not isinstance(part, exp.EQ)]
@@ -239,34 +255,46 @@ class _Reading(Creation):
 
     def _copy(self, copy: exp.Copy) -> None:
         sources: list[exp.Expr] = copy.args.get("files") or []
-        files = [file.name for file in sources if _is_path(file)]
+        files = paths_of_copy(copy)
         if not copy.args.get("kind"):
             files = []
-        elif not files and len(sources) == 1 and _is_path(copy.this):
+        elif not files and len(sources) == 1 and literal_of(copy.this):
             query = sources[0].unnest() if isinstance(sources[0], exp.Subquery) else sources[0]
-            self._into_path(query, copy.this.name, "append")
+            self._into_path(query, literal_of(copy.this), "append")
             return
         if not files:
             self._note("skipped", "unsupported statement: COPY that does not load files")
             return
-        self._from_paths(copy.this, files, "append")
+        self._from_paths(copy.this, files, "append", copy)
 
-    def _from_paths(self, target: exp.Expr, paths: list[str], mode: Mode) -> None:
+    def _from_paths(
+        self, target: exp.Expr, paths: list[str], mode: Mode, copy: exp.Copy | None = None
+    ) -> None:
         table, target_key = self._named(target)
         sources = {key for path in paths if (key := self._path(path)) is not None}
+        columns, problem, assumed = LoadedColumns([], "unknown")
+        if copy is not None and self._load_columns is not None:
+            columns, problem, assumed = self._load_columns(copy, self._shape_of(table).names, sources)
+            if problem:
+                self._note("no-columns", problem)
         reads = Reads()
         for source in sources:
-            reads.add(source)
+            reads.add(source, assumed=assumed)
         self._found.read.update(sources)
         temporary = self._temporary(table)
         if temporary is not None:
-            temporary.add_rows([], {}, reads, overwrite=mode == "overwrite")
+            temporary.add_rows(columns, {}, reads, overwrite=mode == "overwrite")
         elif target_key is not None:
-            self._found.writes.append(Write(target_key, self._line, mode, None, reads, columns_lost=True))
+            lost = bool(problem)
+            self._found.writes.append(
+                Write(target_key, self._line, mode, None, reads, columns, columns_lost=lost, assumed=assumed)
+            )
 
     # ---- existing rows
 
     def _change(self, tree: exp.Expr) -> None:
+        if isinstance(tree, exp.Delete) and not (tree.args.get("where") or tree.args.get("using")):
+            self._empty(tree.this or next(iter(tree.args.get("tables") or ()), tree))
         by_target: dict[exp.Expr, list[row_changes.Change]] = {}
         for change in row_changes.changes_of(tree, by_name=self._platform in tsql.PLATFORMS):
             by_target.setdefault(change.target, []).append(change)
@@ -296,6 +324,12 @@ class _Reading(Creation):
             influences = {o: kinds for o, kinds in changed.influences.items() if o.dataset != key}
             self._found.writes.append(Write(key, self._line, mode, None, reads, changed.columns, influences))
 
+    def _empty(self, table: exp.Expr) -> None:
+        """Remove the rows of a temporary table."""
+        temporary = self._temporary(table) if isinstance(table, exp.Table) else None
+        if temporary is not None:
+            temporary.add_rows([], {}, Reads(), overwrite=True)
+
     # ---- ALTER, DROP
 
     def _alter(self, alter: exp.Alter) -> None:
@@ -303,6 +337,9 @@ class _Reading(Creation):
         for action in alter.args.get("actions") or ():
             if isinstance(action, exp.AlterRename):
                 self._rename(table, action.this)
+            elif isinstance(action, exp.SwapTable):
+                self._rename(table, action.this)
+                self._rename(action.this, table)
             elif isinstance(action, exp.AlterSet) and isinstance(action.args.get("location"), exp.Expr):
                 at = self._path(action.args["location"].name)
                 if key and at and not table.args.get("partition"):
@@ -330,8 +367,3 @@ class _Reading(Creation):
             key = self._key(table)
             if not self._temporaries.drop(table, key) and key is not None:
                 self._found.dropped.add(key)
-
-
-def _is_path(source: exp.Expr) -> bool:
-    """Return whether a part of COPY is a path: a text, which is a table's name in Snowflake's dialect."""
-    return isinstance(source.this if isinstance(source, exp.Table) else source, exp.Literal)

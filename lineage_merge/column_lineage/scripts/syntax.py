@@ -31,6 +31,10 @@ _EXCHANGE = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _CALL = re.compile(r"call\s+(?P<name>[^(]*[^(\s])", re.IGNORECASE)
+_CREATES_TEMPORARY = re.compile(r"create\s+(?:local\s+)?temp", re.IGNORECASE)
+# Words of these that the parser does not know.
+_LOCAL = re.compile(r"(?<=create)\s+local\b", re.IGNORECASE)
+_ON_COMMIT_DROP = re.compile(r"\bon\s+commit\s+drop\b", re.IGNORECASE)
 _UNSUPPORTED = re.compile(r"(?:do|execute)\b", re.IGNORECASE)
 _DOLLARS = re.compile(r"\$\w*\$")
 
@@ -126,7 +130,8 @@ def _parsed(text: str, dialect: Dialect, variables: Variables) -> Tree:
             _restored(target, variables)
             _restored(source, variables)
             return Moved(target, source)
-    tree = _one(text, dialect, variables)
+    known = _known_words(text) if _CREATES_TEMPORARY.match(text) else text
+    tree = _one(known, dialect, variables)
     if isinstance(tree, exp.Condition | exp.Alias | exp.Identifier) and not isinstance(tree, exp.Query):
         return Unread("cannot be parsed: not a statement", is_broken=True)
     if isinstance(tree, exp.Command) or (isinstance(tree, exp.Create) and tree.kind not in ("TABLE", "VIEW")):
@@ -135,6 +140,10 @@ def _parsed(text: str, dialect: Dialect, variables: Variables) -> Tree:
     if type(dialect).__name__.lower() in tsql.PLATFORMS:
         name_tables_of_tsql(tree)
     return tree
+
+
+def _known_words(text: str) -> str:
+    return _ON_COMMIT_DROP.sub("", _LOCAL.sub("", text, count=1), count=1)
 
 
 def _inner(quoted: str) -> str:

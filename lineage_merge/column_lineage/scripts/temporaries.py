@@ -51,7 +51,7 @@ class Temporaries:
 
     def find(self, table: exp.Table, key: str | None) -> Temporary | None:
         """Return the table that a name resolves to."""
-        if not table.args.get("db"):
+        if not table.args.get("db") or fold(table.db).startswith("pg_temp"):
             return self._by_name.get(fold(table.name))
         return self._by_key.get(key or "")
 
@@ -75,7 +75,7 @@ def dropped_again(
         tree = statement.tree
         if isinstance(tree, exp.Use):
             database = used_database(tree, platform) or database
-        elif isinstance(tree, exp.Create):
+        elif isinstance(tree, exp.Create) and tree.find(exp.TemporaryProperty) is None:
             table = tree.find(exp.Table)
             if table is not None:
                 key = key_of(table, database)
@@ -89,4 +89,8 @@ def dropped_again(
             for action in tree.args.get("actions") or ():
                 if isinstance(action, exp.AlterRename):
                     made.discard(key_of(tree.this, database))
+                elif isinstance(action, exp.SwapTable):
+                    swapped = {key_of(table, database) for table in (tree.this, action.this)}
+                    if len(made & swapped) == 1:
+                        made ^= swapped
     return dropped - {None}

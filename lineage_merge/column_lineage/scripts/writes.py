@@ -1,8 +1,10 @@
 """Lineage of one statement and one target dataset. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
+
+from sqlglot import exp
 
 from lineage_merge.column_lineage.sql.derivation import Columns, Influences
 from lineage_merge.model.elements import DatasetLabel
@@ -12,25 +14,30 @@ Mode = Literal["append", "overwrite", "merge", "update", "delete", ""]
 
 @dataclass(slots=True)
 class Read:
-    """How a statement reads a dataset: with the temporary tables between; not `rows`: only its metadata."""
+    """How a statement reads a dataset: with the temporary tables between; not `rows`: only its metadata.
+
+    `assumed`: the names of its columns are assumed.
+    """
 
     via: set[str] = field(default_factory=set)
     rows: bool = False
+    assumed: bool = False
 
 
 class Reads(dict[str, Read]):
     """The datasets that a statement reads."""
 
-    def add(self, key: str, via: Iterable[str] = (), *, rows: bool = True) -> None:
+    def add(self, key: str, via: Iterable[str] = (), *, rows: bool = True, assumed: bool = False) -> None:
         """Add a read of a dataset."""
         read = self.setdefault(key, Read())
         read.via.update(via)
         read.rows = read.rows or rows
+        read.assumed = read.assumed or assumed
 
     def include(self, others: "Reads", via: Iterable[str] = ()) -> None:
         """Add the reads of a query, or of a temporary table, whose name is then `via`."""
         for key, read in others.items():
-            self.add(key, {*read.via, *via}, rows=read.rows)
+            self.add(key, {*read.via, *via}, rows=read.rows, assumed=read.assumed)
 
 
 @dataclass(slots=True)
@@ -50,6 +57,23 @@ class Write:
     influences: Influences = field(default_factory=dict)
     columns_lost: bool = False
     assumed: bool = False
+
+    @property
+    def is_assumed(self) -> bool:
+        """Return whether names of columns are assumed, of the target or of what it reads."""
+        return self.assumed or any(read.assumed for read in self.reads.values())
+
+
+class LoadedColumns(NamedTuple):
+    """The columns that a load of files fills; `problem`: why they are unknown; `assumed`: as in `Write`."""
+
+    columns: Columns
+    problem: str = ""
+    assumed: bool = False
+
+
+# Of a COPY into a table with these columns (empty: unknown), from these datasets.
+LoadColumns = Callable[[exp.Copy, Sequence[str], Collection[str]], LoadedColumns]
 
 
 @dataclass(slots=True)

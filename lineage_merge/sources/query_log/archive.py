@@ -114,9 +114,10 @@ def unload(log: QueryLog, view: str, interval: Interval) -> str:
     times = " or ".join(f"({between(column, *interval)})" for column in select.times)
     query = select.sql(view, f"({times})").replace("'", "''")
     role = log.iam_role if log.iam_role == "default" else f"'{log.iam_role}'"
+    region = f" region '{log.archive_region}'" if log.archive_region else ""
     return (
         f"unload ('{query}')\n"
-        f"to '{_folder(log, view, interval)}' iam_role {role}\n"
+        f"to '{_folder(log, view, interval)}' iam_role {role}{region}\n"
         f"format csv header gzip maxfilesize {_MAX_MB} mb allowoverwrite"
     )
 

@@ -1,4 +1,7 @@
-"""Athena's executions of a workgroup; each is a session of its own. Tables are those of Glue's catalog."""
+"""Athena's executions of a workgroup; each is a session of its own. Tables are those of Glue's catalog.
+
+The API does not say who ran a query: the reader is the workgroup.
+"""
 
 import base64
 import json
@@ -78,7 +81,10 @@ def _executions(log: QueryLog) -> list[str]:
 def _statements(batch: Sequence[str], log: QueryLog) -> list[LoggedStatement]:
     with client_of("athena", log.region, str(log)) as client:
         found = client.batch_get_query_execution(QueryExecutionIds=list(batch))
-    return [statement_of(each, log.database) for each in found.get("QueryExecutions", ())]
+    return [
+        statement_of(each, log.database)._replace(user=log.workgroup)
+        for each in found.get("QueryExecutions", ())
+    ]
 
 
 def statement_of(execution: Mapping[str, Any], database: str = "") -> LoggedStatement:

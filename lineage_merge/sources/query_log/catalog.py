@@ -47,6 +47,11 @@ class Catalog:
         """Return whether a table exists."""
         return name in self.columns or name in self.locations
 
+    def with_locations(self, tables: Iterable[ExternalTable]) -> "Catalog":
+        """Return the catalog with the paths of other external tables."""
+        found = {folded(each.database, each.schema, each.table): each.location for each in sorted(tables)}
+        return Catalog(self.columns, {**found, **self.locations})
+
     def shapes(self, namespace: str, resolve_id: Callable[[Reference], str]) -> dict[str, Shape]:
         """Return the columns by the id of each table."""
         found = {}

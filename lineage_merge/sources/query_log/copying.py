@@ -2,15 +2,15 @@
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from sqlglot import exp
 
-from lineage_merge.column_lineage.scripts.writes import Write
+from lineage_merge.column_lineage.scripts.clauses import paths_of_copy
+from lineage_merge.column_lineage.scripts.writes import LoadedColumns
 from lineage_merge.column_lineage.sql.derivation import (
     ColumnOrigin,
-    Columns,
     Derivation,
     itself,
     merged,
@@ -24,11 +24,16 @@ _BY_POSITION = ("parquet", "orc")
 
 
 class Options(NamedTuple):
-    """The options of a COPY: format, path of its JSONPaths ("": by name), whether it has a manifest."""
+    """The options of a COPY: format, path of its JSONPaths ("": by name), whether it has a manifest.
+
+    `is_one_column`: a document is a value of the first column. `is_remote`: the path lists commands of hosts.
+    """
 
     format: str = "csv"
     paths: str = ""
     is_manifest: bool = False
+    is_one_column: bool = False
+    is_remote: bool = False
 
 
 def options_of(copy: exp.Copy) -> Options:
@@ -39,16 +44,18 @@ def options_of(copy: exp.Copy) -> Options:
             if isinstance(part, exp.Expr):
                 words.extend([part.name] if isinstance(part, exp.Literal) else part.name.split())
     lower = [word.lower() for word in words]
+    if any(path.startswith("dynamodb://") for path in paths_of_copy(copy)):
+        return Options("dynamodb")
     form = next((word for word in lower if word in ("json", "avro", "parquet", "orc")), "csv")
     paths = next((word for word in words if "://" in word and form in ("json", "avro")), "")
-    return Options(form, paths, "manifest" in lower)
+    return Options(form, paths, "manifest" in lower, "noshred" in lower, "ssh" in lower)
 
 
 def manifest_of(copy: exp.Copy) -> str:
     """Return the location of the manifest of a COPY, "" without one."""
     if not options_of(copy).is_manifest:
         return ""
-    return next((file.name for file in copy.args.get("files") or () if isinstance(file, exp.Literal)), "")
+    return next(iter(paths_of_copy(copy)), "")
 
 
 def with_files(copy: exp.Copy, files: Sequence[str]) -> exp.Copy:
@@ -56,7 +63,7 @@ def with_files(copy: exp.Copy, files: Sequence[str]) -> exp.Copy:
 
     A folder remains: it is the dataset, whatever it contained that day.
     """
-    given = [file.name for file in copy.args.get("files") or () if isinstance(file, exp.Literal)]
+    given = paths_of_copy(copy)
     if not options_of(copy).is_manifest:
         if not files or all(file.startswith(f"{path.rstrip('/')}/") for path in given for file in files):
             return copy
@@ -68,33 +75,33 @@ def with_files(copy: exp.Copy, files: Sequence[str]) -> exp.Copy:
 
 
 def columns_of(
-    copy: exp.Copy, names: Sequence[str], write: Write, read_paths: ReadPaths
-) -> tuple[Columns, str]:
+    read_paths: ReadPaths, copy: exp.Copy, names: Sequence[str], sources: Collection[str]
+) -> LoadedColumns:
     """Return the derivation of the columns that a COPY fills, or why they are unknown.
 
-    `names`: the columns of the table (empty: unknown). JSON and Avro have columns of the same names, or
-    JSONPaths in the order of the columns; Parquet and ORC are taken to have the same names, though Redshift
-    goes by position.
+    `names`: the columns of the table (empty: unknown). JSON, Avro and DynamoDB have columns of the same
+    names, or JSONPaths in the order of the columns; Parquet and ORC are taken to have the same names, though
+    Redshift goes by position.
     """
     given = [part.name for part in copy.this.expressions] if isinstance(copy.this, exp.Schema) else []
     targets = given or list(names)
-    form, paths, _ = options_of(copy)
-    if form == "csv":
-        return [], "COPY of text: the names of the fields are unknown"
+    options = options_of(copy)
+    if options.format == "csv":
+        return LoadedColumns([], "COPY of text: the names of the fields are unknown")
     if not targets:
-        return [], "COPY without a column list: the columns of the table are unknown"
-    if not paths:
-        return [(name, _from_all(write, [name])) for name in targets], ""
-    found = read_paths(paths)
+        return LoadedColumns([], "COPY without a column list: the columns of the table are unknown")
+    if options.is_one_column:
+        return LoadedColumns([], "COPY with noshred: a column has whole documents")
+    if not options.paths:
+        columns = [(name, _from_all(sources, [name])) for name in targets]
+        return LoadedColumns(columns, assumed=options.format in _BY_POSITION)
+    found = read_paths(options.paths)
     if found is None:
-        return [], f"COPY by JSONPaths: cannot read {paths}"
+        return LoadedColumns([], f"COPY by JSONPaths: cannot read {options.paths}")
     segments = [_segments(path) for path in found]
-    return [(name, _from_all(write, path)) for name, path in zip(targets, segments, strict=False) if path], ""
-
-
-def is_assumed(copy: exp.Copy) -> bool:
-    """Return whether the names of the columns in the files are assumed."""
-    return options_of(copy).format in _BY_POSITION
+    return LoadedColumns(
+        [(name, _from_all(sources, path)) for name, path in zip(targets, segments, strict=False) if path]
+    )
 
 
 def json_paths(text: str) -> list[str] | None:
@@ -111,6 +118,6 @@ def _segments(path: str) -> list[str]:
     return [name for match in _SEGMENT.finditer(path) if (name := match[1] or match[2] or match[3])]
 
 
-def _from_all(write: Write, path: Sequence[str]) -> Derivation:
-    """Return the derivation from a column, or a field of one, of each source of a write."""
-    return merged(itself(ColumnOrigin(source, field_path(*path))) for source in write.reads)
+def _from_all(sources: Iterable[str], path: Sequence[str]) -> Derivation:
+    """Return the derivation from a column, or a field of one, of each source."""
+    return merged(itself(ColumnOrigin(source, field_path(*path))) for source in sorted(sources))

@@ -11,6 +11,8 @@ _CREATE = re.compile(
     rf"(?:external\s+|transient\s+)?table\s+(?:if\s+not\s+exists\s+)?(?P<name>{_NAME})",
     re.IGNORECASE,
 )
+_MAY_EXIST = re.compile(r"\bor\s+replace\b|\bif\s+not\s+exists\b|\bon\s+commit\s+drop\b", re.IGNORECASE)
+_EMPTY = re.compile(rf"(?:truncate(?:\s+table)?|delete(?:\s+from)?)\s+(?P<name>{_NAME})\s*\Z", re.IGNORECASE)
 _VIEW = re.compile(r"create\s+(?:or\s+replace\s+)?(?P<stores>materialized\s+)?view\b", re.IGNORECASE)
 _INTO = re.compile(
     rf"\binto\s+(?P<temp>temp(?:orary)?\s+)?(?:table\s+)?(?P<name>{_NAME})\s+from\b", re.IGNORECASE
@@ -21,16 +23,41 @@ _RENAME = re.compile(
     rf"(?P<old>{_NAME})\s+rename\s+to\s+(?P<new>{_NAME})",
     re.IGNORECASE,
 )
+_RENAME_COLUMN = re.compile(
+    rf"alter\s+table\s+(?:if\s+exists\s+)?(?P<table>{_NAME})\s+rename\s+column\s+"
+    rf"(?P<old>{_PART})\s+to\s+(?P<new>{_PART})",
+    re.IGNORECASE,
+)
+_SET_SCHEMA = re.compile(
+    rf"alter\s+table\s+(?:if\s+exists\s+)?(?P<old>{_NAME})\s+set\s+schema\s+(?P<schema>{_PART})\s*\Z",
+    re.IGNORECASE,
+)
+# Snowflake's exchange of the names of two tables.
+_SWAP = re.compile(
+    rf"alter\s+table\s+(?:if\s+exists\s+)?(?P<one>{_NAME})\s+swap\s+with\s+(?P<other>{_NAME})", re.IGNORECASE
+)
 _APPEND = re.compile(rf"alter\s+table\s+(?P<name>{_NAME})\s+append\s+from\b", re.IGNORECASE)
 _CHANGE = re.compile(
     rf"(?:insert\s+(?:into|overwrite)(?:\s+table)?|merge\s+into|delete\s+from|delete|update|copy)\s+(?P<name>{_NAME})",
     re.IGNORECASE,
 )
 _PATH = re.compile(
-    r"set\s+(?:session\s+|local\s+)?search_path\s*(?:to|=)\s*(?P<path>.*)", re.IGNORECASE | re.DOTALL
+    r"set\s+(?:session\s+|(?P<local>local)\s+)?search_path\s*(?:to|=)\s*(?P<path>.*)",
+    re.IGNORECASE | re.DOTALL,
 )
+_CONFIGURED_PATH = re.compile(
+    r"select\s+(?:pg_catalog\s*\.\s*)?set_config\s*\(\s*'search_path'\s*,\s*'(?P<path>[^']*)'\s*,\s*"
+    r"(?:false|(?P<local>true))\s*\)\s*\Z",
+    re.IGNORECASE,
+)
+_RESET = re.compile(r"reset\s+(?:search_path|all)\b", re.IGNORECASE)
 _USE = re.compile(rf"use\s+(?:database\s+|schema\s+|catalog\s+)?(?P<name>{_NAME})\s*\Z", re.IGNORECASE)
 _CALL = re.compile(rf"(?:call|exec(?:ute)?)\s+(?P<name>{_NAME})", re.IGNORECASE)
+# Statements that a client or a procedure sends as one.
+_BLOCK = re.compile(
+    r"(?:begin\s+(?!transaction\b|work\b|isolation\b|read\b|not\b)|declare\s).*;.*\bend\s*\Z",
+    re.IGNORECASE | re.DOTALL,
+)
 _ROLLBACK = re.compile(r"(?:rollback|abort)\b", re.IGNORECASE)
 _WORD = re.compile(r'[#@]?[^\W\d][\w$]*|"(?:[^"]|"")+"')
 _SELECT = re.compile(r"\s*\(*\s*(?:select|with)\b", re.IGNORECASE)
@@ -39,26 +66,44 @@ _CURSOR = re.compile(rf"declare\s+{_PART}\s[\w\s]*?\bcursor\b[\w\s]*?\bfor\s+", 
 
 
 class Facts(NamedTuple):
-    """The names that a statement creates, changes, drops; names are their last parts, folded.
+    """The names that a statement creates, changes, empties, drops; names are their last parts, folded.
 
     `moves`: it may move data or create a table or a view. `reads`: it may read tables, which the definition
-    of a view does not. `words`: all names in it, and other words.
-    `schema`: that of the created or changed table, if it is written.
+    of a view does not. `is_new`: it would fail if its temporary table existed. `unloads`: it writes files,
+    which no rollback deletes; `moves_files`: it is a COPY or an UNLOAD. `words`: all names in it, and other
+    words. `schema`: that of the created, changed or renamed table, "" if it is not written; `drops` are pairs
+    of schema and name. `swaps`: tables that exchange their names. `search_path`: empty if it is again that
+    at the beginning; `is_local`: for the transaction.
     """
 
     moves: bool = False
     reads: bool = False
     creates: str = ""
     is_temporary: bool = False
+    is_new: bool = False
     changes: str = ""
-    drops: tuple[str, ...] = ()
+    empties: str = ""
+    drops: tuple[tuple[str, str], ...] = ()
     renames: tuple[str, str] | None = None
+    swaps: tuple[str, str] | None = None
+    changes_schema: bool = False
+    renames_column: bool = False
+    unloads: bool = False
+    moves_files: bool = False
     search_path: tuple[str, ...] | None = None
+    is_local: bool = False
     use: tuple[str, ...] = ()
     calls: str = ""
     is_rollback: bool = False
     words: frozenset[str] = frozenset()
     schema: str = ""
+
+    @property
+    def changes_names(self) -> bool:
+        """Return whether a table or a column has another name, or schema, afterwards."""
+        return (
+            self.renames is not None or self.swaps is not None or self.changes_schema or self.renames_column
+        )
 
 
 _NOTHING = Facts()
@@ -67,8 +112,11 @@ _NOTHING = Facts()
 @lru_cache(maxsize=20_000)
 def facts_of(text: str) -> Facts:
     """Return the facts of a statement's template."""
-    if found := _PATH.match(text):
-        return Facts(search_path=tuple(_plain(part) for part in found["path"].split(",")))
+    if found := _PATH.match(text) or _CONFIGURED_PATH.match(text):
+        path = tuple(name for part in found["path"].split(",") if (name := _plain(part)))
+        return Facts(search_path=() if path == ("default",) else path, is_local=bool(found["local"]))
+    if _RESET.match(text):
+        return Facts(search_path=())
     if found := _USE.match(text):
         return Facts(use=_parts(found["name"]))
     if found := _CALL.match(text):
@@ -76,18 +124,33 @@ def facts_of(text: str) -> Facts:
     if _ROLLBACK.match(text):
         return Facts(is_rollback=True)
     if found := _DROP.match(text):
-        return Facts(drops=tuple(_last(name) for name in found["names"].split(",")))
+        return Facts(drops=tuple((_schema(name), _last(name)) for name in found["names"].split(",")))
     if found := _RENAME.match(text):
-        return Facts(renames=(_last(found["old"]), _last(found["new"])))
+        return Facts(renames=(_last(found["old"]), _last(found["new"])), schema=_schema(found["old"]))
+    if found := _SWAP.match(text):
+        return Facts(swaps=(_last(found["one"]), _last(found["other"])))
+    if _SET_SCHEMA.match(text):
+        return Facts(changes_schema=True)
+    if _RENAME_COLUMN.match(text):
+        return Facts(renames_column=True)
     if found := _CREATE.match(text):
         return _creation(text, found)
+    if found := _EMPTY.match(text):
+        return Facts(empties=_last(found["name"]), schema=_schema(found["name"]))
     if found := _CHANGE.match(text) or _APPEND.match(text):
         return Facts(
-            True, True, changes=_last(found["name"]), words=_words(text), schema=_schema(found["name"])
+            True,
+            True,
+            changes=_last(found["name"]),
+            moves_files=text[:4].lower() == "copy",
+            words=_words(text),
+            schema=_schema(found["name"]),
         )
     if found := _VIEW.match(text):
         return Facts(True, bool(found["stores"]), words=_words(text))
     if text[:6].lower() == "unload":
+        return Facts(True, True, words=_words(text), unloads=True, moves_files=True)
+    if _BLOCK.match(text):
         return Facts(True, True, words=_words(text))
     if _SELECT.match(text) and (found := _INTO.search(text)):
         return _creation(text, found)
@@ -99,7 +162,15 @@ def facts_of(text: str) -> Facts:
 def _creation(text: str, found: re.Match[str]) -> Facts:
     name = _last(found["name"])
     is_temporary = bool(found["temp"]) or name.startswith("#")
-    return Facts(True, True, name, is_temporary, words=_words(text), schema=_schema(found["name"]))
+    return Facts(
+        True,
+        True,
+        name,
+        is_temporary,
+        is_new=is_temporary and _MAY_EXIST.search(text) is None,
+        words=_words(text),
+        schema=_schema(found["name"]),
+    )
 
 
 def query_of_cursor(text: str) -> str:
@@ -109,9 +180,24 @@ def query_of_cursor(text: str) -> str:
 
 
 def names_of_rename(text: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    """Return the parts of the old and of the new name of ``ALTER TABLE ... RENAME TO`` (or VIEW), folded."""
-    found = _RENAME.match(text)
-    return (_parts(found["old"]), _parts(found["new"])) if found else None
+    """Return the parts of the old and of the new name of ``ALTER TABLE ... RENAME TO`` (or VIEW), folded.
+
+    Those of ``SET SCHEMA``, and of ``SWAP WITH``, too.
+    """
+    if found := _RENAME.match(text):
+        return _parts(found["old"]), _parts(found["new"])
+    if found := _SWAP.match(text):
+        return _parts(found["one"]), _parts(found["other"])
+    if found := _SET_SCHEMA.match(text):
+        old = _parts(found["old"])
+        return old, (*old[:-2], _plain(found["schema"]), old[-1])
+    return None
+
+
+def names_of_column_rename(text: str) -> tuple[tuple[str, ...], str, str] | None:
+    """Return the table of ``ALTER TABLE ... RENAME COLUMN``, and the old and new name, folded."""
+    found = _RENAME_COLUMN.match(text)
+    return (_parts(found["table"]), _plain(found["old"]), _plain(found["new"])) if found else None
 
 
 def creates_view(text: str) -> bool:
@@ -132,7 +218,8 @@ def _parts(name: str) -> tuple[str, ...]:
 
 
 def _schema(name: str) -> str:
-    return "".join(_parts(name)[-2:-1])
+    schema = "".join(_parts(name)[-2:-1])
+    return "" if schema.startswith("pg_temp") else schema
 
 
 def _last(name: str) -> str:

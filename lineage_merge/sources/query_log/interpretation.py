@@ -1,18 +1,19 @@
 """Lineage of a unit of statements. Pure but for JSONPaths files and manifests."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from sqlglot import Dialect, exp
 
+from lineage_merge.column_lineage.scripts.clauses import location_of
 from lineage_merge.column_lineage.scripts.elements import column_of, write_elements
 from lineage_merge.column_lineage.scripts.results import FileLineage
 from lineage_merge.column_lineage.scripts.script import Reader
 from lineage_merge.column_lineage.scripts.shapes import Shape, Shapes
 from lineage_merge.column_lineage.scripts.statements import Unread
-from lineage_merge.column_lineage.scripts.syntax import Parsed, Script, parse
+from lineage_merge.column_lineage.scripts.syntax import Parsed, Script, Unload, parse
 from lineage_merge.column_lineage.scripts.variables import Variables
 from lineage_merge.column_lineage.scripts.writes import Note, Write
 from lineage_merge.model.elements import (
@@ -26,11 +27,11 @@ from lineage_merge.model.elements import (
     Scalar,
 )
 from lineage_merge.sources.query_log import copying
-from lineage_merge.sources.query_log.catalog import Catalog
-from lineage_merge.sources.query_log.facts import creates_view
+from lineage_merge.sources.query_log.catalog import Catalog, ExternalTable
+from lineage_merge.sources.query_log.column_names import column_names
 from lineage_merge.sources.query_log.manifests import ManifestFiles
 from lineage_merge.sources.query_log.names import LoggedTables
-from lineage_merge.sources.query_log.sessions import Unit
+from lineage_merge.sources.query_log.units import Unit
 
 # Name of the rule on vertices and in reports: an external table and the path of its files are one dataset.
 EXTERNAL_RULE = "external-table"
@@ -67,6 +68,9 @@ class Interpreted:
 def interpret(unit: Unit, warehouse: Warehouse, shapes: Shapes) -> Interpreted:
     """Return the lineage of a unit, with the known columns of tables."""
     datasets = _tables(unit, warehouse)
+    names = column_names(unit.renamed_columns, datasets)
+    if names is not None:
+        shapes = names.before(shapes)
     line = unit.target + 1
     notes: list[Note] = []
     statements = [
@@ -74,36 +78,41 @@ def interpret(unit: Unit, warehouse: Warehouse, shapes: Shapes) -> Interpreted:
         for position, (text, files) in enumerate(zip(unit.statements, unit.sources, strict=True), 1)
         for parsed in parsed_statements(text, warehouse.dialect)
     ]
+    load_columns = partial(copying.columns_of, warehouse.read_paths)
     script = Script("", tuple(statements), Variables())
-    found = Reader(Dialect.get_or_raise(warehouse.dialect), datasets).read(script, shapes)
-    is_view = creates_view(
-        unit.statements[unit.target]
-    )  # a query that cannot be parsed is an unsupported view
+    found = Reader(Dialect.get_or_raise(warehouse.dialect), datasets, load_columns=load_columns).read(
+        script, shapes
+    )
+    reported = {note.message for note in notes}
     unread = next(
         (
             each.tree.why
             for each in statements
-            if isinstance(each.tree, Unread) and (each.tree.is_broken or (is_view and each.line == line))
+            if isinstance(each.tree, Unread)
+            and (each.tree.is_broken or (each.line == line and each.tree.why not in reported))
         ),
         "",
     )
     notes += [note for note in found.notes if note.kind in ("no-columns", "not-joined")]
     writes = [write for write in found.writes if write.line == line]
-    for statement in statements:
-        if statement.line == line and isinstance(statement.tree, exp.Copy):
-            writes = [_copied(statement.tree, write, shapes, warehouse, notes) for write in writes]
     created = {each.key: each.shape for each in found.created if each.line == line and each.shape.complete}
     if any(_names_columns_after_values(each.tree) for each in statements):
         writes = [_without_unnamed(write, notes) for write in writes]
         created = {key: shape for key, shape in created.items() if not any(map(_UNNAMED.match, shape.names))}
-    return Interpreted(tuple(writes), created, tuple(notes), datasets, _unread(unread, found, line))
-
-
-def _unread(broken: str, found: FileLineage, line: int) -> str:
-    """Return why a statement cannot be interpreted, "" if it was."""
-    return broken or next(
-        (each.message for each in found.notes if each.kind == "rejected" and each.line == line), ""
+    if names is not None:
+        writes = [names.write(write) for write in writes]
+        created = {key: names.shape(key, shape) for key, shape in created.items()}
+    if not writes and not any(each.line == line for each in found.created):
+        unread = unread or _reason(found, "skipped", line, reported)
+    return Interpreted(
+        tuple(writes), created, tuple(notes), datasets, unread or _reason(found, "rejected", line)
     )
+
+
+def _reason(found: FileLineage, kind: str, line: int, reported: Collection[str] = ()) -> str:
+    """Return the first note of a kind on a statement that is not `reported` otherwise, "" without one."""
+    messages = (each.message for each in found.notes if each.kind == kind and each.line == line)
+    return next((message for message in messages if message not in reported), "")
 
 
 @lru_cache(maxsize=20_000)
@@ -133,10 +142,28 @@ def created_view(unit: Unit, warehouse: Warehouse) -> Iterator[str]:
             yield key
 
 
+def created_location(unit: Unit, warehouse: Warehouse) -> Iterator[ExternalTable]:
+    """Yield the external table that a unit's statement creates, with its path."""
+    datasets = _tables(unit, warehouse)
+    for parsed in parsed_statements(unit.statements[unit.target], warehouse.dialect):
+        tree = parsed.tree
+        if not isinstance(tree, exp.Create) or tree.kind != "TABLE":
+            continue
+        table = tree.find(exp.Table)
+        if table is not None and ":/" in (location := location_of(tree)):
+            yield ExternalTable(*datasets.whole_name(table), location)
+
+
 def _with_files(parsed: Parsed, files: tuple[str, ...], warehouse: Warehouse, notes: list[Note]) -> Parsed:
     copy = parsed.tree
+    if isinstance(copy, Unload) and len(files) == 1:
+        return replace(parsed, tree=replace(copy, path=files[0]))
     if not isinstance(copy, exp.Copy):
         return parsed
+    if copying.options_of(copy).is_remote:
+        problem = "COPY over SSH: its data are the output of commands"
+        notes.append(Note("not-joined", parsed.line, problem))
+        return replace(parsed, tree=Unread(problem, is_broken=False))
     manifest = "" if files else copying.manifest_of(copy)
     if manifest:
         files, problem = warehouse.read_manifest(manifest)
@@ -144,15 +171,6 @@ def _with_files(parsed: Parsed, files: tuple[str, ...], warehouse: Warehouse, no
             notes.append(Note("not-joined", parsed.line, problem))
             return replace(parsed, tree=Unread(problem, is_broken=False))
     return replace(parsed, tree=copying.with_files(copy, files))
-
-
-def _copied(copy: exp.Copy, write: Write, shapes: Shapes, warehouse: Warehouse, notes: list[Note]) -> Write:
-    names = shapes[write.target].names if write.target in shapes else []
-    columns, problem = copying.columns_of(copy, names, write, warehouse.read_paths)
-    if problem:
-        notes.append(Note("no-columns", write.line, problem))
-        return write
-    return replace(write, columns=columns, columns_lost=False, assumed=copying.is_assumed(copy))
 
 
 def _names_columns_after_values(tree: object) -> bool:
@@ -216,4 +234,7 @@ def _title(datasets: LoggedTables, key: str) -> str:
     if not reference.namespace:
         return reference.name.rstrip("/")
     database = f"{datasets.database}."
+    *_, name = datasets.resolve_id(reference).split("|")
+    if name == reference.name.lower():  # in any case, they are the same table
+        reference = reference._replace(name=name)
     return reference.name.removeprefix(database) if datasets.database else reference.name

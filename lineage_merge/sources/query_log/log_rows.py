@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.model.elements import Problem
 from lineage_merge.sources.query_log.catalog import CatalogColumn, CatalogRow, ExternalTable
-from lineage_merge.sources.query_log.sessions import Prepared
-from lineage_merge.sources.query_log.statement import LoggedStatement
-from lineage_merge.sources.query_log.templates import Templates
+from lineage_merge.sources.query_log.statement import LoggedStatement, Prepared, Template
+from lineage_merge.sources.query_log.templates import Templates, statements_in
 from lineage_merge.sources.query_log.users import Users
 
 # Dialects that write strings in double quotes.
@@ -56,12 +55,21 @@ class Prepare:
             if type(row) is not LoggedStatement:
                 yield row
                 continue
-            template = templates.of(row.text)
-            if users is None:
-                yield Prepared(row._replace(text=""), template)
+            if users is not None:
+                row = users.replaced(row)
+            texts = statements_in(row.text)
+            if len(texts) == 1:
+                yield Prepared(row._replace(text=""), templates.of(row.text))
             else:
-                user, reader = users.names(row.user)
-                yield Prepared(row._replace(text="", user=user, reader=reader), template)
+                yield from _several(row, [templates.of(text) for text in texts])
+
+
+def _several(row: LoggedStatement, parts: list[Template]) -> Iterator[Prepared]:
+    """Yield the statements of one text, in order; the comment of any is that of all."""
+    owner = next((each.owner for each in parts if each.owner is not None), None)
+    for number, template in enumerate(parts):
+        part = row._replace(id=f"{row.id}.{number}", text="", started=row.started + number, rows=None)
+        yield Prepared(part, template if template.owner is not None else template._replace(owner=owner))
 
 
 class Batch(NamedTuple):

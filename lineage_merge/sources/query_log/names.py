@@ -48,13 +48,21 @@ class LoggedTables:
         whole = self._parts(parts)
         if self.skips_system and self._is_system(parts, whole):
             return f"{NO_DATASET}{whole[-1]}"
-        database, schema, name = self.renamed.get(folded(*whole), whole)
-        location = self.catalog.locations.get(folded(database, schema, name))
+        return self.of_name(whole)
+
+    def of_name(self, whole: TableName) -> str:
+        """Return the key of a table with a complete name."""
+        name = self.renamed.get(folded(*whole), whole)
+        location = self.catalog.locations.get(folded(*name))
         if not location:
-            return self._key(reference_of(self.namespace, (database, schema, name)))
+            return self._key(reference_of(self.namespace, name))
         key = self._key(Reference("", location))
-        self.external[key] = reference_of(self.namespace, (database, schema, name))
+        self.external[key] = reference_of(self.namespace, name)
         return key
+
+    def whole_name(self, table: exp.Table) -> TableName:
+        """Return the database, schema and name of a table."""
+        return self._parts([part.name for part in table.parts])
 
     def of_path(self, path: str, _variables: Variables) -> str | None:
         """Return the key of a path; None if its file system is unknown."""
@@ -80,6 +88,8 @@ class LoggedTables:
         if len(parts) == 2:
             return self.database, parts[0], parts[1]
         name = parts[0]
+        if self._is_system(parts, (self.database, "", name)):
+            return self.database, "pg_catalog", name
         schemas = [
             schema
             for schema in self.search_path

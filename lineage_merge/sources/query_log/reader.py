@@ -1,6 +1,7 @@
 """Reader of query logs: sessions are cut into units, each of which is interpreted once."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any, NamedTuple
@@ -14,12 +15,19 @@ from lineage_merge.model.records import Record
 from lineage_merge.sources import line_files
 from lineage_merge.sources.dbt.reader import model_jobs
 from lineage_merge.sources.query_log import redshift
-from lineage_merge.sources.query_log.catalog import catalog_of
+from lineage_merge.sources.query_log.catalog import ExternalTable, catalog_of
 from lineage_merge.sources.query_log.copying import json_paths
 from lineage_merge.sources.query_log.dbt_jobs import DbtJobs, dbt_jobs_of
 from lineage_merge.sources.query_log.facts import creates_view, facts_of
-from lineage_merge.sources.query_log.interpretation import Warehouse, elements, interpret, job_name
+from lineage_merge.sources.query_log.interpretation import (
+    Warehouse,
+    created_location,
+    elements,
+    interpret,
+    job_name,
+)
 from lineage_merge.sources.query_log.job_elements import JobName, job_elements
+from lineage_merge.sources.query_log.job_runs import merge_runs
 from lineage_merge.sources.query_log.log_rows import (
     CATALOG,
     EXTENT,
@@ -42,7 +50,7 @@ from lineage_merge.sources.query_log.session_rows import (
     session_rows,
     sum_units,
 )
-from lineage_merge.sources.query_log.sessions import SessionSettings, merge_runs
+from lineage_merge.sources.query_log.session_steps import SessionSettings
 from lineage_merge.sources.query_log.settings import QueryLog, by_warehouse
 from lineage_merge.sources.query_log.statement_file import read_line
 from lineage_merge.sources.query_log.unread_statements import UnreadStatement, add_unread, unread_problems
@@ -54,7 +62,7 @@ from lineage_merge.sources.query_log.usage import (
     usage_of,
 )
 from lineage_merge.sources.query_log.users import Users, users_of
-from lineage_merge.sources.query_log.view_units import view_units
+from lineage_merge.sources.query_log.view_units import outdated_views, view_units
 from lineage_merge.sources.source import Resolver
 
 _MS = 1000
@@ -152,7 +160,9 @@ def _read(
     since = newest - log.lookback // timedelta(microseconds=1)
     catalog = catalog_of(rows.catalog.collect())
     user_schemas = users.schemas({schema for _, schema, _ in (*catalog.columns, *catalog.locations)})
-    settings = SessionSettings(log.search_path, user_schemas, counts_reads=log.usage)
+    settings = SessionSettings(
+        log.search_path, user_schemas, counts_reads=log.usage, reads_since=rows.observed_from
+    )
     recent = rows.statements.filter(lambda each: each.statement.started >= since)
     renames = engine.share(renames_of(renames_of_sessions(recent, settings), catalog))
     sessions: Rows[Any] = session_rows(recent, settings, renames).cache()
@@ -166,6 +176,13 @@ def _read(
     warehouse = Warehouse(
         log.dialect, log.namespace, log.job_type, resolver.resolve_id, _read_paths, catalog, read_manifest
     )
+    located = units.filter(_creates).flat_map(partial(_located, engine.share(warehouse))).collect()
+    if located:
+        catalog = catalog.with_locations(located)
+        warehouse = replace(warehouse, catalog=catalog)
+    outdated = outdated_views(engine, units, warehouse)
+    if outdated:
+        units = units.filter(lambda counted: counted.unit.key not in outdated).cache()
     if rows.views is not None:
         views = view_units(engine, log, rows.views, rows.statements, units, warehouse, dbt)
         units = units.union(views).cache()
@@ -224,6 +241,11 @@ def _creates(counted: CountedUnit) -> bool:
     unit = counted.unit
     text = unit.statements[unit.target]
     return bool(facts_of(text).creates) or creates_view(text)
+
+
+def _located(shared: Shared[Warehouse], counted: CountedUnit) -> Iterator[ExternalTable]:
+    if "://" in counted.unit.statements[counted.unit.target]:
+        yield from created_location(counted.unit, shared.value)
 
 
 def _created(shared: Shared[Any], counted: CountedUnit) -> Iterator[tuple[str, Any]]:

@@ -21,13 +21,14 @@ class LocalTable(NamedTuple):
 
 
 class ReadKey(NamedTuple):
-    """What statements that read the same tables have in common; `renamed`: tables of other names later."""
+    """What statements that read the same tables have in common; `renamed`: those of other names later."""
 
     fingerprint: str
     database: str
     search_path: tuple[str, ...]
     local: tuple[LocalTable, ...] = ()
     renamed: tuple[tuple[TableName, TableName], ...] = ()
+    renamed_columns: tuple[tuple[TableName, str, str], ...] = ()
 
 
 class Reads(NamedTuple):

@@ -42,9 +42,8 @@ from lineage_merge.sources.query_log.redshift_views import (
     read_row,
     with_outcome,
 )
-from lineage_merge.sources.query_log.sessions import Prepared
 from lineage_merge.sources.query_log.settings import QueryLog
-from lineage_merge.sources.query_log.statement import LoggedStatement, microseconds
+from lineage_merge.sources.query_log.statement import LoggedStatement, Prepared, microseconds
 from lineage_merge.sources.query_log.table_files import rows_of
 from lineage_merge.sources.query_log.users import Users
 from lineage_merge.sources.query_log.view_definitions import ViewDefinition, statement_of

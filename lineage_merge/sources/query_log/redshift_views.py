@@ -10,14 +10,15 @@ from typing import Any, NamedTuple
 
 from lineage_merge.sources.query_log.catalog import CatalogColumn, CatalogRow, ExternalTable
 from lineage_merge.sources.query_log.statement import LoggedStatement, Outcome, microseconds
-from lineage_merge.sources.query_log.templates import begins
+from lineage_merge.sources.query_log.templates import MOVES_FILES, begins
 from lineage_merge.sources.query_log.view_definitions import ViewDefinition
 
 # The text in SYS_QUERY_HISTORY is cut at this length; SYS_QUERY_TEXT has pieces of it.
 TEXT_LENGTH = 4000
 # Without the spaces at its end.
 _MAY_BE_CUT = 3900
-_MOVES_FILES = re.compile(r"\s*(?:copy|unload)\b", re.IGNORECASE)
+# Before patch 181 of Redshift, and in what some clients export, a text has no line breaks but `\\n`.
+_ESCAPED_SPACE = re.compile(r"\\[nrt]")
 _FAILED = frozenset({"failed", "canceled", "cancelled", "aborted"})
 # The comment before the statements that this package runs itself: they are not lineage.
 OWN_COMMENT = "/* lineage-merge */"
@@ -32,8 +33,8 @@ class TextPiece(NamedTuple):
     text: str
 
 
-class LoadedFile(NamedTuple):
-    """A file that a COPY read."""
+class MovedFile(NamedTuple):
+    """A file that a COPY read, or an UNLOAD wrote."""
 
     location: str
 
@@ -51,7 +52,7 @@ class TransactionEnd(NamedTuple):
     is_committed: bool | None
 
 
-Part = LoggedStatement | TextPiece | LoadedFile | RowCount
+Part = LoggedStatement | TextPiece | MovedFile | RowCount
 
 
 class Keyed(NamedTuple):
@@ -121,10 +122,10 @@ def _statement(row: Mapping[str, Any]) -> Iterator[Keyed | LoggedStatement]:
     database = _text(row, "database_name")
     statement = LoggedStatement(
         id=_text(row, "query_id"),
-        # Identifiers of processes are used again. The session is in the graph, as a run of a job: no name.
-        session=f"{_text(row, 'session_id')}|{database}|{user_id}",
+        # Not of a user: procedures run as their owner. It is in the graph, as a run of a job.
+        session=f"{_text(row, 'session_id')}|{database}",
         text=text,
-        transaction=_text(row, "transaction_id"),
+        transaction=_transaction_id(row),
         database=database,
         user=_optional(row, "username"),
         started=_time(row, "start_time"),
@@ -132,7 +133,23 @@ def _statement(row: Mapping[str, Any]) -> Iterator[Keyed | LoggedStatement]:
         outcome=outcome,
         label=_optional(row, "query_label"),
     )
-    yield Keyed(statement.id, statement) if _needs_parts(statement) else statement
+    if _needs_parts(statement):
+        yield Keyed(statement.id, statement)
+    else:
+        yield statement._replace(text=_with_line_breaks(text))
+
+
+def _transaction_id(row: Mapping[str, Any]) -> str:
+    """Return the identifier of a transaction, "" without one (-1, 0)."""
+    transaction = _text(row, "transaction_id")
+    return "" if transaction.startswith("-") or transaction == "0" else transaction
+
+
+def _with_line_breaks(text: str) -> str:
+    """Return a text in which escaped line breaks and tabs are blank; one with line breaks has no others."""
+    if "\\" not in text or "\n" in text:
+        return text
+    return _ESCAPED_SPACE.sub("\n", text)
 
 
 def _piece(row: Mapping[str, Any]) -> Iterator[Keyed]:
@@ -146,7 +163,7 @@ def _piece(row: Mapping[str, Any]) -> Iterator[Keyed]:
 
 
 def _file(row: Mapping[str, Any]) -> Iterator[Keyed]:
-    yield Keyed(_text(row, "query_id"), LoadedFile(_text(row, "file_name").strip()))
+    yield Keyed(_text(row, "query_id"), MovedFile(_text(row, "file_name").strip()))
 
 
 def _loaded(row: Mapping[str, Any]) -> Iterator[Keyed]:
@@ -158,7 +175,7 @@ def _unloaded(row: Mapping[str, Any]) -> Iterator[Keyed]:
 
 
 def _transaction(row: Mapping[str, Any]) -> Iterator[TransactionEnd]:
-    yield TransactionEnd(_text(row, "transaction_id"), _text(row, "status").lower() == "committed")
+    yield TransactionEnd(_transaction_id(row), _text(row, "status").lower() == "committed")
 
 
 def _column(row: Mapping[str, Any]) -> Iterator[CatalogRow]:
@@ -203,7 +220,7 @@ VIEWS: Mapping[str, Callable[[Mapping[str, Any]], Iterator[ViewContent]]] = {
     "sys_load_history": _loaded,
     "sys_load_detail": _file,
     "sys_unload_history": _unloaded,
-    "sys_unload_detail": _nothing,
+    "sys_unload_detail": _file,
     "sys_procedure_call": _nothing,
     "svv_all_columns": _column,
     "svv_columns": _column,
@@ -221,7 +238,7 @@ def read_row(view: str, row: Mapping[str, Any]) -> Iterator[ViewContent]:
 
 def _needs_parts(statement: LoggedStatement) -> bool:
     """Return whether other views have more about a statement: its whole text, its files, its rows."""
-    return len(statement.text) >= _MAY_BE_CUT or begins(_MOVES_FILES, statement.text)
+    return len(statement.text) >= _MAY_BE_CUT or begins(MOVES_FILES, statement.text)
 
 
 def completed(parts: Iterable[Part]) -> LoggedStatement | None:
@@ -233,20 +250,26 @@ def completed(parts: Iterable[Part]) -> LoggedStatement | None:
     # Exports overlap: a piece may be there twice.
     pieces = {part.sequence: part.text for part in found if isinstance(part, TextPiece)}
     if pieces:
-        cut = TEXT_LENGTH - len(statement.text.encode())
-        pieces.setdefault(0, statement.text + " " * cut)
-        statement = statement._replace(text="".join(pieces[each] for each in sorted(pieces)))
-    files = {part.location for part in found if isinstance(part, LoadedFile)}
+        pieces.setdefault(0, statement.text)
+        *cut, last = (pieces[each] for each in sorted(pieces))
+        statement = statement._replace(text="".join([*map(_with_blanks, cut), last]))
+    statement = statement._replace(text=_with_line_breaks(statement.text))
+    files = {part.location for part in found if isinstance(part, MovedFile)}
     rows = [part.rows for part in found if isinstance(part, RowCount)]
     return statement._replace(files=tuple(sorted(files)), rows=max(rows, default=None))
+
+
+def _with_blanks(piece: str) -> str:
+    """Return a piece that others follow with the blanks at its end, which exports may lack."""
+    return piece + " " * (TEXT_LENGTH - len(piece.encode()))
 
 
 def with_outcome(statement: LoggedStatement, ends: Collection[bool | None]) -> LoggedStatement:
     """Return a statement with the outcome of its transaction.
 
-    One without an end still runs; if that is unknown (None), the statement remains open.
+    One without an end still runs; if that is unknown (None), the statement remains open, as without one.
     """
-    if statement.outcome != "open":
+    if statement.outcome != "open" or not statement.transaction:
         return statement
     outcome: Outcome = "open" if None in ends else "running"
     if True in ends:

@@ -14,11 +14,14 @@ from typing import NamedTuple
 
 from lineage_merge.sources.query_log.catalog import Catalog, TableName, folded
 
+# The order of statements: time (microseconds since 1970), number in the log, and part of a statement.
+Moment = tuple[int, int, int]
+
 
 class Rename(NamedTuple):
     """A committed rename, with the names as written; `recreated`: the session made the old name again."""
 
-    at: int
+    at: Moment
     session: str
     database: str
     search_path: tuple[str, ...]
@@ -27,22 +30,58 @@ class Rename(NamedTuple):
     recreated: bool = False
 
 
+class ColumnRename(NamedTuple):
+    """A committed rename of a column."""
+
+    at: Moment
+    session: str
+    database: str
+    search_path: tuple[str, ...]
+    table: tuple[str, ...]
+    old: str
+    new: str
+
+
+AnyRename = Rename | ColumnRename
+
+
 class RenamedTable(NamedTuple):
     """A table that has another name after the time `at`."""
 
-    at: int
+    at: Moment
     old: TableName
     new: TableName
 
 
 @dataclass(frozen=True, slots=True)
 class Renames:
-    """The renames of each table in order of time, and the tables by the last part of their name."""
+    """The renames of each table in order of time, and the tables by the last part of their name.
+
+    `columns`: the renames of columns by table, with their times.
+    """
 
     of_table: Mapping[TableName, Sequence[RenamedTable]] = field(default_factory=dict)
     tables: Mapping[str, Sequence[TableName]] = field(default_factory=dict)
+    columns: Mapping[TableName, Sequence[tuple[Moment, str, str]]] = field(default_factory=dict)
 
-    def after(self, at: int, words: AbstractSet[str]) -> tuple[tuple[TableName, TableName], ...]:
+    def __bool__(self) -> bool:
+        """Return whether anything was renamed."""
+        return bool(self.tables or self.columns)
+
+    def columns_after(self, at: Moment, words: AbstractSet[str]) -> tuple[tuple[TableName, str, str], ...]:
+        """Return the columns, of tables among the `words` of a statement at a time, with their last names."""
+        found: list[tuple[TableName, str, str]] = []
+        for table, renames in self.columns.items():
+            if table[2] not in words:
+                continue
+            names: dict[str, str] = {}
+            for _, old, new in renames[bisect_right(renames, at, key=lambda rename: rename[0]) :]:
+                before = next((first for first, last in names.items() if last == old), old)
+                names[before] = new
+            found += [(table, old, new) for old, new in names.items() if old != new]
+        return tuple(sorted(found))
+
+    def after(self, at: Moment, words: AbstractSet[str]) -> tuple[tuple[TableName, TableName], ...]:
         """Return the tables among the `words` of a statement at a time, with their last names."""
         found: dict[TableName, TableName] = {}
         for word in words & self.tables.keys():
@@ -52,7 +91,7 @@ class Renames:
                     found[table] = last
         return tuple(sorted(found.items()))
 
-    def _last(self, name: TableName, at: int) -> TableName:
+    def _last(self, name: TableName, at: Moment) -> TableName:
         while True:
             renames = self.of_table.get(name, ())
             later = bisect_right(renames, at, key=lambda rename: rename.at)
@@ -61,10 +100,20 @@ class Renames:
             at, _, name = renames[later]
 
 
-def renames_of(found: Iterable[Rename], catalog: Catalog) -> Renames:
-    """Return the renames by which tables have other names than before."""
+def renames_of(found: Iterable[AnyRename], catalog: Catalog) -> Renames:
+    """Return the renames by which tables and columns have other names than before."""
+    columns: defaultdict[TableName, list[tuple[Moment, str, str]]] = defaultdict(list)
+    tables_renamed: list[Rename] = []
+    for each in found:
+        if isinstance(each, Rename):
+            tables_renamed.append(each)
+        else:
+            table_name = _name(each.database, each.search_path, each.table, each.table[-1], catalog)
+            columns[table_name].append((each.at, each.old, each.new))
     of_table: defaultdict[TableName, list[RenamedTable]] = defaultdict(list)
-    for group in _related([(_resolved(rename, catalog), rename.recreated) for rename in sorted(found)]):
+    for group in _related(
+        [(_resolved(rename, catalog), rename.recreated) for rename in sorted(tables_renamed)]
+    ):
         tables = [table for table, _ in group]
         for at, (table, recreated) in enumerate(group):
             if _is_followed(at, tables, recreated=recreated):
@@ -72,7 +121,7 @@ def renames_of(found: Iterable[Rename], catalog: Catalog) -> Renames:
     by_name: defaultdict[str, list[TableName]] = defaultdict(list)
     for name in of_table:
         by_name[name[2]].append(name)
-    return Renames(dict(of_table), dict(by_name))
+    return Renames(dict(of_table), dict(by_name), {name: sorted(each) for name, each in columns.items()})
 
 
 def _related(renames: Sequence[tuple[RenamedTable, bool]]) -> Iterable[list[tuple[RenamedTable, bool]]]:
@@ -91,21 +140,28 @@ def _related(renames: Sequence[tuple[RenamedTable, bool]]) -> Iterable[list[tupl
 
 
 def _resolved(rename: Rename, catalog: Catalog) -> RenamedTable:
-    """Return the rename with complete names; unqualified ones as `LoggedTables` resolves them."""
-    *_, name = rename.old
+    """Return the rename with complete names."""
     new_name = rename.new[-1]
-    if len(rename.old) > 1:
-        database, schema = ("", rename.database, *rename.old[:-1])[-2:]
+    old = _name(rename.database, rename.search_path, rename.old, new_name, catalog)
+    new_database, new_schema = old[:2] if len(rename.new) == 1 else (old[0], *rename.new[:-1])[-2:]
+    return RenamedTable(rename.at, old, folded(new_database, new_schema, new_name))
+
+
+def _name(
+    database: str, search_path: Sequence[str], parts: Sequence[str], other: str, catalog: Catalog
+) -> TableName:
+    """Return a complete name; unqualified ones as `LoggedTables` resolves them, by it or an `other` name."""
+    *_, name = parts
+    if len(parts) > 1:
+        database, schema = ("", database, *parts[:-1])[-2:]
     else:
-        database = rename.database
         schemas = [
             schema
-            for schema in rename.search_path
-            if folded(database, schema, name) in catalog or folded(database, schema, new_name) in catalog
+            for schema in search_path
+            if folded(database, schema, name) in catalog or folded(database, schema, other) in catalog
         ]
-        schema = next(iter((*schemas, *rename.search_path)), "")
-    new_database, new_schema = (database, schema, *rename.new[:-1])[-2:]
-    return RenamedTable(rename.at, folded(database, schema, name), folded(new_database, new_schema, new_name))
+        schema = next(iter((*schemas, *search_path)), "")
+    return folded(database, schema, name)
 
 
 def _is_followed(at: int, tables: Sequence[RenamedTable], *, recreated: bool) -> bool:

@@ -7,29 +7,25 @@ from typing import Any, NamedTuple
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.model.elements import Count
 from lineage_merge.sources.query_log.facts import facts_of
+from lineage_merge.sources.query_log.job_runs import Runs, merge_runs
 from lineage_merge.sources.query_log.owners import DBT
 from lineage_merge.sources.query_log.reads import CountedReads, ReadKey, Reads, merge_reads
-from lineage_merge.sources.query_log.renames import Rename, Renames
-from lineage_merge.sources.query_log.sessions import (
-    Prepared,
-    Runs,
-    SessionSettings,
-    Unit,
-    may_rename,
-    merge_runs,
-    read_session,
-    renames_in,
-)
+from lineage_merge.sources.query_log.renames import AnyRename, Renames
+from lineage_merge.sources.query_log.session_steps import SessionSettings, may_rename, renames_in
+from lineage_merge.sources.query_log.sessions import NEVER, Times, merge_times, read_session
+from lineage_merge.sources.query_log.statement import Prepared
+from lineage_merge.sources.query_log.units import Unit
 
 # Distinct rows that a task holds at once.
 _HELD = 20_000
 
 
 class CountedUnit(NamedTuple):
-    """A unit, and how often it ran."""
+    """A unit, how often it ran, and when last."""
 
     unit: Unit
     number: int
+    last: int = 0
 
 
 class NamedRuns(NamedTuple):
@@ -44,9 +40,9 @@ SessionRow = CountedUnit | NamedRuns | CountedReads | Count
 _STATEMENTS = "logged statements"
 
 
-def renames_of_sessions(statements: Rows[Prepared], settings: SessionSettings) -> list[Rename]:
+def renames_of_sessions(statements: Rows[Prepared], settings: SessionSettings) -> list[AnyRename]:
     """Return the committed renames of all sessions; without any, sessions are not grouped."""
-    if statements.filter(_renames_a_table).is_empty():
+    if statements.filter(_changes_names).is_empty():
         return []
     return (
         statements.filter(may_rename)
@@ -55,15 +51,15 @@ def renames_of_sessions(statements: Rows[Prepared], settings: SessionSettings) -
     )
 
 
-def _renames_a_table(prepared: Prepared) -> bool:
+def _changes_names(prepared: Prepared) -> bool:
     owner = prepared.template.owner
     is_of_dbt = owner is not None and owner.job_type == DBT
-    return facts_of(prepared.template.text).renames is not None and not is_of_dbt
+    return facts_of(prepared.template.text).changes_names and not is_of_dbt
 
 
 def _renames_in(
     settings: SessionSettings, _session: Hashable, statements: list[Prepared]
-) -> Iterator[Rename]:
+) -> Iterator[AnyRename]:
     return renames_in(statements, settings)
 
 
@@ -85,7 +81,7 @@ def _rows_of_session(
 
 def summed(rows: Iterable[SessionRow]) -> Iterator[SessionRow]:
     """Yield the units, runs and reads of many sessions, equal ones once, and the number of statements."""
-    units: dict[Unit, int] = {}
+    units: dict[Unit, Times] = {}
     runs: dict[tuple[str, str], Runs] = {}
     reads: dict[ReadKey, Reads] = {}
     number = 0
@@ -94,7 +90,7 @@ def summed(rows: Iterable[SessionRow]) -> Iterator[SessionRow]:
             known = reads.get(row.key)
             reads[row.key] = row.reads if known is None else merge_reads(known, row.reads)
         elif isinstance(row, CountedUnit):
-            units[row.unit] = units.get(row.unit, 0) + row.number
+            units[row.unit] = merge_times(units.get(row.unit, NEVER), (row.number, row.last))
         elif isinstance(row, Count):
             number += row.number
         else:
@@ -106,17 +102,17 @@ def summed(rows: Iterable[SessionRow]) -> Iterator[SessionRow]:
 
 
 def _counted(
-    units: Mapping[Unit, int],
+    units: Mapping[Unit, Times],
     runs: Mapping[tuple[str, str], Runs],
     reads: Mapping[ReadKey, Reads],
     number: int,
 ) -> Iterator[SessionRow]:
     yield Count(_STATEMENTS, number)
-    yield from map(CountedUnit, units, units.values())
+    yield from (CountedUnit(unit, *times) for unit, times in units.items())
     yield from map(NamedRuns, runs, runs.values())
     yield from map(CountedReads, reads, reads.values())
 
 
 def sum_units(one: CountedUnit, other: CountedUnit) -> CountedUnit:
     """Return a unit with both numbers."""
-    return CountedUnit(one.unit, one.number + other.number)
+    return CountedUnit(one.unit, one.number + other.number, max(one.last, other.last))

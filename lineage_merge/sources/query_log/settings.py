@@ -18,7 +18,7 @@ JOB_TYPES: Mapping[Format, str] = {"redshift": "redshift", "athena": "athena", "
 _PLATFORMS: Mapping[Format, str] = {"redshift": "redshift", "athena": "athena", "statements": ""}
 _TEXTS = (
     *("cluster", "workgroup", "database", "db_user", "secret_arn", "region"),
-    *("user_salt_env", "user_salt_secret"),
+    *("user_salt_env", "user_salt_secret", "archive_region"),
 )
 # What logs of one warehouse have in common.
 _OF_WAREHOUSE = (
@@ -35,8 +35,9 @@ class QueryLog:
 
     `cluster` (provisioned) or `workgroup` (serverless, Athena) with `database` name the other side of the
     API; `db_user` and `secret_arn` are how the Data API logs in. With an `archive`, `path` is its folder that
-    `archive-history` writes for this cluster, by `iam_role`. `usage`: reads are counted; `users`: how
-    the graph names those who read. `user_groups`: patterns of user names with a group, the first counts.
+    `archive-history` writes for this cluster, by `iam_role`, to a bucket in `archive_region`. `usage`: reads
+    are counted; `users`: how the graph names those who read. `user_groups`: patterns of user names with a
+    group, the first counts.
     """
 
     format: Format
@@ -59,6 +60,7 @@ class QueryLog:
     user_salt_secret: str = ""
     archive: str = ""
     iam_role: str = "default"
+    archive_region: str = ""
 
     @property
     def cluster_or_workgroup(self) -> str:

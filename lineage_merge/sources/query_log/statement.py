@@ -8,6 +8,7 @@ from lineage_merge.sources.query_log.owners import Owner
 # `open`: the statement succeeded, and only its session shows whether its transaction was committed.
 # `running`: its transaction, or it itself, had not ended when the log was read.
 Outcome = Literal["committed", "open", "running", "rolled_back", "failed"]
+UNDONE = ("failed", "rolled_back")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -20,7 +21,7 @@ class LoggedStatement(NamedTuple):
     `ended`: microseconds since 1970. `label`: a name that the client gave (Redshift's query group).
     `user`: the name, or once read a pseudonym (`users.Users`), and `reader` what the graph has of it.
     `procedure`: the one whose statement it is, and `run`: the call, if the log has them. `files`: those that
-    a COPY really read.
+    a COPY really read, or an UNLOAD wrote.
     """
 
     id: str
@@ -52,6 +53,13 @@ class Template(NamedTuple):
     text: str
     fingerprint: str
     owner: Owner | None = None
+
+
+class Prepared(NamedTuple):
+    """A logged statement whose text was replaced by its template."""
+
+    statement: LoggedStatement
+    template: Template
 
 
 def microseconds(moment: datetime) -> int:

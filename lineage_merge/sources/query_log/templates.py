@@ -52,8 +52,24 @@ _SHOWS = re.compile(
     r"(?:\s*(?:--[^\n]*\n|/\*.*?\*/))*\s*(?:show|explain|fetch|close)\b", re.IGNORECASE | re.DOTALL
 )
 _KEEPS_PATHS = re.compile(r"\s*(?:copy|unload|create|alter)\b", re.IGNORECASE)
+# Statements that contain others.
+_BLOCK = re.compile(
+    r"\s*(?:begin\s+(?!transaction\b|work\b|isolation\b|read\b|not\b)\w|declare\b|do\b|if\b|for\b|while\b"
+    r"|create\s+(?:or\s+(?:replace|alter)\s+)?(?:procedure|function|trigger|package|task)\b)",
+    re.IGNORECASE,
+)
+MOVES_FILES = re.compile(r"\s*(?:copy|unload)\b", re.IGNORECASE)
 _UNLOADS = re.compile(r"\s*unload\b", re.IGNORECASE)
-_SETS_PATH = re.compile(r"\s*set\s+(?:session\s+|local\s+)?search_path\b", re.IGNORECASE)
+_SETS_PATH = re.compile(
+    r"\s*(?:set\s+(?:session\s+|local\s+)?search_path\b"
+    r"|select\s+(?:pg_catalog\s*\.\s*)?set_config\s*\(\s*'search_path'\s*,\s*'[^']*'\s*,\s*\w+\s*\)\s*;?\s*\Z)",
+    re.IGNORECASE,
+)
+# Redaction of keys in them would end at the end of the statement.
+_CREDENTIALS = re.compile(
+    rf"(\b(?:credentials(?:\s+as)?|access_key_id|secret_access_key|session_token)\s*){_STRING}",
+    re.IGNORECASE | re.DOTALL,
+)
 _PATH = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^?@\s']+\Z")
 _OPTIONS = frozenset({"auto", "auto ignorecase", "noshred"})
 _SIZED = frozenset(
@@ -138,6 +154,8 @@ def _same(found: re.Match[str]) -> str:
 
 def template_of(text: str, *, quotes: bool = False) -> Template:
     """Return a statement without literals, comments and layout."""
+    if begins(MOVES_FILES, text):
+        text = _CREDENTIALS.sub(r"\1''", text)
     text = redact_sql(text)  # first: without its numbers an address, or encoded text, is not known as such
     comments: list[str] = []
     pieces = _without_literals(text, comments, quotes=quotes)
@@ -208,6 +226,25 @@ def _tokens(text: str, *, quotes: bool) -> Iterator[Token]:
         if kind not in ("comment", "space"):
             is_string = kind == "quoted" and quotes and piece.startswith('"')
             yield Token("string" if is_string else kind, piece, found.start())
+
+
+def statements_in(text: str) -> list[str]:
+    """Return the statements of a text; a block or the definition of a procedure is one."""
+    if ";" not in text or ";" not in text.rstrip("; \t\r\n") or begins(_BLOCK, text):
+        return [text]
+    found: list[str] = []
+    start, is_empty = 0, True
+    for piece in _PIECE.finditer(text):
+        if piece.lastgroup == "symbol" and piece[0] == ";":
+            if not is_empty:
+                found.append(text[start : piece.start()])
+                start = piece.end()
+            is_empty = True
+        elif piece.lastgroup not in ("comment", "space"):
+            is_empty = False
+    if not is_empty:
+        found.append(text[start:])
+    return found or [text]
 
 
 def begins(pattern: re.Pattern[str], text: str) -> bool:

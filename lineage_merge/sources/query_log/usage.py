@@ -21,6 +21,7 @@ from lineage_merge.model.elements import (
     Scalar,
     field_path,
 )
+from lineage_merge.sources.query_log.column_names import column_names
 from lineage_merge.sources.query_log.facts import query_of_cursor
 from lineage_merge.sources.query_log.interpretation import Warehouse, parsed_statements
 from lineage_merge.sources.query_log.names import NO_DATASET, LoggedTables
@@ -69,6 +70,9 @@ def reads_of(counted: CountedReads, warehouse: Warehouse, shapes: Shapes) -> Dat
         key.local,
         skips_system=True,
     )
+    names = column_names(key.renamed_columns, datasets)
+    if names is not None:
+        shapes = names.before(shapes)
     statements = parsed_statements(query_of_cursor(counted.reads.text), warehouse.dialect)
     for each in statements:
         if isinstance(each.tree, Unread) and each.tree.is_broken:
@@ -86,7 +90,8 @@ def reads_of(counted: CountedReads, warehouse: Warehouse, shapes: Shapes) -> Dat
     }
     for origin in found.read_columns:
         if origin.dataset in columns:
-            columns[origin.dataset].update(_with_structures(origin.column))
+            column = origin.column if names is None else names.of(origin.dataset, origin.column)
+            columns[origin.dataset].update(_with_structures(column))
     return DatasetReads(columns, datasets.references)
 
 

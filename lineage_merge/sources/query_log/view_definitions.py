@@ -8,8 +8,8 @@ from lineage_merge.model.elements import Reference
 from lineage_merge.sources.query_log.catalog import reference_of
 from lineage_merge.sources.query_log.facts import creates_view
 from lineage_merge.sources.query_log.owners import DBT
-from lineage_merge.sources.query_log.sessions import UNDONE, Prepared, Unit
-from lineage_merge.sources.query_log.statement import LoggedStatement
+from lineage_merge.sources.query_log.statement import UNDONE, LoggedStatement, Prepared
+from lineage_merge.sources.query_log.units import Unit
 
 _PART = r'(?:"(?:[^"]|"")+"|[^\s".(;]+)'
 # The name of a view while dbt builds it.

@@ -39,6 +39,7 @@ VIEW_SELECTS: Mapping[str, ViewSelect] = {
     "sys_load_history": ViewSelect("query_id, loaded_rows", ("start_time", "end_time")),
     "sys_load_detail": ViewSelect("query_id, file_name", ("start_time", "end_time")),
     "sys_unload_history": ViewSelect("query_id, unloaded_rows", ("start_time", "end_time")),
+    "sys_unload_detail": ViewSelect("query_id, file_name", ("start_time", "end_time")),
     "svv_all_columns": ViewSelect(
         "database_name, schema_name, table_name, column_name, ordinal_position, data_type",
         condition=f"schema_name {_NOT_SYSTEM}",

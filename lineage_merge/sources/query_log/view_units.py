@@ -9,8 +9,8 @@ from lineage_merge.sources.query_log.dbt_jobs import DbtJobs
 from lineage_merge.sources.query_log.facts import creates_view
 from lineage_merge.sources.query_log.interpretation import Warehouse, created_view
 from lineage_merge.sources.query_log.session_rows import CountedUnit
-from lineage_merge.sources.query_log.sessions import Prepared
 from lineage_merge.sources.query_log.settings import QueryLog
+from lineage_merge.sources.query_log.statement import Prepared
 
 
 def view_units(
@@ -34,6 +34,20 @@ def view_units(
     return newest.flat_map(partial(_view_unit, log.search_path)).filter(
         lambda counted: created.isdisjoint(created_view(counted.unit, shared.value))
     )
+
+
+def outdated_views(engine: Engine, units: Rows[CountedUnit], warehouse: Warehouse) -> frozenset[str]:
+    """Return the keys of units that create a view which a later one replaces."""
+    newest: dict[str, tuple[int, str]] = {}
+    views = units.filter(_creates_view).flat_map(partial(_times_of_views, engine.share(warehouse))).collect()
+    for view, last, key in views:
+        newest[view] = max(newest.get(view, (0, "")), (last, key))
+    return frozenset(key for view, _, key in views if newest[view][1] != key)
+
+
+def _times_of_views(shared: Shared[Warehouse], counted: CountedUnit) -> Iterator[tuple[str, int, str]]:
+    for view in created_view(counted.unit, shared.value):
+        yield view, counted.last, counted.unit.key
 
 
 def _creates_view(counted: CountedUnit) -> bool:

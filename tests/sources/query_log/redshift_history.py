@@ -98,6 +98,7 @@ class Session:
         files: Sequence[str] = (),
         loaded: int | None = None,
         unloaded: int | None = None,
+        written: Sequence[str] = (),
     ) -> int:
         """Add a statement; return its id."""
         with self.one_transaction(is_committed=status == "success"):
@@ -134,6 +135,10 @@ class Session:
             for file in files:
                 history.rows["sys_load_detail"].append(
                     {"query_id": query, "file_name": file, "start_time": str(begun)}
+                )
+            for file in written:
+                history.rows["sys_unload_detail"].append(
+                    {"query_id": query, "file_name": file.ljust(1280), "start_time": str(begun)}
                 )
             if loaded is not None:
                 history.rows["sys_load_history"].append(

@@ -146,7 +146,7 @@ def test_the_archive_gives_the_lineage_of_the_views(clusters: Clusters, tmp_path
         "2026-11-02 05:00 to 2026-11-03 00:00 UTC",
         "2026-11-03 00:00 to 2026-11-03 05:00 UTC",
     )
-    assert (done.archive, len(done.views)) == (f"{ARCHIVE}/wh", 9)
+    assert (done.archive, len(done.views)) == (f"{ARCHIVE}/wh", 10)
     by_path = {name: ENTRY[name] for name in ("format", "namespace")} | {"path": f"{ARCHIVE}/wh"}
     assert everything(lineage(by_path)) == everything(from_files)
 
@@ -559,7 +559,7 @@ def test_the_command_writes_the_archive(clusters: Clusters, config: Path) -> Non
     assert len(archive.completed(LOG)) == 2
 
     again = in_process("archive-history", "-c", config)
-    assert again.out.startswith("redshift wh: wrote 9 views, ")
+    assert again.out.startswith("redshift wh: wrote 10 views, ")
     assert again.out.endswith(f" to {ARCHIVE}/wh\n")
     assert "only statements of 0 user are visible" in again.err
 
@@ -570,8 +570,8 @@ def test_the_command_prints_the_sql(clusters: Clusters, config: Path) -> None:
     )
 
     assert (done.code, clusters["wh"].statements) == (0, [])
-    assert done.out.count("unload (") == done.out.count("to 's3://logs/other/wh/sys_") == 2 * 6
-    assert done.out.count(" iam_role default\n") == 2 * 6
+    assert done.out.count("unload (") == done.out.count("to 's3://logs/other/wh/sys_") == 2 * 7
+    assert done.out.count(" iam_role default\n") == 2 * 7
 
 
 @pytest.mark.parametrize(

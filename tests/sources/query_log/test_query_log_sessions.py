@@ -2,8 +2,9 @@
 
 from itertools import count
 
-from lineage_merge.sources.query_log.sessions import Prepared, SessionResult, SessionSettings, read_session
-from lineage_merge.sources.query_log.statement import LoggedStatement, Outcome
+from lineage_merge.sources.query_log.session_steps import SessionSettings
+from lineage_merge.sources.query_log.sessions import SessionResult, read_session
+from lineage_merge.sources.query_log.statement import LoggedStatement, Outcome, Prepared
 from lineage_merge.sources.query_log.templates import template_of
 
 _IDS = count()
@@ -59,7 +60,7 @@ def test_a_loop_is_a_few_units_however_often_it_runs() -> None:
         "drop table t",
     )
     found = session(*(loop * 50))
-    assert list(found.units.values()) == [50]
+    assert [number for number, _ in found.units.values()] == [50]
     assert units(
         "create temp table t (a int)", *["insert into t values (1)"] * 50, "insert into x select a from t"
     ) == {("create temp table t (a int)", "insert into t values (?)", "insert into x select a from t")}
@@ -108,7 +109,7 @@ def test_the_search_path_is_that_of_the_session_at_the_time() -> None:
     found = session(
         insert, 'set search_path to b, "$user"', insert, ("set search_path to c", "failed"), insert
     )
-    assert [(unit.search_path, number) for unit, number in found.units.items()] == [
+    assert [(unit.search_path, number) for unit, (number, _) in found.units.items()] == [
         (("ana", "public"), 1),
         (("b", "ana"), 2),
     ]
@@ -122,7 +123,7 @@ def test_a_database_that_is_used_is_that_of_later_statements() -> None:
 def test_a_statement_that_is_in_the_log_twice_counts_once() -> None:
     statement = LoggedStatement("1", "1", "", started=1, ended=2)
     twice = [Prepared(statement, template_of("insert into x select a from s"))] * 2
-    assert list(read_session(twice, SETTINGS).units.values()) == [1]
+    assert list(read_session(twice, SETTINGS).units.values()) == [(1, 1)]
 
 
 def test_statements_of_a_label_are_one_run_per_session() -> None:

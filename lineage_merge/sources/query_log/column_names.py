@@ -1,0 +1,70 @@
+"""Columns that have other names after a statement, which is read with the old ones. Pure."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from lineage_merge.column_lineage.scripts.shapes import Shape, Shapes
+from lineage_merge.column_lineage.scripts.writes import Write
+from lineage_merge.column_lineage.sql.derivation import ColumnOrigin, DerivationStep, with_steps
+from lineage_merge.model.elements import FIELD
+from lineage_merge.sources.query_log.catalog import TableName
+from lineage_merge.sources.query_log.names import LoggedTables
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnNames:
+    """The new names of columns, by dataset and folded old name."""
+
+    new: Mapping[str, Mapping[str, str]]
+
+    def before(self, shapes: Shapes) -> Shapes:
+        """Return the columns of tables under their old names."""
+        changed: dict[str, Shape] = {}
+        for key, names in self.new.items():
+            if (shape := shapes.get(key)) is not None:
+                old = {new: old for old, new in names.items()}
+                changed[key] = replace(
+                    shape,
+                    columns=tuple(
+                        replace(each, name=old.get(each.name.casefold(), each.name)) for each in shape.columns
+                    ),
+                )
+        return {**shapes, **changed}
+
+    def of(self, dataset: str, column: str) -> str:
+        """Return the new name of a column, or of a field of one."""
+        name, *fields = column.split(FIELD)
+        return FIELD.join([self.new.get(dataset, {}).get(name.casefold(), name), *fields])
+
+    def origin(self, origin: ColumnOrigin) -> ColumnOrigin:
+        """Return an origin with the new name."""
+        return origin._replace(column=self.of(origin.dataset, origin.column))
+
+    def write(self, write: Write) -> Write:
+        """Return a write with the new names."""
+
+        def renamed(
+            _: str, origin: ColumnOrigin, step: DerivationStep
+        ) -> tuple[ColumnOrigin, DerivationStep]:
+            return self.origin(origin), step
+
+        columns = [
+            (self.of(write.target, name), with_steps(derivation, renamed, name))
+            for name, derivation in write.columns
+        ]
+        influences = {self.origin(origin): kinds for origin, kinds in write.influences.items()}
+        return replace(write, columns=columns, influences=influences)
+
+    def shape(self, dataset: str, shape: Shape) -> Shape:
+        """Return the columns of a dataset with the new names."""
+        return replace(
+            shape, columns=tuple(replace(each, name=self.of(dataset, each.name)) for each in shape.columns)
+        )
+
+
+def column_names(renamed: Iterable[tuple[TableName, str, str]], datasets: LoggedTables) -> ColumnNames | None:
+    """Return the new names of columns, None if there are none."""
+    new: dict[str, dict[str, str]] = {}
+    for table, old, name in renamed:
+        new.setdefault(datasets.of_name(table), {})[old] = name
+    return ColumnNames(new) if new else None

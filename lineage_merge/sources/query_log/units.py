@@ -1,0 +1,280 @@
+"""Units of a session: each statement that moves data, with those that its names depend on. Pure.
+
+A temporary table of a session is made of the statements that created and filled it; what reads it depends on
+these. So do tables that a session creates and drops again, or renames. Other statements stand alone, and
+equal ones of all sessions are one unit.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from lineage_merge.sources.query_log.catalog import TableName
+from lineage_merge.sources.query_log.facts import Facts
+from lineage_merge.sources.query_log.job_runs import named_job
+from lineage_merge.sources.query_log.moved_files import datasets_of, unloaded_to
+from lineage_merge.sources.query_log.owners import DBT
+from lineage_merge.sources.query_log.reads import LocalTable, ReadKey, Reads, one_read
+from lineage_merge.sources.query_log.renames import Renames
+from lineage_merge.sources.query_log.session_steps import Step
+
+# The job of units of dbt, whose lineage its own source has: they are not interpreted.
+OF_DBT = "\0"
+
+
+class Unit(NamedTuple):
+    """Statements that are interpreted together; only the one at `target` is written down.
+
+    `job`: the named job, "" if the unit is a job of its own, named after its `fingerprint`. `sources`: the
+    paths that each statement read, if it is a COPY, or wrote to, if it is an UNLOAD. `renamed`: tables in
+    them that have other names later; `renamed_columns`: such columns of tables.
+    """
+
+    statements: tuple[str, ...]
+    target: int
+    database: str
+    search_path: tuple[str, ...]
+    job: str
+    fingerprint: str
+    sources: tuple[tuple[str, ...], ...] = ()
+    renamed: tuple[tuple[TableName, TableName], ...] = ()
+    renamed_columns: tuple[tuple[TableName, str, str], ...] = ()
+
+    @property
+    def key(self) -> str:
+        """Return the identity of a unit."""
+        return hashlib.sha256("\0".join(map(repr, self)).encode()).hexdigest()[:32]
+
+
+@dataclass(slots=True)
+class _Local:
+    """A table that exists in the session only, or under another name later.
+
+    `made_of`: positions of the statements that it consists of, `created`: when it was created; `ends`: those
+    that drop or rename it later.
+    """
+
+    made_of: tuple[int, ...]
+    created: tuple[int, ...]
+    ends: tuple[int, ...] = ()
+    is_temporary: bool = True
+    has_schema: bool = False
+    renamed_to: str = ""
+    schema: str = ""
+
+    def is_meant(self, schema: str) -> bool:
+        """Return whether a name with this schema, "" without one, is that of the table."""
+        return not schema or (self.has_schema and self.schema in ("", schema))
+
+
+def units_of(
+    steps: Sequence[Step], reads: list[tuple[ReadKey, Reads]], renames: Renames
+) -> Iterator[tuple[int, Unit]]:
+    """Yield the units, each with the position of its statement; add what the statements read to `reads`."""
+    ends = _ends(steps)
+    local: dict[str, _Local] = {}
+    for at, step in enumerate(steps):
+        facts = step.facts
+        if step.begins:
+            local.clear()
+        if step.is_read:
+            reads.append(_read(step, local, renames))
+        if not (step.is_lineage or (step.may_be_unlisted and _fills(local, facts))):
+            continue
+        for schema, name in facts.drops:
+            if name in local and local[name].is_meant(schema):
+                del local[name]
+        renamed = None
+        if (
+            facts.renames is not None
+            and (known := local.get(facts.renames[0]))
+            and known.is_meant(facts.schema)
+        ):
+            renamed = local.pop(facts.renames[0])
+        if facts.renames is not None and renamed is not None and renamed.is_temporary:
+            local[facts.renames[1]] = _Local(
+                _added(renamed.made_of, at, steps),
+                _added(renamed.created, at, steps),
+                renamed.ends,
+                has_schema=renamed.has_schema,
+                schema=renamed.schema,
+            )
+        emptied = local.get(facts.empties)
+        if emptied is not None and emptied.is_meant(facts.schema) and emptied.is_temporary:
+            emptied.made_of = _added(emptied.created, at, steps)
+        if not facts.moves:
+            continue
+        if not local and not facts.creates:  # most statements stand alone
+            yield at, _unit(steps, (), at, ())
+            continue
+        is_local = bool(facts.creates) and (facts.is_temporary or at in ends)
+        used = [
+            each
+            for name, each in local.items()
+            if name in facts.words and not (is_local and name == facts.creates)
+        ]
+        made_of = tuple(sorted({position for each in used for position in each.made_of}))
+        ended = {position for each in used for position in each.ends}
+        target = local.get(facts.changes)
+        if target is not None and not target.is_meant(facts.schema):
+            target = None
+        if is_local:
+            own = ends.get(at, ())
+            new_name = _new_name(facts.creates, (steps[end].facts for end in own))
+            is_temporary = facts.is_temporary or new_name == facts.creates
+            created = _added(made_of, at, steps)
+            local[facts.creates] = _Local(
+                created,
+                created,
+                own,
+                is_temporary,
+                not facts.is_temporary,
+                "" if is_temporary else new_name,
+                facts.schema,
+            )
+            ended.update(own)
+            if is_temporary:
+                continue
+        elif target is not None and target.is_temporary:
+            target.made_of = _added(made_of, at, steps)
+            continue
+        yield at, _unit(steps, made_of, at, sorted(ended))
+
+
+def _read(step: Step, local: Mapping[str, _Local], renames: Renames) -> tuple[ReadKey, Reads]:
+    statement, template = step.statement, step.template
+    tables = tuple(
+        LocalTable(name, each.renamed_to, not each.has_schema, each.schema)
+        for name, each in sorted(local.items())
+        if name in step.facts.words
+    )
+    # What the statement writes is not read: it may get the name of what it reads.
+    others = step.facts.words - {step.facts.creates, step.facts.changes} if renames.tables else frozenset()
+    renamed = renames.after(step.at, others) if others else ()
+    columns = renames.columns_after(step.at, step.facts.words) if renames else ()
+    key = ReadKey(template.fingerprint, step.database, step.search_path, tables, renamed, columns)
+    return key, one_read(template.text, statement.started, statement.reader)
+
+
+def _fills(local: Mapping[str, _Local], facts: Facts) -> bool:
+    """Return whether a statement changes the rows of a temporary table only."""
+    table = local.get(facts.changes or facts.empties)
+    return table is not None and table.is_temporary and table.is_meant(facts.schema)
+
+
+def _new_name(name: str, later: Iterable[Facts]) -> str:
+    """Return the last name of a table by renames and swaps."""
+    for facts in later:
+        if facts.renames is not None and facts.renames[0] == name:
+            name = facts.renames[1]
+        elif facts.swaps is not None and name in facts.swaps:
+            one, other = facts.swaps
+            name = other if name == one else one
+    return name
+
+
+def _ends(steps: Sequence[Step]) -> dict[int, tuple[int, ...]]:
+    """Return the positions of persistent tables' creation, with those that later drop or rename the table.
+
+    A table that exists at the end of the session is not one that is dropped again: it was refreshed.
+    """
+    ends: dict[int, tuple[int, ...]] = {}
+    created = _Created(ends)
+    for at, step in enumerate(steps):
+        if step.begins:
+            created.keep_refreshed()
+            created = _Created(ends)
+        if not step.is_lineage:
+            continue
+        facts = step.facts
+        if facts.creates and not facts.is_temporary:
+            created.by_name[facts.creates] = at, facts.schema
+        for schema, name in facts.drops:
+            created.drop(name, schema, at)
+        if facts.renames is not None:
+            created.rename(*facts.renames, facts.schema, at)
+        if facts.swaps is not None:
+            one, other = facts.swaps
+            with_other = created.by_name.pop(other, None)
+            created.rename(one, other, "", at)
+            if with_other is not None:
+                created.add_renamed(one, with_other, at)
+    created.keep_refreshed()
+    return ends
+
+
+@dataclass(slots=True)
+class _Created:
+    """The persistent tables that a session created, by name: position, and schema, if it is written."""
+
+    ends: dict[int, tuple[int, ...]]
+    by_name: dict[str, tuple[int, str]] = field(default_factory=dict)
+    dropped: dict[str, list[int]] = field(default_factory=dict)
+
+    def drop(self, name: str, schema: str, at: int) -> None:
+        """Drop a table, if it is one of these."""
+        creation = self._pop(name, schema)
+        if creation is not None and creation[0] not in self.ends:
+            self.ends[creation[0]] = (at,)
+            self.dropped.setdefault(name, []).append(creation[0])
+
+    def rename(self, old: str, new: str, schema: str, at: int) -> None:
+        """Rename a table, if it is one of these."""
+        creation = self._pop(old, schema)
+        if creation is not None:
+            self.add_renamed(new, creation, at)
+
+    def add_renamed(self, new: str, creation: tuple[int, str], at: int) -> None:
+        """Add a table under its new name."""
+        self.ends[creation[0]] = (*self.ends.get(creation[0], ()), at)
+        self.by_name[new] = creation
+
+    def keep_refreshed(self) -> None:
+        """Remove the ends of tables that exist at the end of the session."""
+        for name in self.by_name:
+            for creation in self.dropped.get(name, ()):
+                del self.ends[creation]
+
+    def _pop(self, name: str, schema: str) -> tuple[int, str] | None:
+        found = self.by_name.get(name)
+        if found is None or (schema and found[1] and schema != found[1]):
+            return None
+        return self.by_name.pop(name)
+
+
+def _added(made_of: tuple[int, ...], at: int, steps: Sequence[Step]) -> tuple[int, ...]:
+    """Return the positions with another one, unless an equal statement is among them: loops do not add up.
+
+    Statements with the same fingerprint may have other paths.
+    """
+    step = steps[at]
+    for each in made_of:
+        same = steps[each].template.fingerprint == step.template.fingerprint
+        if same and steps[each].template.text == step.template.text and _paths(steps[each]) == _paths(step):
+            return made_of
+    return (*made_of, at)
+
+
+def _paths(step: Step) -> tuple[str, ...]:
+    files = step.statement.files
+    return unloaded_to(step.template.text, files) if step.facts.unloads else datasets_of(files)
+
+
+def _unit(steps: Sequence[Step], made_of: Sequence[int], at: int, ended: Sequence[int]) -> Unit:
+    step = steps[at]
+    positions = [*(each for each in made_of if each != at), at, *(each for each in ended if each != at)]
+    fingerprint = step.template.fingerprint
+    if len(positions) > 1:
+        before = [steps[each].template.fingerprint for each in positions]
+        fingerprint = hashlib.sha256("\0".join(before).encode()).hexdigest()[:16]
+    job = named_job(step)
+    return Unit(
+        tuple(steps[each].template.text for each in positions),
+        positions.index(at),
+        step.database,
+        step.search_path,
+        OF_DBT if job is not None and job[0] == DBT else job[1] if job else "",
+        fingerprint,
+        tuple(_paths(steps[each]) for each in positions),
+    )
