@@ -41,7 +41,10 @@ def doctor(settings: CommandSettings, as_json: bool) -> None:
         except ConfigError as error:
             fix = "correct the file, flag or variable; see lineage-merge run --help-all for all keys"
             findings = [
-                Diagnosis("configuration", "failed", line, fix, error.exit_code) for line in error.lines
+                Diagnosis(
+                    "configuration", "failed", line.removeprefix("configuration: "), fix, error.exit_code
+                )
+                for line in error.lines
             ]
         else:
             from lineage_merge.orchestration.doctor.examination import examine

@@ -1,8 +1,10 @@
 """The command `demo`: the samples in a graph of their own, and eight questions about the company."""
 
 import dataclasses
+import io
 import webbrowser
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from typing import TYPE_CHECKING
 
 import click
@@ -61,8 +63,9 @@ def demo(tour: bool, open_page: bool, as_json: bool, quiet: bool) -> None:
         outputs = [output_of(question, program) for question in questions]
         page = graph_file.with_suffix(".html")
         if open_page:
-            arguments = ["html", "--demo", "--moment", "2w", "--out", str(page)]
-            program.main(arguments, prog_name="lineage-merge", standalone_mode=False)
+            arguments = ("html", "--demo", "--moment", "2w", "--out", str(page))
+            with redirect_stdout(io.StringIO()):  # --json prints one document
+                program.main([*arguments], prog_name="lineage-merge", standalone_mode=False)
     if as_json:
         asked = [question.as_json(output) for question, output in zip(questions, outputs, strict=True)]
         written = dataclasses.asdict(merged.loaded)
@@ -75,7 +78,8 @@ def demo(tour: bool, open_page: bool, as_json: bool, quiet: bool) -> None:
         print_report(make_console(), merged.report, loaded_text(merged.loaded))
         _print_answers(questions, outputs)
     if open_page:
-        webbrowser.open(page.as_uri())
+        is_open = webbrowser.open(page.as_uri())
+        click.echo(f"{'page' if is_open else 'no browser found: open'} {page.as_uri()}", err=True)
 
 
 def _print_answers(questions: "Sequence[DemoQuestion]", outputs: Sequence[str]) -> None:

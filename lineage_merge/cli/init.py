@@ -75,7 +75,8 @@ def init(
     """Write a first configuration.
 
     FOLDER (local or s3://, default: the current one, unless options name sources) is searched for exports of
-    Spline, files of its agent, dbt manifests, OpenLineage events and Hive logs. The sources are read, and the
+    Spline, files of its agent and of our Spark listener, dbt manifests, OpenLineage events, Hive logs and
+    exports of Redshift's history. The sources are read, and the
     namespace of dbt's tables is chosen so that they join the tables of Spark. All paths may be in S3.
     """
     is_interactive = _is_interactive() and not (yes or as_json)
@@ -174,7 +175,9 @@ def _inputs(
             if option.contents or not option.is_rare
         )
         fix = f"name the sources with {', '.join(flags)} or {last}"
-        raise ConfigError("", f"no source found in {folder or '.'}. Fix: {fix}")
+        searched = Path.cwd() if folder in (None, ".") else folder
+        problem = "; ".join((f"no source found in {searched}", *discovered.notes))
+        raise ConfigError("", f"{problem}. Fix: {fix}")
     return inputs, discovered.notes
 
 

@@ -592,6 +592,8 @@ def _translate_errors(location: str, action: str = "read") -> Iterator[None]:
     except FileNotFoundError as error:
         # For a folder: a broken link in it.
         missing = str(error.filename or name)
+        if action == "write":
+            raise SourceMissing(f"{name}: no folder {Path(missing).parent}. Fix: create it") from None
         raise SourceMissing.with_suggestion(f"{missing}: no such file", _similar(Path(missing))) from None
     except (IsADirectoryError, NotADirectoryError) as error:
         problem = "a folder, not a file" if isinstance(error, IsADirectoryError) else "no such file"

@@ -31,8 +31,10 @@ class SearchResult(NamedTuple):
 
 def search(folder: str) -> SearchResult:
     """Search a folder for input of all sources. Raises `SourceError` if the folder cannot be listed."""
-    files, is_complete = _files(folder)
-    notes = [] if is_complete else [f"{folder}: searched {MAX_FILES:,} files, there are more"]
+    files, denied, is_complete = _files(folder)
+    notes = [f"{path}: no permission to read it" for path in denied]
+    if not is_complete:
+        notes.append(f"{folder}: searched {MAX_FILES:,} files, there are more")
     discoveries = {source.key: discovery_of(source) for source in SOURCES if source.options}
     owned = {location for discovery in discoveries.values() for location in discovery.own_files(files)}
     rest = [file for file in files if file.location not in owned]
@@ -45,19 +47,22 @@ def search(folder: str) -> SearchResult:
     return SearchResult(inputs, tuple(notes))
 
 
-def _files(folder: str) -> tuple[list[StoredFile], bool]:
+def _files(folder: str) -> tuple[list[StoredFile], list[str], bool]:
+    """Return readable files, the files and folders that are not, and whether these are all."""
     if is_s3(folder):
         files = list_files(folder)
-        return files[:MAX_FILES], len(files) <= MAX_FILES
+        return files[:MAX_FILES], [], len(files) <= MAX_FILES
     root = Path(folder).expanduser()
     if not root.is_dir():
         raise SourceMissing(f"{folder}: {'a file, not a folder' if root.exists() else 'no such folder'}")
-    local = [*islice(_walk(root), MAX_FILES + 1)]
-    return sorted(local[:MAX_FILES]), len(local) <= MAX_FILES
+    denied: list[str] = []
+    local = [*islice(_walk(root, denied), MAX_FILES + 1)]
+    return sorted(local[:MAX_FILES]), denied, len(local) <= MAX_FILES
 
 
-def _walk(root: Path) -> Iterator[StoredFile]:
-    for path, folders, names in os.walk(root):
+def _walk(root: Path, denied: list[str]) -> Iterator[StoredFile]:
+    """Yield the files below a folder; adds what this user may not read to `denied`."""
+    for path, folders, names in os.walk(root, onerror=lambda error: denied.append(str(error.filename))):
         depth = len(Path(path).relative_to(root).parts)
         folders[:] = sorted(
             name
@@ -66,5 +71,9 @@ def _walk(root: Path) -> Iterator[StoredFile]:
         )
         for name in sorted(names):
             file = Path(path, name)
-            if not name.startswith(".") and file.is_file():
+            if name.startswith(".") or not file.is_file():
+                continue
+            if not os.access(file, os.R_OK):
+                denied.append(str(file))
+            else:
                 yield StoredFile(str(file), file.stat().st_size)
