@@ -1,5 +1,6 @@
 import gzip
 import os
+import re
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -303,6 +304,13 @@ def test_a_folder_in_place_of_a_file_and_vice_versa(tmp_path: Path) -> None:
         list_files(str(tmp_path / "a.json"))
     with pytest.raises(SourceMissing, match=r"no such file$"):
         read_text(str(tmp_path / "a.json" / "b.json"))
+
+
+def test_a_file_in_a_missing_folder_is_not_written(tmp_path: Path) -> None:
+    with pytest.raises(
+        SourceMissing, match=rf"no folder {re.escape(str(tmp_path / 'absent'))}\. Fix: create it"
+    ):
+        write_text(str(tmp_path / "absent" / "page.html"), "")
 
 
 def test_a_file_url_is_a_local_path(tmp_path: Path) -> None:

@@ -30,9 +30,12 @@ def company() -> LocalMerge:
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with the graph of the demo."""
     folder = tmp_path_factory.mktemp("home")
-    outcome = as_process("demo", "--json", "--quiet", LINEAGE_MERGE_HOME=str(folder))
-    assert (outcome.code, outcome.err) == (0, "")
+    profiled = {"PYTHONPROFILEIMPORTTIME": "1"}
+    outcome = as_process("demo", "--json", "--quiet", LINEAGE_MERGE_HOME=str(folder), **profiled)
+    lines = outcome.err.splitlines()
+    assert (outcome.code, [line for line in lines if not line.startswith("import time:")]) == (0, [])
     (folder / "demo.json").write_text(outcome.out)
+    (folder / "imports.txt").write_text("\n".join(line.rpartition("|")[2].strip() for line in lines))
     return folder
 
 
@@ -182,6 +185,21 @@ def test_data_is_as_new_as_the_demo(ask: Ask) -> None:
     hour = 3_600_000
     assert ages["fct_sales"] < hour
     assert 71 * hour < ages["products"] < 73 * hour
+
+
+def test_the_demo_does_not_import_what_it_does_not_use(home: Path) -> None:
+    imported = {name.partition(".")[0] for name in (home / "imports.txt").read_text().splitlines()}
+    assert "pyarrow" in imported
+    assert imported & {"pyspark", "py4j", "arango", "boto3"} == set()
+
+
+def test_without_a_browser_the_page_is_named_and_json_stays_valid(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(webbrowser, "open", lambda _url: False)
+    outcome = in_process("demo", "--quiet", "--open", "--json", LINEAGE_MERGE_HOME=str(home))
+    assert len(json.loads(outcome.out)["questions"]) == 8
+    assert outcome.err == f"no browser found: open {(home / 'demo.html').as_uri()}\n"
 
 
 def test_the_page_is_opened(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -174,6 +174,14 @@ def test_a_variable_names_the_file(tmp_path: Path) -> None:
     assert f"cannot read {file}" in outcome.err
 
 
+def test_doctor_names_the_configuration_once(tmp_path: Path) -> None:
+    outcome = in_process("doctor", "--config", tmp_path / "absent.yml", "--json")
+
+    (finding,) = json.loads(outcome.out)["findings"]
+    assert (outcome.code, finding["check"]) == (2, "configuration")
+    assert finding["message"] == f"cannot read {tmp_path / 'absent.yml'}: No such file or directory"
+
+
 Started = Callable[..., subprocess.Popen[str]]
 
 

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -169,6 +170,20 @@ def test_a_large_folder_is_searched_in_part(folder: Path, monkeypatch: pytest.Mo
         (folder / f"{number}.txt").touch()
 
     assert search(".").notes == (".: searched 3 files, there are more",)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_what_may_not_be_read_is_named(folder: Path) -> None:
+    for name in ("a", "b"):
+        (folder / name).mkdir()
+        (folder / name / "manifest.json").write_text("{}")
+    (folder / "a").chmod(0)
+    (folder / "b" / "manifest.json").chmod(0)
+    denied = ("./a", "b/manifest.json")
+    try:
+        assert search(".").notes == tuple(f"{path}: no permission to read it" for path in denied)
+    finally:
+        (folder / "a").chmod(0o700)
 
 
 def test_a_file_is_no_folder(folder: Path) -> None:
