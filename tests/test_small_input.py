@@ -58,7 +58,7 @@ def assert_same(spark: SparkSession, settings: Mapping[str, Any]) -> dict[str, A
     return found
 
 
-# Several small sources a build: a distributed merge takes seconds, and longer with the size of what is merged.
+# Small sources, several a build: a distributed merge takes seconds, and longer with the size of its input.
 SOURCES = {
     "export": {
         "spline": {"export": str(DATA / "spline" / "seed_queries"), "operations": True},
